@@ -1,17 +1,18 @@
-"""Planner, executor, groomer and scheduler: what is done about a message, and the process it is done in.
+"""Planner, executor, groomer and scheduler: the handlers of messages, and the process that runs them.
 
 Owns: the handlers, the composition root (``assembly``), settings, the worker process.
 
-What holds:
+Invariants:
 
-- A handler is a function of ledger, catalogue and message that returns messages. It does not publish, sleep,
-  or read a clock or the environment, and running it twice does no harm.
-- What a handler returned is sent after its transaction committed. Sending may fail: the ledger knows more.
-- Actors know of each other only by messages. None waits for another.
+- A handler is a function of ledger, catalogue and message that returns messages. It does not publish, sleep, or read a
+  clock or the environment. Running it twice does no harm.
+- The messages that a handler returns are sent after its transaction is committed. Sending may fail, because the ledger
+  has everything that a message names.
+- Actors communicate only by messages. None waits for another.
 
-The shells are few: ``running`` runs users' code between the executor's two transactions (``load`` is what a
-thread has claimed for that), ``lifeline`` renews the lease, ``ticker`` sends the ticks, ``lookout`` has changed
-``definitions`` taken up, ``process`` puts them together, ``worker`` starts processes.
+Modules with side effects: ``running`` runs users' code between the executor's two transactions, and ``load`` holds the
+jobs that a thread has claimed together. ``lifeline`` renews the lease, ``ticker`` sends the ticks, and ``lookout``
+reloads changed ``definitions``. ``process`` combines them, and ``worker`` starts processes.
 
-Must not know: SQL, dramatiq, how anything looks to people.
+Must not depend on: SQL, dramatiq, the way anything is displayed.
 """

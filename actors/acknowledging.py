@@ -1,4 +1,4 @@
-"""``job.done(partition)``: a partition of a running step that stays made, whatever becomes of the rest."""
+"""``job.done(partition)``: acknowledgement of a partition of a running step. It stays made even if the rest fails."""
 
 import logging
 from functools import partial
@@ -13,12 +13,13 @@ from sluice.ledger.connection import Ledger
 
 _LOG = logging.getLogger("sluice.worker")
 
-#: While the ledger is away it is asked again this often.
+#: Seconds between two attempts while the ledger is unreachable.
 OFFER_AGAIN_S = 1.0
 
 
 class Acknowledging:
-    """One run's acknowledgements. They are in the ledger before the run goes on; while that is away, the run waits."""
+    """Acknowledgements of one run. Each is in the ledger before the run continues; while the ledger is unreachable, the
+    run waits."""
 
     def __init__(self, ledger: Ledger, right: Claim, calendar: Calendar, stop: Event) -> None:
         self._ledger = ledger
@@ -27,7 +28,11 @@ class Acknowledging:
         self._stop = stop
 
     def acknowledge(self, text: str) -> None:
-        """Of a partition of this very step."""
+        """Acknowledge a partition of this step.
+
+        ClaimLost if the claim was taken over, or if the partition is not this job's to make. Unreachable if the run is
+        stopped while it waits for the ledger.
+        """
         note = partial(partitions.acknowledge, right=self._right, partition=self._calendar.read(text))
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Admitting submissions that come by message: each is admitted or refused by itself, and a refused one is kept.
+"""Admission of submissions that come by message. Each is admitted or refused by itself, and a refused one is stored.
 
 A message may be delivered twice. Its rows are then neither admitted, refused, counted nor logged again.
 """
@@ -18,8 +18,8 @@ from sluice.ledger.connection import Ledger, Tx
 
 
 class _Read(NamedTuple):
-    """``name`` is the id that its message gives it. A submission that is refused is a stand-in, with what could be
-    read."""
+    """A row of a message. ``name`` is the id that the message gives it. If it is refused, ``submission`` is a stand-in
+    with the fields that could be read."""
 
     name: str
     submission: Submission
@@ -27,8 +27,11 @@ class _Read(NamedTuple):
 
 
 def admit(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Submission]:
-    """Admit or refuse each row, which comes with the id it has if it names none; those that are admitted. Sound rows
-    come first, so that none with the same id that is at fault takes it from them."""
+    """Admit or refuse each row, and return the admitted submissions. Each row comes with the id that it gets if it
+    names none.
+
+    Sound rows are processed first, so that a faulty row cannot take the id of a sound one.
+    """
     read = sorted((_read(_fitting(name), raw) for name, raw in rows), key=lambda row: bool(row.reason))
 
     def work(tx: Tx) -> set[int]:
@@ -42,8 +45,11 @@ def admit(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Submi
 
 
 def _admit(tx: Tx, read: Sequence[_Read]) -> set[int]:
-    """Take in what has no conflict. A row whose id belongs to another submission is refused under the id of its
-    message, or, if that is the same, under one that is made of it."""
+    """Admit the rows without a conflict. Return the positions of the others.
+
+    If its id belongs to another submission, a row is refused under the id of its message. If that is the same id, it is
+    refused under an id derived from it.
+    """
     conflicts = _take_in(tx, read)
     if conflicts:
         _take_in(tx, [_refused(read[place]) for place in conflicts])
@@ -65,9 +71,11 @@ def _refused(row: _Read) -> _Read:
 
 
 def _read(name: str, raw: msgspec.Raw) -> _Read:
-    """The submission and "", or a stand-in that keeps what could be read of it, and why it is refused."""
+    """Return the submission with an empty reason, or a stand-in with its readable fields and the reason for the
+    refusal."""
     if is_reserved(name):
-        # Under another id, or the refusal would take the place of the submission that the id belongs to.
+        # Under another id. Otherwise the refusal would occupy the id of a submission of the ledger's or the scheduler's
+        # own.
         name = _fitting(f"{name}/refused" if name.endswith(COMPENSATION) else f"refused/{name}")
         return _Read(name, _stand_in(name, raw), RESERVED)
     if reason := unfit(bytes(raw)):
@@ -82,7 +90,7 @@ def _read(name: str, raw: msgspec.Raw) -> _Read:
 
 
 def _fault(submission: Submission) -> str:
-    """Return why a submission that can be read is refused; "" if it is not."""
+    """Return the reason to refuse a readable submission, or "" if there is none."""
     if reason := oversized(submission.kwargs, submission.policy):
         return f"The submission is refused. {reason}"
     if submission.compensates is not None:
@@ -107,7 +115,7 @@ def _words(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
 
 
 def _text(raw: msgspec.Raw | None) -> str:
-    """A text that the ledger can keep; "" for anything else."""
+    """Return the text if the ledger can store it, otherwise ""."""
     try:
         text = msgspec.json.decode(raw, type=str) if raw is not None else ""
     except msgspec.MsgspecError:

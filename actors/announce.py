@@ -1,4 +1,4 @@
-"""Ready jobs become messages on their apps' queues."""
+"""Announcement of ready jobs by messages on the queues of their apps."""
 
 from sluice.broker.messages import Ended, Execute, Message, Turn
 from sluice.jobs.states import By
@@ -9,14 +9,15 @@ from sluice.planner.parcel import parcels
 
 
 def tell(ended: list[int]) -> list[Message]:
-    """Whoever has jobs ended otherwise than by judgement has their children told."""
+    """Return a message that has the children of these jobs notified. The jobs have ended without a judgement."""
     return [Ended(jobs=tuple(ended))] if ended else []
 
 
 def announce(tx: Tx, ready: list[Ready], by: By = By.PLANNER) -> list[Execute]:
-    """One message a parcel. They are sent after the commit; the ledger already counts them as sent.
+    """Return one message for each batch of ready jobs. They are sent after the commit, but the ledger already counts
+    them as sent.
 
-    Whatever the transaction has left free in pools is given away first: this is the last that one does.
+    Call this last in a transaction: it also gives the slots of pools that the transaction has freed to waiting jobs.
     """
     ready = ready + pools.admit(tx, by)
     known_s = paces.known_s(tx, [job.app for job in ready]) if len(ready) > 1 else {}

@@ -1,9 +1,9 @@
-"""Before anything is started: whoever a worker works with is there, or is waited for.
+"""Startup of a worker: wait until its ledger and its broker answer.
 
-A server that is started again is back in seconds. A worker that left meanwhile would be started by its supervisor later
-each time, in Kubernetes up to five minutes later; and with the last of control gone nothing would be taken back until
-then. One that waits is at work within ``PAUSE_S`` of the server's return. It is in its parent process that this is
-waited for, whose children come at once after it.
+A restarted server is back within seconds. If the worker exited instead of waiting, its supervisor would restart it with
+growing delays, in Kubernetes up to five minutes. Without the last control worker, no job of a lost worker would be
+taken back until then. A worker that waits is at work within ``PAUSE_S`` of the server's return. The parent process
+waits, because its child processes start immediately afterwards.
 """
 
 import logging
@@ -18,22 +18,22 @@ from sluice.jobs.errors import ForeignBroker, Unreachable
 _LOG = logging.getLogger("sluice.process")
 
 PAUSE_S = 0.5
-#: The exit code of who was interrupted at the keyboard.
+#: Exit code after an interrupt at the keyboard: 128 + SIGINT.
 INTERRUPTED = 130
 
 
 def may_be_told_to_end() -> None:
-    """Leave in order at a signal: there is nothing yet that would have to end. The first process of a container would
-    not hear it otherwise."""
+    """Exit in order on SIGTERM and SIGINT, because nothing has to be shut down yet. Without a handler, the first
+    process of a container would ignore these signals."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGINT, lambda *_: sys.exit(INTERRUPTED))
 
 
 def wait_for_servers(settings: Settings, queue: str) -> None:
-    """Return once ledger and broker answer; Unreachable for the one that has not within ``settings.start_within_s``,
-    and ForeignBroker at once for a broker that is another installation's.
+    """Return once the ledger and the broker answer. ``queue`` is a queue that this worker may ask the broker about.
 
-    ``queue`` is one that this worker may ask the broker about.
+    Unreachable for a server that does not answer within ``settings.start_within_s``. If the broker belongs to another
+    installation, ForeignBroker is raised without waiting.
     """
     away = _away(settings, queue)
     if away is None:
@@ -48,7 +48,7 @@ def wait_for_servers(settings: Settings, queue: str) -> None:
 
 
 def _away(settings: Settings, queue: str) -> Unreachable | None:
-    """Whoever does not answer."""
+    """Return the error of a server that does not answer, or None if both do."""
     try:
         with open_ledger(settings) as ledger, connect_broker(settings, owner_of(settings, ledger)) as broker:
             broker.require_own()

@@ -1,4 +1,4 @@
-"""What a program asks for, before the ledger takes it in."""
+"""Checks of a program's submissions before the ledger admits them."""
 
 from uuid import uuid4
 
@@ -9,9 +9,9 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.request_limits import oversized, unfit
 from sluice.jobs.submission import COMPENSATION, SCHEDULED, Submission, is_reserved
 
-#: Of a submission that says of itself that it undoes another.
+#: Reason to refuse a submission that claims to compensate another one.
 NOT_ASKED_FOR = "compensates: a saga that fails is undone by itself; nobody asks for that."
-#: Of an id that is not the sender's to give.
+#: Reason to refuse an id that is reserved for schedules or compensations.
 RESERVED = (
     f"id: ids that begin with {SCHEDULED} belong to schedules, and those that end in {COMPENSATION} to what"
     " undoes another submission. Choose another id."
@@ -19,7 +19,7 @@ RESERVED = (
 
 
 def sound(submission: Submission) -> Submission:
-    """The same with an id, if it has none. BadRequest for words that no planner would understand."""
+    """Return a checked submission, with a new id if it has none. BadRequest for values that no planner would accept."""
     parse_policy(submission.policy)
     if submission.compensates is not None:
         raise BadRequest(NOT_ASKED_FOR)

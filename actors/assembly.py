@@ -1,4 +1,4 @@
-"""The composition root: from settings to what a process or a command works with."""
+"""Composition root: creates the objects that a process or a command needs from its settings."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -28,9 +28,9 @@ from sluice.ledger.embedded import EmbeddedUnavailable, has_postgres, start
 
 _LOG = logging.getLogger("sluice.broker")
 
-#: A process that does nothing for so many leases in the middle of a transaction has its transaction ended.
+#: Number of leases after which Postgres ends a transaction in which its process does nothing.
 IDLE_LEASES = 4
-#: What carries messages, by the scheme of its address, as traces call it.
+#: Name of the messaging system in traces, by the scheme of the broker's address.
 _SYSTEMS = {
     "amqp": "rabbitmq",
     "amqps": "rabbitmq",
@@ -41,15 +41,18 @@ _SYSTEMS = {
 
 
 class NoLedger(SluiceError):
-    """None is configured, and none can be started here."""
+    """Raised when no ledger is configured and none can be started here."""
 
     exit_code = 3
 
 
 @contextmanager
 def ledger_address(settings: Settings, *, may_make: bool = True) -> Iterator[str]:
-    """Where the ledger is, for as long as the block lasts; without one configured an embedded Postgres is started, and
-    made if it ``may_make`` one."""
+    """Yield the address of the ledger for the duration of the block.
+
+    If none is configured, an embedded Postgres is started. If that does not exist either, it is created, or NoLedger is
+    raised if ``may_make`` is false.
+    """
     if settings.ledger_url is not None:
         transport.require(settings, "SLUICE_LEDGER_URL")
         yield _with_names(settings.ledger_url, settings)
@@ -76,8 +79,10 @@ def _with_names(url: str, settings: Settings) -> str:
 def open_ledger(
     settings: Settings, *, connections: int = 8, steady: bool = False, may_make: bool = True
 ) -> Iterator[Ledger]:
-    """The ledger at this code's schema; an embedded one is made if there is none yet and ``may_make`` is set. A process
-    that works for long is ``steady``."""
+    """Open the ledger and require the schema of this code. ``steady`` is for a process that works for a long time.
+
+    An embedded ledger is created if it does not exist yet and ``may_make`` is true.
+    """
     with ledger_address(settings, may_make=may_make) as url:
         migrate.require(url, make=may_make and settings.ledger_url is None)
         idle_s_max = IDLE_LEASES * settings.lease_s
@@ -89,10 +94,9 @@ def open_ledger(
 
 
 def stores(settings: Settings) -> Stores:
-    """Where programs and blobs are, and what is around processes. Nothing is opened before a job has use for it.
+    """Return the stores of programs and blobs, and the sandbox for processes. Nothing is opened before a job needs it.
 
-    What this machine keeps of ours is hidden from a process that is kept away from anything: the socket of the
-    embedded ledger is there.
+    The sandbox hides the folders of this installation, because they contain the socket of the embedded ledger.
     """
     kept = [str(each.absolute()) for each in (settings.home, settings.programs) if each is not None]
     return Stores(
@@ -101,7 +105,7 @@ def stores(settings: Settings) -> Stores:
         ),
         blobs=blobs(settings),
         sandbox=Sandbox(replace(settings.fence, hidden=(*settings.fence.hidden, *kept))),
-        # Half of the time between the moment at which the lease is not trusted any more and its end.
+        # Half of the time between the moment when the lease is no longer trusted and its end.
         grace_s_max=settings.lease_s / 6,
     )
 
@@ -112,7 +116,8 @@ def blobs(settings: Settings) -> BlobStore:
 
 @contextmanager
 def connect_broker(settings: Settings, owner: Owner | None = None) -> Iterator[Broker]:
-    """The broker, as yet unasked. With an ``owner`` it is compared with the mark there at its first use."""
+    """Yield the broker without connecting to it. If an ``owner`` is given, it is compared with the broker's mark at the
+    first use."""
     transport.require(settings, "SLUICE_BROKER_URL")
     broker = connect(
         settings.broker_url,
@@ -128,7 +133,7 @@ def connect_broker(settings: Settings, owner: Owner | None = None) -> Iterator[B
 
 
 def owner_of(settings: Settings, ledger: Ledger) -> Owner | None:
-    """This installation as brokers know it; None if its messages never leave the process."""
+    """Return the identity of this installation for brokers, or None if its messages never leave the process."""
     if not is_shared(settings):
         return None
     identity = ledger.transact(installation.identity)
@@ -137,8 +142,8 @@ def owner_of(settings: Settings, ledger: Ledger) -> Owner | None:
 
 @contextmanager
 def own_broker(settings: Settings, ledger: Ledger) -> Iterator[Broker]:
-    """The broker of a process that works. ForeignBroker if it is another installation's. One that is away is compared
-    when it is back."""
+    """Yield the broker of a process that runs jobs. ForeignBroker if it belongs to another installation. A broker that
+    is unreachable is compared when it is back."""
     with connect_broker(settings, owner_of(settings, ledger)) as broker:
         try:
             broker.require_own()
@@ -150,10 +155,11 @@ def own_broker(settings: Settings, ledger: Ledger) -> Iterator[Broker]:
 
 
 def onlookers(settings: Settings, definition: Callable[[str], App | None]) -> list[Onlooker]:
-    """Who looks on while this process works, by the definitions of the moment."""
+    """Return the observers of this process (traces, lineage). ``definition`` returns the current definition of an
+    app."""
     found = [_tracing(settings)] if settings.trace else []
     if settings.lineage:
-        # A client of HTTP takes longer to load than many a command takes to run.
+        # Imported only here, because loading an HTTP client takes longer than many commands run.
         from sluice.actors.lineage.lineage import lineage_of  # noqa: PLC0415 - it is loaded where it is asked for, and only there
 
         found.append(lineage_of(settings.lineage, definition))
@@ -162,7 +168,7 @@ def onlookers(settings: Settings, definition: Callable[[str], App | None]) -> li
 
 @contextmanager
 def tracing(settings: Settings) -> Iterator[None]:
-    """A process that does no work has what it submits traced, for as long as the block lasts."""
+    """While the block lasts, trace the submissions of a process that runs no jobs."""
     if not settings.trace:
         yield
         return
@@ -175,7 +181,7 @@ def tracing(settings: Settings) -> Iterator[None]:
 
 def _tracing(settings: Settings) -> Onlooker:
     try:
-        # Nobody who does not trace is to pay for it, or to have it installed.
+        # Without traces, OpenTelemetry is neither loaded nor required.
         from sluice.actors.tracing import Tracing  # noqa: PLC0415 - it is loaded where it is asked for, and only there
     except ModuleNotFoundError as error:
         raise BadSetting(
@@ -187,8 +193,11 @@ def _tracing(settings: Settings) -> Onlooker:
 
 @contextmanager
 def telling(settings: Settings, ledger: Ledger) -> Iterator[Callable[[Sequence[Message]], None]]:
-    """How who does no work tells those who do. The broker is connected to when there is something to tell; at the end
-    of the block all has been told that can be."""
+    """Yield the function by which a process that runs no jobs notifies processes that do.
+
+    The broker is connected to at the first message. The end of the block waits until every message was sent or has
+    failed.
+    """
     with ExitStack() as opened:
 
         @cache
@@ -205,5 +214,5 @@ def telling(settings: Settings, ledger: Ledger) -> Iterator[Callable[[Sequence[M
 
 
 def is_shared(settings: Settings) -> bool:
-    """Whether other processes can be reached by the broker; the in-process one of another cannot."""
+    """Return whether the broker reaches other processes. The in-memory broker of another process cannot be reached."""
     return not settings.broker_url.startswith("memory:")

@@ -1,4 +1,4 @@
-"""From what the ledger hands over with a claim to what a runner needs."""
+"""Conversion of a claimed job into the assignment that a runner needs."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from sluice.planner.partition_keys import read_key
 
 
 def assign(app: App, job: Claimed) -> Assignment:
-    """BadRequest where the key no longer fits the app."""
+    """Return the assignment of a claimed job. BadRequest if its key no longer fits the app."""
     partitioning = app.partitioning
     return Assignment(
         name=job.name,
@@ -31,13 +31,14 @@ def assign(app: App, job: Claimed) -> Assignment:
 
 
 def _versions(app: App, partitioning: Partitioning) -> dict[str, Any]:
-    """Work that never ends reads tables too, if not by partition."""
+    """Return the version of the app and of its input tables. Long-running services have them too: they read tables,
+    although not by partition."""
     read = {each.table: each.version for each in partitioning.dependencies if each.version}
     return {"version": app.version, "input_versions": read}
 
 
 def _step(app: App, partitioning: Partitioning, job: Claimed) -> dict[str, Any]:
-    """What is to be made, and of what; BadRequest where the definitions have another version of the app."""
+    """Return the partitions to make and their inputs. BadRequest if the definitions have another version of the app."""
     write = partitioning.calendar.write
     span = read_key(app, job.key)
     left = job.partitions or []

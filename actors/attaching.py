@@ -1,4 +1,7 @@
-"""One run's tie to work that it started elsewhere (see ``jobs.managed``): the ledger's word, or the lifeline's."""
+"""Connection between a run and the external work that it started (see ``jobs.managed``).
+
+The ledger decides whether the claim still holds. While the ledger is unreachable, the lease decides.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -15,13 +18,14 @@ from sluice.ledger.connection import Ledger
 
 _LOG = logging.getLogger("sluice.executor")
 
-#: While the ledger is away a handle is offered again this often, until the lifeline does not trust the lease any more.
+#: Seconds between two attempts to store a handle while the ledger is unreachable. They end when the lease is no longer
+#: trusted.
 OFFER_AGAIN_S = 1.0
 
 
 class Attaching:
-    """``stop`` is the run's own. While it is not set, the lifeline trusts that the claim stands. ``send`` publishes
-    hints to those who waited for the work to begin."""
+    """Attachment of one run. While its ``stop`` event is not set, the claim is trusted. ``send`` publishes
+    notifications for jobs that waited for the work to start."""
 
     def __init__(
         self, ledger: Ledger, job: Claimed, stop: Event, send: Callable[[Sequence[Message]], None]
@@ -44,7 +48,8 @@ class Attaching:
                     return False
 
     def keeper(self, handle: JSON) -> Keeper:
-        """Without the ledger nobody can say; then work is ended for its own timeout only, and not because of a stop."""
+        """Return the keeper of the work. If the ledger is unreachable, the answer lets the run end its work because of
+        its own timeout, but not because of a stop."""
         try:
             return self._ledger.transact(lambda tx: handles.keeper(tx, self._job.right, handle))
         except Unreachable as error:

@@ -1,8 +1,8 @@
-"""Branches: definitions that are kept under a name, beside those that processes are started with.
+"""Branches: named sets of definitions, stored beside the definitions that processes are started with.
 
-``sync`` keeps all apps of some sources that are keyed by partition, each by what it says, and points the branch at
-them. So what two branches say alike is one version, and its partitions are made once for both. A submission with a
-branch is planned by what that has.
+``sync`` stores the apps of some sources that are keyed by partition, and points the branch at their versions. A version
+is derived from the definition. So a definition that two branches share is one version, and its partitions are made once
+for both. A submission with a branch is planned by the definitions of that branch.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,13 +24,17 @@ from sluice.ledger import versions
 from sluice.ledger.connection import Ledger, Tx
 from sluice.ledger.versions import Change, Kept
 
-#: The branch that others are held against.
+#: Branch that other branches are compared with.
 MAIN = "main"
 
 
 class Moved(Struct, frozen=True):
-    """An app whose version on the branch changes: from none where it is new, to none where it is gone. So many
-    ``partitions`` that were there would have to be made again. It may be ``shared`` with the main branch."""
+    """Change of an app's version on the branch. ``before`` is None if the app is new, ``after`` is None if it is
+    removed.
+
+    ``partitions`` is the number of existing partitions that would have to be made again. ``shared``: the main branch
+    has the new version too.
+    """
 
     app: str
     before: str | None
@@ -40,7 +44,7 @@ class Moved(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """What a sync changes on its branch, and the apps that stay as they are."""
+    """Changes of a branch by a sync, and the apps that stay the same."""
 
     branch: str
     moved: tuple[Moved, ...]
@@ -52,8 +56,11 @@ class Difference(Struct, frozen=True):
 
 
 def branch_of(tx: Tx, name: str) -> Catalogue:
-    """Return the definitions of a branch, without their code: rows of the ledger do not decide what the planner or the
-    console imports. BadRequest if there is no such branch, or if its definitions cannot be read."""
+    """Return the definitions of a branch without their code.
+
+    Rows of the ledger must not decide which modules the planner or the console imports. BadRequest if the branch does
+    not exist, or if its definitions cannot be read.
+    """
     synced = versions.synced(tx, name)
     if synced is None:
         known = ", ".join(each.branch for each in versions.branches(tx)) or "there is none yet"
@@ -73,7 +80,7 @@ def branch_of(tx: Tx, name: str) -> Catalogue:
 
 
 def stored(settings: Settings, address: str) -> Stored | Unread:
-    """What a process that is started with ``branch://NAME`` loads: the definitions of that branch."""
+    """Return the definitions that a process loads from the source ``branch://NAME``: those on that branch."""
     name = address.removeprefix(BRANCH)
 
     def look(tx: Tx) -> Stored | Unread:
@@ -90,7 +97,7 @@ def stored(settings: Settings, address: str) -> Stored | Unread:
 
 
 def _as_kept(catalogue: Catalogue, has: Iterable[Kept]) -> Catalogue:
-    """Give the apps the versions, words and digests of code that they were kept with."""
+    """Return the catalogue with the versions, definitions and code digests that its apps were stored with."""
     of = {each.app: each for each in has}
     found = {each.app: each.version for each in of.values()}
     return catalogue.revised(
@@ -104,9 +111,10 @@ def _as_kept(catalogue: Catalogue, has: Iterable[Kept]) -> Catalogue:
 def sync(
     ledger: Ledger, branch: str, catalogue: Catalogue, *, by: str | None, dry_run: bool = False
 ) -> Difference:
-    """Point the branch at the apps of this catalogue that are keyed by partition; or only say what that would change.
+    """Point the branch at the apps of this catalogue that are keyed by partition, and return the changes. With
+    ``dry_run``, change nothing.
 
-    BadRequest where one cannot be kept, and where an app is gone whose table others still read.
+    BadRequest if an app cannot be stored, or if another app still reads the table of an app that is removed.
     """
     apps = [app for app in catalogue.values() if app.partitioning]
     made = [_kept(app) for app in apps]
@@ -137,7 +145,7 @@ def _sync(
 ) -> Difference:
     versions.take_turn(tx, branch)
     synced = versions.synced(tx, branch)
-    # A new branch is held against the main one, from which people depart.
+    # A new branch is compared with the main branch, because it usually starts as a copy of that.
     before = versions.of_branch(tx, branch if synced else MAIN)
     _refuse_orphans(catalogue, before)
     difference = _difference(tx, branch, before, apps)

@@ -1,7 +1,8 @@
-"""Breakers: what follows from rounds that fail, at once where they fail, and on each tick where that came to nothing.
+"""Circuit breakers: reaction to failed rounds, directly after the failure, and on each tick if that was missed.
 
-Nothing here runs in the transaction that ends a round. That one tells the breaker (``ledger.breaker_news``) and waits
-for nobody; whoever looks after the breaker holds its row, and no job before it.
+Nothing here runs in the transaction that ends a round. That transaction inserts a row for the breaker
+(``ledger.breaker_news``) and waits for nothing. A transaction that evaluates a breaker locks the breaker's row first,
+and no job before it.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,33 +20,34 @@ from sluice.ledger import breakers, grooming
 from sluice.ledger.breakers import Minded
 from sluice.ledger.connection import Ledger, Tx
 
-#: Of an app that goes on so many ready jobs are announced in one transaction, and in one go. There may be more: the
-#: groomer repeats their hints.
+#: Ready jobs of a resumed app that are announced in one transaction, and the number of such transactions. The groomer
+#: announces the rest.
 BATCH = 1000
 BATCHES_MAX = 100
 
 
 class Broken(NamedTuple):
-    """Whether the app's jobs are not to be begun now, and messages for those that are."""
+    """Result of evaluating a breaker. ``is_open``: the app's jobs must not be started now. ``messages`` announce jobs
+    that may start."""
 
     is_open: bool
     messages: Sequence[Message]
 
 
 def has_failed(outcome: Outcome) -> bool:
-    """Whether a breaker may open by it."""
+    """Return whether a breaker counts this outcome as a failure."""
     return outcome.ending in (Ending.ERROR, Ending.DISMAL, Ending.TIMED_OUT)
 
 
 def mind(ledger: Ledger, app: str, by: By = By.EXECUTOR) -> Broken:
-    """Look after the breaker of this app, which rounds have been written for that have failed."""
+    """Evaluate the breaker of an app, after failed rounds of it were recorded."""
     return _follow(ledger, app, *ledger.transact(partial(_look, app=app, look=breakers.mind, by=by)))
 
 
 def tick(ledger: Ledger, catalogue: Catalogue) -> list[Message]:
-    """Have the breakers that the ledger knows do what the definitions say by now, and what they have to.
+    """Update the breakers in the ledger to their definitions. Evaluate the breakers that are due.
 
-    One of an app that these definitions do not have is left as it is: another process's may.
+    A breaker of an app that these definitions do not have is left as it is, because another process may have the app.
     """
     messages: list[Message] = []
     for app, stated in ledger.transact(breakers.known).items():
@@ -71,7 +73,8 @@ def _look(
 
 
 def _follow(ledger: Ledger, app: str, minded: Minded, messages: Sequence[Message]) -> Broken:
-    """What was held back is announced once it may begin. Where that is cut off the groomer goes on."""
+    """Return the messages and, after the breaker has closed, announcements of the jobs that it held back. The groomer
+    announces jobs beyond the limit."""
     sent = [*messages]
     if minded.closed:
         before = ledger.transact(lambda tx: tx.instant())

@@ -1,4 +1,4 @@
-"""Bubble down: the children of jobs that ended as these need it are planned though nobody asked for them."""
+"""Bubble down: plan the children that depend on the end of a job, although no submission requested them."""
 
 import logging
 from collections.abc import Iterator
@@ -21,15 +21,15 @@ _LOG = logging.getLogger("sluice.planner")
 
 
 def may_push(catalogue: Catalogue, app: str) -> bool:
-    """Whether anything can follow from this app's jobs."""
+    """Return whether the end of a job of this app can cause children to be planned."""
     return app in catalogue and catalogue[app].partitioning is None and bool(catalogue.children_of(app))
 
 
 def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Message]:
-    """Plan what follows from these ended jobs, and note that nothing is owed for them any more."""
+    """Plan the children of these ended jobs, and remove the jobs from the propagation outbox (``owed``)."""
     pushes = [push for pusher in wishes.pushers(tx, ended) for push in _pushes(catalogue, pusher)]
     states = planning.find(tx, sorted({push.child for push in pushes}))
-    # A child that has ended already is not run again because a parent was.
+    # A child that has already ended is not run again because its parent was.
     live = [push for push in pushes if push.child not in states or states[push.child].state in LIVE]
     planned = dict(_planned(catalogue, live))
     told = planning.plan(tx, merge_pushes(catalogue, planned)) if planned else None
@@ -47,8 +47,11 @@ def _pushes(catalogue: Catalogue, pusher: wishes.Pusher) -> list[Push]:
 
 
 def _children(catalogue: Catalogue, pusher: wishes.Pusher) -> list[JobName]:
-    """An app that has left the definitions, or whose keys have changed, has none; where a function of the users'
-    cannot say which of one app's jobs follow, those of the others do all the same."""
+    """Return the children to plan for an ended job.
+
+    An app has none if it has left the definitions or its keys have changed. If a user's function fails for the children
+    of one app, the children of other apps are still returned.
+    """
     try:
         app = catalogue.app(pusher.app)
         return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state))
@@ -61,7 +64,7 @@ def _children(catalogue: Catalogue, pusher: wishes.Pusher) -> list[JobName]:
 
 
 def _of_app(catalogue: Catalogue, pusher: wishes.Pusher, of: str) -> list[JobName]:
-    """Why there are none has been said."""
+    """Return the children that belong to one app, or none if its function fails. The caller has logged the error."""
     app = catalogue.app(pusher.app)
     try:
         return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state, of=of))
@@ -70,7 +73,8 @@ def _of_app(catalogue: Catalogue, pusher: wishes.Pusher, of: str) -> list[JobNam
 
 
 def _planned(catalogue: Catalogue, pushes: list[Push]) -> Iterator[tuple[Push, tuple[PlannedJob, ...]]]:
-    """Each push with its jobs. One that cannot be planned is left out alone: the others must not wait for it."""
+    """Yield each push with its jobs. A push that cannot be planned is left out alone, so that the others do not wait
+    for it."""
     for push in pushes:
         try:
             yield push, follow(catalogue, push)

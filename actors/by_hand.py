@@ -1,4 +1,4 @@
-"""What somebody does to schedules by hand: fire, pause, resume."""
+"""Manual operations on schedules: fire, pause, resume."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,7 +18,8 @@ _NOTE = "by hand"
 
 
 class Fired(NamedTuple):
-    """``is_new`` is false where that due time had been fired before, and this is its submission."""
+    """Result of ``fire``. ``is_new`` is false if the due time had been fired before; ``submission`` is then the
+    existing one."""
 
     submission: str
     due: datetime
@@ -26,13 +27,13 @@ class Fired(NamedTuple):
 
 
 def fire(ledger: Ledger, schedule: Schedule, due: datetime | None) -> Fired:
-    """Fire a due time that has not been, whatever became of it, also before it comes; without one, fire now.
+    """Fire a due time that has not been fired, even if it was skipped or is in the future. Without one, fire now.
 
-    Pauses and overlaps are not asked about.
+    Pauses and overlap rules do not apply.
     """
     if due is None:
         now = ledger.transact(lambda tx: tx.instant())
-        # Due times are whole seconds, and this is to be none of them.
+        # Due times are whole seconds, and a firing by hand must not coincide with one.
         due = now.replace(microsecond=now.microsecond or 1)
         asked = _asked(schedule, due, by_hand_id(schedule.id, str(uuid4())))
     else:
@@ -48,7 +49,8 @@ def fire(ledger: Ledger, schedule: Schedule, due: datetime | None) -> Fired:
 
 
 def pause(ledger: Ledger, catalogue: Catalogue | None, ids: Sequence[str]) -> list[str]:
-    """Those that were not paused before. One that is defined, and that no scheduler has seen yet, is taken up first."""
+    """Pause schedules, and return the ids that were not paused before. A schedule that is defined but not in the ledger
+    yet is entered first."""
 
     def work(tx: Tx) -> list[str]:
         known = schedules.hold(tx, ids)
@@ -61,7 +63,7 @@ def pause(ledger: Ledger, catalogue: Catalogue | None, ids: Sequence[str]) -> li
 
 
 def resume(ledger: Ledger, ids: Sequence[str]) -> list[str]:
-    """Those that were paused."""
+    """Resume schedules, and return the ids that were paused."""
     return ledger.transact(lambda tx: schedules.resume(tx, ids))
 
 

@@ -1,8 +1,9 @@
-"""``python -m sluice.actors.checkup --queues app1,app2``: whether a worker of this machine is at work.
+"""``python -m sluice.actors.checkup --queues app1,app2``: check whether a worker of this machine is at work.
 
-A container has a host name of its own, so there it is the worker of the container. It is at work while its lease
-stands, which it renews by itself and which a process that is stuck loses. 0: it is. 1: it is not, by the ledger. 3: the
-ledger does not answer, so nobody can say; whoever would end the worker for that asks with ``--alive``, and gets a 0.
+A container has its own host name, so there this checks the worker of the container. A worker is at work while its lease
+is valid; it renews the lease itself, and a stuck process loses it. Exit codes: 0 if a worker is at work, 1 if according
+to the ledger none is, 3 if the ledger does not answer. If a failed check ends the worker, use ``--alive``: it returns 0
+if the ledger does not answer.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from sluice.jobs.errors import BadSetting, SluiceError, Unreachable
 from sluice.ledger.connection import Ledger
 from sluice.ledger.reads import fleet
 
-#: The exit code of a worker that is not at work.
+#: Exit code if no worker is at work.
 ABSENT = 1
 
 

@@ -1,8 +1,8 @@
-"""Planning submissions that are about work IDs: each by itself, in a transaction of its own.
+"""Planning of submissions about work IDs, each by itself and in its own transaction.
 
-Which IDs one is about its app may have to say, by a function that asks other systems: that comes first, outside of
-any transaction. Then planners take turns by app. So whoever plans sees all that others have under way, and
-where that is what it would run itself, the submission waits for it to end and is planned anew.
+An app may have to select the work IDs by a function that queries other systems. That happens first, outside of any
+transaction. Then planners take turns by app, so that each of them sees all work in progress. If that includes work that
+the submission would run itself, the submission waits for it to end and is planned again.
 """
 
 from collections.abc import Sequence
@@ -24,23 +24,27 @@ from sluice.planner.chunk_keys import require_chunk_words
 from sluice.planner.chunk_nodes import nodes_of
 from sluice.planner.chunks import chunk
 
-#: Users' code may take so long to choose work IDs before another planner takes it to be dead, and asks anew.
+#: Seconds that users' code may take to select work IDs. After that, another planner assumes that this one has died and
+#: selects again.
 SELECT_S = 60.0
-#: A job that is waited for is told by its end; this is for when that was missed.
+#: Seconds until a submission that waits for a job is planned again. The job's end triggers that earlier; this delay
+#: covers a missed trigger.
 LOOK_AGAIN_S = 30.0
-#: A submission that is waited for is planned any moment, and then there are jobs to wait for.
+#: Seconds until a submission that waits for another submission is planned again. The other one is about to be planned,
+#: and then has jobs to wait for.
 LOOK_SOON_S = 1.0
 
 
 def has_to_ask(submission: Submission) -> bool:
-    """Whether users' code says which work IDs it is about: once, and not in every planner that hears of it."""
+    """Return whether users' code selects the work IDs. It must run once, and not in every planner that receives the
+    message."""
     return submission.work_ids is None and submission.kwargs.get("work_ids") is None
 
 
 def plan_by_chunk(
     ledger: Ledger, catalogue: Catalogue, received: Received, submission: Submission
 ) -> Sequence[Message]:
-    """Plan it, refuse it, call it off where its app finds nothing to do, or leave it waiting."""
+    """Plan the submission, refuse it, cancel it if its app finds nothing to do, or leave it waiting."""
     app = catalogue.app(submission.app)
     try:
         require_chunk_words(app, submission)
@@ -86,7 +90,7 @@ def _plan(
 
 
 def _wait(tx: Tx, number: int, waits_for: Sequence[Busy]) -> None:
-    """Until the job that was planned last has ended. By then few of the others are left, and each look costs a plan."""
+    """Wait for the job that was planned last. By its end few of the others are left, and each attempt costs a plan."""
     last = max(waits_for, key=lambda busy: busy.job or 0)
     more = f", and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
     state = f", which is {last.state}" if last.state else ", which is not planned yet"

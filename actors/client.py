@@ -1,7 +1,7 @@
-"""What programs do with Sluice: submit, look, wait, cancel, pause, manage an app's tasks. It goes through the ledger.
+"""Client for programs: submit, query, wait, cancel, pause, manage an app's tasks. Everything goes through the ledger.
 
-A submission is safe once the ledger has it; the message sent after it only saves the groomer's next look.
-So the broker may be down, and nobody has to repeat anything.
+A submission is safe once the ledger has it. The message sent afterwards only saves the wait for the groomer's next
+tick. So the broker may be down, and the caller need not repeat anything.
 """
 
 import logging
@@ -38,14 +38,16 @@ from sluice.ledger.reads import dossier, listing, progress
 
 _LOG = logging.getLogger("sluice.client")
 
-#: A waiting client looks this often.
+#: Seconds between two status checks of a waiting client.
 LOOK_EVERY_S = 0.2
 
 
 class Client:
-    """``publish`` sends messages to the broker; where it fails, that is logged and no more. ``definitions`` gives the
-    catalogue to whoever asks for something that needs it. ``within`` is where this program belongs in a trace, for what
-    it submits outside of any span (see ``actors.sending``)."""
+    """Client of one ledger. ``publish`` sends messages to the broker; if it fails, that is only logged.
+
+    ``definitions`` returns the catalogue for operations that need it. ``within`` is the trace context of this program,
+    for submissions made outside of any span (see ``actors.sending``).
+    """
 
     def __init__(
         self,
@@ -61,17 +63,17 @@ class Client:
         self._within = within
 
     def beside(self, also: Callable[[Tx, Any], None]) -> "Client":
-        """One who does the same, and ``also`` that in the transaction of whatever it does (``Ledger.beside``)."""
+        """Return a client that also calls ``also`` in the transaction of each operation (``Ledger.beside``)."""
         return Client(self._ledger.beside(also), self._publish, self._definitions)
 
     def submit(self, submission: Submission) -> str:
-        """Take it in, and return its id. To submit the same again under one id changes nothing, unless it was refused:
+        """Submit, and return the id. The same submission again under one id changes nothing, unless it was refused:
         then it is planned again. Conflict if the id belongs to a submission that asks for something else."""
         return self.submit_many([submission])[0]
 
     def submit_many(self, wanted: Sequence[Submission]) -> list[str]:
-        """BadRequest for words that no planner would understand, and Conflict for an id of another submission; none of
-        them is taken in then."""
+        """Submit all of them or none, and return their ids. BadRequest for values that no planner would accept,
+        Conflict for an id of another submission."""
         with sending([sound(submission) for submission in wanted], within=self._within) as named:
             self._ledger.transact(lambda tx: _receive(tx, named))
             reached(Place.CLIENT_COMMITTED)
@@ -81,11 +83,12 @@ class Client:
         return ids
 
     def have_planned(self, ids: Sequence[str]) -> None:
-        """Tell the planner of submissions that stand in the ledger already."""
+        """Notify the planner of submissions that are already in the ledger."""
         self._hint(Plan(submissions=tuple(ids)))
 
     def cancel(self, submission: str) -> list[int]:
-        """Cancel a submission and what nobody else wants; BadRequest if it is not there or has ended."""
+        """Cancel a submission and the jobs that no other submission requests, and return the ended jobs. BadRequest if
+        no such submission is open."""
         ended = self._cancel(lambda tx: submissions.cancel(tx, submission))
         if ended is None:
             raise _no_submission("open", submission)
@@ -98,13 +101,14 @@ class Client:
         self.have_planned([submission])
 
     def cancel_job(self, name: JobName) -> list[int]:
-        """Cancel one job, whoever wants it."""
+        """Cancel one job, whichever submissions request it, and return the ended jobs."""
         return self._cancel(lambda tx: submissions.cancel_job(tx, name)) or []
 
     def pause(self, submission: str) -> int:
-        """Begin nothing more that only paused submissions want; how many jobs this holds back.
+        """Pause a submission, and return the number of jobs held back. Jobs that only paused submissions request are
+        not started.
 
-        BadRequest if it is not there or has ended.
+        BadRequest if no such submission is open.
         """
         held_back = hold_back(self._ledger, submission)
         if held_back.jobs is None:
@@ -113,7 +117,8 @@ class Client:
         return len(held_back.jobs)
 
     def resume(self, submission: str) -> int:
-        """Let it go on; how many jobs this lets go. BadRequest if it is not there or is not paused."""
+        """Resume a submission, and return the number of jobs released. BadRequest if it does not exist or is not
+        paused."""
         found = go_on(self._ledger, submission)
         if found is None:
             raise _no_submission("paused", submission)
@@ -121,11 +126,12 @@ class Client:
         return found.let_go
 
     def pause_apps(self, apps: Collection[str], *, by: str | None = None) -> list[str]:
-        """Begin none of their jobs, whoever wants them; those that were not paused before."""
+        """Pause apps, and return the names of the apps that were not paused before. None of their jobs is started,
+        whichever submissions request them."""
         return self._ledger.transact(lambda tx: app_pauses.pause(tx, apps, by=by))
 
     def resume_apps(self, apps: Collection[str]) -> list[str]:
-        """Let their jobs begin; those that were paused."""
+        """Resume apps, and return the names of the apps that were paused."""
         return let_apps_go(self._ledger, apps, lambda messages: self._hint(*messages))
 
     def resume_job(
@@ -138,13 +144,13 @@ class Client:
         id: str | None = None,
         may_be_early: bool = True,
     ) -> Became:
-        """Tell a saga what it waits for, or, without an event, that it goes on; what it does not wait for yet is kept,
-        and what comes before the job is there, for a day, unless it may not.
+        """Deliver an event to a saga, or without an event end its wait.
 
-        A repeated ``id`` for the same job changes nothing and returns ``REPEATED``. Default: an id of its own, so that
-        each call is another event.
+        An event that the saga does not wait for yet is kept. An event for a job that does not exist yet is kept for a
+        day, if ``may_be_early``. A repeated ``id`` for the same job changes nothing and returns ``REPEATED``. Default:
+        a new id, so that each call is another event.
 
-        BadRequest if the job has ended, or is not there and no definition says that it could be.
+        BadRequest if the job has ended, or if it does not exist and no definition shows that it can.
         """
         token = str(uuid4()) if id is None else id
         said = Said(name=event, payload=payload, by=by, token=token)
@@ -154,17 +160,17 @@ class Client:
         return heard.became
 
     def force_done(self, name: JobName, *, by: str, note: str | None = None, id: str | None = None) -> str:
-        """Have the undo that failed of a saga count as done, and the flight go on; the submission that runs it again,
-        whose id may be given. The journal says who it was, with the ``note`` if there is one.
+        """Mark the failed undo of a saga as done, and let the flight continue. Return the id of the submission that
+        runs it again; the caller may choose that ``id``. The journal records ``by`` and the ``note``.
 
-        BadRequest if no undo of it has failed.
+        BadRequest if no undo of the job has failed.
         """
         again = sound(Submission(id=id, app=name.app, key=name.key, user=by, rerun="job"))
 
         def work(tx: Tx) -> bool:
             forced = forcing.force_done(tx, name, f"{by}: {note}" if note else by)
             submissions.receive(tx, [again] if forced else [])
-            # A commit whose answer was lost is run again, and finds that it is done.
+            # If the answer of a commit was lost, the transaction runs again and finds its submission.
             return forced is not None or progress.status(tx, again.require_id()) is not None
 
         if not self._ledger.transact(work):
@@ -176,24 +182,24 @@ class Client:
         return again.require_id()
 
     def land(self, catalogue: Catalogue, table: str, partitions: Iterable[str]) -> int:
-        """Note that these partitions, or ranges of them, are there; how many were not before. BadRequest for a table
-        that no app fills or reads, and for what is no partition of it."""
+        """Record that these partitions, or ranges of partitions, exist. Return how many did not before. BadRequest for
+        a table that no app fills or reads, and for a text that is not a partition of it."""
         landing = land(self._ledger, catalogue, table, partitions)
         self._hint(*landing.messages)
         return landing.new
 
     def tasks(self, app: str) -> Tasks:
-        """The app as whoever manages it sees it. UnknownApp where definitions are at hand that do not have it."""
+        """Return the app as its manager sees it. UnknownApp if definitions are available and do not have it."""
         return Tasks(self._ledger, self.have_planned, app, self._definitions() if self._definitions else None)
 
     def status(self, submission: str) -> progress.Status | None:
         return self._ledger.transact(lambda tx: progress.status(tx, submission))
 
     def job(self, app: str, key: str) -> Report | None:
-        """What has become of a job so far; None where the ledger has never heard of it.
+        """Return the report of a job, or None if the ledger does not have it.
 
-        The key is written as ``sluice ls`` shows it. Where the job moves on meanwhile, the record may know more than
-        the state says, never less.
+        The key is written as ``sluice ls`` shows it. If the job moves on during the read, the record may be newer than
+        the state, but never older.
         """
 
         def read(tx: Tx) -> Report | None:
@@ -225,10 +231,10 @@ class Client:
         order: Order = Order(),  # noqa: B008 - an order is a value and never changes
         limit: int = 100,
     ) -> listing.Page:
-        """The jobs of which a condition is true, as text or as structs, page by page: the first, or the one that the
-        token ``page`` leads to. Without definitions the inputs of a job are its kwargs alone.
+        """Return a page of the jobs that match a condition, which is a text or structs.
 
-        BadRequest for a condition that cannot be read or asked, and for a token that is none of this order.
+        ``page`` is the token of a page; default: the first. Without definitions, the inputs of a job are its kwargs
+        alone. BadRequest for a condition that cannot be read or evaluated, and for a token of another order.
         """
         if isinstance(where, str):
             where = parse_condition(where, datetime.now(UTC))
@@ -236,7 +242,7 @@ class Client:
         return self._ledger.transact(lambda tx: listing.page(tx, wanted, page))
 
     def wait(self, submission: str, *, timeout_s: float | None = None) -> progress.Status:
-        """Until it has ended. TimeoutError if that takes longer than the caller has."""
+        """Wait until a submission has ended, and return its status. TimeoutError after ``timeout_s``."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             status = self.status(submission)
@@ -249,13 +255,14 @@ class Client:
             time.sleep(LOOK_EVERY_S)
 
     def _readings(self, where: Condition | None) -> KeyReadings | None:
-        """Those who ask for nothing that stands in definitions need have none, or none without a fault."""
+        """Return the definitions' readings of keys if the condition needs them. Other conditions work without
+        definitions, and with faulty ones."""
         if where is None or self._definitions is None or not needs_definitions(where):
             return None
         return key_readings(self._definitions())
 
     def _cancel(self, cancel: Callable[[Tx], list[int] | None]) -> list[int] | None:
-        """What that ends; its children are told, and others of its pools may run."""
+        """Return the ended jobs. Their children are notified, and other jobs of their pools may start."""
 
         def work(tx: Tx) -> tuple[list[int] | None, Sequence[Message]]:
             ended = cancel(tx)
@@ -276,7 +283,7 @@ class Client:
 
 
 def _receive(tx: Tx, named: list[Submission]) -> set[str]:
-    """Those that were not there before, which whoever stands beside the act is told."""
+    """Insert the submissions, and return the ids that are new. ``Ledger.beside`` passes this result to its callback."""
     new = submissions.receive(tx, named)
     reached(Place.CLIENT_WRITTEN)
     return new

@@ -1,17 +1,17 @@
-"""Which version of the users' code a process has: the commit that its folder was checked out at.
+"""Version of the users' code in a process: the commit that its folder was checked out at.
 
-Read from git's own files, for a machine that runs jobs need not have git. What was changed since the commit does not
-show here; it shows in the digests of the definitions (``jobs.catalogue.digest``).
+It is read from git's own files, because a machine that runs jobs need not have git. Changes since the commit do not
+show here. They show in the digests of the definitions (``jobs.catalogue.digest``).
 """
 
 from pathlib import Path
 
-#: Enough of a commit's name to tell it from all others.
+#: Characters of a commit's name that are kept: enough to be unique.
 COMMIT_CHARACTERS = 12
 
 
 def commit_of(folder: Path) -> str | None:
-    """The commit of the checkout that the folder is in; None where it is in none."""
+    """Return the commit of the checkout that contains the folder, or None if there is none."""
     for place in (folder, *folder.parents):
         git = place / ".git"
         if git.is_dir():
@@ -29,7 +29,8 @@ def _commit(git: Path) -> str | None:
 
 
 def _named(git: Path, name: str) -> str:
-    """A branch of a checkout is kept by the repository that it belongs to, in a file of its own or among others."""
+    """Return the commit of a branch. The repository that the checkout belongs to has it in a file of its own, or in a
+    file with others."""
     common = git / _text(git / "commondir")
     if commit := _text(git / name) or _text(common / name):
         return commit
@@ -38,7 +39,7 @@ def _named(git: Path, name: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """Empty where there is no such file."""
+    """Return the text of a file, or an empty text if it cannot be read."""
     try:
         return path.read_text().strip()
     except OSError:

@@ -1,7 +1,8 @@
-"""Planning what undoes a saga across apps that has failed or was cancelled: each in a transaction of its own.
+"""Planning of compensations: submissions that undo a saga across apps that has failed or was cancelled.
 
-It waits until nothing goes on that only the saga wants, for what succeeds in the end is to be undone too. Sagas
-that have done some of the same are undone by one plan, each by its own submission.
+Each is planned in its own transaction. Planning waits until no job is in progress that only the saga requests, because
+a job that succeeds in the end must be undone too. Sagas that share succeeded jobs are undone by one plan, each by its
+own submission.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,14 +18,14 @@ from sluice.ledger.connection import Ledger, Tx
 from sluice.ledger.unplanned import Received
 from sluice.planner.compensation import lay_out, plan_of
 
-#: So long it waits at the most for a job of the saga's before it looks again.
+#: Maximum number of seconds to wait for a job of the saga before planning is tried again.
 PATIENCE_S = 60.0
 
 
 def plan_compensation(
     ledger: Ledger, catalogue: Catalogue, received: Received, submission: Submission
 ) -> Sequence[Message]:
-    """Plan it, or refuse it, or leave it until it can be planned."""
+    """Plan the compensation, refuse it, or leave it until it can be planned."""
     work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission)
     return ledger.transact(work)
 
@@ -52,7 +53,7 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
 
 
 def _enter(tx: Tx, catalogue: Catalogue, number: int, askers: Mapping[int, int]) -> Sequence[Message]:
-    """Plan what undoes these sagas, each of which is undone by somebody."""
+    """Plan the compensation of these sagas. ``askers`` maps each saga to the submission that undoes it."""
     effects = compensating.effects(tx, askers)
     laid_out = lay_out(catalogue, effects)
     earlier = compensating.earlier(tx, set(laid_out.undoing.values()))

@@ -1,7 +1,7 @@
-"""What a thread goes on in spite of, because the process would be no good without it.
+"""Errors that a thread survives, because its process would be useless without it.
 
-Nobody foresaw it, so it is told with its trace; and it may well be the same in each period, so each kind is told once,
-and again only after all has gone well in between.
+Such an error is unexpected, so it is logged with its traceback. The same error may occur in each period. So each kind
+is logged once, and again only after a period without an error.
 """
 
 from logging import Logger
@@ -10,7 +10,7 @@ from sluice.jobs.errors import SluiceError
 
 
 class Complaints:
-    """Of one thread. ``about`` says what came to nothing."""
+    """Error log of one thread. ``about`` names the operation that failed."""
 
     def __init__(self, log: Logger, about: str) -> None:
         self._log = log
@@ -18,12 +18,12 @@ class Complaints:
         self._told: set[tuple[type[Exception], str]] = set()
 
     def tell(self, error: Exception) -> None:
-        """While it is being handled."""
+        """Log an error that is being handled, unless its kind was logged since the last success."""
         kind = (type(error), error.what if isinstance(error, SluiceError) else "")
         if kind not in self._told:
             self._told.add(kind)
             self._log.error("%s: %s", self._about, error, exc_info=error)
 
     def forget(self) -> None:
-        """All went well."""
+        """Note a success, so that every kind of error is logged again."""
         self._told.clear()

@@ -1,4 +1,4 @@
-"""The way in for programs of one's own: ``with connect() as client``."""
+"""Entry point for users' own programs: ``with connect() as client``."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,10 +14,10 @@ from sluice.jobs.places import arm
 def connect(
     *, apps: tuple[str, ...] = (), ledger_url: str | None = None, broker_url: str | None = None
 ) -> Iterator[Client]:
-    """A client for as long as the block lasts. What is not given here is read from where commands read it: the
-    environment, ``.env`` and ``sluice.toml``; where they say nothing it is the embedded ledger of this folder.
+    """Yield a client that can be used until the block ends.
 
-    The broker is connected to when there is something to tell.
+    Values that are not given come from the places that commands read: the environment, ``.env`` and ``sluice.toml``.
+    Default: the embedded ledger of this folder. The broker is connected to at the first message.
     """
     settings = process_settings(apps=apps, ledger_url=ledger_url, broker_url=broker_url)
     arm(settings.crash_at)

@@ -1,4 +1,4 @@
-"""The definitions that this process works by: where it got them, and whether they have changed since."""
+"""Definitions of this process: their sources, and the detection of changes."""
 
 import gc
 import logging
@@ -16,13 +16,13 @@ from sluice.jobs.errors import DefinitionError, Fault
 
 _LOG = logging.getLogger("sluice.definitions")
 
-#: Of a problem that is recorded in the ledger; the log has all of it.
+#: Characters of a problem that are stored in the ledger. The log has all of it.
 PROBLEM_CHARACTERS_MAX = 500
 
 
 def fetcher(settings: Settings) -> Fetch:
-    """Reads what lies at a ``redis://`` address, or is the branch of a ``branch://`` one. The drivers are imported for
-    those who have such."""
+    """Return a function that reads the sources ``redis://`` and ``branch://``. Their drivers are imported only if such
+    a source is used."""
 
     def fetch(address: str) -> Stored | Unread:
         if address.startswith(BRANCH):
@@ -37,23 +37,23 @@ def fetcher(settings: Settings) -> Fetch:
 
 
 class Definitions:
-    """``current`` is always a catalogue without a fault; ``look`` puts a new one in its place.
+    """Current definitions of a process. ``current`` is always a valid catalogue; ``look`` replaces it by a newer one.
 
-    Making one is the one way to load a catalogue from settings; DefinitionError lists every fault. BadSetting where a
-    source lies on a server that must not be spoken to as it is named.
+    Creating an instance is the only way to load a catalogue from settings. DefinitionError lists every fault.
+    BadSetting if the address of a source is not secure enough (``actors.transport``).
 
-    Files, folders of Python files and what lies on a server are read anew when they have changed. Modules that
-    Python imported are not: others hold on to what they took from them, so a second copy would live beside
-    the first. That they have changed is said in the log, and a restart takes them up.
+    Files, folders of Python files and sources on servers are read again after a change. Modules that Python has
+    imported are not, because other modules keep references to their contents, and a second copy would exist beside the
+    first. Such a change is logged, and takes effect after a restart.
 
-    ``look`` is for one thread; ``current`` may be asked by any.
+    Only one thread may call ``look``. Any thread may read ``current``.
     """
 
     def __init__(self, settings: Settings, *, fetch: Fetch | None = None) -> None:
         self._settings = settings
         transport.require(settings, "SLUICE_APPS")
         self._fetch = fetch or fetcher(settings)
-        # Taken before the load: what changes while that lasts is found changed by the next look.
+        # Taken before the load, so that the next ``look`` finds a change that happens during the load.
         fetched = cache(self._fetch)
         self._loaded = self._tried = snapshot(settings.apps, fetched)
         self._current = self._load(fetched)
@@ -62,27 +62,28 @@ class Definitions:
         self._faults: frozenset[Fault] = frozenset()
         self._since = datetime.now(UTC)
         self._known = known(self._current)
-        # What is imported and loaded by now stays for as long as the process. A plan of 100,000 jobs would have the
-        # collector look at all of it again and again.
+        # Objects that are imported and loaded by now stay as long as the process. Otherwise the garbage collector would
+        # scan all of them again and again during a plan of 100,000 jobs.
         gc.freeze()
 
     @property
     def current(self) -> Catalogue:
-        """Ask once for whatever has to fit together: the next answer may be another."""
+        """Current catalogue. Read it once for values that must fit together, because the next read may return another
+        one."""
         return self._current
 
     @property
     def since(self) -> datetime:
-        """When the current catalogue was loaded."""
+        """Time at which the current catalogue was loaded."""
         return self._since
 
     @property
     def known(self) -> KnownDefinitions:
-        """Digests for comparison with other processes; a new object after each change."""
+        """Value with the digests, for comparison with other processes. After a change it is a new object."""
         return self._known
 
     def look(self) -> None:
-        """Take up what has changed. Where it is at fault, or cannot be read, everything stays as it was."""
+        """Load changed definitions. If they have a fault or cannot be read, everything stays as it was."""
         self._look_at_modules()
         self._look_at_sources()
         fresh = known(self._current, self._problem())
@@ -124,13 +125,13 @@ class Definitions:
         )
 
     def _complain(self, faults: frozenset[Fault]) -> None:
-        """One line a fault, when it is new."""
+        """Log each fault that is new, on one line."""
         for fault in sorted(faults - self._faults):
             _LOG.error("the definitions stay as they were: %s", fault)
         self._faults = faults
 
     def _problem(self) -> str | None:
-        """Why a change is not taken up."""
+        """Return why a change is not applied, or None."""
         found = [str(fault) for fault in sorted(self._faults)]
         if self._changed_modules:
             modules = ", ".join(sorted(self._changed_modules))
@@ -150,7 +151,8 @@ class Definitions:
 
 
 def _away(seen: Snapshot) -> frozenset[Fault]:
-    """The addresses that nothing could be had from. Until it can, no Python file is run in vain."""
+    """Return the sources that cannot be read. Until they can be, no Python file is executed, because the load would
+    fail anyway."""
     return frozenset(
         Fault(without_password(place), "", what.why)
         for place, what in seen.items()

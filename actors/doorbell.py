@@ -1,6 +1,6 @@
-"""Where the broker is within a process, how others get a hint into it: they say it by way of the ledger.
+"""Notifications by way of the ledger (NOTIFY), because other processes cannot reach a broker in memory.
 
-It may be lost, as any hint may, and then the groomer finds what it was about.
+A notification may be lost, like any other. Then the groomer finds the work that it was about.
 """
 
 import logging
@@ -18,12 +18,13 @@ from sluice.ledger.connection import Ledger, Tx
 
 _LOG = logging.getLogger("sluice.doorbell")
 
-#: A connection that breaks is made anew after so long.
+#: Seconds before a broken connection is made again.
 RECONNECT_S = 1.0
 
 
 def ring(ledger: Ledger, messages: Sequence[Message]) -> None:
-    """Say these to whoever works on this ledger. What is too long for it the groomer finds."""
+    """Notify the processes that work on this ledger. The groomer finds the work of messages that are too long for
+    NOTIFY."""
     letters = [codec.seal(message) for message in messages]
     words = [f"{letter.queue} {letter.body.decode()}" for letter in letters]
 
@@ -36,7 +37,7 @@ def ring(ledger: Ledger, messages: Sequence[Message]) -> None:
 
 
 class Doorbell:
-    """Has published in this process what others say, for as long as the block lasts."""
+    """Listener that publishes the notifications of other processes in this process while the block lasts."""
 
     def __init__(self, url: str, publish: Callable[[Sequence[Message]], None]) -> None:
         self._url = url

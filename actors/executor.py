@@ -1,8 +1,10 @@
-"""The executor's two transactions: ``claim`` and ``settle``. What lies between them, running the jobs, is the worker's
-(see actors.running); ``settle`` may claim what is to be run next, so that nothing lies between it and the next claim.
+"""The executor's two transactions: ``claim`` and ``settle``. The worker runs the jobs between them (see
+``actors.running``). ``settle`` may also claim the next jobs, so that no message is needed between it and the next
+claim.
 
-``leave`` takes the place of the second where the work goes on until it is stopped: the claim stands, without a worker.
-``record`` does where there is no run to go on from: claims that nobody here knows of, and work that was looked at.
+``leave`` replaces ``settle`` for external work that continues until it is stopped: the claim stays valid, without a
+worker. ``record`` is for outcomes without a run in this process: claims that the process does not know, and polled
+external work.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,10 +46,11 @@ from sluice.ledger.release import Ready
 def claim(
     ledger: Ledger, catalogue: Catalogue, message: Execute, worker: UUID, *, at_once: int = 1
 ) -> tuple[list[Claimed], Sequence[Message]]:
-    """The jobs that are this worker's to run for a hint, the most urgent first, and what waited for them to run. It
-    takes on so many ``at_once``, or as many as the hint names.
+    """Claim jobs for a notification. Return the jobs, the most urgent first, and messages for jobs that waited for
+    these to run.
 
-    The message has done its work once this returns.
+    The claim takes at most ``at_once`` jobs, or as many as the notification names if that is more. The message has done
+    its work once this returns.
     """
 
     def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
@@ -68,7 +71,8 @@ def claim(
 def leave(
     ledger: Ledger, right: Claim, handle: JSON, *, every_s: float, said: str
 ) -> Sequence[Message] | None:
-    """Store what the claim has started and leave it to be looked at: what waited for that. None: the claim is lost."""
+    """Store the handle of started work and leave the work to polls. Return messages for jobs that waited for its start,
+    or None if the claim is lost."""
 
     def work(tx: Tx) -> Sequence[Message] | None:
         if not watching.leave(tx, right, handle, watch_s=every_s, said=said):
@@ -83,7 +87,7 @@ def leave(
 
 
 def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[Message], list[Claim]]:
-    """Write the outcomes down: who must hear of it, and the claims that were no longer ours to end."""
+    """Record the outcomes. Return the messages that follow, and the claims that were no longer this worker's to end."""
 
     def work(tx: Tx) -> tuple[Sequence[Message], list[Claim]]:
         recorded = recording.record(tx, outcomes)
@@ -98,13 +102,13 @@ def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[
 
 
 def complete(ledger: Ledger, right: Claim, *, output: str, error: str | None) -> None:
-    """Add to a round that committed its own success what the run did after the commit."""
+    """Add to a round that committed its own success the output and the error of the run after that commit."""
     ledger.transact(lambda tx: rounds.complete_committed(tx, right, output=output, error=error))
 
 
 class Appetite(Struct, frozen=True):
-    """What a worker that has just ended jobs would take on next, without a message about it: jobs of apps that it
-    ``serves``, so many ``at_once``."""
+    """Capacity of a worker that has just ended jobs: without a message it takes on jobs of apps that it ``serves``,
+    ``at_once`` of them together."""
 
     worker: UUID
     serves: Callable[[str], bool]
@@ -112,8 +116,8 @@ class Appetite(Struct, frozen=True):
 
 
 class Settled(NamedTuple):
-    """``refused`` are the claims that were no longer ours to end, ``taken`` the jobs that are ours to run now, by these
-    definitions."""
+    """Result of ``settle``. ``refused`` are the claims that were no longer this worker's to end. ``taken`` are the jobs
+    that it must run now, by these definitions."""
 
     messages: Sequence[Message]
     refused: list[Claim]
@@ -128,11 +132,12 @@ def settle(
     *,
     paces_s: Mapping[str, float] | None = None,
 ) -> Settled:
-    """Write the outcomes down. What has succeeded by that has its children told here and now, and some of those that
-    may begin then are taken on at once; the planner hears of whatever there is to judge, or to plan.
+    """Record the outcomes, and claim jobs that may start now. The planner is notified of everything that must be judged
+    or planned.
 
-    One commit takes the place of the three that record, judge and claim take apart, and no message lies between.
-    ``paces_s`` is what runs of these apps take by now.
+    Jobs that need no judgement succeed here: their children are notified, and some of the children that may start are
+    claimed. One commit replaces three (record, judge, claim), without a message between them. ``paces_s`` has the
+    current mean duration of a run by app.
     """
 
     def work(tx: Tx) -> Settled:
@@ -157,11 +162,13 @@ def settle(
 def _tell(
     tx: Tx, catalogue: Catalogue, finished: Mapping[int, str], begin: counts.Begin | None
 ) -> tuple[list[int], list[Ready]]:
-    """Those of these whose children the planner is to plan, and what may begin by them, and has not."""
+    """Notify the children of finished jobs. Return the jobs for which the planner must plan children, and the jobs that
+    are ready and were not claimed."""
     if not finished:
         return [], []
     ended = [*finished]
-    # What is asked before the children are told: that may end who is waited for last, and the submission with it.
+    # Read before the children are notified: that may end the last job that a submission waits for, and so the
+    # submission.
     concerned = wishes.concerned(
         tx, ended, may_push=[job for job, app in finished.items() if may_push(catalogue, app)]
     )
@@ -172,8 +179,8 @@ def _tell(
 
 
 class _Plate:
-    """What a worker takes on: of the first jobs that may begin, the most urgent and others of its app, as if a hint for
-    that one had come by the broker."""
+    """Jobs that a worker takes on: of the jobs that may start, the most urgent one, and more jobs of its app. They are
+    chosen as for a notification of that job from the broker."""
 
     def __init__(self, tx: Tx, catalogue: Catalogue, appetite: Appetite) -> None:
         self._tx = tx
@@ -182,7 +189,7 @@ class _Plate:
         self.taken = NOTHING_TAKEN
 
     def begin(self, opened: list[Ready]) -> set[int]:
-        """Those of the jobs that are taken on; none where the worker has its fill."""
+        """Claim some of these jobs and return their ids. None are claimed if the worker already has some."""
         served = [job for job in opened if self._appetite.serves(job.app) and job.app in self._catalogue]
         if self.taken.jobs or not served:
             return set()
@@ -208,7 +215,8 @@ def _terms(catalogue: Catalogue, name: str, worker: UUID) -> Terms:
 
 
 def _know(tx: Tx, catalogue: Catalogue, name: str) -> None:
-    """Whatever begins is counted from its first round on; it costs an app without a breaker nothing."""
+    """Register the app's breaker, so that its rounds are counted from the first one. An app without a breaker costs
+    nothing."""
     app = catalogue.get(name)
     if app and app.breaker:
         breakers.know(tx, name, app.breaker)

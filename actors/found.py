@@ -1,4 +1,4 @@
-"""Settings as they were found: each name with its text, and the place that had the last word on it."""
+"""Settings as they were found: each name with its text, and the place that determined it."""
 
 import tomllib
 from collections.abc import Callable, Mapping
@@ -12,14 +12,14 @@ from sluice.jobs.errors import BadSetting
 T = TypeVar("T")
 
 PREFIX = "SLUICE_"
-#: Ends the name of a variable that has the path of a file, of which the text is the setting.
+#: Suffix of a variable that contains the path of a file. The text of that file is the setting.
 OF_A_FILE = "_FILE"
-#: Where a setting may stand, the weakest first.
+#: Places of settings, in ascending order of precedence.
 TOML, DOTENV, ENVIRONMENT, COMMAND_LINE = "sluice.toml", ".env", "the environment", "the command line"
 
 
 class Asked(Struct, frozen=True):
-    """A setting that there is: what it is called, what holds without it, and how one is written."""
+    """A setting that exists: its name, its default, and an example."""
 
     name: str
     default: object
@@ -27,14 +27,15 @@ class Asked(Struct, frozen=True):
 
 
 class Found:
-    """``take`` is how settings are read, and whatever was ever taken is a setting that there is (``asked``)."""
+    """Settings by name. ``take`` reads a setting; ``asked`` has all settings that were ever taken."""
 
     def __init__(self, places: Mapping[str, Mapping[str, str]], *, folder: Path) -> None:
-        """``places`` has the texts of each place by its name, the weakest first. Paths are relative to ``folder``."""
+        """Merge the texts of all places. ``places`` has them by the name of the place, in ascending order of
+        precedence. Paths are relative to ``folder``."""
         self.texts: dict[str, str] = {}
         self.origins: dict[str, str] = {}
         self.asked: dict[str, Asked] = {}
-        #: Files that settings were read from, also those whose text a stronger place overrides.
+        #: Files that settings were read from, including files that a place of higher precedence overrides.
         self.files: list[Path] = []
         for place, texts in places.items():
             self.texts |= texts
@@ -42,7 +43,7 @@ class Found:
             self._read_files(place, texts, folder)
 
     def _read_files(self, place: str, texts: Mapping[str, str], folder: Path) -> None:
-        """Read each setting that this place gives as the path of a file, such as a secret of systemd or Compose."""
+        """Read each setting that this place gives as the path of a file, for example a secret of systemd or Compose."""
         for given in [name for name in texts if name.startswith(PREFIX) and name.endswith(OF_A_FILE)]:
             name, path = given.removesuffix(OF_A_FILE), self.texts.pop(given)
             if not path:
@@ -59,7 +60,7 @@ class Found:
             self.files.append(file)
 
     def take(self, name: str, parse: Callable[[str], T], default: T, example: str) -> T:
-        """The value under this name, which is without the prefix; BadSetting for one that will not do."""
+        """Return the value of a setting. The name is given without the prefix. BadSetting for an invalid value."""
         self.asked[PREFIX + name] = Asked(PREFIX + name, default, example)
         text = self.texts.get(PREFIX + name)
         if text is None or text == "":
@@ -76,7 +77,8 @@ class Found:
 
 
 def find(environment: Mapping[str, str], *, folder: Path, given: Mapping[str, str | None] = {}) -> Found:
-    """What is set for a process that was started in this folder; ``given`` is what its command line says."""
+    """Return the settings of a process that was started in this folder. ``given`` has the options of its command
+    line."""
     return Found(
         {
             TOML: _toml(folder / TOML),
@@ -89,7 +91,7 @@ def find(environment: Mapping[str, str], *, folder: Path, given: Mapping[str, st
 
 
 def _text_of(file: Path, given: str, place: str) -> str:
-    """Return the text of a file that a setting names. BadSetting for an empty one: a secret that was not written must
+    """Return the text of a file that a setting names. BadSetting for an empty file: a secret that was not written must
     not count as a setting that is not set."""
     try:
         text = file.read_text().rstrip("\r\n")
@@ -104,7 +106,7 @@ def _text_of(file: Path, given: str, place: str) -> str:
 
 
 def _toml(path: Path) -> dict[str, str]:
-    """``sluice.toml`` spells the same words in lower case without the prefix: ``ledger_url = "…"``."""
+    """Read ``sluice.toml``. It has the same names in lower case without the prefix: ``ledger_url = "…"``."""
     if not path.is_file():
         return {}
     try:
@@ -118,7 +120,7 @@ def _toml(path: Path) -> dict[str, str]:
 
 
 def _dotenv(path: Path) -> dict[str, str]:
-    """``NAME=value`` lines; ``#`` begins a comment, quotes around a value are taken off."""
+    """Read lines ``NAME=value``. ``#`` begins a comment; quotes around a value are removed."""
     if not path.is_file():
         return {}
     lines = (line.strip().removeprefix("export ") for line in path.read_text().splitlines())

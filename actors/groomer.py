@@ -1,7 +1,7 @@
-"""The groomer: on every tick, whatever was lost or has become due.
+"""The groomer: on every tick it repeats lost notifications and handles everything that has become due.
 
-Each step is a transaction of its own and bounded, so that one tick is short whatever has piled up; what
-does not fit waits for the next. Breakers come last, each in a transaction of its own (``actors.breaking``).
+Each step is a bounded transaction of its own, so that one tick is short even if much has piled up. The rest waits for
+the next tick. Breakers come last, each in a transaction of its own (``actors.breaking``).
 """
 
 import logging
@@ -34,9 +34,9 @@ from sluice.ledger.workers import LostWorker
 _LOG = logging.getLogger("sluice.groomer")
 _Step = Callable[[Tx], Sequence[Message]]
 
-#: So many rows are seen to by one step of one tick.
+#: Maximum number of rows that one step handles in one tick.
 LIMIT = 1000
-#: So many looks of one app are one thread's, one after the other: each asks a system that may be slow to answer.
+#: Polls of one app that one thread makes in sequence. Each asks a system that may be slow to answer.
 LOOKS_TOGETHER = 10
 
 
@@ -45,7 +45,8 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
     messages: list[Message] = []
     lost: list[LostWorker] = []
     for chore, step in _steps(catalogue, lost).items():
-        # What a lost or late job leaves waiting is released in the same tick, and so is who need not wait any more.
+        # Jobs that an earlier step leaves waiting (retries of lost and late jobs, resumed sagas) are released in the
+        # same tick.
         if chore in due or (chore is Chore.RELEASE and due & _FREEING):
             messages += ledger.transact(partial(_stepped, step))
             reached(Place.GROOM_COMMITTED)
@@ -57,7 +58,7 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
 
 
 def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step]:
-    """Return the steps of a tick in their order; ``lost`` receives the workers that one of them finds lost."""
+    """Return the steps of a tick in their order. ``TAKE_LOST`` sets ``lost`` to the workers that it finds lost."""
     return {
         Chore.EXPIRE: _ending(grooming.expire),
         Chore.TIME_OUT: _ending(grooming.time_out),
@@ -84,7 +85,7 @@ def _stepped(step: _Step, tx: Tx) -> Sequence[Message]:
 
 
 def _ending(step: Callable[[Tx, int], list[int]]) -> _Step:
-    """A step that ends jobs: their children are to be told, and others of their pools may run."""
+    """Return a step that ends jobs and has their children notified. Other jobs of their pools may then run."""
 
     def work(tx: Tx) -> Sequence[Message]:
         ended = step(tx, LIMIT)
@@ -94,7 +95,7 @@ def _ending(step: Callable[[Tx, int], list[int]]) -> _Step:
 
 
 def _take_lost(lost: list[LostWorker], tx: Tx) -> Sequence[Message]:
-    """Take back the jobs of lost workers, and set ``lost`` to those."""
+    """Take back the jobs of lost workers, and set ``lost`` to these workers."""
     taken = grooming.take_lost(tx, LIMIT)
     lost[:] = workers.lost(tx, taken.requeued, taken.ended)
     return [*tell(taken.ended), *announce(tx, [], By.GROOMER)]
@@ -138,8 +139,10 @@ def _admit(tx: Tx) -> Sequence[Message]:
 
 
 def _announce_ready(tx: Tx) -> Sequence[Message]:
-    """All are announced again, and those count as repaired that somebody has had room for. The others wait for their
-    turn, or for their app to be resumed, and their hints may well be where they belong."""
+    """Announce all of these jobs again. Only jobs of apps with an idle worker count as repaired.
+
+    The other jobs wait for a worker, or for their app to be resumed. Their notifications may still be in the queue.
+    """
     ready = grooming.announce_ready(tx, LIMIT)
     idle = fleet.idle_for(tx, {job.app for job in ready})
     _count(tx, Chore.ANNOUNCE_READY, sum(job.app in idle for job in ready))
@@ -181,7 +184,8 @@ def _forget_attempts(tx: Tx) -> Sequence[Message]:
 
 
 def _count(tx: Tx, chore: Chore, many: int) -> None:
-    """What a chore had to do that a message should have done; of what it moves, the history tells."""
+    """Count the work of a chore that a message should have caused. The history already shows which jobs the chore
+    moves."""
     happenings.add(tx, {(What.REPAIRED, chore): many})
 
 

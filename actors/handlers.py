@@ -1,4 +1,5 @@
-"""Which handler answers which message. An Execute is the worker's own (see actors.running): it takes time."""
+"""Handlers by message type. Execute and Watch are handled by the worker itself, because they take time
+(``actors.running``, ``actors.watching``)."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -21,7 +22,7 @@ from sluice.broker.messages import (
 from sluice.jobs.catalogue import Catalogue
 from sluice.ledger.connection import Ledger
 
-#: Each takes its own kind of message; the mapping below is what pairs them.
+#: Handler of one message type. The mapping below pairs them.
 Handler = Callable[..., Sequence[Message]]
 
 HANDLERS: Mapping[type[Message], Handler] = {
@@ -39,14 +40,14 @@ HANDLERS: Mapping[type[Message], Handler] = {
 }
 
 
-#: Messages whose handlers plan submissions.
+#: Messages with handlers that plan submissions.
 _PLANNING = (Submit, SubmitMany, Plan)
 
 
 def handle(
     ledger: Ledger, catalogue: Catalogue, message: Message, attempts: PlanAttempts | None = None
 ) -> Sequence[Message]:
-    """Do what a message asks; the answer is to be sent once this has returned. A process that may die while it plans
-    has ``attempts``."""
+    """Handle a message, and return the messages that must be sent afterwards. A process that may die while it plans
+    passes ``attempts``."""
     planning = {"attempts": attempts} if isinstance(message, _PLANNING) else {}
     return HANDLERS[type(message)](ledger, catalogue, message, **planning)

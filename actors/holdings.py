@@ -1,4 +1,5 @@
-"""The claims that this process holds, for how long their lease can be trusted, and the events that stop their runs."""
+"""Claims that this process holds, the time for which their lease can be trusted, and the events that stop their
+runs."""
 
 import math
 import time
@@ -10,14 +11,16 @@ from sluice.jobs.subject import Subject, of_claim
 
 
 class Holdings:
-    """Thread-safe. A claim's event is set when the run should end as fast as it can. Another one is set before that,
-    when the process is to leave, for runs that somebody else can go on with in the middle: sagas.
+    """Claims of one process, thread-safe. The stop event of a claim is set when its run must end as fast as it can.
 
-    A claim is held until its run is over, and known until the ledger has heard how it ended.
+    The leave event is set earlier, when the process is about to exit. It is for runs that another worker can continue
+    in the middle: sagas.
 
-    A lease of ``lease_s`` that was renewed is trusted for two thirds of its length, by ``clock``, a monotonic one. The
-    last third is the time in which runs stop: a command has two seconds between SIGTERM and SIGKILL. A lease that was
-    never renewed is not trusted. Default: a lease without end.
+    A claim is held until its run is over, and known until its outcome is in the ledger.
+
+    A renewed lease of ``lease_s`` is trusted for two thirds of its length, by ``clock``, a monotonic one. The last
+    third is the time in which runs stop: a command has two seconds between SIGTERM and SIGKILL. A lease that was never
+    renewed is not trusted. Default: a lease without end.
     """
 
     def __init__(self, *, lease_s: float = math.inf, clock: Callable[[], float] = time.monotonic) -> None:
@@ -34,11 +37,12 @@ class Holdings:
 
     @property
     def trusted_for_s(self) -> float:
-        """Seconds for which the lease can still be trusted; zero or less once it cannot."""
+        """Time in seconds for which the lease can still be trusted. Zero or less: it cannot."""
         return self._renewed_at + self.lease_s * 2 / 3 - self.clock()
 
     def renew(self, at: float) -> None:
-        """Trust the lease that the ledger has renewed. ``at`` is when that was asked for, so the lease ends later."""
+        """Trust the lease that the ledger has renewed. ``at`` is the time of the request, so the lease in the ledger
+        ends later."""
         if self.trusted_for_s <= 0:
             self._trusted_since = self.clock()
         self._renewed_at = at
@@ -50,11 +54,11 @@ class Holdings:
         *,
         asked_at: float = math.inf,
     ) -> dict[Claim, Event]:
-        """Hold these claims from now on: the event of each. ``subjects`` say of which jobs they are.
+        """Hold these claims from now on, and return the stop event of each. ``subjects`` names their jobs for the log.
 
-        ``asked_at`` is when the claims were asked for. Their events are set if they may be lost already: the lease
-        cannot be trusted, or could not be at some time since then, or the answer took as long as a lease, after which
-        the heartbeat hands back claims that are unknown here.
+        ``asked_at`` is the time at which the claims were requested. Their events are set immediately if they may
+        already be lost. That is so if the lease cannot be trusted, or could not be at some time since then. It is also
+        so if the answer took as long as a lease, after which the heartbeat hands back claims that are unknown here.
         """
         stops = {claim: Event() for claim in claims}
         with self._lock:
@@ -67,11 +71,12 @@ class Holdings:
 
     @property
     def may_begin(self) -> bool:
-        """Whether runs may begin: the lease can be trusted, and the process is not about to leave."""
+        """True if runs may begin: the lease can be trusted, and the process is not about to exit."""
         return not self._draining and self.trusted_for_s > 0
 
     def leave_of(self, claim: Claim) -> Event:
-        """Set when the process is to leave, or the run to end at once. The claim is held."""
+        """Return the leave event of a held claim. It is set when the process is about to exit, or the run must end
+        immediately."""
         with self._lock:
             leave = self._leaves.setdefault(claim, Event())
             if self._draining or self._stops[claim].is_set():
@@ -79,14 +84,15 @@ class Holdings:
             return leave
 
     def release(self, claims: Iterable[Claim]) -> None:
-        """These runs are over; what became of them is on its way to the ledger, and nobody need ask any more."""
+        """Note that these runs are over. Their outcomes are being recorded, so their claims need not be checked any
+        more."""
         with self._lock:
             for claim in claims:
                 self._stops.pop(claim, None)
                 self._leaves.pop(claim, None)
 
     def forget(self, claims: Iterable[Claim]) -> None:
-        """Nobody here will do anything about these claims any more."""
+        """Drop these claims, because this process will do nothing more about them."""
         claims = list(claims)
         self.release(claims)
         with self._lock:
@@ -95,17 +101,17 @@ class Holdings:
             self._gone.difference_update(claims)
 
     def known(self) -> list[Claim]:
-        """What this process holds, or has yet to report."""
+        """Return the claims that this process holds or has yet to record."""
         with self._lock:
             return list(self._known)
 
     def subject_of(self, claim: Claim) -> Subject:
-        """What is known here of a claim's job, for whoever speaks of it."""
+        """Return the known facts about a claim's job. The log names them."""
         return of_claim(claim, self._known.get(claim))
 
     @property
     def draining(self) -> bool:
-        """Whether what has not started should not start any more."""
+        """True if runs that have not begun must not begin any more."""
         return self._draining
 
     def drain(self) -> None:
@@ -120,21 +126,23 @@ class Holdings:
             return list(self._stops)
 
     def keep_only(self, standing: set[Claim], asked: list[Claim]) -> list[Claim]:
-        """Stop the runs of claims that were asked about and do not stand any more; those that nobody knew it of."""
+        """Stop the runs of claims that were checked (``asked``) and no longer stand. Return the claims that were not
+        known to be lost."""
         with self._lock:
             gone = [claim for claim in asked if claim not in standing and claim in self._stops]
         self._stop(gone)
         return self.note_gone(gone)
 
     def note_gone(self, claims: Iterable[Claim]) -> list[Claim]:
-        """These claims are others' by now; those that are news. Who finds out says so, and nobody says it again."""
+        """Note that these claims are lost, and return the claims that are news. So only the first thread to find out
+        logs it."""
         with self._lock:
             news = [claim for claim in claims if claim not in self._gone]
             self._gone.update(news)
         return news
 
     def stop_all(self) -> int:
-        """Stop all runs; how many there are."""
+        """Stop all runs, and return their number."""
         claims = self.claims()
         self._stop(claims)
         return len(claims)

@@ -1,4 +1,7 @@
-"""One run's tie to the journal of its flight (see ``jobs.sagas.journal``): the ledger's word, or the lifeline's."""
+"""Connection between a run and the journal of its flight (see ``jobs.sagas.journal``).
+
+The ledger decides whether the claim still holds. While the ledger is unreachable, the lease decides.
+"""
 
 import logging
 from collections.abc import Callable
@@ -16,7 +19,8 @@ from sluice.ledger.connection import Ledger, Tx
 
 _LOG = logging.getLogger("sluice.executor")
 
-#: While the ledger is away an entry is offered again this often, until the lifeline does not trust the lease any more.
+#: Seconds between two attempts to write an entry while the ledger is unreachable. They end when the lease is no longer
+#: trusted.
 OFFER_AGAIN_S = 1.0
 
 _NOT_READ = Outcome(ending=Ending.NOT_BEGUN, error="its worker could not read its journal")
@@ -25,8 +29,11 @@ T = TypeVar("T")
 
 
 class Journaling:
-    """``stop`` is the run's own. While it is not set, the lifeline trusts that the claim stands, and the run waits for
-    a ledger that is away: an entry that was not written has to be one that nobody has gone on after."""
+    """Journal of one run. While its ``stop`` event is not set, the claim is trusted, and the run waits for an
+    unreachable ledger.
+
+    The wait is necessary because the run must not continue beyond an entry that is not written.
+    """
 
     def __init__(self, ledger: Ledger, job: Claimed, stop: Event) -> None:
         self._ledger = ledger
@@ -48,7 +55,8 @@ class Journaling:
         return self._noted(heard or Heard(stands=False))
 
     def heed(self) -> Heard:
-        """Whoever asks has time: without the ledger, what was heard before is all that there is to say."""
+        """Return whether the claim stands and whether the flight was called off. If the ledger is unreachable, return
+        the last known answer, because the caller can ask again."""
         try:
             return self._noted(self._ledger.transact(lambda tx: journal.heed(tx, self._job.right)))
         except Unreachable as error:
@@ -77,7 +85,7 @@ class Journaling:
 
 
 def not_taken_up(journal: Journal | None, why: str) -> Outcome:
-    """Return the outcome of a job that cannot be run: an error, or for a saga that has begun a dismal failure.
+    """Return the outcome of a job that cannot be run: ``ERROR``, or ``DISMAL`` for a saga that has begun.
 
     Such a saga can be undone once the cause is fixed. If its journal cannot be read, the job is handed back.
     """

@@ -1,4 +1,4 @@
-"""Partitions that came from elsewhere: made by others than our apps, or before our apps were there."""
+"""Landed partitions: they were made outside of Sluice's apps, or before these apps existed."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -14,12 +14,12 @@ from sluice.jobs.partition_key import read_landing_key, read_span
 from sluice.ledger import partitions
 from sluice.ledger.connection import Ledger, Tx
 
-#: One landing tells of at most so many partitions.
+#: Maximum number of partitions in one landing.
 PARTITIONS_MAX = 1_000_000
 
 
 class Landing(Struct, frozen=True):
-    """How many of the partitions were ``new``, and who is to hear of it."""
+    """Result of a landing: how many of the partitions were ``new``, and the messages that follow."""
 
     new: int
     messages: Sequence[Message]
@@ -33,8 +33,11 @@ def landed(ledger: Ledger, catalogue: Catalogue, message: Landed) -> Sequence[Me
 
 
 def land(ledger: Ledger, catalogue: Catalogue, table: str, texts: Iterable[str]) -> Landing:
-    """Note that these partitions, or ranges of them, are there; whoever waits for one goes on. To land one again
-    changes nothing. BadRequest for a table that no app fills or reads, and for what is no partition of it."""
+    """Record that these partitions, or ranges of partitions, exist. Jobs that wait for them go on. A repetition changes
+    nothing.
+
+    BadRequest for a table that no app fills or reads, and for a text that is not a partition of it.
+    """
     known = table_of(catalogue, table)
     found = _read(table, known.calendar, texts)
     work = partial(_land, table=table, version=known.version, calendar=known.calendar, found=found)
@@ -63,14 +66,14 @@ def _land(tx: Tx, *, table: str, version: str, calendar: Calendar, found: list[i
 
 
 def _come(calendar: Calendar, awaited: dict[int, str], found: Sequence[int]) -> list[int]:
-    """Those of the jobs that what has landed will do for."""
+    """Return the waiting jobs that are satisfied by the landed partitions."""
     there = set(found)
     come = []
     for job, key in awaited.items():
         try:
             partition, or_later = read_landing_key(calendar, key)
         except ValueError:
-            continue  # It was asked for when the table's partitions were counted or written otherwise.
+            continue  # The job was made when the table's partitions were numbered or written in another way.
         if partition in there or (or_later and found[-1] >= partition):
             come.append(job)
     return come

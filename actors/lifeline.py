@@ -1,4 +1,4 @@
-"""One process's life as the ledger sees it: it joins, beats, and leaves."""
+"""Registration of one process in the ledger: it joins, sends heartbeats, and leaves."""
 
 import logging
 import os
@@ -21,10 +21,10 @@ _LOG = logging.getLogger("sluice.worker")
 
 
 class Lifeline:
-    """Heartbeat of a worker: renews its lease every third of its length, and stops runs whose claims are lost.
+    """Heartbeat of a worker: renews its lease every third of its length, and stops the runs of lost claims.
 
-    A second thread stops all runs once the lease can no longer be trusted (``Holdings``). It waits for its clock alone,
-    so it does so even if a heartbeat neither returns nor fails, as with a connection that is open and silent. Both
+    A second thread stops all runs once the lease can no longer be trusted (``Holdings``). It waits only for its clock.
+    So it works even if a heartbeat neither returns nor fails, for example on a connection that is open and silent. Both
     threads go on as long as the process lives: once the lease is renewed, runs may begin again.
 
     ``give_back`` hands back claims that are this worker's according to the ledger, are as old as a lease, and are
@@ -67,7 +67,7 @@ class Lifeline:
         ]
 
     def start(self) -> None:
-        """Join; no claim is accepted before. Unreachable if the ledger does not answer."""
+        """Join. No claim is accepted before. Unreachable if the ledger does not answer."""
         began = self._holdings.clock()
         host, pid = socket.gethostname(), os.getpid()
         known = self._known()
@@ -93,7 +93,7 @@ class Lifeline:
             thread.start()
 
     def end(self) -> None:
-        """Leave. What is still held after this is the groomer's to give to others."""
+        """Leave. The groomer gives jobs that are still held after this to other workers."""
         self._ended.set()
         for thread in self._loops:
             thread.join()
@@ -103,11 +103,11 @@ class Lifeline:
         except Unreachable as error:
             _LOG.warning("left without saying so; the lease ends by itself: %s", error)
         except Exception:
-            # Whoever ends the process has more to close.
+            # The caller has more to close.
             _LOG.exception("left without saying all; the lease ends by itself")
 
     def enforce(self) -> None:
-        """Stop all runs if the lease can no longer be trusted, and say so once until it is renewed."""
+        """Stop all runs if the lease can no longer be trusted, and log that once until the lease is renewed."""
         with self._lock:
             if self._lapsed or self._holdings.trusted_for_s > 0:
                 return
@@ -120,7 +120,7 @@ class Lifeline:
         )
 
     def beat(self) -> None:
-        """Renew the lease once, stop the runs whose claims are gone, and hand back claims that are unknown here."""
+        """Renew the lease once, stop the runs of lost claims, and hand back claims that are unknown here."""
         began = self._holdings.clock()
         held = self._holdings.claims()
         standing = self._ledger.transact(lambda tx: workers.beat(tx, self.id, held, lease_s=self._lease_s))
@@ -164,13 +164,14 @@ class Lifeline:
                 self._complaints.tell(error)
             else:
                 self._complaints.forget()
-                # The answer came too late to trust the lease by it, so the next heartbeat follows at once.
+                # The answer came too late for the lease to be trusted, so the next heartbeat follows without a pause.
                 wait_s = wait_s if self._holdings.trusted_for_s > 0 else 0.0
 
     def _return_strays(self) -> None:
         known = self._holdings.known()
         strays = self._ledger.transact(lambda tx: workers.strays(tx, self.id, known, grace_s=self._lease_s))
-        # Answers to claims may have come meanwhile. One that comes later than this came too late to begin.
+        # Answers to claims may have come since the first read. If the answer comes later than this, its run does not
+        # begin.
         known = self._holdings.known()
         if strays := [claim for claim in strays if claim not in known]:
             self._give_back(strays)

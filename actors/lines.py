@@ -1,7 +1,7 @@
-"""What jobs print in threads beside one another, kept to whole lines.
+"""Whole lines of output for jobs that print in several threads.
 
-``print`` writes a line in two pieces, its text and its end, so that threads which print at once write into each
-other's lines. Here each thread's pieces wait until there is a line of them, or until the thread flushes.
+``print`` writes a line in two pieces, its text and its end, so threads that print at the same time mix their lines.
+Here each thread's pieces wait until they form a line, or until the thread flushes.
 """
 
 import sys
@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 @contextmanager
 def whole_lines() -> Iterator[None]:
-    """For as long as the block lasts, whoever writes to stdout does so by lines."""
+    """Write stdout by whole lines while the block lasts."""
     stream = sys.stdout
     lines = Lines(stream)
     sys.stdout = lines
@@ -26,11 +26,11 @@ def whole_lines() -> Iterator[None]:
 
 
 class Lines:
-    """A text stream before another one, which has all that this one does not do itself."""
+    """Text stream in front of another one, which handles everything that this class does not."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._lock = RLock()  # A signal's handler may print in the middle of it.
+        self._lock = RLock()  # A signal handler may print while its thread holds the lock.
         self._begun: defaultdict[int, str] = defaultdict(str)
 
     def write(self, text: str) -> int:
@@ -46,13 +46,13 @@ class Lines:
         self.write("".join(lines))
 
     def flush(self) -> None:
-        """A line that has begun is shown as far as it goes: a question, or a bar of progress."""
+        """Write the unfinished line of this thread, for example a prompt or a progress bar."""
         with self._lock:
             self._stream.write(self._begun.pop(get_ident(), ""))
             self._stream.flush()
 
     def close(self) -> None:
-        """The stream stays open. What threads have left without an end is written as it is."""
+        """Write the unfinished lines of all threads as they are. The stream stays open."""
         with self._lock:
             for text in self._begun.values():
                 self._stream.write(text)

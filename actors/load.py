@@ -1,7 +1,7 @@
-"""What a thread has claimed at once: jobs of one app that it has yet to run, and outcomes that it has yet to tell.
+"""Jobs of one app that a thread has claimed together: those it has yet to run, and outcomes it has yet to record.
 
-Jobs that are mostly short are claimed several at once, and one of them may turn out long. Then what lies behind it is
-given back, for others to run, and what has ended before it is written down: neither waits for hours.
+Short jobs are claimed several at a time, and one run may turn out long. Then the jobs behind it are handed back for
+other workers, and the outcomes before it are recorded. So neither waits for hours.
 """
 
 import logging
@@ -18,7 +18,7 @@ from sluice.ledger.claims import Claimed
 
 _LOG = logging.getLogger("sluice.executor")
 
-#: A run that takes longer than this holds up what was claimed with it.
+#: Seconds after which a run holds up the jobs that were claimed with it.
 HELD_UP_S = 0.3
 _LOOK_EVERY_S = 0.1
 
@@ -27,7 +27,7 @@ _HELD_BACK = Outcome(ending=Ending.NOT_BEGUN, error="the breaker of its app has 
 
 
 class Taken(NamedTuple):
-    """Claimed jobs, and when they were asked for by the clock of ``Holdings``."""
+    """Claimed jobs, and the time at which they were requested, by the clock of ``Holdings``."""
 
     asked_at: float
     jobs: Sequence[Claimed]
@@ -37,7 +37,8 @@ NOTHING_TAKEN = Taken(0.0, ())
 
 
 class Load:
-    """One thread runs it to its end; another one may take away what is held up meanwhile."""
+    """Jobs of one claim. One thread runs them to the end; another thread may take away the jobs and outcomes that are
+    held up."""
 
     def __init__(self, jobs: Sequence[Claimed]) -> None:
         self.app = jobs[0].app
@@ -47,7 +48,7 @@ class Load:
         self._lock = Lock()
 
     def next(self) -> Claimed | None:
-        """The job to run now, if one is left."""
+        """Return the job to run now, or None if none is left."""
         with self._lock:
             self._began_at = time.monotonic()
             return self._ahead.popleft() if self._ahead else None
@@ -57,13 +58,14 @@ class Load:
             self._outcomes[right] = outcome
 
     def outcomes(self) -> dict[Claim, Outcome]:
-        """What is to be told, by whoever asks: nobody else is given it."""
+        """Return the outcomes that must be recorded, and remove them, so that no other thread gets them."""
         with self._lock:
             outcomes, self._outcomes = self._outcomes, {}
             return outcomes
 
     def held_up(self) -> dict[Claim, Outcome]:
-        """What is to be told of all but the job that runs, if that takes long: of those behind it too."""
+        """If the current run takes long, return the outcomes before it, and outcomes that hand back the jobs behind
+        it."""
         with self._lock:
             if time.monotonic() - self._began_at < HELD_UP_S:
                 return {}
@@ -73,21 +75,21 @@ class Load:
             return outcomes
 
     def hold_back(self) -> None:
-        """Give back what has not begun: it is not to be, for now."""
+        """Hand back the jobs that have not begun, because the breaker of their app is open."""
         with self._lock:
             self._outcomes.update((job.right, _HELD_BACK) for job in self._ahead)
             self._ahead.clear()
 
     @property
     def waits(self) -> bool:
-        """Whether anything of it could be held up."""
+        """True if there are jobs or outcomes that a long run could hold up."""
         with self._lock:
             return bool(self._ahead or self._outcomes)
 
 
 class Relief:
-    """A thread that has ``settle`` see to what is held up, of an app. While nobody has more than the job that he runs
-    it does not wake."""
+    """Thread that passes the outcomes that are held up to ``settle``, by app. It sleeps while no load has more than its
+    current job."""
 
     def __init__(self, settle: Callable[[str, dict[Claim, Outcome]], None]) -> None:
         self._settle = settle
@@ -96,7 +98,7 @@ class Relief:
         self._lock = Lock()
 
     def start(self) -> None:
-        """It ends with the process."""
+        """Start the thread, which ends with the process."""
         Thread(target=self._live, name="relief", daemon=True).start()
 
     def watch(self, load: Load) -> None:
@@ -123,7 +125,8 @@ class Relief:
         try:
             self._settle(app, outcomes)
         except SluiceError as error:
-            # Their claims are nobody's once their thread is done, and the next beat gives them back.
+            # Once their thread is done, this process does not know the claims any more, and the next heartbeat hands
+            # them back.
             _LOG.error("%d outcomes could not be told: %s", len(outcomes), error)
 
     def _live(self) -> None:

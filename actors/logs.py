@@ -1,7 +1,7 @@
-"""What a process says of itself, on stderr: lines for people, or JSON for machines.
+"""Log of a process on stderr: lines for people, or JSON for machines.
 
-A line of JSON that is about a job names it in fields of its own: ``app``, ``key``, ``round``, ``claim``, and the
-``submission`` that its run began for, as far as whoever speaks knows them.
+A JSON line about a job names it in fields of its own, as far as they are known: ``app``, ``key``, ``round``, ``claim``,
+and the ``submission`` that its run began for.
 """
 
 import logging
@@ -32,12 +32,14 @@ class _JsonLines(logging.Formatter):
 
 
 def _written(text: str) -> str:
-    """Half of a surrogate pair, as in the name of a file that is no UTF-8, cannot be encoded; its escape can be."""
+    """Replace half surrogate pairs by their escapes. They occur in file names that are not UTF-8, and cannot be
+    encoded."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 class _Stderr:
-    """What stderr is at the moment: a live display puts itself in its place, so that lines go above it."""
+    """Writer to the present ``sys.stderr``. A live display replaces that, so that log lines appear above the
+    display."""
 
     def write(self, text: str) -> None:
         sys.stderr.write(text)
@@ -47,7 +49,7 @@ class _Stderr:
 
 
 def set_up_logs(kind: str, *, verbose: bool = False) -> None:
-    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, warnings and worse only."""
+    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, only warnings and errors."""
     handler = logging.StreamHandler(_Stderr())
     handler.setFormatter(_JsonLines() if kind == "json" else logging.Formatter(_TEXT))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler], force=True)

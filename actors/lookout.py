@@ -1,4 +1,4 @@
-"""A thread that looks every couple of seconds whether the definitions have changed."""
+"""Thread that checks every two seconds whether the definitions have changed."""
 
 import logging
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from sluice.jobs.errors import BadSetting, Unreachable
 _LOG = logging.getLogger("sluice.definitions")
 
 LOOK_EVERY_S = 2.0
-#: A look that hangs in a user's module or on a server does not keep the process from ending.
+#: Seconds that the end of the process waits for a check that hangs in a user's module or on a server.
 END_S_MAX = 5.0
 
 
 class Lookout:
-    """Has changes taken up, and the queues of apps served that are new.
+    """Periodic check that loads changed definitions and serves the queues of new apps.
 
-    ``also_serve`` is None in a process that was told which queues are its own.
+    ``also_serve`` is None in a process with a fixed list of queues.
     """
 
     def __init__(self, definitions: Definitions, also_serve: Callable[[str], None] | None) -> None:
@@ -35,7 +35,8 @@ class Lookout:
         self._thread.join(END_S_MAX)
 
     def look(self) -> None:
-        """Also where nothing has changed: a queue that could not be served the last time is tried again."""
+        """Load changed definitions. Then serve each queue that is not served yet, including queues that failed the last
+        time."""
         self._definitions.look()
         if self._also_serve is not None:
             for queue in self._definitions.current.queues:
@@ -46,11 +47,11 @@ class Lookout:
             try:
                 self.look()
             except Exception:
-                # What is looked at is users' code, and jobs go on by the old definitions whatever it does.
+                # The check may run users' code. Its errors must not affect jobs, which go on by the old definitions.
                 _LOG.exception("the definitions could not be looked at; they stay as they were")
 
     def _serve(self, queue: str, also_serve: Callable[[str], None]) -> None:
-        """Why that cannot be is said once."""
+        """Serve a queue, and log once why that is not possible."""
         try:
             also_serve(queue)
         except (Unreachable, BadSetting) as error:

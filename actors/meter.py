@@ -1,4 +1,4 @@
-"""What a process does all the time, and has counted in the ledger now and then."""
+"""Counters of frequent events. A process counts in memory and adds the counts to the ledger from time to time."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,12 +6,12 @@ from sluice.ledger import happenings
 from sluice.ledger.connection import Ledger
 from sluice.ledger.happenings import What
 
-#: Tells how often something has happened in this process so far.
+#: Returns how often something has happened in this process so far.
 Count = Callable[[], int]
 
 
 class Meter:
-    """``others`` are counted beside the round trips to the ledger."""
+    """Counters of one process: the round trips to the ledger, and the ``others``."""
 
     def __init__(self, ledger: Ledger, others: Mapping[What, Count] | None = None) -> None:
         self._ledger = ledger
@@ -19,9 +19,10 @@ class Meter:
         self._read: dict[What, int] = dict.fromkeys(self._counts, 0)
 
     def read(self) -> None:
-        """Add what has happened since the last time. Unreachable if the ledger does not answer: the next time then.
+        """Add the events since the last call to the ledger. Unreachable if it does not answer; then the next call adds
+        them.
 
-        A commit whose answer was lost is made again, and what it brought is counted twice.
+        If the answer to a commit is lost, the commit is made again and its events are counted twice.
         """
         found = {what: count() for what, count in self._counts.items()}
         new = {(what, ""): found[what] - self._read[what] for what in found}

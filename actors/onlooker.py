@@ -1,7 +1,7 @@
-"""Who looks on while jobs are run, and what he is told.
+"""Observers (traces, lineage): their interface and the data that they receive.
 
-What holds: an onlooker is told after the ledger has it, holds nothing up, and the work goes on whatever becomes
-of him. He may be told a thing twice, by two processes even, and not at all by one that dies.
+Invariants: an observer is called after the ledger has a fact. It delays no work, and its errors do not affect the work.
+It may receive a fact twice, even from two processes. It receives nothing from a process that dies.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +19,8 @@ from sluice.ledger.reads.origins import Origin, Planned, Stretch
 
 
 class Sight(Struct, frozen=True, kw_only=True):
-    """What there is to know of a run before it begins: ``after`` are the runs it came after, with what those began
-    for; ``parcel`` is how many were claimed together."""
+    """Known facts about a run before it begins. ``after`` has the runs that it came after, each with its origin.
+    ``parcel`` is the number of jobs that were claimed together."""
 
     job: Claimed
     origin: Origin | None = None
@@ -29,56 +29,57 @@ class Sight(Struct, frozen=True, kw_only=True):
 
 
 class Past(Struct, frozen=True, kw_only=True):
-    """A stretch of a job's life that is over, and what that run had begun for."""
+    """A finished stretch of a job's life, and the origin of its run."""
 
     stretch: Stretch
     origin: Origin | None = None
 
 
 class Run(Protocol):
-    """One run, in the thread that is at it."""
+    """Observer of one run, called in the run's thread."""
 
     @property
     def traceparent(self) -> str | None:
-        """Where what the run starts is to say that it belongs."""
+        """Trace context for everything that the run starts."""
         ...
 
     def begin(self, assignment: Assignment) -> None:
-        """The work itself is about to begin."""
+        """Observe that the work itself is about to begin."""
         ...
 
     def end(self, outcome: Outcome | None) -> None:
-        """It is over, in the same thread; None where it committed its own success, or nobody knows."""
+        """Observe the end, in the same thread. ``outcome`` is None if the run committed its own success, or if it is
+        unknown."""
         ...
 
 
 class Onlooker(Protocol):
-    """Methods are called by any thread."""
+    """Observer of this process. Any thread may call its methods."""
 
     def run(self, sight: Sight) -> Run:
-        """A run is about to begin in this thread."""
+        """Return the observer of a run that is about to begin in this thread."""
         ...
 
     def recorded(self, sight: Sight, outcome: Outcome, *, refused: bool) -> None:
-        """What a run came to has been written down, or was refused because it came too late."""
+        """Observe an outcome that was recorded, or was refused because it came too late."""
         ...
 
     def lost(self, past: Past) -> None:
-        """A run whose worker was lost."""
+        """Observe a run of a lost worker."""
         ...
 
     def judged(self, past: Past) -> None:
-        """A run was judged."""
+        """Observe the verdict on a run."""
         ...
 
     def planned(self, submission: Planned) -> None:
-        """A submission was planned or refused."""
+        """Observe a submission that was planned or refused."""
         ...
 
     def counts(self) -> Mapping[What, Count]:
-        """What of his doing is counted."""
+        """Return the counters of this observer."""
         ...
 
     def close(self) -> None:
-        """Tell what is untold, in a bounded time."""
+        """Send everything that is pending, within a bounded time."""
         ...

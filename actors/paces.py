@@ -1,17 +1,18 @@
-"""What the jobs of each app take in this process, as far as it has run any."""
+"""Mean duration of the jobs of each app in this process."""
 
 import time
 
 from sluice.planner.parcel import jobs_at_once
 
-#: Of what is known, how much the last run counts.
+#: Weight of the last run in the mean.
 _SHARE = 0.2
-#: What there is to tell of an app is told at once, and then no sooner than after this.
+#: Minimum number of seconds between two reports about an app. The first report has no delay.
 _TELL_EVERY_S = 1.0
 
 
 class Paces:
-    """Any thread may note and ask. Of two that note at once one may be forgotten: a mean does not need every run."""
+    """Mean durations by app. Any thread may note and read. If two threads note at the same time, one run may be lost,
+    because a mean does not need every run."""
 
     def __init__(self) -> None:
         self._mean_s: dict[str, float] = {}
@@ -24,16 +25,16 @@ class Paces:
         self._untold.add(app)
 
     def suppose(self, app: str, took_s: float) -> None:
-        """What a run takes at the least that is not over, where nothing is known of any other."""
+        """Note the time that an unfinished run has taken so far, if no other run of the app is known."""
         if app not in self._mean_s:
             self.note(app, took_s)
 
     def at_once(self, app: str) -> int:
-        """How many jobs of this app to take on together."""
+        """Return how many jobs of this app to claim together."""
         return jobs_at_once(self._mean_s.get(app))
 
     def news(self) -> dict[str, float]:
-        """What is worth being told to others now."""
+        """Return the means that should be written to the ledger now."""
         now = time.monotonic()
         due = [
             app

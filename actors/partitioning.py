@@ -1,8 +1,8 @@
-"""Planning submissions about partitions: each by itself, in a transaction of its own.
+"""Planning of submissions about partitions, each by itself and in its own transaction.
 
-Planners take turns by table, so whoever plans sees what others have claimed, joins it, and claims the rest. The jobs he
-joins are held, so that they cannot end before he has written that he waits for them; where one has ended after all,
-he looks again.
+Planners take turns by table. So a planner sees the partitions that others have claimed, joins their jobs, and claims
+the rest. It locks the jobs that it joins, so that they cannot end before it has recorded that it waits for them. If one
+has ended before the lock, the planner reads the tables again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,14 +30,14 @@ from sluice.planner.partitions import Layout
 from sluice.planner.restating import tables_of
 from sluice.planner.supply import Supply
 
-#: So many jobs are made at once.
+#: Number of jobs that are inserted together.
 BATCH = 5_000
 
 
 def plan_by_partition(
     ledger: Ledger, catalogue: Catalogue, received: Received, submission: Submission
 ) -> Sequence[Message]:
-    """Plan it, or refuse it."""
+    """Plan the submission, or refuse it."""
     work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission)
     return ledger.transact(work)
 
@@ -70,8 +70,10 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
 
 
 def _lay_out(tx: Tx, catalogue: Catalogue, submission: Submission) -> tuple[Layout, Joined]:
-    """What it comes to, and the jobs under way that it waits for, which are held. Each turn finds another one dead, and
-    nobody claims partitions meanwhile, so this ends."""
+    """Return the layout of the submission, and the locked jobs in progress that it waits for.
+
+    Each repetition finds another job dead, and no other planner claims partitions during this time, so this ends.
+    """
     while True:
         layout = Layout(catalogue, submission, partitions.Tables(tx))
         joined = partitions.join(tx, [job.id for supply in layout.supplies for job in supply.joined])
@@ -80,7 +82,7 @@ def _lay_out(tx: Tx, catalogue: Catalogue, submission: Submission) -> tuple[Layo
 
 
 class _Entering:
-    """The jobs of one layout on their way into the ledger, table by table."""
+    """Insertion of the jobs of one layout into the ledger, table by table."""
 
     def __init__(self, tx: Tx, layout: Layout, number: int) -> None:
         self._tx = tx
@@ -91,7 +93,7 @@ class _Entering:
         self._again: list[int] = []
 
     def enter(self) -> list[Ready]:
-        """Those that may run at once."""
+        """Insert the jobs, and return the jobs that may run now."""
         ready: list[Ready] = []
         for supply in self._layout.supplies:
             wish = Wish.ASKED if self._layout.is_asked_for(supply) else Wish.PULLED

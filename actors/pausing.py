@@ -1,4 +1,4 @@
-"""Submissions that pause and go on, asked for by a message or by a client; and apps."""
+"""Pausing and resuming of submissions, by a message or by a client, and of apps."""
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
@@ -11,21 +11,21 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.ledger import app_pauses, grooming, pausing
 from sluice.ledger.connection import Ledger, Tx
 
-#: So many ready jobs are announced in one transaction.
+#: Number of ready jobs that are announced in one transaction.
 BATCH = 1000
 
 
 class GoesOn(NamedTuple):
-    """``let_go`` is how many jobs were held back; ``messages`` are for those that may run at once, or for the planner
-    of a submission that was not planned yet."""
+    """Result of resuming a submission. ``let_go`` is the number of released jobs. ``messages`` announce jobs that may
+    run now, or have the submission planned if it was not yet."""
 
     let_go: int
     messages: Sequence[Message]
 
 
 class HeldBack(NamedTuple):
-    """The ``jobs`` that are held back, None where there is no open submission; ``messages`` are for those that run in
-    their place."""
+    """Result of pausing a submission. ``jobs`` are held back, or None if no such submission is open. ``messages``
+    announce the jobs that run in their place."""
 
     jobs: list[int] | None
     messages: Sequence[Message]
@@ -36,7 +36,7 @@ def pause(ledger: Ledger, catalogue: Catalogue, message: Pause) -> Sequence[Mess
 
 
 def hold_back(ledger: Ledger, submission: str) -> HeldBack:
-    """Those that had a slot of a pool leave it to others."""
+    """Pause a submission. Jobs with a slot of a pool leave it to other jobs."""
 
     def work(tx: Tx) -> HeldBack:
         return HeldBack(pausing.pause(tx, submission), announce(tx, []))
@@ -45,14 +45,15 @@ def hold_back(ledger: Ledger, submission: str) -> HeldBack:
 
 
 def go_on(ledger: Ledger, submission: str) -> GoesOn | None:
-    """None where there is no such submission, or it is not paused."""
+    """Resume a submission. None if it does not exist or is not paused."""
     return ledger.transact(partial(_go_on, submission=submission))
 
 
 def let_apps_go(
     ledger: Ledger, apps: Collection[str], publish: Callable[[Sequence[Message]], None]
 ) -> list[str]:
-    """Those that were paused. What of their jobs is ready is announced; where that is cut off the groomer goes on."""
+    """Resume apps, and return the names of the apps that were paused. Their ready jobs are announced; if that is
+    interrupted, the groomer continues."""
     began = ledger.transact(lambda tx: tx.instant())
     resumed = ledger.transact(lambda tx: app_pauses.resume(tx, apps))
     for app in resumed:

@@ -1,11 +1,11 @@
-"""Attempts of this process at planning submissions, and decisions by the attempts of other workers.
+"""Attempts of this process to plan submissions, and decisions based on the attempts of other workers.
 
 A submission may end the process that plans it, by its size or by users' code that it calls. It stays ``received`` then,
 and the next planner takes it. So it is planned alone after the first planner died, and refused after the third.
 
-A submission that is planned quickly and soon after it came costs nothing. A thread looks every half second, and records
-the submissions that it finds for the second time. Submissions that have waited for long are recorded before planning,
-because planners may have died of them within half a second.
+A submission that is planned quickly and soon after it came costs nothing. A thread checks every half second, and
+records the submissions that it finds for the second time. Submissions that have waited for long are recorded before
+planning, because planners may have died of them within half a second.
 """
 
 import logging
@@ -24,7 +24,7 @@ from sluice.ledger.unplanned import Received
 
 _LOG = logging.getLogger("sluice.planner")
 
-#: Seconds between two looks: 0.5. So planning is recorded after half a second to a second.
+#: Seconds between two checks: 0.5. So planning is recorded after half a second to a second.
 LOOK_S = 0.5
 #: A submission is refused after it ended this number of planners: 3. One or two may have died for another reason.
 LOST_MAX = 3
@@ -48,7 +48,7 @@ class Underway:
         return self._attempts.worker
 
     def begin(self, received: Iterable[Received]) -> None:
-        """Plan these from now on, and no others."""
+        """Note that these submissions are being planned from now on, and no others."""
         received = [*received]
         self.submissions = frozenset(each.number for each in received)
         if any(each.late for each in received):
@@ -56,7 +56,7 @@ class Underway:
 
 
 class PlanAttempts:
-    """Attempts of one process, recorded under its ``worker``. Without one nothing is recorded."""
+    """Attempts of one process, recorded under its ``worker``. Without a worker, nothing is recorded."""
 
     def __init__(self, ledger: Ledger, worker: UUID | None = None) -> None:
         self._ledger = ledger
@@ -85,7 +85,7 @@ class PlanAttempts:
 
     @contextmanager
     def underway(self) -> Iterator[Underway]:
-        """Planning within the block, which calls ``begin``."""
+        """Track the planning within the block, which calls ``begin``."""
         made = Underway(self)
         with self._lock:
             self._underway.add(made)
@@ -97,7 +97,8 @@ class PlanAttempts:
                 self._underway.remove(made)
 
     def record(self, *, at_once: frozenset[int] = frozenset()) -> None:
-        """Make the ledger have the submissions that were under way at the last look and still are, and these."""
+        """Record in the ledger the submissions that were being planned at the last check and still are, and those in
+        ``at_once``."""
         if (worker := self.worker) is None:
             return
         with self._recording:
@@ -131,7 +132,7 @@ class PlanAttempts:
 def sort_out(tx: Tx, held: list[Received], worker: UUID | None) -> tuple[list[Received], list[Message]]:
     """Return the submissions that this transaction may plan, and messages about the submissions that it leaves.
 
-    One that ended a planner is planned by itself, so that it does not take others with it.
+    A submission that ended a planner is planned by itself, so that it does not affect others.
     """
     attempts: dict[int, list[Attempt]] = {}
     if attempted := [each.number for each in held if each.attempted]:
@@ -148,7 +149,8 @@ def sort_out(tx: Tx, held: list[Received], worker: UUID | None) -> tuple[list[Re
 
 
 def _may_try(tx: Tx, received: Received, attempts: Sequence[Attempt]) -> bool:
-    """Refuse it after too many attempts; put it off while it is not known how the last one ended."""
+    """Return whether a submission may be planned now. After too many attempts it is refused. While the end of the last
+    attempt is unknown, it is put off."""
     lost = [attempt for attempt in attempts if attempt.is_lost]
     if len(lost) >= LOST_MAX:
         unplanned.refuse(tx, received.number, _refusal(lost))

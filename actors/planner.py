@@ -1,6 +1,6 @@
-"""The planner: takes submissions in, plans them, judges what was executed, and tells the children.
+"""The planner: admits submissions, plans them, judges executed jobs, and notifies their children.
 
-Every handler takes a ledger, the catalogue and a message, and returns messages; it is safe to run again.
+Every handler takes a ledger, the catalogue and a message, and returns messages. It can safely run again.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,18 +30,18 @@ from sluice.planner.chunk_keys import is_by_chunk
 from sluice.planner.confs import is_by_partition
 from sluice.planner.judge import judge
 
-#: So many submissions are planned in one transaction.
+#: Maximum number of submissions that are planned in one transaction.
 BATCH = 200
-#: Seconds until a submission for an unknown app is looked at again: 2, about as often as definitions are.
+#: Seconds until a submission for an unknown app is checked again: 2, about as often as definitions are.
 UNKNOWN_APP_RETRY_S = 2.0
-#: Why it waits. After the grace it is refused with the names that are similar.
+#: Reason of the wait. After the grace period the submission is refused, and the reason lists similar names.
 UNKNOWN_APP = "Its app is not defined yet."
 
 
 def submit(
     ledger: Ledger, catalogue: Catalogue, message: Submit, attempts: PlanAttempts | None = None
 ) -> Sequence[Message]:
-    """Where it is likely to be planned in a moment, that is left for a message, so that several may share it."""
+    """Admit a submission. A small one is left to a Plan message, so that several are planned together."""
     admitted = admit(ledger, [(message.id, message.submission)])
     planning = Plan(submissions=tuple(row.require_id() for row in admitted))
     if all(_is_small(catalogue, row) for row in admitted):
@@ -52,7 +52,8 @@ def submit(
 def submit_many(
     ledger: Ledger, catalogue: Catalogue, message: SubmitMany, attempts: PlanAttempts | None = None
 ) -> Sequence[Message]:
-    """A row without an id of its own gets one from the message's, so that a repeated message is no news."""
+    """Admit and plan submissions. A row without an id gets one from the message's id, so that a repeated message
+    changes nothing."""
     rows = [(f"{message.id}/{place}", row) for place, row in enumerate(message.submissions)]
     admitted = admit(ledger, rows)
     planning = Plan(submissions=tuple(row.require_id() for row in admitted))
@@ -62,8 +63,9 @@ def submit_many(
 def plan(
     ledger: Ledger, catalogue: Catalogue, message: Plan, attempts: PlanAttempts | None = None
 ) -> Sequence[Message]:
-    """Plan what stands in the ledger; what another planner was quicker with is left alone. What has piled up behind it
-    is planned in the same transaction, so that its own messages find nothing left to do."""
+    """Plan received submissions. If another planner has taken a submission, that one is left alone. Submissions that
+    have piled up behind them are planned in the same transaction, so that their own messages find nothing left to
+    do."""
     messages: list[Message] = []
     with (attempts or PlanAttempts(ledger)).underway() as underway:
         for start in range(0, len(message.submissions), BATCH):
@@ -79,7 +81,8 @@ def plan(
 
 
 def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Message]:
-    """Stop a submission, or one job whoever wants it; the jobs' children hear of it in the next message."""
+    """Cancel a submission, or one job whichever submissions request it. The next message notifies the children of the
+    jobs."""
 
     def work(tx: Tx) -> list[Message]:
         if message.submission is not None:
@@ -98,7 +101,8 @@ def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Me
 
 
 def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequence[Message]:
-    """Judge, split, open the children's gates; then, in a transaction of its own, plan children nobody asked for."""
+    """Judge jobs, split failed chunks, and open the gates of their children. Then plan children that no submission
+    requested, in a transaction of its own."""
 
     def work(tx: Tx) -> tuple[list[int], list[Message]]:
         judged = judging.judge(tx, list(message.jobs), judge, partial(_budget, catalogue))
@@ -124,7 +128,7 @@ def _budget(catalogue: Catalogue, app: str) -> RetryBudget | None:
 
 
 def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Message]:
-    """Tell the children of jobs that ended otherwise than by judgement, or whose judge did not live to."""
+    """Notify the children of jobs that ended without a judgement, or that were judged by a planner that died."""
 
     def work(tx: Tx) -> tuple[list[int], list[Message]]:
         halved = splitting.split(tx, list(message.jobs))
@@ -141,7 +145,8 @@ def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Mess
 
 
 def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Message]:
-    """Apart from the judgement, which holds the parents' rows: planning takes rows in an order of its own."""
+    """Plan children apart from the judgement: that holds the parents' rows, and planning locks rows in an order of its
+    own."""
 
     def work(tx: Tx) -> list[Message]:
         messages = push_children(tx, catalogue, ended)
@@ -155,21 +160,21 @@ def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Messag
     return messages
 
 
-#: A submission as it stands in the ledger, and as it was read.
+#: A submission as it is in the ledger, and as it was read.
 _Read = tuple[unplanned.Received, Submission]
-#: Plans one submission in a transaction of its own.
+#: Function that plans one submission in a transaction of its own.
 PlanOne = Callable[[Ledger, Catalogue, unplanned.Received, Submission], Sequence[Message]]
 
 
 def _plan(
     tx: Tx, *, catalogue: Catalogue, ids: list[str], underway: Underway
 ) -> tuple[list[_Read], Sequence[Message]]:
-    """Plan those of the submissions that nobody has planned; one that cannot be carried out is refused alone.
+    """Plan the submissions that are not planned yet. If one cannot be carried out, it is refused alone.
 
-    Those about work IDs are left for ``actors.chunking``, those about partitions for ``actors.partitioning``, those
-    that undo others for ``actors.compensating``, those that are retried for ``actors.retry``. Unless they are named
-    alone, these and large ones are left for a message of their own, so that the other jobs are announced without
-    waiting for them. One for an app that these definitions do not have is tried again until the grace for it is over.
+    Submissions about work IDs are left to ``actors.chunking``, about partitions to ``actors.partitioning``,
+    compensations to ``actors.compensating``, retries to ``actors.retry``. Unless they are named alone, these and large
+    ones are left to a message of their own. So the announcement of the other jobs does not wait for them. A submission
+    for an app that these definitions do not have is tried again until its grace period is over.
     """
     refuse = partial(unplanned.refuse, tx)
     held = unplanned.hold_piled_up(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
@@ -202,13 +207,14 @@ def _plan(
 
 
 def _for_later(left: Iterable[unplanned.Received]) -> list[Message]:
-    """A message for each that this transaction has locked and leaves: the planner of its own message may have skipped
-    it."""
+    """Return a message for each submission that this transaction has locked and leaves. The planner of its own message
+    may have skipped it."""
     return [Plan(submissions=(each.id,)) for each in left]
 
 
 def _names_many(submission: Submission) -> bool:
-    """Whether it names more keys than a small submission, or none, which is all that its definition enumerates."""
+    """Return whether it names more keys than a small submission, or no keys: that means all that its definition
+    enumerates."""
     return submission.key is None and not 0 < len(submission.keys or ()) <= unplanned.FEW_KEYS
 
 
@@ -221,7 +227,8 @@ def _plan_apart(catalogue: Catalogue, received: unplanned.Received, submission: 
 
 
 def _is_retried(catalogue: Catalogue, received: unplanned.Received, submission: Submission) -> bool:
-    """Whether jobs of it are run again. One about partitions is planned as at first: what exists is left alone."""
+    """Return whether its jobs are run again. A submission about partitions is planned as at first: existing partitions
+    are left alone."""
     return received.again and not is_by_partition(catalogue, submission)
 
 
@@ -244,7 +251,8 @@ def _is_by_chunk(catalogue: Catalogue, submission: Submission) -> bool:
 
 
 def _reread(received: unplanned.Received, refuse: Refuse) -> Submission | None:
-    """The submission as it was taken in; one that came by SQL may turn out not to be one."""
+    """Return the submission as it was admitted. If it was inserted by SQL it may turn out to be invalid, and is
+    refused."""
     submission, reason = requests.read(received.body)
     if submission and submission.compensates is None and received.id.endswith(COMPENSATION):
         reason = RESERVED

@@ -1,4 +1,4 @@
-"""One working process: a share of the queues, a lease, and, where it serves the scheduler's queue, the ticks."""
+"""One worker process: its queues, its lease, and, if it serves the scheduler's queue, the ticks."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -34,21 +34,22 @@ from sluice.ledger.connection import Ledger
 
 _LOG = logging.getLogger("sluice.process")
 
-#: Planner and groomer messages are short; two at once keep a slow one from holding up the rest.
+#: Slots for planner and groomer messages. These are short, and two slots keep a slow one from holding up the rest.
 CONTROL_SLOTS = 2
-#: How long before the end of the grace time running jobs are told to stop.
+#: Seconds before the end of the grace time at which running jobs are stopped.
 STOP_BEFORE_S = 5.0
-#: The line about what was handed back names no more jobs than this.
+#: Maximum number of jobs that the log line about handed-back jobs names.
 NAMED_MAX = 10
-#: What was taken in and is not planned by then, the groomer finds.
+#: Seconds that the end of the process waits until admitted submissions are planned. The groomer finds the rest.
 GOODBYE_S = 1.0
 
 
 class Process:
-    """``queues`` is as in ``jobs.queues.expand``. Start it by ``start``, or have dramatiq's supervisor start it by
+    """A process that runs jobs and handlers. Start it by ``start``, or have dramatiq's supervisor start it by
     ``enlist``.
 
-    ``kept`` is closed when the process has stopped: what nobody else will close.
+    ``queues`` is as in ``jobs.queues.expand``. ``kept`` has resources that nothing else closes; it is closed when the
+    process has stopped.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Process:
         self._to_plan = Teller(self._plan)
         self.client = Client(ledger, self._send, within=settings.traceparent)
         served = expand(queues, definitions.current.queues)
-        # One that serves everything may have no app yet.
+        # A process that serves all queues may have no app yet.
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
         self._attempts = PlanAttempts(ledger, worker)
@@ -89,25 +90,25 @@ class Process:
         self._last_call.daemon = True
 
     def start(self) -> None:
-        """Work in threads of this process."""
+        """Start work in threads of this process."""
         self._begin()
         self._service.start()
 
     def stop(self) -> None:
-        """End in order: what runs gets the grace time, what has not started goes back at once."""
+        """Stop in order: running jobs get the grace time, jobs that have not begun are handed back immediately."""
         self._service.stop(grace_s=self._settings.grace_s)
 
     def enlist(self) -> None:
-        """Leave starting and stopping to dramatiq's supervisor, in whose child process this is."""
+        """Leave start and stop to dramatiq's supervisor. This is a child process of it."""
         self._begin()
         self._service.enlist()
 
     def started(self) -> None:
-        """The service takes messages (see broker.service)."""
+        """Start to check the definitions, because the service takes messages now (see ``broker.service``)."""
         self._lookout.start()
 
     def stopping(self) -> None:
-        """The service takes no more messages."""
+        """Stop the ticks and let the runs end, because the service takes no more messages."""
         in_progress = len(self._holdings.claims())
         _LOG.info(
             "stopping: %s in progress, with up to %g s to end",
@@ -117,12 +118,13 @@ class Process:
         if self._ticker:
             self._ticker.end()
         self._holdings.drain()
-        # Runs that can be stopped are, in time to say so before the grace is over.
+        # Runs that can be stopped are stopped early enough to record that before the grace time is over.
         self._last_call.start()
         self._lookout.end()
 
     def stopped(self) -> None:
-        """No handler of ours runs any more, or the grace time is over and the process with it."""
+        """Hand back jobs that still run, and release everything. No handler runs any more, or the grace time is over
+        and the process ends."""
         self._last_call.cancel()
         self._to_plan.close(within_s=GOODBYE_S)
         self._running.give_up()
@@ -199,7 +201,7 @@ class Process:
         return messages
 
     def _plan(self, messages: Sequence[Message]) -> None:
-        """What was submitted one by one and taken in here."""
+        """Plan submissions that came one by one and were admitted here."""
         for message in messages:
             self._send(self._handled(message))
 
@@ -218,7 +220,7 @@ class Process:
             self._watching.watch(message, delivery)
 
     def _send(self, messages: Sequence[Message]) -> None:
-        """Publish hints. They may be lost: the ledger knows what they would have said."""
+        """Publish notifications. They may be lost, because the ledger has everything that they name."""
         if not messages:
             return
         try:
@@ -230,7 +232,7 @@ class Process:
 
 
 def _named(handed_back: Sequence[str]) -> str:
-    """Return what to log of the jobs that were handed back."""
+    """Return the log text about the jobs that were handed back."""
     if not handed_back:
         return "no job was handed back"
     more = len(handed_back) - NAMED_MAX

@@ -1,10 +1,10 @@
-"""What has been told before: a hint comes twice now and then."""
+"""Memory of reported facts, because a notification sometimes comes twice."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
 from threading import Lock
 
-#: So many are remembered; of those before, one may be told twice.
+#: Number of facts that are remembered. An older one may be reported twice.
 MOST = 10_000
 
 
@@ -14,7 +14,7 @@ class Remembered:
         self._lock = Lock()
 
     def is_news(self, what: Hashable) -> bool:
-        """Whether this has not been told; from now on it has."""
+        """Return whether this fact is new, and remember it."""
         with self._lock:
             if what in self._told:
                 return False

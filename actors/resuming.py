@@ -1,4 +1,4 @@
-"""What is said to a saga, by a message or by a client: an event that it waits for, or only that it goes on."""
+"""Events for sagas, by a message or by a client: the event that a saga waits for, or only an order to go on."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from sluice.ledger.events import Became, Said
 from sluice.planner.keyspaces import keyspace_of
 
 _BY_MESSAGE = "message"
-#: As many characters as the id of a message may have.
+#: Maximum length of an event's id, the same as of a message's id.
 ID_CHARS_MAX = 200
 
 
@@ -30,7 +30,7 @@ class Heard(NamedTuple):
 
 
 def resume(ledger: Ledger, catalogue: Catalogue, message: Resume) -> Sequence[Message]:
-    """A submission that is paused goes on, or a job hears what it waits for."""
+    """Resume a paused submission, or deliver an event to a job."""
     match message:
         case Resume(submission=str() as submission, app=None, key=None, event=None, payload=None):
             found = go_on(ledger, submission)
@@ -52,8 +52,10 @@ def _hear(ledger: Ledger, catalogue: Catalogue, name: JobName, message: Resume) 
 def say(
     ledger: Ledger, catalogue: Catalogue | None, name: JobName, said: Said, *, may_be_early: bool = True
 ) -> Heard:
-    """Tell a job that has not ended; one that is not there yet is told when it is. BadRequest where none could ever
-    wait for anything; without definitions that cannot be told, and the job has to be there."""
+    """Deliver an event to a job that has not ended. If the job does not exist yet, the event is kept for it.
+
+    BadRequest if the job could never wait for an event. Without definitions that is unknown, so the job has to exist.
+    """
     said = _sound(said)
     app = None if catalogue is None else catalogue.get(name.app)
     if app is not None and catalogue is not None:
@@ -77,7 +79,8 @@ def say(
 
 
 def _sound(said: Said) -> Said:
-    """BadRequest for what no ledger keeps; a message has been read more strictly, a client's words have not."""
+    """Return a checked event. BadRequest if the ledger cannot store it. A message was checked more strictly before, a
+    client's values were not."""
     try:
         name = None if said.name is None else check_event(said.name)
         return replace(said, name=name, payload=as_json(said.payload), token=_check_id(said.token))

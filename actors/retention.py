@@ -1,4 +1,4 @@
-"""Retention: what happened long ago is removed a batch at a time, and its blobs once that is committed."""
+"""Retention: old history is removed in batches, and its blobs once that is committed."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -18,15 +18,17 @@ from sluice.ledger.sql import LONGEST_S
 
 _LOG = logging.getLogger("sluice.retention")
 
-#: So many jobs are looked at by one step, and so many blobs thrown away.
+#: Number of jobs that one step examines, and number of blobs that it deletes.
 LIMIT = 1000
 BLOBS = 100
-#: A blob stands in the store before the round that has it stands in the ledger. After so long it is nobody's.
+#: Seconds after which a blob without a round is an orphan: a day. A blob is in the store before its round is in the
+#: ledger.
 ORPHANED_S = 86400.0
 
 
 class Swept(Struct, frozen=True, kw_only=True):
-    """``blobs`` were thrown away, those of rounds removed before among them; ``orphans`` too, which no round had."""
+    """Result of pruning. ``blobs`` were deleted, including blobs of rounds that were removed earlier. ``orphans`` are
+    deleted blobs that no round had."""
 
     removed: Removed
     blobs: int
@@ -34,7 +36,7 @@ class Swept(Struct, frozen=True, kw_only=True):
 
 
 class Retention:
-    """What a process does on each tick. ``keep_s`` None keeps everything for ever."""
+    """Retention of a process, one step on each tick. ``keep_s`` None keeps everything indefinitely."""
 
     def __init__(self, ledger: Ledger, blobs: BlobStore, keep_s: float | None) -> None:
         self._ledger = ledger
@@ -42,7 +44,7 @@ class Retention:
         self._keep_s = keep_s
 
     def tick(self) -> None:
-        """One bounded step. Of several processes one looks for what is old; where there is nothing that costs two
+        """Do one bounded step. Only one process at a time searches for old history. If there is none, this costs two
         look-ups by key."""
         if (keep_s := self._keep_s) is None:
             return
@@ -64,14 +66,15 @@ def _sweep(tx: Tx, *, keep_s: float) -> Removed:
 
 
 def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
-    """So many of the blobs whose rounds are gone; how many. Where one cannot be, the others are for another time."""
+    """Delete a batch of blobs of removed rounds, and return their number. If the store fails, the rest is left for
+    another time."""
     taken = ledger.transact(lambda tx: litter.take(tx, BLOBS))
     gone: list[str] = []
     try:
         for blob in taken:
             if is_output(blob):
                 blobs.remove(blob)
-            else:  # It is not tried again: whatever has such a name was not stored by a worker.
+            else:  # Not tried again, because a worker stores no blob under such a name.
                 _LOG.warning(
                     "the ledger names a blob that no worker has stored, which is left alone: %r", blob
                 )
@@ -84,10 +87,11 @@ def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
 
 
 def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> Swept:
-    """All there is by now, and the blobs; with ``orphans``, those that no round of this ledger has too.
+    """Remove all history that is old enough, and its blobs. With ``orphans``, also remove blobs that no round of this
+    ledger has.
 
-    BlobsUnavailable where the store does not answer: what was removed by then is, and its blobs are thrown away by the
-    next who asks.
+    BlobsUnavailable if the store does not answer. History that was removed by then stays removed, and the next call
+    deletes its blobs.
     """
     removed = _all(ledger, pruning.prune, keep_s)
     while (
@@ -104,7 +108,7 @@ def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = Fa
 
 
 def preview(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> Swept:
-    """What that would come to. It changes nothing."""
+    """Return the result that ``prune`` would have. It changes nothing."""
     removed = _all(ledger, pruning.preview, keep_s)
     removed += ledger.transact(lambda tx: pruning.preview_others(tx, keep_s=keep_s))
     litters = ledger.transact(litter.left)
@@ -113,14 +117,15 @@ def preview(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = 
 
 
 def _all(ledger: Ledger, step: Callable[..., Stretch], keep_s: float) -> Removed:
-    """Step by step, each a transaction of its own, up to whatever had ended by the last."""
+    """Repeat a step until no job is left. Each step is a transaction of its own and includes jobs that are old enough
+    by then."""
     removed, place = Removed(), START
 
     def work(tx: Tx, after: pruning.Place) -> Stretch:
         return step(tx, keep_s=keep_s, after=after, limit=LIMIT)
 
     while True:
-        stretch = ledger.transact(lambda tx, after=place: work(tx, after))  # type: ignore[misc] # it is bound at once
+        stretch = ledger.transact(lambda tx, after=place: work(tx, after))  # type: ignore[misc] # it is bound now
         removed += stretch.removed
         if stretch.place is None:
             return removed

@@ -1,11 +1,11 @@
-"""Retrying a submission: it is opened again, and those of its jobs that have not succeeded run again.
+"""Retry of a submission: it is opened again, and its jobs that have not succeeded run again.
 
-What holds: the submission keeps its jobs and asks for no others. Opening it is one guarded write, so of two retries one
-is refused, and a cancellation comes before or after it. Which jobs run again is read when it is planned, and checked
-again once their rows are held, so a job that succeeded meanwhile stays as it is. Jobs of other submissions that died of
-these stay dead; a retry of those submissions revives them.
+Invariants: the submission keeps its jobs and requests no others. Opening it is one guarded write. So of two retries one
+is refused, and a cancellation comes before or after it. The jobs that run again are read when it is planned, and
+checked again once their rows are held. So a job that has succeeded in between stays as it is. Jobs of other submissions
+that ended because of these stay ended; a retry of those submissions revives them.
 
-What a crash leaves: a submission in state ``received``, which the groomer has planned.
+A crash leaves a submission in state ``received``, and the groomer has it planned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,12 +25,12 @@ from sluice.ledger.release import Ready
 from sluice.ledger.unplanned import Received
 from sluice.planner.again import plan_again
 
-#: Of the jobs that cannot run again so many are named in the submission's reason.
+#: Maximum number of jobs that the submission's reason names, if they cannot run again.
 NAMED_MAX = 5
 
 
 def retry(ledger: Ledger, id: str) -> None:
-    """Open a submission again. BadRequest if it does not exist or cannot be retried; the message names the reason."""
+    """Open a submission again. BadRequest, with the reason, if it does not exist or cannot be retried."""
     ledger.transact(partial(_retry, id=id))
 
 
@@ -42,7 +42,7 @@ def plan_retry(
 
 
 def _retry(tx: Tx, *, id: str) -> bool:
-    """Return whether this has opened it. One that waits to be planned has been opened already."""
+    """Return whether this call has opened it. A submission that waits to be planned has been opened already."""
     if submissions.retry(tx, id):
         return True
     found = progress.status(tx, id)
@@ -63,11 +63,11 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str) -> Sequence[Message]:
 
 
 def _run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[Ready]:
-    """Run the unsuccessful jobs again, and return those that may start.
+    """Run the unsuccessful jobs again, and return the jobs that may start.
 
     A live job may be cancelled for another submission while this one is not active yet. So the live jobs are held, and
-    the unsuccessful ones read once more: either the cancellation waits, and finds this submission active, or its
-    effect is seen here, and the job runs again too. Live jobs may also be paused for another submission, and go on.
+    the unsuccessful ones read once more: either the cancellation waits, and finds this submission active, or its effect
+    is seen here, and the job runs again too. Live jobs may also be paused for another submission, and go on.
     """
     ready: list[Ready] = []
     tried: set[JobName] = set()

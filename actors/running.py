@@ -1,4 +1,5 @@
-"""Running a parcel: claim, acknowledge, run each job, record. What lies between the executor's two transactions."""
+"""Execution of a batch: claim, acknowledge, run each job, record. The runs lie between the executor's two
+transactions."""
 
 import logging
 import time
@@ -43,11 +44,12 @@ _T = TypeVar("_T")
 
 _LOG = logging.getLogger("sluice.executor")
 
-#: Outcomes of a parcel are recorded together, those that have waited longer than this before the next run begins.
+#: Seconds that outcomes of a batch may wait to be recorded together. This is checked before each run.
 RECORD_WITHIN_S = 0.1
-#: A thread goes on with what follows from its own jobs for so long. Then it is the turn of the messages that wait.
+#: Seconds for which a thread continues with jobs that follow from its own. Then waiting messages have their turn.
 TURN_S = 0.5
-#: While the ledger is away an outcome is offered again this often, until the process has to end.
+#: Seconds between two attempts to record an outcome while the ledger is unreachable. They end when the process has to
+#: end.
 OFFER_AGAIN_S = 1.0
 #: Seconds between two checks whether a lease that could not be trusted is renewed: 0.2, a tenth of the two seconds
 #: within which work goes on after an outage.
@@ -61,9 +63,11 @@ _NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped be
 
 
 class Running:
-    """``catalogue`` gives the definitions of the moment; a parcel keeps those that it was claimed by.
+    """Execution of jobs in this process. ``catalogue`` returns the present definitions; a batch keeps those it was
+    claimed by.
 
-    ``send`` publishes hints; it may fail without harm. ``serves`` tells whether hints for an app come to this process.
+    ``send`` publishes notifications; it may fail without harm. ``serves`` returns whether this process receives
+    notifications for an app.
     """
 
     def __init__(
@@ -94,15 +98,16 @@ class Running:
         self._relief = Relief(self._relieve)
         self._ending = Event()
         self._left_alone: set[str] = set()
-        #: What this process has handed back since it was told to end, as ``app/key``.
+        #: Jobs that this process has handed back since it began to stop, as ``app/key``.
         self.handed_back: list[str] = []
 
     def start(self) -> None:
-        """From now on no job waits behind a long one in a thread of ours."""
+        """Start the relief thread: from now on no job waits behind a long one in a thread of this process."""
         self._relief.start()
 
     def execute(self, message: Execute, delivery: Delivery) -> None:
-        """See to one parcel. Its message is done with once the jobs are claimed: from then on a lease protects them.
+        """Execute one batch. Its message is acknowledged once the jobs are claimed, because from then on a lease
+        protects them.
 
         While the lease cannot be trusted the message waits, because jobs that are claimed could not begin.
         """
@@ -126,7 +131,7 @@ class Running:
         self._run_on(catalogue, Taken(asked_at, claimed))
 
     def give_back(self, strays: list[Claim]) -> None:
-        """Return claims that nobody in this process knows of (see ``ledger.workers.strays``)."""
+        """Hand back claims that this process does not know (see ``ledger.workers.strays``)."""
         _LOG.warning(
             "%d claims of this worker are unknown to it; their jobs go back to the queue", len(strays)
         )
@@ -134,16 +139,17 @@ class Running:
         self._send(messages)
 
     def give_up(self) -> None:
-        """The process is about to end: hand back what still runs, and offer nothing more to a ledger that is away.
+        """Hand back the running jobs, and stop waiting for an unreachable ledger, because the process is about to end.
 
-        A thread cannot be ended, only the process; its late result will find its claim gone.
+        Only the process can be ended, not a thread. A late result of a thread is refused, because its claim is gone.
         """
         self._ending.set()
         if left := self._holdings.claims():
             self._settle(self._catalogue(), dict.fromkeys(left, _NOT_ENDED))
 
     def _run_on(self, catalogue: Catalogue, taken: Taken) -> None:
-        """Run these, and what follows from them for as long as it is this thread's turn, by the definitions of then."""
+        """Run these jobs. Then claim and run jobs that follow from them, by the definitions of that moment, until the
+        thread's turn is over."""
         over_at = time.monotonic() + TURN_S
         while claimed := taken.jobs:
             subjects = self._witness.take_up(claimed)
@@ -160,13 +166,14 @@ class Running:
                 self._witness.forget(stops)
 
     def _leave_alone(self, app: str) -> None:
-        """Its jobs stay ready: the groomer repeats the hint, for when the app is back or another worker has it."""
+        """Log once that an app is not claimed here. Its jobs stay ready: the groomer repeats the notification until the
+        app is back or another worker has it."""
         if app not in self._left_alone:
             self._left_alone.add(app)
             _LOG.warning("%s has left the definitions; its jobs are not claimed here and stay ready", app)
 
     def _run_all(self, catalogue: Catalogue, load: Load, stops: dict[Claim, Event]) -> dict[Claim, Outcome]:
-        """What is still to be written down."""
+        """Run the jobs of a load, and return the outcomes that have yet to be recorded."""
         if len(stops) > 1:
             self._relief.watch(load)
         try:
@@ -194,7 +201,7 @@ class Running:
         return load.outcomes()
 
     def _breaks(self, load: Load) -> bool:
-        """Write down at once what has failed, where the app has a breaker; whether that is open now."""
+        """If the app has a breaker, record the failures now, and return whether the breaker is open."""
         catalogue = self._catalogue()
         app = catalogue.get(load.app)
         if not (app and app.breaker):
@@ -214,7 +221,7 @@ class Running:
         self._settle(self._catalogue(), outcomes)
 
     def _run(self, catalogue: Catalogue, job: Claimed, stop: Event, scene: Scene) -> Outcome | None:
-        """Run one job; None if the run committed its own success."""
+        """Run one job, and return its outcome, or None if the run committed its own success."""
         if stop.is_set() or not self._holdings.may_begin:
             return _NOT_STARTED
         transacting = Transacting(self._ledger, job.right)
@@ -230,7 +237,7 @@ class Running:
         except SluiceError as error:
             return not_taken_up(journal, f"{error.what} {error.advice}".strip())
         except Exception as error:
-            # A claim without an outcome would be run again after each lease, without end.
+            # Without an outcome the claim would be run again after each lease, indefinitely.
             _LOG.exception(
                 "%s could not be run in round %d, because of a defect of Sluice", job.name, job.round
             )
@@ -266,7 +273,7 @@ class Running:
         )
 
     def _complete(self, job: Claimed, committed: str, outcome: Outcome) -> None:
-        """Report what a run did after it had committed its success: an error, or more output than ``committed``."""
+        """Add the results after a run's own commit to its round: an error, or more output than ``committed``."""
         error = outcome.error if has_failed(outcome) else None
         if error is not None:
             _LOG.error(
@@ -277,7 +284,8 @@ class Running:
             self._repeat(complete, f"what {job.name} did after its transaction waits")
 
     def _repeat(self, write: Callable[[], _T], waits: str) -> _T | None:
-        """Write to the ledger, again and again while it is unreachable; None if the process has to end before."""
+        """Write to the ledger, again and again while it is unreachable. None if the process has to end before that
+        succeeds."""
         while True:
             try:
                 return write()
@@ -287,7 +295,8 @@ class Running:
                     return None
 
     def _runner_of(self, app: App) -> Runner:
-        """One is made for each definition of an app, and kept for as long as its jobs come."""
+        """Return the runner of an app. There is one for each definition, and it is kept until another definition
+        replaces it."""
         known, runner = self._runners.get(app.name, (None, None))
         if known is not app or runner is None:
             runner = runner_for(app, self._stores)
@@ -303,7 +312,7 @@ class Running:
     def _settle(
         self, catalogue: Catalogue, outcomes: dict[Claim, Outcome], appetite: Appetite | None = None
     ) -> Taken:
-        """Those that are ours to run next."""
+        """Record the outcomes, and return the jobs that this thread runs next."""
         if not outcomes:
             return NOTHING_TAKEN
         news = self._paces.news()
@@ -338,4 +347,4 @@ class Running:
 
 
 def _unheard(done: int, total: int | None) -> None:
-    """Progress has no listener yet."""
+    """Ignore progress, which has no listener yet."""

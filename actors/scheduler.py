@@ -1,7 +1,7 @@
-"""The scheduler: on every look, which schedules are due, and which do not stand as they are defined.
+"""The scheduler: on every Look message it handles schedules that are due, or that differ from their definition.
 
-``scheduler.policy`` decides, the ledger keeps. Whoever leads only sends the looks; that a due time is fired once is
-the ledger's to hold (``ledger.schedules``).
+``scheduler.policy`` decides, and the ledger stores the result. The leader only sends the messages. The ledger ensures
+that a due time is fired once (``ledger.schedules``).
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,15 @@ from sluice.ledger.connection import Ledger, Tx
 from sluice.scheduler.overlap import overlap_of
 from sluice.scheduler.policy import Settled, settle
 
-#: So many schedules are seen to in one transaction.
+#: Maximum number of schedules that are handled in one transaction.
 BATCH = 100
-#: A look sees to what is due in at most so many transactions; the next one goes on.
+#: Maximum number of transactions for one message. The next message continues.
 BATCHES_MAX = 20
 
 
 def look(ledger: Ledger, catalogue: Catalogue, message: Look) -> Sequence[Message]:
-    """Where nothing is due and nothing has changed, it costs one statement."""
+    """Handle the schedules of this process's definitions. If nothing is due and nothing has changed, this costs one
+    statement."""
     if not catalogue.sources:
         return []
     known = [schedules.Known(each.id, each.source, each.digest) for each in catalogue.schedules.values()]
@@ -47,12 +48,12 @@ def look(ledger: Ledger, catalogue: Catalogue, message: Look) -> Sequence[Messag
 
 
 def take_up(tx: Tx, catalogue: Catalogue, ids: Sequence[str]) -> None:
-    """Enter schedules that are defined and not in the ledger yet."""
+    """Enter defined schedules that are not in the ledger yet."""
     _see_to(tx, catalogue=catalogue, ids=list(ids))
 
 
 def _see_to(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[bool, Sequence[Message]]:
-    """Whether more may be left to do, and who is to be told of what was done."""
+    """Handle these schedules. Return whether more may be left to do, and the messages that follow."""
     settled, before = _settle(tx, catalogue, ids)
     schedules.move(tx, [each.standing for each in settled], before)
     fired = schedules.record(tx, [firing for each in settled for firing in each.firings])
@@ -68,13 +69,14 @@ def _see_to(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[bool, Sequ
 
 
 def _submit(tx: Tx, asked: Sequence[Submission]) -> None:
-    """Take in submissions of due times. One whose id another submission has is refused; the others are not affected."""
+    """Admit the submissions of due times. If another submission has the same id, only that one is refused."""
     conflicts = [asked[place] for place in submissions.admit(tx, asked).conflicts]
     refusals.note(tx, [Refusal(each.require_id(), each.app, conflict(each).what) for each in conflicts])
 
 
 def _settle(tx: Tx, catalogue: Catalogue, ids: list[str]) -> tuple[list[Settled], dict[str, Standing]]:
-    """Schedule by schedule. One that fires keeps the others of its app waiting, where they may not run at once."""
+    """Decide schedule by schedule. After a schedule has fired, other schedules of its app wait if they may not run at
+    the same time."""
     entries = [catalogue.schedules[id_] for id_ in ids]
     overlaps = [overlap_of(entry, catalogue[entry.app]) for entry in entries]
     alone = {entry.app for entry, overlap in zip(entries, overlaps, strict=True) if overlap.of_app}
@@ -101,10 +103,10 @@ def _wanted(settled: Settled) -> list[Submission]:
 
 
 def _asked(settled: Settled, fired: set[str]) -> list[Submission]:
-    """What is to be submitted: a due time may have been fired by hand before it came."""
+    """Return the submissions to make. A due time may have been fired by hand before it came."""
     return [wanted for wanted in _wanted(settled) if wanted.require_id() in fired]
 
 
 def _cancel(tx: Tx, ids: Sequence[str]) -> list[int]:
-    """The jobs that end with submissions that are replaced."""
+    """Cancel replaced submissions, and return the jobs that end by this."""
     return [job for id_ in ids for job in submissions.cancel(tx, id_) or ()]

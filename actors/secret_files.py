@@ -1,4 +1,4 @@
-"""The files with secrets that settings name: keys and passwords, by which others would be let in where we are."""
+"""Files with secrets that settings name: keys and passwords. They give access to the servers of this installation."""
 
 import ast
 import re
@@ -7,33 +7,33 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from sluice.actors.found import PREFIX
 
-#: What libpq is told by an address, and by the environment. An authority's certificate is no secret.
+#: Secret files in a Postgres address and in the environment of libpq. An authority's certificate is not secret.
 _OF_POSTGRES = re.compile(r"[?&](?:sslkey|passfile|servicefile)=([^&]*)")
 _IN_ENVIRONMENT = ("PGSSLKEY", "PGPASSFILE", "PGSERVICEFILE", "CREDENTIALS_DIRECTORY")
-#: What a broker's client is told by an address, and by the dictionary in RabbitMQ's. A certificate's file holds the key
-#: as well where no other is named, and often where one is.
+#: Secret files in a broker's address, and in the dictionary that RabbitMQ's address may contain. The file of a
+#: certificate also has the key if no key file is named, and often if one is.
 _OF_BROKERS = ("ssl_keyfile", "ssl_certfile")
 _IN_SSL_OPTIONS = ("keyfile", "certfile")
 _FILE = "file:"
 
 
 def named(texts: Mapping[str, str], apps: Sequence[str]) -> Iterator[str]:
-    """Each path as it is written, by the texts of settings and environment and the sources of definitions."""
+    """Yield each path as it is written in the settings, the environment, and the sources of definitions."""
     yield from filter(None, [of_keys(texts.get(f"{PREFIX}MESSAGE_KEYS", ""))])
     yield from filter(None, map(texts.get, _IN_ENVIRONMENT))
-    # This address is not taken apart: libpq takes many that are none to others.
+    # Searched as a text and not parsed, because libpq accepts addresses that URL parsers do not.
     yield from filter(None, map(unquote, _OF_POSTGRES.findall(texts.get(f"{PREFIX}LEDGER_URL", ""))))
     for url in (texts.get(f"{PREFIX}BROKER_URL", ""), *apps):
         yield from _of_broker(url)
 
 
 def of_keys(text: str) -> str | None:
-    """Where the keys of messages are, if they are in a file."""
+    """Return the path of the file with the message keys, or None if they are not in a file."""
     return text.removeprefix(_FILE) if text.startswith(_FILE) else None
 
 
 def _of_broker(url: str) -> Iterator[str]:
-    """None of an address at fault: whoever connects says what is wrong with it."""
+    """Yield the secret files of a broker's address. An invalid address has none; connecting to it reports the fault."""
     try:
         words = parse_qs(urlsplit(url).query)
     except ValueError:

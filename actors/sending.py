@@ -1,7 +1,7 @@
-"""A submission in the trace of whoever makes it.
+"""Trace context of submissions.
 
-OpenTelemetry is asked only where the program has it loaded already, so nothing is imported for this and nothing costs.
-A program that has no provider set up hands on the span that it is in, if it is in one.
+OpenTelemetry is used only if the program has already loaded it. So nothing is imported for this, and it costs nothing.
+A program without a tracer provider passes on its current span, if it has one.
 """
 
 import sys
@@ -18,9 +18,9 @@ from sluice.jobs.traceparent import Place, read_traceparent
 
 @contextmanager
 def sending(wanted: Sequence[Submission], *, within: str | None = None) -> Iterator[list[Submission]]:
-    """The same with word of the span that sends them; what says itself where it belongs is left as it is.
+    """Yield the submissions with the context of the span that sends them. A submission that names a context keeps it.
 
-    ``within`` is what the environment says of where this program belongs, for one that is in no span of its own.
+    ``within`` is the trace context in the program's environment. It is used if the program has no current span.
     """
     api: Any = sys.modules.get("opentelemetry.trace")
     if api is None:
@@ -46,7 +46,8 @@ def sending(wanted: Sequence[Submission], *, within: str | None = None) -> Itera
 
 
 def current_place() -> str | None:
-    """The span that this thread is in, for what is submitted without one of its own; None where it is in none."""
+    """Return the context of this thread's span, or None. It is for submissions that are made without a span of their
+    own."""
     api: Any = sys.modules.get("opentelemetry.trace")
     return _place_of(api.get_current_span()) if api else None
 
@@ -63,7 +64,7 @@ def _within(submission: Submission, place: str | None) -> Submission:
 
 
 def _around(api: Any, within: str | None) -> Any:
-    """None is the current one."""
+    """Return the context in which to start the span; None is the current one."""
     place = read_traceparent(within)
     if place is None or api.get_current_span().get_span_context().is_valid:
         return None

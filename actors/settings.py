@@ -1,7 +1,7 @@
-"""Settings: from the command line, else the environment, else ``.env``, else ``sluice.toml``, else a default.
+"""Settings, in order of precedence: the command line, the environment, ``.env``, ``sluice.toml``, a default.
 
-Only this module reads the environment; ``found`` is what was found there. A wrong value names the variable, what was
-found, and an example.
+Only this module reads the environment; ``found`` has the texts from all places. The error for a wrong value names the
+variable and its fault, and gives an example.
 """
 
 import os
@@ -25,13 +25,13 @@ from sluice.jobs.programs.rules import Rules
 from sluice.jobs.sizes import parse_size_bytes
 from sluice.jobs.submission import UNKNOWN_APP_GRACE_S
 
-#: Where the units for systemd have their settings.
+#: Folder with the settings of systemd units.
 _ETC = Path("/etc/sluice")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 class LineageServer(Struct, frozen=True):
-    """Who is told of lineage, with a ``token`` if he wants one, and under which namespaces of jobs and of tables."""
+    """Server that receives lineage. ``token`` is sent if there is one. ``jobs`` and ``tables`` are the namespaces."""
 
     url: str
     token: str | None
@@ -40,11 +40,12 @@ class LineageServer(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None that nobody knows it.
-    Blobs and ``programs`` are under ``home`` too where nothing else is said. ``keep_history_s`` None is for ever.
-    ``crash_at`` is where the process that is told so kills itself, for tests.
-    ``traceparent`` is the span that this process was started in, if its caller passes one.
-    ``process`` is how the ledger's server lists this process's connections.
+    """Settings of a process.
+
+    ``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None means unknown. Default of
+    ``blobs_url`` and ``programs``: a folder under ``home``. ``keep_history_s`` None means indefinitely. ``crash_at`` is
+    the failpoint at which the process kills itself, for tests. ``traceparent`` is the span that this process was
+    started in, if its caller passes one. ``process`` is the name of this process's connections in the ledger's server.
     ``log_failures``: whether a worker logs each failed round. A command that prints failures itself turns it off.
     """
 
@@ -90,7 +91,7 @@ def read_settings(
     ledger_url: str | None = None,
     broker_url: str | None = None,
 ) -> Settings:
-    """The settings of this process; what the command line gives wins. BadSetting for a value that will not do."""
+    """Return the settings of this process. The command line has precedence. BadSetting for an invalid value."""
     given = {f"{PREFIX}LEDGER_URL": ledger_url, f"{PREFIX}BROKER_URL": broker_url}
     found = places.find(environment, folder=folder, given=given)
     return settings_of(found, folder=folder, apps=apps, traceparent=environment.get("TRACEPARENT"))
@@ -99,7 +100,8 @@ def read_settings(
 def settings_of(
     found: Found, *, folder: Path, apps: tuple[str, ...] = (), traceparent: str | None = None
 ) -> Settings:
-    """The settings that were found. All that there are have been taken then."""
+    """Return the settings from the texts found. Every setting that exists is taken, so ``found.asked`` is complete
+    afterwards."""
     defaults = Settings()
     take = found.take
     apps = apps or take("APPS", _sources, (), "apps.json,acme.pipelines")
@@ -138,12 +140,12 @@ def settings_of(
 
 
 def process_settings(**given: object) -> Settings:
-    """The settings of this very process, from where it was started."""
-    return read_settings(os.environ, folder=Path.cwd(), **given)  # type: ignore[arg-type] # its own words, passed on
+    """Return the settings of this process, from its environment and its working directory."""
+    return read_settings(os.environ, folder=Path.cwd(), **given)  # type: ignore[arg-type] # its own options, passed on
 
 
 def process_found(*, ledger_url: str | None = None, broker_url: str | None = None) -> Found:
-    """What was found for this very process, all of it asked for; BadSetting as above."""
+    """Return the texts found for this process, with every setting taken. BadSetting for an invalid value."""
     given = {f"{PREFIX}LEDGER_URL": ledger_url, f"{PREFIX}BROKER_URL": broker_url}
     found = places.find(os.environ, folder=Path.cwd(), given=given)
     settings_of(found, folder=Path.cwd())
@@ -157,7 +159,7 @@ def hand_on(
     ledger_url: str | None,
     broker_url: str | None,
 ) -> None:
-    """Set in an environment for child processes what the command line of this process gave, and nothing else.
+    """Set the options of this process's command line in an environment for child processes, and nothing else.
 
     The children read all other settings where this process read them. So a secret that is in a file stays there.
     """
@@ -169,7 +171,8 @@ def hand_on(
 
 
 def keep_s(text: str) -> float | None:
-    """How long something is kept; None for ever. ValueError for what is neither a duration nor ``off``."""
+    """Return a retention time in seconds, or None for ``off``, which means indefinitely. ValueError for any other text
+    that is not a duration."""
     return None if text == "off" else _positive_s(text)
 
 
@@ -182,7 +185,7 @@ def _lineage(found: Found) -> LineageServer | None:
 
 
 def _rules(found: Found, usual: Rules) -> Rules:
-    """From where programs may come, and how large they may be."""
+    """Return the rules for programs: their hosts, their sizes, and the time to fetch them."""
     return Rules(
         hosts=found.take("PROGRAM_HOSTS", _sources, usual.hosts, "artifacts.internal,10.0.0.7"),
         fetch_timeout_s=found.take("PROGRAM_FETCH_TIMEOUT", _positive_s, usual.fetch_timeout_s, "5m"),
@@ -195,9 +198,11 @@ def _rules(found: Found, usual: Rules) -> Rules:
 
 
 def _fence(found: Found, folder: Path, apps: tuple[str, ...]) -> Fence:
-    """What is around jobs' processes. None of them is shown where these very settings are, nor a secret that they
-    name by its file. A service manager may have read them from an ``*.env`` in the worker's folder or in
-    ``/etc/sluice``."""
+    """Return the sandbox for processes of jobs.
+
+    It hides the files of these settings, and the secret files that they name. A service manager may have read the
+    settings from an ``*.env`` in the worker's folder or in ``/etc/sluice``, so these are hidden too.
+    """
     usual = Fence()
     ours = (
         places.DOTENV,
@@ -243,13 +248,14 @@ def _broker_url(text: str) -> str:
 
 
 def _kind(text: str) -> str:
-    """The scheme of an address, for messages. A text without one is not repeated: a password may be anywhere in it."""
+    """Return the scheme of an address, for messages. A text without a scheme is not repeated: a password may be
+    anywhere in it."""
     found = re.match(r"[A-Za-z][A-Za-z0-9+.-]{0,20}(?=://)", text)
     return repr(found[0]) if found else "an address without a scheme"
 
 
 def _keys(text: str) -> Keyring:
-    """Keys as they are written, or in a file; no error shows any of it."""
+    """Return the message keys, from the text itself or from a file. No error shows any part of them."""
     path = secret_files.of_keys(text)
     if path is None:
         return parse_keys(text)
@@ -268,8 +274,8 @@ def _http_url(text: str) -> str | None:
 
 
 def _headers(text: str) -> dict[str, str]:
-    """Return headers as OpenTelemetry's own variables write them, with a percent sign for special characters. No error
-    shows any of it."""
+    """Return headers that are written as in OpenTelemetry's own variables, with a percent sign for special characters.
+    No error shows any part of them."""
     headers = {}
     for pair in _sources(text):
         name, _, value = (unquote(part).strip() for part in pair.partition("="))

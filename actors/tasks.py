@@ -1,8 +1,8 @@
-"""One app as whoever manages it sees it: tasks are opened, what they came to is handed over, then they are archived.
+"""One app as its manager sees it: tasks are opened, their results are handed over, then they are archived.
 
-What holds: every result is handed over at least once, for a task is archived after that and not before; one that is
-run again is handed over anew. Nothing is kept here, so a manager that dies goes on where it stood, and several may
-share an app: a result may reach two of them, and one of them archives it.
+Invariants: every result is handed over at least once, because a task is archived after that and not before. A task that
+is run again is handed over again. Nothing is stored here, so a restarted manager continues where it stopped. Several
+managers may share an app: a result may reach two of them, and only one archives it.
 """
 
 import time
@@ -27,7 +27,7 @@ from sluice.ledger.connection import Ledger, Tx
 from sluice.ledger.opening import Parcel, open_tasks, standing
 from sluice.planner.keyspaces import keyspace_of
 
-#: The order in which outcomes are handed over: the good first, then what the task did, then what was done to it.
+#: Order in which outcomes are handed over: success, then ends that the task itself caused, then ends by other causes.
 OUTCOMES = (
     State.SUCCEEDED,
     State.FAILED,
@@ -38,7 +38,7 @@ OUTCOMES = (
     State.UPSTREAM_FAILED,
     State.SKIPPED,
 )
-#: So many finished tasks are read at once.
+#: Number of finished tasks that are read together.
 PAGE = 100
 
 #: Receives a finished task.
@@ -46,8 +46,10 @@ Callback = Callable[[Finished], object]
 
 
 class NewTask(Struct, frozen=True, kw_only=True):
-    """A task to open. Without a key it gets a number; one ``id`` opened twice is one task. ``policy`` goes before the
-    app's: what it does not say the app does, and a 0 in it is a 0."""
+    """A task to open. Without a key it gets a number. Opening one ``id`` twice opens one task.
+
+    ``policy`` overrides the app's policy option by option. An option with the value 0 overrides it too.
+    """
 
     key: str | int | None = None
     id: str | None = None
@@ -56,7 +58,8 @@ class NewTask(Struct, frozen=True, kw_only=True):
 
 
 class Tasks:
-    """``hint`` tells the planner of submissions. Without a ``catalogue`` keys are taken as they are given."""
+    """Tasks of one app. ``hint`` notifies the planner of submissions. Without a ``catalogue``, keys are used as they
+    are given."""
 
     def __init__(
         self,
@@ -79,24 +82,28 @@ class Tasks:
         kwargs: Mapping[str, JSON] | None = None,
         **policy: JSON,
     ) -> str:
-        """Open one task; its key."""
+        """Open one task, and return its key."""
         return self.open_many([NewTask(key=key, id=id, kwargs=kwargs or {}, policy=policy)])[0]
 
     def open_many(self, wanted: Iterable[NewTask]) -> list[str]:
-        """Open all of them or none, in one transaction; their keys, in this order. BadRequest for what cannot be."""
+        """Open all of them or none, in one transaction. Return their keys in this order. BadRequest if a task is
+        invalid."""
         parcels = self._parcels(wanted)
         keys = self._ledger.transact(lambda tx: open_tasks(tx, self.app, parcels))
         self._tell(parcels)
         return [key for of_parcel in keys for key in of_parcel]
 
     def follow_up(self, done: Sequence[Finished], wanted: Iterable[NewTask]) -> list[str] | None:
-        """Archive these tasks and open those that are made of them, in one transaction: whatever crashes, each result
-        is used once. None, and nothing is done, where one of them was archived or run again meanwhile."""
+        """Archive these tasks and open the tasks that follow from them, in one transaction. So each result is used
+        once, whatever crashes.
+
+        Return the new keys. None, and nothing is done, if any of the tasks was archived or run again in the meantime.
+        """
         parcels = self._parcels(wanted)
 
         def work(tx: Tx) -> list[tuple[str, ...]] | None:
             are_taken = not done or bool(collecting.archive(tx, done, whole=True))
-            # A commit that was in doubt is tried again, and may have come to pass.
+            # After a commit of unknown outcome the transaction runs again, although the first one may have succeeded.
             if not are_taken and (not parcels or len(standing(tx, parcels)) < len(parcels)):
                 return None
             return open_tasks(tx, self.app, parcels)
@@ -108,8 +115,11 @@ class Tasks:
         return [key for of_parcel in keys for key in of_parcel]
 
     def finished(self, *outcomes: State | str) -> Iterator[Finished]:
-        """The uncollected tasks that ended so, outcome by outcome as they are named here, each in the order in which
-        they were planned; without any, all of them in the order of ``OUTCOMES``. To read one does not archive it."""
+        """Yield the uncollected tasks with these outcomes, in the order of the arguments. Default: all, in the order of
+        ``OUTCOMES``.
+
+        Tasks of one outcome come in the order in which they were planned. Reading a task does not archive it.
+        """
         for outcome in [_outcome(each) for each in outcomes] or OUTCOMES:
             page = self._page(outcome, after=0)
             while page:
@@ -117,11 +127,12 @@ class Tasks:
                 page = self._page(outcome, after=page[-1].id) if len(page) == PAGE else []
 
     def archive(self, *tasks: Finished) -> int:
-        """Mark them as collected; how many were not. One that was run again since it was read is not touched."""
+        """Mark tasks as collected, and return how many were not. A task that was run again since it was read is left as
+        it is."""
         return len(self._ledger.transact(lambda tx: collecting.archive(tx, tasks)))
 
     def counts(self) -> Counts:
-        """What is left: tasks that are yet to end, and those that are uncollected."""
+        """Return the numbers of tasks that have not ended, and of uncollected tasks."""
         return self._ledger.transact(lambda tx: collecting.counts(tx, self.app))
 
     def run(
@@ -140,12 +151,13 @@ class Tasks:
         every_s: float = 2.0,
         interrupt: Event | None = None,
     ) -> int:
-        """Hand finished tasks over, round by round, and archive each one after that; how many rounds there were.
+        """Hand finished tasks over, round by round, and archive each one afterwards. Return the number of rounds.
 
-        An outcome without a callback is archived quietly. What a callback raises is raised here: its task stays
-        uncollected and comes again. ``end_round`` gets the number of the round that ends, from 0 on, ``stop`` the
-        number of those that have ended; it ends the run by saying so. Rounds begin ``every_s`` after each other,
-        or when the one before is over. ``interrupt``, once set, ends the run after the task in hand.
+        Tasks with an outcome that has no callback are archived silently. An exception of a callback is raised here: its
+        task stays uncollected and comes again. ``end_round`` gets the number of the round that ends, from 0 on.
+        ``stop`` gets the number of ended rounds, and ends the run by returning a true value. A round begins ``every_s``
+        seconds after the previous one began, or when that is over. ``interrupt``, once set, ends the run after the
+        current task.
         """
         if not every_s > 0:
             raise BadRequest(
@@ -193,7 +205,7 @@ class Tasks:
         )
 
     def _parcels(self, wanted: Iterable[NewTask]) -> list[Parcel]:
-        """A submission for each run of tasks that differ in their keys alone."""
+        """Return a submission for each run of consecutive tasks that differ only in their keys."""
         tasks = list(wanted)
         ids = [task.id for task in tasks if task.id is not None]
         if len(ids) > len(set(ids)):
@@ -206,8 +218,10 @@ class Tasks:
         return parcels
 
     def _submission(self, task: NewTask, id_: str | None, keys: Sequence[str | None]) -> Submission:
-        """Sound in its words and in the keys that are known. Whoever opens a task collects it, unless he says
-        otherwise."""
+        """Return a submission without its keys. It is checked together with the known keys.
+
+        Default of ``archive``: ``manual``, because a program that opens a task also collects it.
+        """
         given = tuple(key for key in keys if key is not None)
         policy = {"archive": "manual", **task.policy}
         checked = sound(

@@ -1,7 +1,8 @@
-"""Has something told behind the back of whoever asks for it, who need not wait: it is safe in the ledger by then.
+"""Asynchronous, coalescing publisher. Its caller need not wait, because the ledger has the facts by then.
 
-The first is told at once. What comes soon after is gathered and told together: what a program submits one by one is
-planned, announced and claimed several at a time. What a crash leaves untold the groomer finds.
+The first message is sent immediately. Messages that come soon after are collected and sent together. So submissions
+made one by one are planned, announced and claimed several at a time. The groomer finds the work of messages that a
+crash loses.
 """
 
 import logging
@@ -15,16 +16,17 @@ from sluice.jobs.errors import Unreachable
 
 _LOG = logging.getLogger("sluice.teller")
 
-#: After one telling the next begins no sooner, and has in it what came meanwhile.
+#: Seconds between the end of one publication and the next. Messages that come in this time are sent together.
 GATHER_S = 0.01
-#: What waits behind a telling that takes longer somebody else may see to.
+#: Seconds after which a publication is slow. Another thread may then take the messages that wait behind it.
 HELD_UP_S = 0.05
-#: So many submissions go into one message, so that it is not too long for any way there is.
+#: Maximum number of submissions in one message, so that it is not too long for any transport.
 TOGETHER = 30
 
 
 class Teller:
-    """There is a thread for as long as there is something to tell. ``close`` returns when all has been told."""
+    """Publish buffer. Its thread exists only while there are messages to send. ``close`` returns when all have been
+    sent."""
 
     def __init__(self, publish: Callable[[Sequence[Message]], None]) -> None:
         self._publish = publish
@@ -42,7 +44,7 @@ class Teller:
                 self._thread.start()
 
     def held_up(self) -> list[Message]:
-        """What waits behind a telling that takes long; whoever asks has to see to it."""
+        """Return the messages that wait behind a slow publication. The caller has to handle them."""
         with self._lock:
             is_held_up = monotonic() - self._began > HELD_UP_S
             return self._take() if is_held_up else []
@@ -66,7 +68,8 @@ class Teller:
             self._leaving.wait(GATHER_S)
 
     def _next(self) -> list[Message]:
-        """What is to be told now; without anything the thread is done, and the next tale starts another."""
+        """Return the messages to send now. If there are none, the thread ends, and the next message starts another
+        one."""
         with self._lock:
             messages = self._take()
             self._began = monotonic() if messages else inf
@@ -80,7 +83,7 @@ class Teller:
 
 
 def _gathered(messages: Sequence[Message]) -> list[Message]:
-    """The same with a message for several submissions that are to be planned in place of one for each."""
+    """Return the messages with all Plan messages for one submission combined into messages for several."""
     ids = [each.submissions[0] for each in messages if isinstance(each, Plan) and len(each.submissions) == 1]
     others = [each for each in messages if not isinstance(each, Plan) or len(each.submissions) != 1]
     together = [ids[start : start + TOGETHER] for start in range(0, len(ids), TOGETHER)]

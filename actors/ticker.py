@@ -1,9 +1,9 @@
-"""The scheduler's own thread: whoever leads has the groomer tick, and somebody look which schedules are due. He himself
-counts what has happened.
+"""Thread of the scheduler. The leader sends Tick messages to the groomer and Look messages to the scheduler, and
+updates the state counts itself.
 
-Where nothing stirs in the ledger it sends nothing for a while: two messages a second, taken up by two processes, would
-be most of what an idle installation does. Each of the two has a calm of its own: a groomer that always finds something
-must not keep new schedules from being found.
+If nothing is due in the ledger it sends nothing for a while. Two messages per second, handled by two processes, would
+be most of the work of an idle installation. The two kinds pause independently: a groomer that always finds work must
+not keep new schedules from being found.
 """
 
 import logging
@@ -22,15 +22,16 @@ from sluice.scheduler.ticks import Ticks
 
 _LOG = logging.getLogger("sluice.scheduler")
 
-#: A leader that was not heard of for so many periods is replaced.
+#: Number of periods without a heartbeat after which a leader is replaced.
 TERM_PERIODS = 3
-#: After so many periods in which one was not sent it is sent all the same: that definitions have changed shows in the
-#: processes alone that have loaded them.
+#: Number of periods after which a message is sent even if nothing seems due. Changed definitions are visible only to
+#: the processes that have loaded them.
 CALM_PERIODS = 5
 
 
 class Ticker:
-    """Of all processes that run one, one leads. Two that both believe so cost a tick too many and no more."""
+    """Ticks of one process. Of all processes that have a ticker, one leads. If two believe that they lead, this costs
+    one extra tick."""
 
     def __init__(
         self, ledger: Ledger, holder: UUID, send: Callable[[Sequence[Message]], None], *, period_s: float
@@ -52,7 +53,7 @@ class Ticker:
         self._thread.join()
 
     def tick(self) -> None:
-        """What a period's end brings."""
+        """Do the work of one period, if this process leads."""
         term_s = self._ticks.period_s * TERM_PERIODS
         if self._ledger.transact(lambda tx: workers.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s)):
             reached(Place.TICK_LED)
@@ -73,7 +74,7 @@ class Ticker:
             except Unreachable as error:
                 _LOG.warning("no tick: %s", error)
             except Exception as error:
-                # Without ticks nothing is mended, and nobody takes over from a process that lives.
+                # Without ticks nothing is repaired, and no other process takes over while this one is alive.
                 self._complaints.tell(error)
             else:
                 self._complaints.forget()

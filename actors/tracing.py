@@ -1,15 +1,15 @@
-"""Traces, by OpenTelemetry: the only module that needs it. It is loaded where ``SLUICE_TRACE`` is on, and only then.
+"""Traces by OpenTelemetry. This is the only module that needs it, and it is loaded only if ``SLUICE_TRACE`` is on.
 
-One trace joins whoever submits, the planner, each run, its verdict, and the runs that come after, whichever processes
-these are in: names of spans follow from the ledger (``jobs.traceparent``).
+One trace connects the submitter, the planner, each run, its verdict, and the runs that come after, in any processes.
+The IDs of spans are derived from the ledger (``jobs.traceparent``).
 
-    submit planner        whoever submits, where he has a span of his own
-      plan planner        the submission, from when it was received until it was planned
+    submit planner        the submitter, if it has a span of its own
+      plan planner        the submission, from its receipt until it was planned
         execute APP       one claim of a job; linked to the runs that it came after
           judge planner   from the record to the verdict
 
-Where to the spans go, how many of them, and under which name of a service is OpenTelemetry's own to say: by the
-variables that begin with ``OTEL_``. Spans are sent by a thread in the background; what does not fit its queue is lost.
+OpenTelemetry's own variables, which begin with ``OTEL_``, determine the destination of the spans, their sampling, and
+the service's name. A background thread sends the spans. Spans that do not fit its queue are lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ from sluice.jobs.traceparent import Place, of_run, of_submission, of_verdict, re
 from sluice.ledger.happenings import What
 from sluice.ledger.reads.origins import Origin, Planned
 
-#: At the end of a process spans that are not sent yet have so long.
+#: Seconds that the end of a process waits for unsent spans.
 GOODBYE_S = 3.0
 _UNKNOWN_SERVICE = "unknown_service"
 _ENDED_WELL = {Ending.DONE, Ending.GOES_ON, Ending.SUSPENDED}
@@ -60,7 +60,8 @@ Attributes = dict[str, str | int]
 
 
 class _Ids(RandomIdGenerator):
-    """Gives the next span of this thread the name that it is to have, and any other one by chance."""
+    """Generator of IDs. The next span of this thread gets the ID that was set for it; any other span gets a random
+    one."""
 
     def __init__(self) -> None:
         self.next: ContextVar[Place | None] = ContextVar("next", default=None)
@@ -75,11 +76,11 @@ class _Ids(RandomIdGenerator):
 
 
 class Tracing:
-    """An onlooker that tells what it sees as spans. ``system`` is what carries the messages: rabbitmq, redis, memory.
-    ``headers`` are sent with the spans, and replace the headers of OpenTelemetry's own variables.
+    """Observer that sends spans. ``system`` is the messaging system: rabbitmq, redis or memory. ``headers`` are sent
+    with the spans, and replace the headers of OpenTelemetry's own variables.
 
-    It is the process's provider of tracers too, if nobody has set one: then what users' code and its libraries trace
-    inside of a run goes the same way.
+    It is also the process's tracer provider, unless there is one already. So the spans of users' code and its libraries
+    inside of a run are sent in the same way.
     """
 
     def __init__(self, system: str, headers: Mapping[str, str] = {}) -> None:
@@ -112,10 +113,11 @@ class Tracing:
         return TracedRun(span)
 
     def recorded(self, sight: Sight, outcome: Outcome, *, refused: bool) -> None:
-        """That is for the verdict to say."""
+        """Do nothing: the verdict is reported instead."""
 
     def lost(self, past: Past) -> None:
-        """In place of the worker that was lost, by the same name: who was only slow may tell it too."""
+        """Send the span of the lost worker's run, under the same ID. If that worker was only slow, it may send the span
+        too."""
         stretch = past.stretch
         attributes = self._of(stretch.app, "execute", past.origin, app=stretch.app, key=stretch.key)
         attributes |= {"sluice.round": stretch.round, "sluice.claim": stretch.claim}
@@ -152,11 +154,11 @@ class Tracing:
         span.end(_ns(submission.planned_at))
 
     def counts(self) -> Mapping[What, Count]:
-        """What is lost, OpenTelemetry says in the log."""
+        """Return no counters: OpenTelemetry logs the spans that it loses."""
         return {}
 
     def close(self) -> None:
-        """Whoever collects may be away; the process does not wait for him for long."""
+        """Send the remaining spans. The collector may be unreachable, so the process waits only for a bounded time."""
         closing = Thread(target=self._provider.shutdown, name="sluice-trace", daemon=True)
         closing.start()
         closing.join(GOODBYE_S)
@@ -179,7 +181,7 @@ class Tracing:
         span.end(_ns(past.stretch.ended_at))
 
     def _of(self, queue: str, what: str, origin: Origin | None, **of_job: str) -> Attributes:
-        """By the conventions for messaging, and ours under our own name."""
+        """Return the attributes that the conventions for messaging define, and Sluice's own under its own prefix."""
         attributes: Attributes = {
             "messaging.system": self._system,
             "messaging.operation.name": what,
@@ -198,13 +200,13 @@ class Tracing:
         return place if place.sampled is not None else place._replace(sampled=self._samples(place.trace))
 
     def _run(self, claim: Claim, origin: Origin | None) -> Place:
-        """Without what it began for, a trace of its own."""
+        """Return the span of a run. Without an origin, the run has a trace of its own."""
         parent = self._submission(origin)
         trace_id = parent.trace if parent else of_run(0, claim)
         return Place(trace_id, of_run(trace_id, claim), parent.sampled if parent else True)
 
     def _samples(self, trace_id: int) -> bool:
-        """Whether a trace of this name is recorded: the same in every process that goes by the same rule."""
+        """Return whether a trace is recorded. The result is the same in every process with the same sampling rule."""
         found = self._provider.sampler.should_sample(Context(), trace_id, f"plan {PLANNER}")
         return found.decision is Decision.RECORD_AND_SAMPLE
 
@@ -233,7 +235,7 @@ class Tracing:
 
 
 class TracedRun:
-    """It is the current span of the run's thread, from here on until its end."""
+    """Span of a run. It is the current span of the run's thread until the run ends."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -246,7 +248,7 @@ class TracedRun:
         return str(Place(here.trace_id, here.span_id, bool(here.trace_flags.sampled)))
 
     def begin(self, assignment: Assignment) -> None:
-        """It began when it was made."""
+        """Do nothing: the span began when it was created."""
 
     def end(self, outcome: Outcome | None) -> None:
         self._current.close()
@@ -261,7 +263,8 @@ class TracedRun:
 
 
 def _context(parent: Place | None) -> Context:
-    """Never the thread's own: what is told here has its place whatever the thread is at."""
+    """Return the context for a span. It is never the thread's own, because these spans do not belong to the thread's
+    current work."""
     if parent is None:
         return Context()
     return set_span_in_context(NonRecordingSpan(_span_context(parent)), Context())

@@ -15,14 +15,14 @@ from sluice.ledger.connection import Ledger, UserConnection
 
 
 class ClaimLost(SluiceError):
-    """The job was taken over meanwhile, so nothing of what this run wrote may stay."""
+    """Raised when the job was taken over, so that nothing that this run wrote may stay."""
 
 
 class Transacting:
-    """The transaction of one run.
+    """Transaction of one run.
 
-    ``committed``: the job has succeeded, whatever the run does from now on. ``output`` is then what was stored with
-    the success, and ``messages`` are to be sent.
+    ``committed``: the job has succeeded, and nothing that the run does afterwards changes that. ``output`` is then the
+    output that was stored with the success, and ``messages`` must be sent.
     """
 
     def __init__(self, ledger: Ledger, right: Claim) -> None:
@@ -34,9 +34,9 @@ class Transacting:
 
     @contextmanager
     def open(self, output: Callable[[], str]) -> Iterator[UserConnection]:
-        """A connection to the ledger's own database. Leaving the block without an error ends the job in success.
+        """Yield a connection to the ledger's own database. If the block ends without an error, the job succeeds.
 
-        ``output`` returns what the run has printed so far.
+        ``output`` returns the text that the run has printed so far.
         """
         if self.committed:
             raise SluiceError("A job has one transaction, and this job's has been committed.")

@@ -1,8 +1,8 @@
-"""What goes over a network so that others can read it, or answer in the server's place.
+"""Insecure connections: others on the network could read them, or answer in the server's place.
 
-Plain text to another machine is warned of, by workers when they start and by ``sluice doctor``, and not refused unless
-``SLUICE_PLAIN_TEXT=refuse``: between the containers of one machine, or behind a mesh that encrypts, that is no
-fault, and whoever upgrades must not find that nothing starts.
+Workers, when they start, and ``sluice doctor`` warn of plain text to another machine. It is refused only if
+``SLUICE_PLAIN_TEXT=refuse``. Between the containers of one machine, or behind a mesh that encrypts, it is no fault, and
+after an upgrade everything must still start.
 """
 
 import logging
@@ -27,7 +27,7 @@ _IN_REDIS = ("redis://", "rediss://")
 
 
 class Weak(Struct, frozen=True):
-    """An address by which more can be read than should be."""
+    """An address with an insecure connection."""
 
     setting: str
     where: str
@@ -39,21 +39,22 @@ class Weak(Struct, frozen=True):
 
 
 def weak(settings: Settings) -> Iterator[Weak]:
-    """Those of these settings; none where it is allowed."""
+    """Yield the insecure addresses of these settings, or none if plain text is allowed."""
     if settings.plain_text != "allow":
         for setting in _ADVICE:
             yield from _weak(settings, setting)
 
 
 def require(settings: Settings, setting: str) -> None:
-    """BadSetting where a server that ``setting`` names must not be spoken to so. Whoever connects asks this first."""
+    """Raise BadSetting if the settings refuse an insecure connection to the server that ``setting`` names. Called
+    before each connection."""
     if settings.plain_text == "refuse":
         for each in _weak(settings, setting):
             raise BadSetting(f"{setting}: {each.why}.", where=each.where, advice=each.advice)
 
 
 def warn(settings: Settings) -> None:
-    """A line in the log for each."""
+    """Log a line for each insecure address."""
     for each in weak(settings):
         _LOG.warning("%s (%s): %s. %s", each.setting, each.where, each.why, each.advice)
 
@@ -75,7 +76,7 @@ def _addresses(settings: Settings, setting: str) -> tuple[str, ...]:
 def _weakness(setting: str, url: str) -> str:
     if setting != _LEDGER:
         return address.weakness(url)
-    # Whoever loads definitions asks too, and has no other use for a driver of Postgres.
+    # Loading definitions calls this too, and has no other need for a Postgres driver.
     from sluice.ledger import transport  # noqa: PLC0415 - it takes longer to load than many a command to run
 
     return transport.weakness(url)

@@ -1,4 +1,4 @@
-"""What an operator may set off by hand, and a process whose broker begins empty does by itself."""
+"""Maintenance that an operator may start by hand. A process with a broker that begins empty also does it by itself."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,9 +11,10 @@ BATCH = 5000
 
 
 def announce_everything(ledger: Ledger, publish: Callable[[Sequence[Message]], None]) -> int:
-    """Announce every ready and every executed job once more, however lately it was, and have planned what is received.
+    """Announce every ready and every executed job once more, however recently that was done, and have received
+    submissions planned.
 
-    How many jobs there were. Of very many submissions the groomer sees to those that this leaves out.
+    Return the number of jobs. One batch of submissions is announced; if there are more, the groomer handles the rest.
     """
     began = ledger.transact(lambda tx: tx.instant())
 

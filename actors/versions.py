@@ -1,8 +1,8 @@
-"""Definitions by version: those that the ledger keeps, beside those that a process was started with.
+"""Definitions by version: the ledger stores them beside the definitions that a process was started with.
 
-A plan keeps the versions of its apps. So a step that was planned by a definition which has changed since can be run by
-it, as far as the words of a definition say what to do. What they leave to a function a worker has, or has not: where
-it has another, the step is left to others.
+A plan stores the versions of its apps. So if a definition changes, a step that was planned by the old one can still be
+run by it, as far as its options determine the work. A function that the options name exists only in the worker's code.
+If a worker has another version of it, the step is left to other workers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,16 +20,16 @@ from sluice.ledger import versions
 from sluice.ledger.connection import Ledger, Tx
 from sluice.ledger.versions import Kept
 
-#: Any address will do for what is at hand already.
+#: Address for the loader. Any address is accepted for definitions that are already in memory.
 _AT_HAND = "kept://"
 
 
 class NotHere(SluiceError):
-    """This process cannot run a job of this version."""
+    """Raised when this process cannot run a job of this version."""
 
 
 def keep(tx: Tx, apps: Iterable[App]) -> None:
-    """Keep the versions of those of the apps whose definitions can be."""
+    """Store the versions of the apps, except apps with a definition that cannot be stored."""
     versions.keep(tx, [made for app in apps if (made := kept(app))])
 
 
@@ -40,7 +40,8 @@ def kept(app: App) -> Kept | None:
 
 
 def _by_itself(app: App, words: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """The words with the versions of what it reads, which nobody can reckon who has not the definitions of these."""
+    """Return the definition with the versions of the tables that it reads. These cannot be computed without the
+    definitions of those tables."""
     read = app.partitioning.dependencies if app.partitioning else ()
     if not any(each.version for each in read):
         return words
@@ -55,26 +56,27 @@ def _by_itself(app: App, words: Mapping[str, JSON]) -> Mapping[str, JSON]:
 
 
 def texts_of(of: Iterable[Kept], confs: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """These versions as they would lie on a server of definitions."""
+    """Return these versions in the form in which a server of definitions has them."""
     texts = {each.app: msgspec.json.encode(each.words).decode() for each in of}
     return {**texts, "confs": msgspec.json.encode(confs).decode()} if confs else texts
 
 
 def catalogue_of(of: Iterable[Kept], confs: Mapping[str, Mapping[str, str]]) -> Catalogue:
-    """These versions as a catalogue; DefinitionError where they cannot be read here."""
+    """Return these versions as a catalogue. DefinitionError if they cannot be read here."""
     texts = texts_of(of, confs)
     return load([_AT_HAND], fetch=lambda _: texts)
 
 
 class Versions:
-    """By which definition each job is to be run. What was found once is remembered, for a version stays what it is."""
+    """Definitions by which jobs are run. Results are kept, because a version does not change."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._found: dict[JobName, App] = {}
 
     def of(self, catalogue: Catalogue, job: JobName) -> App:
-        """NotHere where this process has no definition of its version, or other code than it was planned with."""
+        """Return the definition for a job. NotHere if this process has no definition of the job's version, or other
+        code than it was planned with."""
         app = catalogue.app(job.app)
         _, version = without_version(job.key) if app.partitioning else ("", "")
         if version == app.version:

@@ -1,4 +1,5 @@
-"""Walks that go up together: one look-up a step for all of them, and each may fall alone."""
+"""Walks up to missing parents, for several submissions together: one query per step for all, and each may fail
+alone."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -14,14 +15,15 @@ from sluice.ledger.release import Ready
 from sluice.planner.merge import merge
 from sluice.planner.walk import Walk
 
-#: Told why a submission, by its number, cannot be carried out.
+#: Called with the number of a submission that cannot be carried out, and the reason.
 Refuse = Callable[[int, str], None]
 
 
 def plan_together(
     tx: Tx, catalogue: Catalogue, wanted: Iterable[tuple[int, Submission]], refuse: Refuse
 ) -> tuple[list[int], list[Ready]]:
-    """Walk and plan for these submissions: the numbers of those that were planned, and what may run at once."""
+    """Walk and plan for these submissions. Return the numbers of the planned submissions, and the jobs that may run
+    now."""
     wanted = [*wanted]
     now = _now(tx, catalogue, (submission for _, submission in wanted))
     arrived = _arrive(tx, _begun(catalogue, wanted, now, refuse), now, refuse)
@@ -32,11 +34,11 @@ def plan_together(
 
 
 def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:
-    """What is ready, also by another way: where a job lost the alternative it waited for, those who want it ask
-    for the next.
+    """Return the ready jobs, including jobs that become ready by another alternative. If a job lost the alternative
+    that it waited for, the submissions that request it walk to the next one.
 
-    Each job is asked for once in here, and a walk chooses among what is not lost, so this ends. What follows
-    from those that are stranded in the end is the groomer's to have planned: it is seldom defined, and seldom urgent.
+    Each job is handled once per call, and a walk chooses only alternatives that are not lost, so this ends. If jobs
+    have no alternative left, the groomer has their children planned, because that is seldom defined and seldom urgent.
     """
     ready, seen, stranded = told.ready, set[int](), dict(told.stranded)
     while turned := [job for job in told.turned if job not in seen]:
@@ -53,14 +55,14 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:
 
 
 def _now(tx: Tx, catalogue: Catalogue, wanted: Iterable[Submission]) -> datetime | None:
-    """By which it is judged whether inputs are too old; None, and no question to the ledger, where none ever are."""
+    """Return the time by which the age of inputs is judged. None, without a query, if no app limits it."""
     return tx.instant() if any(catalogue.minds_age(submission.app) for submission in wanted) else None
 
 
 def _begun(
     catalogue: Catalogue, wanted: Iterable[tuple[int, Submission]], now: datetime | None, refuse: Refuse
 ) -> list[Walk]:
-    """A walk for each; definitions may have changed since somebody asked, so that there is none for him any more."""
+    """Return a walk for each submission. If definitions have changed since it was made, a submission may have none."""
     return [
         walk
         for number, submission in wanted
@@ -69,7 +71,7 @@ def _begun(
 
 
 def _arrive(tx: Tx, walks: list[Walk], now: datetime | None, refuse: Refuse) -> list[Walk]:
-    """Those of the walks that reach their end."""
+    """Return the walks that reach their end."""
     look = planning.look if now else planning.find
     walking, arrived = walks, [walk for walk in walks if walk.arrived]
     while walking := [walk for walk in walking if not walk.arrived]:
@@ -82,7 +84,8 @@ def _arrive(tx: Tx, walks: list[Walk], now: datetime | None, refuse: Refuse) -> 
 def _attempt(step: Callable[[], Walk], number: int, refuse: Refuse) -> Walk | None:
     """Take one step, or refuse its submission with the reason.
 
-    Any error will do: filters and two-way functions are users' code, and a batch must not fail for one row.
+    Every exception is caught, because filters and two-way functions are users' code, and a batch must not fail because
+    of one row.
     """
     try:
         return step()
@@ -94,4 +97,4 @@ def _attempt(step: Callable[[], Walk], number: int, refuse: Refuse) -> Walk | No
 
 
 def _stay(number: int, reason: str) -> None:
-    """The job keeps waiting at the gates it has; its submission was admitted long ago."""
+    """Do nothing: the job keeps waiting at the gates it has, because its submission was admitted long ago."""

@@ -1,7 +1,7 @@
-"""Looks at work elsewhere that no worker stays with: how it stands, or, of jobs that are over, to end it.
+"""Polls of external work that no worker stays with: get its status, or end it if its job is over.
 
-A look holds no claim and no lease. What it brings is written down under the claim that it was made for, and
-refused where that is over by then (see ``ledger.watching``).
+A poll holds no claim and no lease. Its result is recorded under the claim that it was made for, and refused if that
+claim is over by then (see ``ledger.watching``).
 """
 
 import logging
@@ -26,14 +26,14 @@ from sluice.ledger.watching import Seen, Watched
 
 _LOG = logging.getLogger("sluice.executor")
 
-#: What looks have brought is written down together, but none waits longer than this for the others.
+#: Seconds that results of polls may wait to be recorded together.
 WRITE_WITHIN_S = 0.1
 
 
 class Watching:
-    """``send`` publishes hints; it may fail without harm.
+    """Polls by this process. ``send`` publishes notifications; it may fail without harm.
 
-    A manager that never answers holds one thread of each process, not one more with each look.
+    A manager that never answers holds one thread of each process, not one more with each poll.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Watching:
         self._lock = Lock()
 
     def watch(self, message: Watch, delivery: Delivery) -> None:
-        """Make the looks that a message is for. They are due again by themselves if this does not come to its end."""
+        """Make the polls that a message requests. If this does not finish, they become due again by themselves."""
         if self._holdings.draining:
             delivery.give_back()
             return
@@ -67,7 +67,7 @@ class Watching:
 
     @contextmanager
     def _only_here(self, jobs: Sequence[int]) -> Iterator[list[int]]:
-        """Those of the jobs that no other thread of this process is looking at."""
+        """Yield the jobs that no other thread of this process is polling."""
         with self._lock:
             mine = [job for job in jobs if job not in self._looked_at]
             self._looked_at.update(mine)
@@ -99,7 +99,7 @@ class Watching:
         self._write(jobs, seen, outcomes)
 
     def _end(self, make: Maker, job: Watched) -> list[Seen]:
-        """Nothing where the work was ended: its handle is forgotten."""
+        """End the work of a job that is over. Return nothing if that succeeded: its handle is removed."""
         trouble = looking.end(make, job.handle)
         if trouble is None:
             self._ledger.transact(lambda tx: handles.forget(tx, job.right, job.handle))

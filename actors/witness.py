@@ -1,8 +1,8 @@
-"""Sees jobs from their submission to what they came to, and tells those who look on, and the log what it is about.
+"""Reports about jobs to the observers, from submission to outcome, and names of jobs for the log.
 
-Where nobody looks on, it costs a claim a few microseconds and the ledger nothing. Else it asks the ledger what has
-become of those that a message named, after the commit: a few statements a message, however many jobs it is about.
-Nothing that goes wrong here does so for the work (see ``actors.onlooker``).
+Without observers this costs a claim a few microseconds, and the ledger nothing. With observers it reads the jobs of a
+message from the ledger after the commit: a few statements per message, however many jobs it names. Errors in this
+module do not affect the work (see ``actors.onlooker``).
 """
 
 import logging
@@ -28,12 +28,12 @@ from sluice.ledger.reads.origins import Origin, Stretch
 
 _LOG = logging.getLogger("sluice.witness")
 
-#: What is judged as soon as it is recorded, if there is nothing to judge about it (see ``ledger.finishing``).
+#: Endings that may be judged when they are recorded, if there is nothing to decide (see ``ledger.finishing``).
 _JUDGED = {Ending.DONE, Ending.ERROR, Ending.DISMAL}
 
 
 class Scene:
-    """One run, with all who look on. Until the end of the block its thread is at it."""
+    """One run with all of its observers. Until the block ends, its thread is running it."""
 
     def __init__(self, subject: Subject, runs: Sequence[Run]) -> None:
         self._speaking = Speaking(subject)
@@ -51,7 +51,7 @@ class Scene:
         self._speaking.__exit__()
 
     def begins(self, assignment: Assignment) -> Assignment:
-        """The same, with word of where it belongs."""
+        """Return the assignment with its trace context."""
         for run in self._runs:
             with _harmless():
                 run.begin(assignment)
@@ -61,7 +61,7 @@ class Scene:
 
 
 class Witness:
-    """``names`` submissions in what it says of runs, also where nobody looks on."""
+    """Observers of this process. ``names``: the log names the submission of a run, even without observers."""
 
     def __init__(self, ledger: Ledger, onlookers: Sequence[Onlooker] = (), *, names: bool = False) -> None:
         self._ledger = ledger
@@ -70,7 +70,7 @@ class Witness:
         self._sights: dict[Claim, Sight] = {}
 
     def take_up(self, jobs: Sequence[Claimed]) -> dict[Claim, Subject]:
-        """These have been claimed: what there is to say of each. ``forget`` them later."""
+        """Note claimed jobs, and return for each the facts that the log names. Call ``forget`` later."""
         if not (self._names or self._onlookers):
             return {job.right: _subject(job) for job in jobs}
         sights = [Sight(job=job, parcel=len(jobs)) for job in jobs]
@@ -81,11 +81,11 @@ class Witness:
         return {sight.job.right: _subject(sight.job, sight.origin) for sight in sights}
 
     def at(self, claim: Claim, subject: Subject) -> Scene:
-        """This job's run."""
+        """Return the scene of this job's run."""
         return Scene(subject, self._runs(claim) if self._onlookers else ())
 
     def recorded(self, outcomes: Mapping[Claim, Outcome], refused: Iterable[Claim]) -> None:
-        """What these runs came to stands in the ledger now, but for those that were refused."""
+        """Report these outcomes. They are in the ledger now, unless their claims were refused."""
         if not self._onlookers:
             return
         late = set(refused)
@@ -102,7 +102,7 @@ class Witness:
             self._sights.pop(claim, None)
 
     def handled(self, message: Message) -> None:
-        """A control message has been seen to, and what it has changed stands in the ledger."""
+        """Report the changes of a control message that was handled. They are in the ledger now."""
         if not self._onlookers:
             return
         match message:
@@ -114,7 +114,7 @@ class Witness:
                 self._planned(_named(message))
 
     def counts(self) -> dict[What, Count]:
-        """What those who look on have counted of their doing."""
+        """Return the counters of all observers."""
         return {what: count for onlooker in self._onlookers for what, count in onlooker.counts().items()}
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class Witness:
         return runs
 
     def _tell(self, ask: Callable[[Tx], list[Stretch]], how: Callable[[Onlooker, Past], None]) -> None:
-        """Of what is over, by who asks for it."""
+        """Report the stretches that ``ask`` returns, which are over."""
 
         def work(tx: Tx) -> list[Past]:
             found = ask(tx)
@@ -189,7 +189,7 @@ class _Named(msgspec.Struct):
 
 
 def _named(message: Plan | Submit | SubmitMany) -> Sequence[str]:
-    """The submissions that a message is about. One whose id cannot be read is refused under another."""
+    """Return the submissions that a message is about. One with an unreadable id is refused under another id."""
     if isinstance(message, Plan):
         return message.submissions
     if isinstance(message, Submit):
@@ -206,7 +206,7 @@ def _id_of(row: msgspec.Raw, otherwise: str) -> str:
 
 @contextmanager
 def _harmless() -> Iterator[None]:
-    """Whoever looks on goes without; the work goes on."""
+    """Log an error of an observer, so that the work goes on."""
     try:
         yield
     except Unreachable as error:

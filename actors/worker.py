@@ -1,4 +1,4 @@
-"""``sluice worker --queues app1,app2``: a worker, scaled by starting more of them. `--queues '*'` serves all apps, and
+"""``sluice worker --queues app1,app2``: run a worker; to scale, start more of them. `--queues '*'` serves all apps, and
 none of Sluice's own queues. ``python -m actors.worker`` does the same.
 
 Several processes run under dramatiq's own supervisor. SIGTERM ends them in order within the grace time.
@@ -26,15 +26,16 @@ from sluice.jobs.errors import BadRequest, BadSetting, SluiceError
 from sluice.jobs.places import arm
 from sluice.jobs.queues import CONTROL, expand
 
-#: What the parent's command line said, for the child processes that dramatiq starts.
+#: Options of the parent's command line, passed on to the child processes that dramatiq starts.
 _QUEUES = "SLUICE_WORKER_QUEUES"
 _THREADS = "SLUICE_WORKER_THREADS"
-#: Beside one for each job: the planner's three, the lifeline's, the ticker's, and one for attempts at planning.
+#: Connections in addition to one per job: three for the planner, one each for the heartbeat, the ticker, and attempts
+#: at planning.
 SPARE_CONNECTIONS = 6
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command of its own, without that of ``sluice``."""
+    """Run a worker by a command of its own, without ``sluice``."""
     parser = argparse.ArgumentParser(prog="python -m actors.worker", description=__doc__)
     add_options(parser)
     parser.add_argument("--apps", action="append", default=[], metavar="SOURCE")
@@ -54,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Start the processes and wait for their end; the exit code."""
+    """Start the processes, wait for their end, and return the exit code."""
     may_be_told_to_end()
     try:
         settings = process_settings(
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def boot() -> None:
-    """What each process does before dramatiq's worker starts in it. It keeps its ledger and broker until it ends."""
+    """Set up a process before dramatiq's worker starts in it. It keeps its ledger and its broker until it ends."""
     try:
         _boot()
     except SluiceError as error:

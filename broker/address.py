@@ -1,4 +1,4 @@
-"""Where a broker is. It is printed without user, password and options."""
+"""Address of a broker. It is printed without user, password and options."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -16,7 +16,7 @@ _EXAMPLE = (
 
 
 class Address(Struct, frozen=True):
-    """A broker's URL as it was given. ``str()`` of it is what may be shown."""
+    """A broker's URL as it was given. ``str()`` of it is the part that may be shown."""
 
     url: str
     scheme: str
@@ -28,15 +28,16 @@ class Address(Struct, frozen=True):
 
 
 def weakness(url: str) -> str:
-    """Why what is said to this broker can be read, or changed, by whoever is on the way; empty where it cannot,
-    or where it never leaves this machine.
+    """Return why others on the network can read or change the traffic to this broker. Empty if they cannot, or if the
+    traffic never leaves this machine.
 
-    Of options the client itself says what they come to: it has several words for no, and more than one way to it.
+    The client itself interprets its options, because it accepts several spellings of "no" and has more than one option
+    for it.
     """
     try:
         parts = urlsplit(url)
     except ValueError:
-        return ""  # Whoever connects says what is wrong with it, and does not.
+        return ""  # Connecting to it fails and reports the fault.
     if parts.scheme == "memory" or is_here(parts.hostname or ""):
         return ""
     if parts.scheme in ("amqp", "redis"):
@@ -60,14 +61,15 @@ def _asked(scheme: str, url: str) -> Proof | None:
 
 
 def parse_address(url: str, *, setting: str) -> Address:
-    """BadSetting names ``setting`` where the URL is none, or of a broker that is not known here."""
+    """Parse a broker's URL. BadSetting names ``setting`` if it is not a URL, or belongs to an unknown kind of
+    broker."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
         port = "" if parts.port is None else f":{parts.port}"
         options = frozenset(parse_qs(parts.query))
     except ValueError:
-        # The reason would quote a part of the URL, which may be of the password.
+        # The reason would quote a part of the URL, which may be a part of the password.
         raise BadSetting(
             f"{setting} is not a URL: its host or port cannot be read."
             " In a password write %23 for #, %2F for / and %3F for ?.",

@@ -1,4 +1,4 @@
-"""What every broker of this room can do, for its users (``Broker``) and for the service (``Carrier``)."""
+"""Interfaces of all brokers: ``Broker`` is for their users, ``Carrier`` for the service."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
@@ -15,25 +15,25 @@ from sluice.broker.reception import Reception
 
 
 class Broker(Protocol):
-    """A broker as the other rooms see it. Safe to use from any thread."""
+    """A broker as other packages see it. Safe to use from any thread."""
 
     def publish(self, messages: Sequence[Message]) -> None:
-        """Sends all of them and returns when the broker has confirmed each; a missing queue is made.
+        """Send all of them, and return when the broker has confirmed each. A missing queue is created.
 
-        Raises Unreachable when it could not be made sure within a few attempts: some may have arrived.
+        Unreachable if that does not succeed within a few attempts; some messages may have arrived.
         """
         ...
 
     def depth(self, queue: str) -> int:
-        """How many messages wait on a queue; those that a process holds are not counted."""
+        """Return how many messages wait in a queue. Messages that a process holds are not counted."""
         ...
 
     def purge(self, queue: str) -> None:
-        """Drops every message that waits on a queue. Dead letters stay."""
+        """Drop every message that waits in a queue. Dead letters stay."""
         ...
 
     def dead_letters(self, queue: str) -> int:
-        """How many messages of a queue were refused and are kept aside."""
+        """Return how many messages of a queue were refused and are kept aside."""
         ...
 
     def require_own(self) -> None:
@@ -48,9 +48,10 @@ class Broker(Protocol):
 
 
 class Carrier(dramatiq.Broker):
-    """A dramatiq broker whose worker is fed by an intake, without dramatiq's delay queues and middleware."""
+    """A dramatiq broker with an intake that feeds its worker, without dramatiq's delay queues and middleware."""
 
-    #: How its messages are written, and which are read. What never leaves a process need not be signed.
+    #: Encoder of its messages, which also decides which ones are read. Messages that never leave a process need no
+    #: signature.
     encoder: Encoder = PLAIN
     _reception: Reception | None = None
 
@@ -74,11 +75,11 @@ class Carrier(dramatiq.Broker):
 
     @abstractmethod
     def ensure(self, queues: Collection[str]) -> None:
-        """Makes these queues where they are missing; Unreachable or BadSetting where that cannot be done."""
+        """Create these queues if they are missing. Unreachable or BadSetting if that is not possible."""
 
     @abstractmethod
     def intake(self, reception: Reception) -> Intake:
-        """The thread that will feed ``reception``; not started yet."""
+        """Return the thread that will feed ``reception``. It is not started yet."""
 
     def receive_into(self, reception: Reception) -> None:
         if self._reception is not None:
@@ -86,20 +87,22 @@ class Carrier(dramatiq.Broker):
         self._reception = reception
 
     def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 1000) -> Consumer:  # noqa: ARG002 - they are dramatiq's
-        """dramatiq's prefetch and timeout are ignored: slots say how much is taken, and mailboxes wake."""
+        """Return a consumer. dramatiq's prefetch and timeout are ignored: slots limit the messages, and mailboxes wake
+        their consumers."""
         if self._reception is None:
             raise RuntimeError("Start the worker through broker.service.serve; nothing feeds it otherwise.")
         return self._reception.consumer(queue_name)
 
     def declare_queue(self, queue_name: str, *, ensure: bool = False) -> None:  # noqa: ARG002 - it is dramatiq's
-        """Makes dramatiq's worker consume it. There is no delay queue beside it: nothing is ever delayed."""
+        """Make dramatiq's worker consume the queue. There is no delay queue beside it, because nothing is ever
+        delayed."""
         if queue_name not in self.get_declared_queues():
             self.emit_before("declare_queue", queue_name)
             self.queues.add(queue_name)
             self.emit_after("declare_queue", queue_name)
 
     def enqueue(self, message: Envelope[Any], *, delay: int | None = None) -> Envelope[Any]:
-        """dramatiq's own way to send is closed, so that there is one way: ``publish``."""
+        """Refuse to send in dramatiq's own way, so that ``publish`` is the only way."""
         raise NotImplementedError(
             f"Send {message.actor_name!r} with publish(), not with dramatiq ({delay=})."
         )

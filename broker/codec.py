@@ -1,9 +1,9 @@
-"""Messages as JSON in dramatiq's envelope, so that any language can publish them. No pickle, ever.
+"""Messages as JSON in dramatiq's envelope, so that any language can publish them. Pickle is never used.
 
-The envelope's ``kwargs`` are a message's fields, kept as raw JSON until the message's own type is known.
-What comes from outside is checked here once: size, shape, actor, fields. Options from outside are
-dropped, all but the id under which Redis keeps the message: whoever can publish must not be able to ask
-for retries, callbacks or delays. Where there are keys, what is not signed by one is refused unread (``keyring``).
+The envelope's ``kwargs`` are a message's fields, kept as raw JSON until the message's own type is known. Input from
+outside is checked here once: size, shape, actor, fields. Options from outside are dropped, except the id under which
+Redis keeps the message: a publisher must not be able to ask for retries, callbacks or delays. If there are keys, a
+message that is not signed with one is refused unread (``keyring``).
 """
 
 import uuid
@@ -20,7 +20,8 @@ from sluice.broker.messages import MESSAGES, Message, Resume, Submit, SubmitMany
 from sluice.jobs.errors import BadMessage
 from sluice.jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, MESSAGE_DEPTH_MAX, NUL, is_deeper
 
-#: A larger body is refused before it is parsed. A submission of 100,000 keys fits.
+#: Maximum bytes of a body: 4 MiB, enough for a submission of 100,000 keys. A larger body is refused before it is
+#: parsed.
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 
 _KINDS: dict[str, type[Message]] = {kind.actor: kind for kind in MESSAGES}
@@ -36,7 +37,7 @@ class Letter(NamedTuple):
 
 
 class JsonEncoder(Encoder):
-    """dramatiq's encoder. ``decode`` gives the seven fields of an envelope and nothing else."""
+    """Encoder for dramatiq. ``decode`` returns the seven fields of an envelope and nothing else."""
 
     def __init__(self, keys: Keyring = NO_KEYS) -> None:
         self._keys = keys
@@ -54,7 +55,7 @@ class JsonEncoder(Encoder):
         if is_deeper(data, MESSAGE_DEPTH_MAX):
             raise DecodeError(f"it nests deeper than {MESSAGE_DEPTH_MAX} levels", b"", None)
         try:
-            data.decode()  # Raw fields would carry broken UTF-8 further in.
+            data.decode()  # Raw fields would let broken UTF-8 pass.
             fields = _ENVELOPE.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             why = f"its envelope cannot be read: {error}"
@@ -71,7 +72,7 @@ class JsonEncoder(Encoder):
         }
 
 
-#: Neither signs nor asks for signatures.
+#: Encoder that neither signs nor requires signatures.
 PLAIN = JsonEncoder()
 
 
@@ -80,7 +81,7 @@ def oversize(size: int) -> str:
 
 
 def encode(message: Message, *, options: dict[str, str] | None = None) -> Envelope[Any]:
-    """The envelope of a message. The id of a submit message is the envelope's own."""
+    """Return the envelope of a message. The id of a submit message becomes the envelope's own."""
     message_id, kwargs = str(uuid.uuid4()), msgspec.structs.asdict(message)
     if isinstance(message, Submit | SubmitMany):
         message_id = kwargs.pop("id") or message_id
@@ -99,7 +100,7 @@ def encode(message: Message, *, options: dict[str, str] | None = None) -> Envelo
 
 
 def seal(message: Message, encoder: Encoder = PLAIN, *, options: dict[str, str] | None = None) -> Letter:
-    """A message as bytes; BadMessage if it is larger than its receiver would accept."""
+    """Return a message as bytes. BadMessage if it is larger than its receiver would accept."""
     envelope = encode(message, options=options)
     body = encoder.encode(envelope.asdict())
     if len(body) > MESSAGE_BYTES_MAX:
@@ -111,9 +112,10 @@ def seal(message: Message, encoder: Encoder = PLAIN, *, options: dict[str, str] 
 
 
 def unseal(queue: str, body: bytes, encoder: Encoder = PLAIN) -> tuple[Envelope[Any], Message]:
-    """What came off ``queue``; BadMessage, in one line, where no retry would make it understandable.
+    """Return the envelope and the message of a body from ``queue``. BadMessage, in one line, if no retry can make it
+    readable.
 
-    The envelope's own ``queue_name`` is the sender's claim and is replaced: dramatiq settles by it.
+    The envelope's own ``queue_name`` is the sender's claim and is replaced, because dramatiq settles by it.
     """
     try:
         envelope: Envelope[Any] = Envelope(**{**encoder.decode(body), "queue_name": queue})
@@ -126,7 +128,7 @@ def unseal(queue: str, body: bytes, encoder: Encoder = PLAIN) -> tuple[Envelope[
 
 
 def decode(envelope: Envelope[Any]) -> Message:
-    """The message in an envelope; BadMessage says what is wrong with it."""
+    """Return the message in an envelope. BadMessage names its fault."""
     kind = _KINDS.get(envelope.actor_name)
     if kind is None:
         raise BadMessage(f"no actor is called {envelope.actor_name!r}")
@@ -139,7 +141,7 @@ def decode(envelope: Envelope[Any]) -> Message:
 
 
 def id_of(body: bytes) -> str | None:
-    """The id of a message that may be unreadable otherwise, for the log. Whoever sent it may have made it up."""
+    """Return the id for the log, of a message that may be unreadable otherwise. The sender may have made it up."""
     try:
         return _ID.decode(NO_KEYS.open(body)).message_id
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -156,7 +158,7 @@ def _read(kind: type[Message], envelope: Envelope[Any]) -> Message:
     if is_deeper(fields, DEPTH_MAX):
         raise BadMessage(f"its kwargs nest deeper than {DEPTH_MAX} levels")
     if NUL in fields:
-        # A submission is refused in the ledger, where its sender looks; nobody looks for these.
+        # A submission is refused in the ledger, where its sender can see it. Other messages are not kept there.
         raise BadMessage(f"its kwargs hold a NUL character, which no {kind.actor!r} can name anything by")
     message = msgspec.json.decode(fields, type=kind)
     if isinstance(message, Resume) and message.id is None:
@@ -176,7 +178,7 @@ class _Options(Struct):
 
 
 class _Fields(Struct):
-    """An envelope as it comes. Only what has an obvious default may be left out."""
+    """An envelope as received. Only a field with an obvious default may be missing."""
 
     queue_name: str
     actor_name: str

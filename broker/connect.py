@@ -1,4 +1,4 @@
-"""From a URL to a broker. The one place that touches dramatiq's and pika's global state."""
+"""Creation of a broker from a URL. Only this module touches dramatiq's and pika's global state."""
 
 import logging
 import re
@@ -14,8 +14,8 @@ from sluice.broker.owner import Owner
 from sluice.jobs.errors import BadSetting
 
 QUEUE_TYPES = ("quorum", "classic")
-#: How keys begin in Redis without a namespace: dramatiq's own default, so that any dramatiq program can publish without
-#: knowing of us.
+#: Prefix of keys in Redis without a namespace: dramatiq's own default, so that any dramatiq program can publish without
+#: knowing Sluice.
 NAMESPACE = "dramatiq"
 _NAMESPACE = re.compile(r"[A-Za-z0-9._:-]{0,100}")
 
@@ -30,12 +30,12 @@ def connect(
     keys: Keyring = NO_KEYS,
     owner: Owner | None = None,
 ) -> Broker:
-    """The broker at ``url``. Nothing is sent yet: one that is down shows at the first use, as Unreachable.
+    """Return the broker at ``url``. Nothing is sent yet, so a broker that is down raises Unreachable at the first use.
 
-    ``setting`` is what a complaint about the URL names. ``namespace`` begins the name of every queue. In
-    Redis a worker that was silent for ``heartbeat_timeout_s`` counts as dead. ``queue_type`` is for RabbitMQ. With
-    ``keys`` what is published is signed, and nothing else is read. With an ``owner`` the broker has to be that
-    installation's, or nobody's.
+    ``setting`` is the name that errors about the URL use. ``namespace`` begins the name of every queue. In Redis a
+    worker that was silent for ``heartbeat_timeout_s`` counts as dead. ``queue_type`` is for RabbitMQ. With ``keys``,
+    published messages are signed, and messages without a valid signature are not read. With an ``owner``, the broker
+    has to belong to that installation, or to none.
     """
     address = parse_address(url, setting=setting)
     if not _NAMESPACE.fullmatch(namespace):
@@ -48,7 +48,7 @@ def connect(
     if address.scheme == "memory":
         return MemoryBroker()
     if address.scheme in ("redis", "rediss"):
-        from sluice.broker.redis.broker import RedisBroker  # noqa: PLC0415  # A sixth of a worker's start, for some.
+        from sluice.broker.redis.broker import RedisBroker  # noqa: PLC0415 # A sixth of a worker's start time.
 
         return RedisBroker(
             address,
@@ -59,8 +59,8 @@ def connect(
         )
     if queue_type not in QUEUE_TYPES:
         raise BadSetting(f"The queue type {queue_type!r} is not one of {', '.join(QUEUE_TYPES)}.")
-    from sluice.broker.rabbitmq.broker import RabbitmqBroker  # noqa: PLC0415  # As above, for others.
+    from sluice.broker.rabbitmq.broker import RabbitmqBroker  # noqa: PLC0415 # Imported only if needed.
 
-    # pika writes a traceback for every refused connection; what matters of it is in our own lines.
+    # pika logs a traceback for every refused connection. The relevant part of it is in Sluice's own log lines.
     logging.getLogger("pika").setLevel(logging.CRITICAL)
     return RabbitmqBroker(address, queue_type=queue_type, encoder=encoder, owner=owner, namespace=namespace)

@@ -1,4 +1,4 @@
-"""A message in this process's hands, and the one answer its broker gets about it."""
+"""A message that this process holds, and the one settlement that its broker gets."""
 
 from enum import Enum
 from threading import Lock
@@ -11,7 +11,7 @@ from sluice.broker.messages import Message
 
 
 class Verdict(Enum):
-    """What becomes of a message."""
+    """Settlement of a message."""
 
     ACKNOWLEDGED = "acknowledged"
     REJECTED = "rejected"
@@ -19,17 +19,16 @@ class Verdict(Enum):
 
 
 class Origin(Protocol):
-    """Where a delivery came from. Any thread may call ``settle``; it does not wait for the network."""
+    """Source of a delivery. Any thread may call ``settle``; it does not wait for the network."""
 
     def settle(self, delivery: "Delivery", verdict: Verdict) -> None: ...
 
 
 class Delivery(MessageProxy):
-    """Settled once: the first verdict counts and later ones do nothing.
+    """A message that is settled once: the first verdict counts, and later ones do nothing.
 
-    So a handler may acknowledge its message as soon as the ledger has what it says, and whoever
-    comes after it (the service, dramatiq's worker) may settle again without harm. ``redelivered`` is what
-    RabbitMQ says; the other brokers do not tell.
+    So a handler may acknowledge its message as soon as the ledger has the content. The service and dramatiq's worker
+    may then settle it again without harm. ``redelivered`` is RabbitMQ's flag; the other brokers have none.
     """
 
     def __init__(
@@ -44,15 +43,15 @@ class Delivery(MessageProxy):
         self._lock = Lock()
 
     def acknowledge(self) -> None:
-        """The message has done its work and is never delivered again."""
+        """Acknowledge the message: it has done its work and is never delivered again."""
         self._settle(Verdict.ACKNOWLEDGED)
 
     def reject(self) -> None:
-        """No retry would help: to the dead letters, for a person to look at."""
+        """Send the message to the dead letters, where a person can examine it, because no retry would help."""
         self._settle(Verdict.REJECTED)
 
     def give_back(self) -> None:
-        """Somebody else, or this process later, is to have it."""
+        """Return the message to its queue, so that another process, or this one later, takes it."""
         self._settle(Verdict.GIVEN_BACK)
 
     @property
@@ -61,7 +60,7 @@ class Delivery(MessageProxy):
 
     @property
     def args(self) -> tuple[Any, ...]:  # type: ignore[override]  # dramatiq declares it for typing only
-        """What dramatiq's worker calls the actor with."""
+        """Positional arguments with which dramatiq's worker calls the actor."""
         return (self.content, self)
 
     @property
@@ -69,7 +68,7 @@ class Delivery(MessageProxy):
         return {}
 
     def __str__(self) -> str:
-        """dramatiq logs this; a message's content stays out of logs."""
+        """Return the text that dramatiq logs. A message's content stays out of logs."""
         return f"{self.actor_name} {self.message_id} from queue {self.queue_name}"
 
     def _settle(self, verdict: Verdict) -> None:

@@ -1,7 +1,7 @@
-"""How a broker is, as far as it tells whoever may only use it.
+"""Examination of a broker, as far as the rights of an ordinary user allow.
 
-It is asked little, and for a bounded time: nothing is declared that is not there, and the one message that is sent to
-see whether RabbitMQ takes any goes nowhere.
+It makes few requests, in a bounded time. No queue is created. One message is sent to test whether RabbitMQ accepts any,
+and it goes nowhere.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from sluice.broker.health import Health
 def examine(
     url: str, queues: Sequence[str], *, namespace: str, queue_type: str, management: str | None = None
 ) -> Health | None:
-    """None for a broker that lives in the process that uses it. Unreachable where nothing can be had at all.
+    """Return the health of a broker, or None for a broker in memory. Unreachable if nothing can be read at all.
 
-    ``management`` is where RabbitMQ's management API is, where that is not its usual port on the broker's host.
+    ``management`` is the address of RabbitMQ's management API. Default: its usual port on the broker's host.
     """
     address = parse_address(url, setting="SLUICE_BROKER_URL")
     if address.scheme == "memory":

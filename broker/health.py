@@ -1,4 +1,4 @@
-"""How a broker is: what an examination of it comes to."""
+"""Health of a broker: the results of an examination."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -7,8 +7,8 @@ from msgspec import Struct
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """A queue: what waits in it and beside it, and how many take from it. ``differs`` is why it is not as ours are
-    made, in RabbitMQ's words."""
+    """A queue: the number of waiting messages, dead letters and consumers. ``differs`` is the difference from the
+    arguments of Sluice's queues, in RabbitMQ's words."""
 
     queue: str
     exists: bool = True
@@ -19,7 +19,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
 
 class Ruled(Struct, frozen=True):
-    """What policies have come to for a queue."""
+    """The effective definition that policies result in for a queue."""
 
     queue: str
     policy: str
@@ -36,7 +36,7 @@ class Node(Struct, frozen=True):
 
 
 class Management(Struct, frozen=True):
-    """What only the management API tells; ``why`` it tells nothing."""
+    """Facts that only the management API has. ``why`` is the reason if it has none."""
 
     place: str
     why: str = ""
@@ -45,7 +45,7 @@ class Management(Struct, frozen=True):
 
 
 class RabbitmqHealth(Struct, frozen=True):
-    """``blocked`` is why publishers have to wait; empty where they need not."""
+    """Health of a RabbitMQ. ``blocked`` is the reason why publishers have to wait, or empty."""
 
     place: str
     version: str
@@ -55,7 +55,8 @@ class RabbitmqHealth(Struct, frozen=True):
 
 
 class RedisHealth(Struct, frozen=True, kw_only=True):
-    """``saves`` is None where we may not ask how it saves. ``failed_save``: the last one did not succeed."""
+    """Health of a Redis. ``saves`` is None if the user may not read that setting. ``failed_save``: the last save did
+    not succeed."""
 
     place: str
     version: str

@@ -1,4 +1,4 @@
-"""The thread that takes messages off a broker. What all brokers have in common."""
+"""Thread that takes messages off a broker: the part that all brokers have in common."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -12,28 +12,29 @@ from sluice.broker.reception import Reception
 from sluice.broker.rota import Rota
 from sluice.broker.slots import Pool
 
-#: After a lost connection the next attempt comes soon, and in growing steps up to this.
+#: Bounds in seconds of the pause before the next connection. It is short after the first loss and grows with each
+#: failed attempt.
 RETRY_S_MAX = 1.0
 RETRY_S_MIN = 0.05
-#: With nothing to do the thread looks up this often; whatever happens wakes it before.
+#: Seconds after which an idle thread checks its work. Any event wakes it earlier.
 IDLE_S = 1.0
 
 
 class Desk(NamedTuple):
-    """A pool of slots, and whose turn it is among the queues that share it."""
+    """A pool of slots, and the order of the queues that share it."""
 
     pool: Pool
     rota: Rota
 
 
 class Intake(ABC):
-    """Takes messages while slots are free and settles what handlers have done with them.
+    """Thread that takes messages while slots are free, and sends the settlements of handled messages.
 
-    One thread does both, so there is no race between taking a slot and taking a message, nor between
-    queues. ``settle``, ``also_take`` and ``wake`` may be called by any thread; they leave a note and return.
+    One thread does both, so there is no race between taking a slot and taking a message, nor between queues. Any thread
+    may call ``settle``, ``also_take`` and ``wake``; they leave a note and return.
     """
 
-    #: What a lost connection or a refusing server looks like; anything else is a fault of ours.
+    #: Exceptions by which a lost connection or a refusing server appears. Any other exception is a defect of Sluice.
     losses: tuple[type[Exception], ...] = ()
 
     def __init__(self, name: str, reception: Reception) -> None:
@@ -55,17 +56,17 @@ class Intake(ABC):
         self._thread.start()
 
     def also_take(self, queue: str) -> None:
-        """From now on messages of this queue are taken too. The reception has a mailbox for it."""
+        """Take messages of this queue too, from now on. The reception has a mailbox for it."""
         self._joining.append(queue)
         self.wake()
 
     def stop_taking(self) -> None:
-        """From now on nothing is taken; what is held and has not started goes back."""
+        """Take nothing from now on. Messages that are held and have not started go back."""
         self._taking = False
         self.wake()
 
     def close(self, *, timeout_s: float = 5.0) -> None:
-        """Sends the settlements that are left and disconnects; what is still running is given back."""
+        """Send the remaining settlements and disconnect. Messages that still run are given back."""
         self._taking = False
         self._leaving.set()
         self.wake()
@@ -77,23 +78,24 @@ class Intake(ABC):
         self.wake()
 
     def explain(self, error: Exception) -> str:
-        """One of ``losses`` in words."""
+        """Return the text of an exception that is in ``losses``."""
         return one_line(error)
 
     @abstractmethod
     def wake(self) -> None:
-        """Ends the wait of the intake thread: a slot is free, a settlement waits, or it is to stop."""
+        """End the wait of the intake thread: a slot is free, a settlement waits, or the thread has to stop."""
 
     @abstractmethod
     def _work(self) -> None:
-        """Connects and works until it is to leave; raises one of ``losses`` when the broker is lost."""
+        """Connect, and work until the thread has to end. Raises an exception of ``losses`` when the broker is lost."""
 
     @abstractmethod
     def _disconnect(self) -> None:
-        """Ends an orderly life: after this, whatever was not settled belongs to the broker again."""
+        """Disconnect in order. Afterwards, unsettled messages belong to the broker again."""
 
     def _admit(self) -> list[str]:
-        """Puts the queues that have joined since the last time to their desks; says which. For the intake thread."""
+        """Add the queues that have joined since the last call to their ``Desk``, and return them. Only for the intake
+        thread."""
         joined = [self._joining.popleft() for _ in range(len(self._joining))]
         for queue in joined:
             pool = self._reception.slots.of(queue)
@@ -109,7 +111,7 @@ class Intake(ABC):
             except self.losses as error:
                 self._complain(error)
             except Exception:
-                # The thread must not die of a fault of ours: the process would look alive and do nothing.
+                # The thread must survive a defect of Sluice: otherwise the process would look alive and do nothing.
                 LOG.exception("The intake from %s failed and starts again.", self._name)
             lasted = monotonic() - began > RETRY_S_MAX
             retry_s = RETRY_S_MIN if lasted else min(retry_s * 2, RETRY_S_MAX)
@@ -120,7 +122,7 @@ class Intake(ABC):
             LOG.info("%s was lost while disconnecting: %s", self._name, one_line(error))
 
     def _complain(self, error: Exception) -> None:
-        """Says once that the broker is lost and why, however often the attempts fail in the same way."""
+        """Log that the broker is lost and why. This happens once, however often the attempts fail in the same way."""
         what = self.explain(error)
         if what != self._complaint:
             LOG.warning("No connection to %s, trying again at least every second: %s", self._name, what)

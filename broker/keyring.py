@@ -1,15 +1,16 @@
-"""Signed messages: one line before the envelope, by which its receiver knows that it comes from somebody with a key.
+"""Signed messages: one line before the envelope proves to the receiver that the sender has a key.
 
     HMAC-SHA256 <key id> <64 hexadecimal digits>\\n<the envelope, byte for byte as it is signed>
 
-What is signed are bytes and not JSON, so that nobody has to agree with us on how JSON is written. The line stands in
-the body, since Redis has no other place for it, and neither have dead letters that are looked at a week later.
+The signature is over bytes and not over JSON, so senders may write JSON in their own way. The line is in the body,
+because Redis has no other place for it, and neither have dead letters that are examined a week later.
 
-What holds: with keys, only what one of them has signed is read; all else goes to the dead letters unread. Without
-keys everything is read, and a signature is passed over, so that publishers may begin to sign before anybody insists.
-The first key signs and all of them verify: a new key is added behind the old one, then moved before it, and the old one
-is taken out when nobody uses it any more. A signature says who wrote a message and not when: one that was overheard
-can be sent again. That finds its submission there already, or jobs that have moved on.
+Invariants: with keys, only messages that are signed by a known key are read, and all others go to the dead letters
+unread. Without keys everything is read, and a signature is ignored, so that publishers may begin to sign before
+receivers require it. The first key signs and all of them verify. To replace a key, add the new one behind it, then move
+the new one to the front. Remove the old one when it is no longer used. A signature proves the author of a message and
+not the time: an intercepted message can be sent again. It then finds its submission in the ledger already, or jobs that
+have moved on.
 """
 
 import hashlib
@@ -20,17 +21,17 @@ from collections.abc import Mapping
 from sluice.jobs.errors import BadMessage
 
 ALGORITHM = "HMAC-SHA256"
-#: A secret that is shorter is guessed by whoever overhears one message.
+#: Minimum length of a secret in characters. A shorter one can be guessed by anyone with one signed message.
 SECRET_LENGTH_MIN = 32
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LINE = re.compile(rb"HMAC-SHA256 ([A-Za-z0-9._-]{1,64}) ([0-9a-f]{64})\n")
 
 
 class Keyring:
-    """Secrets by the ids of their keys. Nothing that it says of itself has a secret in it."""
+    """Secrets by the ids of their keys. Its ``repr`` contains no secret."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
-        # A hash that has taken the key already is copied for each message, which is cheaper than to begin anew.
+        # A hash that already contains the key is copied for each message, which is cheaper than a new one.
         self._begun = {
             id_.encode(): hmac.new(secret.encode(), digestmod=hashlib.sha256)
             for id_, secret in secrets.items()
@@ -44,13 +45,13 @@ class Keyring:
         return bool(self._begun)
 
     def sign(self, envelope: bytes) -> bytes:
-        """The body to be sent; without keys the envelope itself."""
+        """Return the body to send. Without keys it is the envelope itself."""
         if self._first is None:
             return envelope
         return b"HMAC-SHA256 %b %b\n%b" % (self._first, self._digest(self._first, envelope), envelope)
 
     def open(self, body: bytes) -> bytes:
-        """The envelope in a body; BadMessage where there are keys and none of them has signed it."""
+        """Return the envelope in a body. BadMessage if there are keys and none of them has signed it."""
         line = _LINE.match(body)
         if not self._begun:
             return body[line.end() :] if line else body
@@ -74,7 +75,7 @@ NO_KEYS = Keyring({})
 
 
 def parse_keys(text: str) -> Keyring:
-    """``id:secret,id:secret``, or one on each line. ValueError repeats nothing of a secret."""
+    """Parse ``id:secret,id:secret``, or one pair on each line. A ValueError contains no part of a secret."""
     secrets: dict[str, str] = {}
     for number, part in enumerate(filter(None, (each.strip() for each in re.split(r"[,\n]", text))), start=1):
         id_, colon, secret = part.partition(":")

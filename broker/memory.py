@@ -1,5 +1,5 @@
-"""The broker of ``sluice up`` alone: queues in this process. It forgets everything when the process ends,
-which costs nothing but a look by the groomer, since messages are hints."""
+"""Broker of ``sluice up`` alone: queues in this process. It loses everything when the process ends. That costs only the
+wait for the groomer's next tick, because messages are notifications."""
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
@@ -16,15 +16,16 @@ from sluice.broker.messages import Message
 from sluice.broker.reception import Reception
 from sluice.jobs.errors import Unreachable
 
-#: A queue that nobody consumes must not eat the process. News beyond this is refused, a hint dropped.
+#: Maximum number of messages in a queue, so that a queue without a consumer does not fill the memory. Beyond it, news
+#: is refused and a notification is dropped.
 WAITING_MAX = 1_000_000
-#: The newest dead letters of a queue are kept, so many.
+#: Number of dead letters that are kept for each queue. The newest are kept.
 DEAD_LETTERS_MAX = 1_000
 
 
 class MemoryBroker(Carrier):
-    """A dramatiq broker whose queues are Python's. dramatiq's own stub is for tests: it starts a consumer for
-    every queue that somebody publishes to, and takes ahead of need."""
+    """A dramatiq broker with Python's queues. dramatiq's own stub is for tests: it starts a consumer for every queue
+    that a message is published to, and takes messages before they are needed."""
 
     def __init__(self) -> None:
         super().__init__(middleware=[])
@@ -55,17 +56,17 @@ class MemoryBroker(Carrier):
         return len(self._dead[queue])
 
     def dead_letter_bodies(self, queue: str) -> list[bytes]:
-        """The dead letters themselves, oldest first."""
+        """Return the dead letters themselves, oldest first."""
         return list(self._dead[queue])
 
     def require_own(self) -> None:
-        """It is this process's."""
+        """Do nothing: the broker belongs to this process."""
 
     def take(self) -> str | None:
         return None
 
     def ensure(self, queues: Collection[str]) -> None:
-        """Queues come into being by themselves."""
+        """Do nothing: queues are created when they are used."""
 
     def intake(self, reception: Reception) -> "MemoryIntake":
         intake = MemoryIntake(self, reception)
@@ -76,7 +77,7 @@ class MemoryBroker(Carrier):
         return set(self.queues)
 
     def waiting(self, queue: str) -> Queue[bytes]:
-        """The queue itself; made when first spoken of."""
+        """Return the queue itself. It is created at the first use."""
         with self._making:
             return self._waiting[queue]
 
@@ -89,7 +90,7 @@ class MemoryBroker(Carrier):
 
 
 class MemoryIntake(Intake):
-    """There is no network, so a settlement is carried out by whoever makes it. A receipt is the body."""
+    """Intake without a network: the thread that settles a message carries that out itself. A receipt is the body."""
 
     def __init__(self, broker: MemoryBroker, reception: Reception) -> None:
         super().__init__("memory", reception)
@@ -116,7 +117,7 @@ class MemoryIntake(Intake):
             self._woken.wait()
 
     def _disconnect(self) -> None:
-        """Nothing to do: what runs settles itself when it ends."""
+        """Do nothing: running messages settle themselves when they end."""
 
     def _fill(self, desk: Desk) -> None:
         while desk.pool.take():
@@ -136,7 +137,8 @@ class MemoryIntake(Intake):
         return None
 
     def _first(self, queue: str) -> Delivery | None:
-        """The first readable message that waits on a queue; the unreadable before it are buried."""
+        """Return the first readable message that waits in a queue. Unreadable messages before it go to the dead
+        letters."""
         while True:
             try:
                 body = self._broker.waiting(queue).get_nowait()

@@ -1,8 +1,8 @@
-"""Every message there is. A message names jobs and rounds; it never carries state.
+"""All message types. A message names jobs and rounds; it never carries state.
 
-``Submit``, ``SubmitMany``, ``Cancel``, ``Pause``, ``Resume`` and ``Landed`` are the exceptions: they bring news, and
-exist nowhere else until the ledger has admitted or refused it. The former two keep each submission as it came, so that
-one that cannot be read is refused alone.
+``Submit``, ``SubmitMany``, ``Cancel``, ``Pause``, ``Resume`` and ``Landed`` are the exceptions: they carry news, which
+exists nowhere else until the ledger has admitted or refused it. The first two keep each submission as received, so that
+an unreadable one is refused alone.
 """
 
 from typing import Annotated, ClassVar, NamedTuple
@@ -13,30 +13,31 @@ from sluice.jobs import queues
 from sluice.jobs.submission import JSON
 
 PLANNER, GROOMER, SCHEDULER = queues.CONTROL
-#: The queues that carry the system's own work; every other queue is an app's.
+#: Queues of the system's own work. Every other queue is an app's.
 CONTROL = queues.CONTROL
 
-#: A job's number and a round's, as large as the ledger has them: no query is asked about what it cannot hold.
+#: Numbers of a job and of a round, limited as in the ledger, so that no query gets a number that it cannot hold.
 JobNumber = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 RoundNumber = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-#: What a saga may wait for.
+#: Name of an event that a saga may wait for.
 EventName = Annotated[str, Meta(min_length=1, max_length=200)]
 #: The id of an event: a second event with the same id is a repetition.
 EventId = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class Turn(NamedTuple):
-    """A job at a certain round; one of an earlier round names nobody any more."""
+    """A job at a certain round. It matches nothing if the job is at a later round."""
 
     job: JobNumber
     round: RoundNumber
 
 
 class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``actor`` is the envelope's actor name. The queue is the actor's own, or the message's for an app.
+    """Base of all messages. ``actor`` is the envelope's actor name. The queue is the actor's own, or an app's queue if
+    the message is for an app.
 
-    ``news`` says that the message exists nowhere else: when its handler fails it is given back and
-    tried again. Every other message is a hint, dropped when its handler fails: the groomer repairs.
+    ``news`` marks a message that exists nowhere else: if its handler fails, it is given back and tried again. Every
+    other message is a notification. If its handler fails it is dropped, because the groomer repairs that.
     """
 
     actor: ClassVar[str]
@@ -49,7 +50,8 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Submit(Message, frozen=True):
-    """The envelope's keyword arguments as they came: the words of ``jobs.submission.Submission``."""
+    """A submission. The envelope's keyword arguments are kept as received: the fields of
+    ``jobs.submission.Submission``."""
 
     actor: ClassVar[str] = "submit"
     news: ClassVar[bool] = True
@@ -65,7 +67,7 @@ class SubmitMany(Message, frozen=True):
 
 
 class Cancel(Message, frozen=True):
-    """A submission by its id, or one job by name."""
+    """Cancellation of a submission by its id, or of one job by name."""
 
     actor: ClassVar[str] = "cancel"
     news: ClassVar[bool] = True
@@ -75,7 +77,7 @@ class Cancel(Message, frozen=True):
 
 
 class Pause(Message, frozen=True):
-    """What this submission alone wants is not begun until it is resumed."""
+    """Pause of a submission: jobs that only this submission requests are not started until it is resumed."""
 
     actor: ClassVar[str] = "pause"
     news: ClassVar[bool] = True
@@ -83,9 +85,11 @@ class Pause(Message, frozen=True):
 
 
 class Resume(Message, frozen=True):
-    """A submission that is paused goes on, by its id; or one job that waits, by name. What that waits for may be an
-    ``event``; what came along with this is its ``payload``. Of two with the same ``id`` a job hears one. Default: the
-    id of the envelope, so that a redelivery is no second event."""
+    """Order to continue a paused submission, by its id, or a waiting job, by name.
+
+    The job may wait for an ``event``, and ``payload`` is the event's data. Of two messages with the same ``id``, a job
+    gets only one. Default: the id of the envelope, so that a redelivery is not a second event.
+    """
 
     actor: ClassVar[str] = "resume"
     news: ClassVar[bool] = True
@@ -98,7 +102,7 @@ class Resume(Message, frozen=True):
 
 
 class Landed(Message, frozen=True):
-    """These partitions of a table are there: written like ``2024-04-01``, or ``2024-04-01..2024-04-07`` for several."""
+    """Partitions of a table that exist now: written like ``2024-04-01``, or ``2024-04-01..2024-04-07`` for several."""
 
     actor: ClassVar[str] = "landed"
     news: ClassVar[bool] = True
@@ -107,42 +111,42 @@ class Landed(Message, frozen=True):
 
 
 class Plan(Message, frozen=True):
-    """Submissions that stand in the ledger and are not planned yet."""
+    """Submissions in the ledger that are not planned yet."""
 
     actor: ClassVar[str] = "plan"
     submissions: tuple[str, ...]
 
 
 class Executed(Message, frozen=True):
-    """Jobs whose outcome is recorded and not judged yet."""
+    """Jobs with a recorded outcome that is not judged yet."""
 
     actor: ClassVar[str] = "executed"
     jobs: tuple[JobNumber, ...]
 
 
 class Ended(Message, frozen=True):
-    """Jobs that are terminal and whose children have not been told yet."""
+    """Jobs that have ended, and that have children which have not been notified yet."""
 
     actor: ClassVar[str] = "ended"
     jobs: tuple[JobNumber, ...]
 
 
 class Tick(Message, frozen=True):
-    """It is time to look for what was lost or has become due."""
+    """Order to find lost notifications and work that has become due."""
 
     actor: ClassVar[str] = "tick"
     home: ClassVar[str] = GROOMER
 
 
 class Look(Message, frozen=True):
-    """It is time to look which schedules are due."""
+    """Order to find schedules that are due."""
 
     actor: ClassVar[str] = "look"
     home: ClassVar[str] = SCHEDULER
 
 
 class Execute(Message, frozen=True):
-    """Jobs of one app that may run. Whoever takes it runs as many, those that are the most urgent by then."""
+    """Jobs of one app that may run. The receiver runs as many jobs, namely the most urgent of the app at that time."""
 
     actor: ClassVar[str] = "execute"
     app: str
@@ -154,7 +158,7 @@ class Execute(Message, frozen=True):
 
 
 class Watch(Message, frozen=True):
-    """Jobs of one app whose work elsewhere is to be looked at, or ended where they are over. Nobody else looks."""
+    """Jobs of one app with external work to poll, or to end if the job is over. No other process polls them."""
 
     actor: ClassVar[str] = "watch"
     app: str

@@ -1,8 +1,8 @@
 """The installation that a virtual host of RabbitMQ, or a Redis database, belongs to.
 
-Two installations (two ledgers) in one place would take each other's messages. So the first one that connects leaves a
-mark there, and every process compares it with its own when it connects. Leaving it is one atomic operation of the
-broker, so of two first users one is refused. A broker that lost everything is marked again by the next process that
+Two installations (two ledgers) in one place would take each other's messages. So the first installation that connects
+leaves a mark there, and every process compares it with its own when it connects. Leaving it is one atomic operation of
+the broker, so of two first users one is refused. A broker that lost everything is marked again by the next process that
 connects.
 """
 
@@ -12,14 +12,16 @@ from msgspec import Struct
 
 from sluice.jobs.errors import ForeignBroker
 
-#: RabbitMQ quotes a mark in an error of 255 bytes, of which it fills 125 and the name of the virtual host itself.
+#: Maximum characters of a ledger's address in a mark. RabbitMQ quotes a mark in an error of 255 bytes. Of these, 125
+#: and the name of the virtual host are used by the error itself.
 LEDGER_CHARS_MAX = 80
-#: Hexadecimal digits of an installation's identity that are kept: enough to tell 16 million of them apart.
+#: Hexadecimal digits of an installation's identity that are kept: 12, enough to distinguish 16 million of them.
 ID_CHARS = 12
 
 
 class Owner(Struct, frozen=True):
-    """``id`` begins the identity in the ledger; ``ledger`` is the ledger's address without its password, for people."""
+    """Identity of an installation. ``id`` is the beginning of its identity in the ledger; ``ledger`` is the ledger's
+    address without its password, for people."""
 
     id: str
     ledger: str
@@ -31,17 +33,17 @@ class Owner(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The mark. Characters that RabbitMQ would not quote unchanged are left out."""
+        """Mark of this installation. Characters that RabbitMQ would not quote unchanged are left out."""
         kept = "".join(char for char in self.ledger if char.isascii() and char.isprintable() and char != "'")
         return f"{self.id} {kept[:LEDGER_CHARS_MAX]}"
 
     @property
     def marks(self) -> tuple[str, str]:
-        """The mark, and the shortest that is certain to be of this installation."""
+        """The mark, and the shortest mark that certainly belongs to this installation."""
         return self.text, self.id
 
     def require(self, found: str, *, where: str) -> None:
-        """ForeignBroker if the mark that was found at the broker is another installation's."""
+        """Raise ForeignBroker if the mark that was found at the broker is another installation's."""
         other = self.read(found)
         if other.id != self.id:
             raise self.refused_by(other, where=where)

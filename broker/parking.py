@@ -1,7 +1,7 @@
-"""Where news waits after its handler failed: unacknowledged and without a slot, until its pause is over.
+"""Parking of news after its handler failed: unacknowledged and without a slot, until its pause is over.
 
-Then it is given back to the broker, and any process may try it. If this one dies first, the broker
-gives it out again by itself. The pause grows with every failure this process has seen of the message.
+Then it is given back to the broker, and any process may try it. If this process dies first, the broker delivers the
+message again by itself. The pause grows with every failure of the message in this process.
 """
 
 import heapq
@@ -14,17 +14,17 @@ from time import monotonic
 from sluice.broker.delivery import Delivery
 from sluice.jobs.backoff import Retry
 
-#: A queue with so many parked messages is not taken from until one has left: when the ledger is
-#: away, all news fails, and the broker, not this process's memory, is the place for it.
+#: Number of parked messages at which a queue is not taken from until one has left. If the ledger is unreachable, all
+#: news fails, and it should stay in the broker and not in this process's memory.
 PARKED_MAX = 64
-#: Failures are remembered for so many messages; the one that failed longest ago is forgotten first.
+#: Number of messages with remembered failures. The message that failed longest ago is forgotten first.
 REMEMBERED_MAX = 10_000
 
 _PAUSE = Retry(rule="exponential", delay_s=0.5, delay_s_max=30.0)
 
 
 class Parking:
-    """``on_space`` is called when a queue may have become open again."""
+    """Parked messages of one process. ``on_space`` is called when messages of a queue may be taken again."""
 
     def __init__(self, *, pause: Retry = _PAUSE) -> None:
         self.on_space: Callable[[], None] = lambda: None
@@ -38,7 +38,7 @@ class Parking:
         self._thread: Thread | None = None
 
     def park(self, delivery: Delivery) -> float:
-        """Keeps it for its pause, and says for how many seconds."""
+        """Keep a message for its pause, and return the pause in seconds."""
         with self._changed:
             fails = self._fails.pop(delivery.message_id, 0) + 1
             self._remember(delivery.message_id, fails)
@@ -53,7 +53,7 @@ class Parking:
         return 0.0
 
     def forget(self, delivery: Delivery) -> None:
-        """It went well; its next failure, if ever, is its first."""
+        """Forget the failures of a message, because it succeeded."""
         if self._fails:
             with self._changed:
                 self._fails.pop(delivery.message_id, None)
@@ -65,7 +65,7 @@ class Parking:
         return self.parked(queue) >= PARKED_MAX
 
     def close(self) -> None:
-        """All that waits is given back now."""
+        """Give back all parked messages now."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -91,7 +91,7 @@ class Parking:
             self.on_space()
 
     def _next_due(self) -> Delivery | None:
-        """Waits for the next pause to end; None once closed."""
+        """Return the next message when its pause is over, or None once closed."""
         with self._changed:
             while not self._closed:
                 wait_s = self._parked[0][0] - monotonic() if self._parked else None

@@ -8,24 +8,24 @@ from threading import Thread
 
 from dramatiq import cli
 
-#: So long dramatiq's parent waits for its children to start before it looks after them. It needs to only
-#: where there are other processes to fork, and is deaf meanwhile: to a child's death for 30 s, by default.
+#: Milliseconds that dramatiq's parent waits for its children to start before it supervises them. It needs to wait only
+#: if there are other processes to fork. During the wait it does not notice a child's death; dramatiq's default is 30 s.
 BOOT_MS = 1000
 #: Seconds between two checks of a child whether its parent is alive: 0.25, so that it ends within half a second.
 PARENT_CHECK_S = 0.25
 
-#: Names the function that each child process calls.
+#: Variable that names the function which each child process calls.
 _BOOT = "SLUICE_WORKER_BOOT"
 
 
 def supervise(boot: str, *, processes: int, grace_s: float) -> int:
-    """Starts worker processes and waits for their end; the exit code is dramatiq's, 0 for an orderly one.
+    """Start worker processes, wait for their end, and return dramatiq's exit code, 0 for an orderly end.
 
-    ``boot`` names a function as ``module:function``. Each process calls it, without arguments; it
-    makes the process's service and calls ``enlist`` on it, and sets up logging. SIGTERM and SIGINT end
-    all of them in order; what still runs after ``grace_s`` is given back. When one process dies, the
-    others are ended too: whoever runs this (systemd, Kubernetes) starts it again. When this process dies
-    without ending them (SIGKILL), they kill themselves.
+    ``boot`` names a function as ``module:function``. Each process calls it without arguments. It creates the process's
+    service, calls ``enlist`` on it, and sets up logging. SIGTERM and SIGINT end all processes in order; messages that
+    still run after ``grace_s`` are given back. When one process dies, the others are ended too: the service manager
+    (systemd, Kubernetes) starts the worker again. When this process dies without ending them (SIGKILL), they kill
+    themselves.
     """
     os.environ[_BOOT] = boot
     arguments = [
@@ -47,11 +47,11 @@ def boot_child() -> None:
 
 
 def _end_with_parent() -> None:
-    """Kill this process once its parent is dead; the guards of its runs kill those then.
+    """Kill this process once its parent is dead. The guards of its runs then kill the runs.
 
-    The parent's death is the end of a pipe that ``multiprocessing`` keeps for that, on Linux and macOS alike. A
-    process that a sibling has forked may keep that pipe open, so the parent's number is compared too. That also covers
-    a parent that died before this thread began. PR_SET_PDEATHSIG exists on Linux alone, and follows a thread.
+    The parent's death is the end of a pipe that ``multiprocessing`` keeps for that, on Linux and macOS alike. A process
+    that a sibling has forked may keep that pipe open, so the parent's number is compared too. That also covers a parent
+    that died before this thread began. PR_SET_PDEATHSIG exists on Linux alone, and follows a thread.
     """
     parent = multiprocessing.parent_process()
     if parent is None:

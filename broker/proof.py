@@ -1,10 +1,11 @@
-"""What a broker's client asks of whoever answers, before it tells him anything."""
+"""Proof of identity that a broker's client requires from a server before it sends anything."""
 
 from msgspec import Struct
 
 
 class Proof(Struct, frozen=True):
-    """``vouched``: a certificate that an authority known here vouches for. ``named``: that it is this host's."""
+    """Required proof. ``vouched``: a certificate of a known authority. ``named``: a certificate with this host's
+    name."""
 
     vouched: bool
     named: bool

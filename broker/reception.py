@@ -1,4 +1,4 @@
-"""Between an intake and dramatiq's worker: letters are read here and put into their queue's mailbox."""
+"""Reception between an intake and dramatiq's worker: messages are read here and put into their queue's mailbox."""
 
 from collections.abc import Collection, Iterable
 from queue import Empty, SimpleQueue
@@ -16,7 +16,8 @@ from sluice.broker.parking import Parking
 from sluice.broker.slots import Slots
 from sluice.jobs.errors import BadMessage
 
-#: While the worker winds down, its consumers look this often whether they may leave; before, they are woken.
+#: Seconds between two checks of a consumer whether it may end: while the worker stops, and before. Messages wake it in
+#: between.
 LEAVE_S = 0.05
 IDLE_S = 5.0
 
@@ -27,9 +28,9 @@ class Read(NamedTuple):
 
 
 class Reception:
-    """The queues of one process, the actors and slots it has for them, and where failed news waits.
+    """Queues of one process, its actors and slots for them, and the parking of failed news.
 
-    Mailboxes stay short: what is in one has its slot already.
+    Mailboxes stay short, because a message in a mailbox already has its slot.
     """
 
     def __init__(
@@ -42,21 +43,21 @@ class Reception:
         self._encoder = encoder
         self._mailboxes: dict[str, SimpleQueue[Delivery | None]] = {queue: SimpleQueue() for queue in queues}
         self.closed = Event()
-        #: Held by who adds queues, and by who closes: not both at once.
+        #: Held while queues are added and while the reception closes, so that both do not happen at the same time.
         self.door = Lock()
 
     def open(self, queue: str) -> None:
-        """A mailbox for one more queue."""
+        """Add a mailbox for one more queue."""
         self._mailboxes[queue] = SimpleQueue()
         self.queues = (*self.queues, queue)
 
     def read(
         self, queue: str, body: bytes, size: int | None = None, *, only: Collection[str] | None = None
     ) -> Read | None:
-        """The message, or None, with one line in the log, where it must go to the dead letters.
+        """Return the message in a body. None, with one line in the log, if it has to go to the dead letters.
 
-        ``size`` is for a body that was left where it is because it is too large. ``only`` are the actors that may be
-        called by the way on which it came, where those are not all.
+        ``size`` is for a body that was not fetched because it is too large. ``only`` are the actors that the message's
+        route may call. Default: all.
         """
         size = len(body) if size is None else size
         try:
@@ -78,7 +79,7 @@ class Reception:
         self._mailboxes[delivery.queue_name].put(delivery)
 
     def close(self) -> None:
-        """Nothing starts from now on: consumers wake up and give back what they find."""
+        """Let nothing start from now on: consumers wake up and give back the messages that they find."""
         self.closed.set()
         for mailbox in self._mailboxes.values():
             mailbox.put(None)
@@ -88,10 +89,10 @@ class Reception:
 
 
 class MailboxConsumer(Consumer):
-    """What dramatiq's consumer thread iterates over. It never fails: connections are the intake's business.
+    """Iterator of dramatiq's consumer thread. It never fails, because the intake handles connections.
 
-    dramatiq settles through the consumer it happens to have when a message ends. Here every settlement
-    goes through the delivery, which knows where it came from and whether it was settled already.
+    dramatiq settles through the consumer that it happens to have when a message ends. Here every settlement goes
+    through the delivery, which has its origin and its verdict.
     """
 
     def __init__(self, mailbox: "SimpleQueue[Delivery | None]", closed: Event) -> None:
@@ -109,7 +110,7 @@ class MailboxConsumer(Consumer):
         return delivery
 
     def ack(self, message: MessageProxy) -> None:
-        """Nothing: the service has settled it, or it is parked and must stay unsettled."""
+        """Do nothing: the service has settled the message, or it is parked and must stay unsettled."""
 
     def nack(self, message: MessageProxy) -> None:
         _own(message).reject()

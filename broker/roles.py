@@ -1,17 +1,18 @@
-"""Who may do what in RabbitMQ and in Redis, as lines for ``rabbitmqctl`` and ``redis-cli`` that may be run again.
+"""Access rights in RabbitMQ and Redis, as lines for ``rabbitmqctl`` and ``redis-cli`` that may be run again.
 
-A user's password is none of this: who has none yet, or does not exist, is given one by hand.
+Passwords are not part of this. A user that has none yet, or does not exist, is given one by hand.
 
-RabbitMQ. The default exchange reaches every queue, and a permission to write to it says nothing of which: whoever has
-it may publish any message to anybody. Our own processes have it, since each of them tells others of jobs; what they
-publish is a hint, which the ledger is asked about. So a worker is kept from taking control's messages and from queues
-that are not apps', and not from writing to them. A submitter has no default exchange, but one by name, from which only
-``planner`` can be reached; of what comes by that, nothing but submissions is read (``rabbitmq.queues``).
+RabbitMQ. The default exchange reaches every queue, and a permission to write to it cannot be limited to some queues: it
+lets a user publish any message to any queue. Sluice's own processes have it, because each of them sends notifications
+about jobs. They publish notifications, which are checked against the ledger. So a worker is kept from taking control's
+messages and from queues that are not apps', but not from writing to them. A submitter has no default exchange, but a
+named one, from which only ``planner`` can be reached. Of messages that come from there, only submissions are read
+(``rabbitmq.queues``).
 
-Redis. What a script may do is checked by key, and each of ours writes and reads, so that all of our processes have all
-keys of the namespace; what they have not is every other key, and whatever is about the server. A submitter may add a
-message to the planner's queue, and can neither read nor overwrite one. Redis does not tell who wrote a message, so that
-this one may be of any kind: who is not trusted with a cancellation submits by RabbitMQ, HTTP or SQL.
+Redis. The access of a script is checked by key, and each of Sluice's scripts writes and reads. So all of its processes
+have all keys of the namespace. They have no other key, and no command about the server. A submitter may add a message
+to the planner's queue, and can neither read nor overwrite one. Redis does not record the author of a message, so this
+message may be of any kind: a program that must not cancel has to submit by RabbitMQ, HTTP or SQL.
 """
 
 import re
@@ -25,13 +26,13 @@ _NOTHING = "^$"
 _DEFAULT_EXCHANGE = r"^amq\.default$"
 RABBITMQ = ("control", "worker", "operator", "submitter")
 _ALWAYS = "+ping +auth +hello +select"
-#: What our scripts do, and how they are brought there.
+#: Commands of Sluice's scripts, and commands to load them.
 _WORKING = "+@read +@write +@scripting +@transaction +publish +subscribe +unsubscribe -@dangerous +keys +time"
 REDIS = ("worker", "operator", "submitter")
 
 
 def rabbitmq(prefix: str, vhost: str, namespace: str = "") -> str:
-    """For a shell on RabbitMQ's machine; the users have to be there."""
+    """Return lines for a shell on RabbitMQ's machine. The users have to exist."""
     lines = [
         f"rabbitmqctl set_permissions --vhost {_quoted(vhost)} {prefix}_{role} {' '.join(map(_quoted, patterns))}"
         for role, patterns in permissions(namespace).items()
@@ -40,8 +41,8 @@ def rabbitmq(prefix: str, vhost: str, namespace: str = "") -> str:
 
 
 def permissions(namespace: str = "") -> dict[str, tuple[str, str, str]]:
-    """What each role may configure, write and read in RabbitMQ. ``operator`` is the console, the command line, and
-    ``sluice doctor``."""
+    """Return the patterns that each role may configure, write and read in RabbitMQ. ``operator`` is the console, the
+    command line, and ``sluice doctor``."""
     begin = re.escape(Names(namespace).of(""))
     ours = rf"^(?!amq\.){begin}.*$"
     control = "|".join(CONTROL)
@@ -56,7 +57,7 @@ def permissions(namespace: str = "") -> dict[str, tuple[str, str, str]]:
 
 
 def redis(prefix: str, namespace: str = "") -> str:
-    """For ``redis-cli``, by a user who may do anything. Passwords that there are stay as they are."""
+    """Return lines for ``redis-cli``, run by a user with all rights. Existing passwords stay as they are."""
     namespace = namespace or NAMESPACE
     keys = Keys(namespace, worker="")
     everything = f"~{namespace}:* &{keys.bell} {_ALWAYS} {_WORKING}"
@@ -70,5 +71,5 @@ def redis(prefix: str, namespace: str = "") -> str:
 
 
 def _quoted(text: str) -> str:
-    """For a POSIX shell."""
+    """Quote a text for a POSIX shell."""
     return "'" + text.replace("'", "'\\''") + "'"

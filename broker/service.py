@@ -1,7 +1,7 @@
-"""Handlers on queues: what a worker process does with its broker.
+"""Handlers on queues: the use of a broker by a worker process.
 
-``serve`` binds them; ``Service`` runs them, either by itself (``start``, ``stop``) or as the broker that
-dramatiq's command line finds in each process it starts (``enlist``; see ``broker.processes``).
+``serve`` binds them. ``Service`` runs them, either by itself (``start``, ``stop``) or as the broker that dramatiq's
+command line finds in each process it starts (``enlist``; see ``broker.processes``).
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -21,27 +21,27 @@ from sluice.broker.slots import Slots
 from sluice.broker.waiting import WorkQueue
 from sluice.jobs.errors import BadMessage, BadSetting
 
-#: Runs one message. It ends, and the message is acknowledged; or raises, and see ``Service.run``.
+#: Runs one message. If it returns, the message is acknowledged; for exceptions see ``Service.run``.
 Handler = Callable[[Message, Delivery], None]
 
-#: What dramatiq adds to a queue's name: an app called x.XQ would get the dead letters of x.
+#: Suffixes that dramatiq adds to a queue's name: an app called x.XQ would get the dead letters of x.
 _RESERVED = (".DQ", ".XQ")
 
 
 class Attendant(Protocol):
-    """Is told when the service begins and ends, whoever brings that about: ``start`` and ``stop``, or dramatiq's
-    supervisor."""
+    """Receiver of the beginning and the end of the service, whether they come from ``start`` and ``stop`` or from
+    dramatiq's supervisor."""
 
     def started(self) -> None:
-        """Messages are taken from now on."""
+        """Handle the beginning: messages are taken from now on."""
         ...
 
     def stopping(self) -> None:
-        """No message is taken any more; handlers that run have the grace time left."""
+        """Handle the stop: no message is taken any more, and running handlers have the grace time left."""
         ...
 
     def stopped(self) -> None:
-        """Every handler has ended, or the grace time has."""
+        """Handle the end: every handler has ended, or the grace time is over."""
         ...
 
 
@@ -54,10 +54,10 @@ def serve(
     app_slots: int,
     attendant: Attendant | None = None,
 ) -> "Service":
-    """Binds handlers, by their messages' ``actor``, to the queues that this process consumes.
+    """Bind handlers, by the ``actor`` of their messages, to the queues that this process consumes.
 
-    The queues are made where they are missing: Unreachable or BadSetting says why that cannot be.
-    A broker serves once; connect again for a second service.
+    Missing queues are created; Unreachable or BadSetting if that is not possible. A broker serves once; connect again
+    for a second service.
     """
     if not isinstance(broker, Carrier):
         raise TypeError(f"{broker!r} does not come from broker.connect.connect")
@@ -69,7 +69,7 @@ def serve(
 
 
 class Service:
-    """One process's share of the work. ``slots`` tells how busy it is."""
+    """One process's share of the work. ``slots`` shows how busy it is."""
 
     def __init__(
         self,
@@ -88,21 +88,22 @@ class Service:
         broker.receive_into(self._reception)
         broker.add_middleware(_Attendance(self._reception, self._intake, attendant))
         for name in self._handlers:
-            # Any queue will do: dramatiq's worker finds actors by name, and sending is ours.
+            # Any queue is accepted here: dramatiq's worker finds actors by name, and messages are not sent through
+            # actors.
             Actor(self.run, broker=broker, actor_name=name, queue_name=queues[0], priority=0, options={})
         for queue in queues:
             broker.declare_queue(queue)
 
     def start(self) -> None:
-        """Runs in threads of this process and returns."""
+        """Run in threads of this process, and return."""
         self._worker = Worker(self._broker)
         self._worker.start()
 
     def also_serve(self, queue: str) -> None:
-        """Takes messages from one more queue, in the slots that there are; nothing happens where it does already.
+        """Take messages from one more queue, in the existing slots. Nothing happens if the queue is already served.
 
-        The queue is made where it is missing: Unreachable or BadSetting says why that cannot be. It is for
-        the time between ``started`` and the end, and a service that is ending passes over it.
+        The queue is created if it is missing; Unreachable or BadSetting if that is not possible. Call this between
+        ``started`` and the end. A service that is ending ignores it.
         """
         if queue in self._reception.queues:
             return
@@ -115,23 +116,23 @@ class Service:
                 self._broker.declare_queue(queue)
 
     def serves(self, queue: str) -> bool:
-        """Whether messages of this queue are taken here."""
+        """Return whether messages of this queue are taken here."""
         return queue in self._reception.queues
 
     def stop(self, *, grace_s: float) -> None:
-        """Takes nothing more, gives back what has not started, and waits for what runs.
+        """Take nothing more, give back messages that have not started, and wait for running handlers.
 
-        What has not ended after the grace time is given back while it still runs.
+        A message that still runs after the grace time is given back while it runs.
         """
         if self._worker is not None:
             self._worker.stop(timeout=int(grace_s * 1000))
 
     def enlist(self) -> None:
-        """Makes this the broker that dramatiq's command line starts in this process."""
+        """Make this the broker that dramatiq's command line starts in this process."""
         dramatiq.set_broker(self._broker)
 
     def run(self, message: Message, delivery: Delivery) -> None:
-        """One message from start to end, in one of dramatiq's worker threads. Never raises."""
+        """Run one message from start to end, in a worker thread of dramatiq. Never raises."""
         try:
             if self._reception.closed.is_set():
                 delivery.give_back()
@@ -143,7 +144,7 @@ class Service:
             LOG.error("%s goes to the dead letters: %s", delivery, one_line(error))
             delivery.reject()
         except BaseException as error:
-            # Even a SystemExit: it would end this thread for good and take its slot along.
+            # Even a SystemExit, because that would end this thread for good and lose its slot.
             self._failed(message, delivery, error)
         finally:
             self.slots.of(delivery.queue_name).release()
@@ -161,7 +162,7 @@ class Service:
 
 
 class _Attendance(Middleware):
-    """Starts and ends the intake with the worker, whoever starts that."""
+    """Middleware that starts and ends the intake together with the worker, in both ways to start the worker."""
 
     def __init__(self, reception: Reception, intake: Intake, attendant: Attendant | None) -> None:
         self._reception = reception
@@ -170,7 +171,8 @@ class _Attendance(Middleware):
         self._work = WorkQueue()
 
     def before_worker_boot(self, _: dramatiq.Broker, worker: Worker) -> None:
-        """A thread a slot, whatever the command line said: no message with a slot may wait for a thread."""
+        """Set one thread per slot, whatever number the command line had: no message with a slot may wait for a
+        thread."""
         worker.worker_threads = self._reception.slots.total
         worker.work_queue = self._work
 
@@ -180,10 +182,10 @@ class _Attendance(Middleware):
             self._attendant.started()
 
     def before_worker_shutdown(self, _: dramatiq.Broker, worker: Worker) -> None:
-        """What has not started goes back now, not when the longest handler has ended."""
+        """Give back unstarted messages now, and not when the longest handler has ended."""
         self._reception.slots.close()
         with self._reception.door:
-            # dramatiq is about to go through its consumers; none may be added from now on.
+            # dramatiq is about to iterate over its consumers, and none may be added from now on.
             self._reception.close()
         self._intake.stop_taking()
         self._reception.parking.close()

@@ -1,8 +1,8 @@
-"""How many messages a process may run at once. A slot is taken before a message is, and freed when its
-handler has ended, however early the message was acknowledged.
+"""Slots: the number of messages that a process may run at the same time. A slot is taken before a message is. It is
+freed when the handler has ended, even if the message was acknowledged earlier.
 
-Only the intake thread takes slots, so counting them is all there is to it: no two takers race. Handlers
-free them from their own threads.
+Only the intake thread takes slots, so it is enough to count them: no two takers race. Handlers free slots from their
+own threads.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from sluice.broker.messages import CONTROL
 
 
 class Pool:
-    """``size`` slots. ``on_free`` is called, by the freeing thread, when one can be taken again."""
+    """Pool of ``size`` slots. The freeing thread calls ``on_free`` when a slot can be taken again."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -27,28 +27,28 @@ class Pool:
 
     @property
     def free(self) -> int:
-        """How many could be taken now; none once the pool is closed."""
+        """Number of slots that can be taken now; 0 once the pool is closed."""
         return 0 if self._closed else self.size - self._busy
 
     def take(self, most: int = 1) -> int:
-        """Takes as many as are free, up to ``most``; says how many."""
+        """Take as many slots as are free, up to ``most``, and return their number."""
         with self._lock:
             taken = min(most, self.free)
             self._busy += taken
             return taken
 
     def put_back(self, unused: int) -> None:
-        """Slots for which there was no message. Nobody is told: who took them knows."""
+        """Put back slots without a message. ``on_free`` is not called, because the caller has taken them itself."""
         with self._lock:
             self._busy -= unused
 
     def release(self) -> None:
-        """A handler has ended."""
+        """Free the slot of a handler that has ended."""
         self.put_back(1)
         self.on_free()
 
     def close(self) -> None:
-        """No slot is taken from now on."""
+        """Close the pool: no slot is taken from now on."""
         with self._lock:
             self._closed = True
 

@@ -1,18 +1,18 @@
-"""What dramatiq's worker threads wait at.
+"""Queue at which dramatiq's worker threads wait.
 
-They ask with a time limit and look whether they are to end, again and again, and that would be half of what an idle
-process does. Here they wait until there is something to do, or until the queue is closed.
+By default they wait with a timeout, and check again and again whether they have to end. That would be half of the work
+of an idle process. Here they wait until there is a message, or until the queue is closed.
 """
 
 from queue import Empty, PriorityQueue
 from typing import Any
 
-#: Once it is closed they look so often.
+#: Seconds between two checks once the queue is closed.
 LOOK_S = 0.05
 
 
 class WorkQueue(PriorityQueue[Any]):
-    """``close`` is called once they are about to be told to end."""
+    """Work queue of dramatiq's worker. ``close`` is called just before the threads are stopped."""
 
     def __init__(self) -> None:
         super().__init__()

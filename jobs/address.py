@@ -1,31 +1,34 @@
-"""Where a server is, as people may see it, and whether a network lies between."""
+"""Addresses of servers: how to show them to people, and whether a network is between."""
 
 import re
 from ipaddress import ip_address
 from urllib.parse import quote, unquote
 
 _OPTIONS = "options="
-#: Postgres cuts longer ones.
+#: Longest application name in characters. Postgres truncates longer names.
 APPLICATION_NAME_MAX = 63
-#: Names that Postgres takes without quotes.
+#: Schema names that Postgres accepts without quotes.
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
 def without_password(url: str) -> str:
-    """The address for people: no user, no password, no options."""
+    """Return the address without user, password and options, to be shown to people."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
 
 
 def schema_name(text: str) -> str:
-    """ValueError for a name that Postgres would have quoted, or keeps for itself."""
+    """Return the text if it can be the name of a schema. Raises ValueError otherwise.
+
+    Refused are names that Postgres requires to be quoted, and the prefix ``pg_``, which it reserves.
+    """
     if not _SCHEMA.fullmatch(text) or text.startswith("pg_"):
         raise ValueError(f"{text!r} is not made of up to 63 small letters, digits and _, or begins with pg_")
     return text
 
 
 def in_schema(url: str, schema: str) -> str:
-    """The address of the ledger that is in this schema of the database."""
+    """Return the address of the ledger that is in this schema of the database."""
     place, _, query = url.partition("?")
     parts = [part for part in query.split("&") if part]
     options = [unquote(part.removeprefix(_OPTIONS)) for part in parts if part.startswith(_OPTIONS)]
@@ -36,14 +39,17 @@ def in_schema(url: str, schema: str) -> str:
 
 
 def named(url: str, process: str) -> str:
-    """The address for connections that the server lists under this name, unless the address has another."""
+    """Return the address with this name for its connections, as the server lists them.
+
+    A name that the address already sets takes precedence.
+    """
     separator = "&" if "?" in url else "?"
     name = quote(process[:APPLICATION_NAME_MAX], safe="")
     return f"{url}{separator}fallback_application_name={name}"
 
 
 def is_here(host: str) -> bool:
-    """Whether what is said to this host never leaves the machine."""
+    """Return whether data sent to this host never leaves the machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

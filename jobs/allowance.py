@@ -1,11 +1,13 @@
-"""What the processes of one run may use."""
+"""Resource limits for the processes of one run."""
 
 from msgspec import Struct
 
 
 class Allowance(Struct, frozen=True, kw_only=True):
-    """None leaves a thing as the worker has it. ``processes`` counts all that the run has at one time; every other is
-    of each process by itself: the seconds of processor time, the address space, the longest file, the open files.
+    """Resource limits of one run. None keeps the limit of the worker.
+
+    ``processes`` counts all processes that the run has at one time. Every other limit applies to each process by
+    itself: the seconds of processor time, the address space, the longest file, the open files.
     """
 
     cpu_s: float | None = None

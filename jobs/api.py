@@ -1,4 +1,4 @@
-"""What users write above their functions. A decorator returns a definition; it registers nothing."""
+"""Decorators that users write above their functions. A decorator returns a definition; it registers nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
@@ -7,16 +7,16 @@ from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.sagas.step import Step
 
-#: Takes a flight and makes its steps.
+#: Function that takes a flight and returns its steps.
 Build: TypeAlias = Callable[[Flight], Sequence[Step]]
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class Definition(Generic[P, R]):
-    """A function and the words that make an app of it. Called, it is the function.
+    """Function and the options that make an app of it. Calling it calls the function.
 
-    The words are those of the declarative form; the catalogue reads, types and checks both alike.
+    The options are the same as in the declarative form. The catalogue reads, types and checks both in the same way.
     """
 
     def __init__(self, function: Callable[P, R], name: str, words: Mapping[str, object]) -> None:
@@ -50,10 +50,11 @@ def app(
     modes: Mapping[str, Mapping[str, Any]] | None = None,
     **words: object,
 ) -> Callable[[Callable[P, R]], Definition[P, R]]:
-    """Make an app of a function, in the words of the declarative form; it is named like the function.
+    """Make an app of a function, with the options of the declarative form. ``name`` defaults to the function's name.
 
-    It is keyed by template, with ``job_id``, by chunk, with ``chunk_size``, or by partition, with ``output_table`` or
-    a word below it. ``words`` takes the rest of them: ``isolate``, ``max_fails``, ``timeout``, ``retry`` and so on.
+    The app is keyed by template if it has ``job_id``, by chunk if it has ``chunk_size``, and by partition if it has
+    ``output_table`` or an option listed after that. ``words`` takes all other options, for example ``isolate``,
+    ``max_fails``, ``timeout`` and ``retry``.
     """
     given = {
         "job_id": job_id,
@@ -91,11 +92,13 @@ def saga(
     context: str | Callable[[], Any] | None = None,
     **words: Any,
 ) -> Callable[[Build], Definition[[Flight], Sequence[Step]]]:
-    """Make a saga of a function that takes a flight and returns its steps, in the words of the declarative form.
+    """Make a saga of a function that takes a flight and returns its steps. It takes the options of the declarative
+    form.
 
-    The function is called whenever a flight is taken up, and has to return the same steps each time: it may look at
-    ``flight.inputs`` and ``flight.context``, and at nothing that changes. ``context`` makes what all flights of a
-    process share; ``hooks`` are told what happens. ``words`` takes the rest: ``max_fails``, ``timeout`` and so on.
+    The function is called each time that a worker starts or resumes a flight, and must return the same steps each
+    time. So it may use ``flight.inputs`` and ``flight.context``, and nothing that changes. ``context`` makes an
+    object that all flights of a process share. ``hooks`` are called with the events of a flight. ``words`` takes all
+    other options, for example ``max_fails`` and ``timeout``.
     """
     return app(
         name=name,
@@ -112,7 +115,7 @@ def saga(
 
 
 class ScheduleDefinition:
-    """The words that make a schedule, which the catalogue reads and checks as it does those of a document."""
+    """Options that define a schedule. The catalogue reads and checks them like the schedules of a document."""
 
     def __init__(self, id: str, words: Mapping[str, object]) -> None:
         self.id = id
@@ -132,10 +135,11 @@ def schedule(
     timezone: str | None = None,
     **request: object,
 ) -> ScheduleDefinition:
-    """Submit an app's jobs by themselves, in the words of the declarative form. ``app`` may be the decorated function.
+    """Submit jobs of an app on a schedule, with the options of the declarative form.
 
-    ``trigger`` is an object with ``get_next_fire_time(previous, now)``, such as APScheduler has. ``request`` takes
-    the rest of the words: ``key``, ``kwargs``, ``misfire_grace``, ``catch_up``, ``overlap`` and so on.
+    ``app`` is a name or the decorated function. ``trigger`` is an object with ``get_next_fire_time(previous, now)``,
+    as APScheduler has it. ``request`` takes all other options, such as ``key``, ``kwargs``, ``misfire_grace``,
+    ``catch_up`` and ``overlap``.
     """
     given = {"cron": cron, "every": every, "trigger": trigger, "timezone": timezone}
     words = {word: value for word, value in given.items() if value is not None}

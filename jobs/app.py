@@ -1,4 +1,4 @@
-"""An app: a kind of work, as its author defined it. Parsed, typed and checked; never a raw mapping."""
+"""An app: one kind of work, as its author defined it. It is parsed, typed and checked, never a raw mapping."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -23,20 +23,21 @@ from sluice.jobs.values import Values
 
 _TEXT = Text()
 
-#: What ``compensate`` says of an app that no other can undo.
+#: Value of ``compensate`` for an app that no other app can undo.
 IRREVERSIBLE = "irreversible"
 
-#: Browsers and proxies remove these from a path.
+#: Path segments that browsers and proxies remove.
 _DOTS = (".", "..")
 
 
 class Parents(Struct, frozen=True, kw_only=True):
-    """One sub-dependency: these apps, at the values listed (for identifiers not listed, the child's own).
+    """One sub-dependency: these apps, at the listed values. An identifier that is not listed takes the child's own
+    value.
 
-    ``every`` names the identifiers that take all of the parent's autofill values. Where ``keys`` are
-    given, these very jobs are the parents, and the values say only which children need them. A
-    ``function`` says by itself which jobs of the apps are the parents, and of any app where none are named.
-    Those that succeeded longer than ``lag_s_max`` ago are run again for a child that is asked for.
+    ``every`` names the identifiers that take all of the parent's autofill values. If ``keys`` are given, exactly
+    these jobs are the parents, and ``values`` only determine which children need them. A ``function`` determines by
+    itself which jobs of ``apps`` are the parents; if ``apps`` is empty, they may be jobs of any app. Parents that
+    succeeded more than ``lag_s_max`` seconds ago run again when a child is requested.
     """
 
     apps: tuple[str, ...]
@@ -49,14 +50,14 @@ class Parents(Struct, frozen=True, kw_only=True):
 
 
 class Group(Struct, frozen=True, kw_only=True):
-    """One alternative: all of its sub-dependencies together. The groups of an app are OR."""
+    """One alternative of an app. It requires all of its sub-dependencies; the groups of an app are combined with OR."""
 
     name: str
     all_of: tuple[Parents, ...]
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """``valid_if_or``: a job passes when the function says so or any identifier has a listed value.
+    """The option ``valid_if_or``: a job passes if the function accepts it or if any identifier has a listed value.
 
     ``function`` is called with the app's name and the identifiers by name.
     """
@@ -67,21 +68,25 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 
 class App(Struct, frozen=True, kw_only=True):
-    """``origin`` is the source that defines it, for messages to people. ``function`` is the user's callable;
-    ``function_path`` is ``module:name`` or ``path/to/file.py:name``, by which a child process finds it.
-    ``manager`` is the user's class that ``job_type`` names, where that is a path (``jobs.managed``). Of a
-    ``saga`` the function is what builds it, and stands there alone.
+    """Definition of an app, checked.
 
-    ``identifiers`` has the kind of each identifier of the template that is not text. An app with ``chunking`` is
-    keyed by chunk, one with ``partitioning`` by partition: neither has identifiers, their templates take any key, and
-    their groups are empty. Work that is ``unbounded`` never ends by itself.
-    ``compensate`` names the app whose jobs undo what its jobs have done, or says that none does; None where there is
-    nothing to undo. ``breaker`` says when none of its jobs is begun for a while,
-    ``retry_budget`` how many failed rounds are tried again in what time. ``digest`` changes with what the app
-    does, not with how often it is tried, how long it may take, or when; ``version``, of one that is keyed by
-    partition, also with what all those do whose tables it reads. Its ``words`` are its definition as any process can
-    read it again, where that is possible; ``code`` is a digest of what they leave to a function, which has to be there
-    too.
+    Source and code: ``origin`` is the source that defines the app, for messages to people. ``function`` is the user's
+    callable. ``function_path`` is ``module:name`` or ``path/to/file.py:name``; a child process finds the function by
+    it. ``manager`` is the user's class, if ``job_type`` is a path to one (``jobs.managed``). For a ``saga``, the
+    function that builds the steps is in ``saga`` only.
+
+    Keys: ``identifiers`` has the kind of each identifier of the template that is not text. An app with ``chunking``
+    is keyed by chunk, one with ``partitioning`` by partition. Both have no identifiers, their templates accept any
+    key, and their groups are empty.
+
+    ``unbounded`` work never ends by itself. ``compensate`` names the app that undoes the jobs of this app, or is
+    ``IRREVERSIBLE``; it is None if there is nothing to undo. ``breaker`` sets when the app's jobs are held back.
+    ``retry_budget`` limits how many failed rounds are retried in a period.
+
+    ``digest`` changes with the effect of the app, but not with its number of tries, its time limits or its start
+    times. ``version`` of an app that is keyed by partition also changes with the apps that fill the tables it reads.
+    ``words`` is the definition in a form that any process can read again, if that is possible. ``code`` is a digest
+    of the parts that ``words`` leave to a function; such a function must be present, too.
     """
 
     name: str
@@ -114,18 +119,18 @@ class App(Struct, frozen=True, kw_only=True):
 
     @property
     def is_keyed_by_template(self) -> bool:
-        """Whether its keys say which jobs there are and who needs whom; else that is planned for each submission."""
+        """True if the keys determine which jobs exist and need each other. Otherwise each submission's plan does so."""
         return self.chunking is None and self.partitioning is None
 
     @property
     def parent_apps(self) -> Iterator[str]:
-        """Every app it names as a parent, in the order of the definition, with repeats."""
+        """Every app named as a parent, in the order of the definition, with repeats."""
         yield from (name for group in self.groups for parents in group.all_of for name in parents.apps)
         yield from self._dependencies
 
     @property
     def firm_parent_apps(self) -> Iterator[str]:
-        """Those that are named together with the keys that are needed, and not left to a function."""
+        """Parent apps that are named together with the needed keys, not by a function."""
         mappings = (parents for group in self.groups for parents in group.all_of if not parents.function)
         yield from (name for parents in mappings for name in parents.apps)
         yield from self._dependencies
@@ -137,7 +142,7 @@ class App(Struct, frozen=True, kw_only=True):
         yield from (each.producer for each in tables if each.producer)
 
     def read_key(self, key: str) -> dict[str, Value]:
-        """The identifiers of a key, typed; BadKey where it does not fit the template."""
+        """Return the identifiers of a key, typed. Raises BadKey if the key does not fit the template."""
         ids: dict[str, Value] = {}
         try:
             for name, raw in zip(self.template.names, self.template.split(key), strict=True):
@@ -151,18 +156,18 @@ class App(Struct, frozen=True, kw_only=True):
         return ids
 
     def write_key(self, ids: Mapping[str, Value]) -> str:
-        """The canonical key of these identifiers, each of which the app ``accepts``."""
+        """Return the canonical key of these identifiers. The app must accept each of them (``accepts``)."""
         return self.template.join(str(ids[name]) for name in self.template.names)
 
     def accepts(self, name: str, value: Value) -> bool:
-        """Whether a job of this app can have this value at this identifier."""
+        """Return whether a job of this app can have this value for this identifier."""
         try:
             return self.read_value(name, str(value)) == value
         except ValueError:
             return False
 
     def read_value(self, name: str, raw: str) -> Value:
-        """The value of one identifier; ValueError says what is wrong with it."""
+        """Return the value of one identifier. Raises ValueError with the reason if it is wrong."""
         if raw in _DOTS and self.template.join([raw for _ in self.template.names]) == raw:
             raise ValueError(f"{raw!r} would be the whole key, and no address could name the job")
         try:
@@ -178,7 +183,7 @@ class App(Struct, frozen=True, kw_only=True):
 
     @property
     def example_key(self) -> str:
-        """A key that fits, for messages to people."""
+        """Key that fits, for messages to people."""
         return self.template.join(
             str(next(iter(self.autofill.get(name, ())), self.kind(name).example))
             for name in self.template.names

@@ -1,4 +1,4 @@
-"""How long a failed round waits before the next: a rule as an immutable value."""
+"""Delay between a failed round and the next one, as an immutable value."""
 
 from typing import Literal
 
@@ -8,8 +8,11 @@ from sluice.jobs.chance import fraction
 
 
 class Retry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``fixed`` waits ``delay_s`` each time; ``exponential`` multiplies it by ``factor`` up to
-    ``delay_s_max``; ``random`` draws evenly between zero and what ``exponential`` would wait."""
+    """Rule for the delay of a retry.
+
+    ``fixed`` waits ``delay_s`` each time. ``exponential`` multiplies that by ``factor`` after each failure, up to
+    ``delay_s_max``. ``random`` draws evenly between zero and the delay of ``exponential``.
+    """
 
     rule: Literal["fixed", "exponential", "random"] = "fixed"
     delay_s: float = 0.0
@@ -18,14 +21,14 @@ class Retry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def longest_s(self) -> float:
-        """No delay is longer, however often it has failed."""
+        """Longest delay in seconds, for any number of failures."""
         return self.delay_s if self.rule == "fixed" else max(self.delay_s_max, 0.0)
 
     def wait_s(self, fails: int, *, seed: str) -> float:
-        """The delay after the ``fails``-th failure.
+        """Return the delay in seconds after the ``fails``-th failure.
 
-        ``seed`` makes the random rule a function, so that planning stays pure and a replayed
-        judgement waits the same time; the caller passes something that differs between jobs.
+        ``seed`` makes the random rule deterministic, so that planning stays pure and a replayed judgement waits the
+        same time. The caller must pass a seed that differs between jobs.
         """
         if self.rule == "fixed":
             return self.delay_s

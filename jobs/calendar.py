@@ -1,7 +1,7 @@
-"""How the partitions of a table are counted and written: one for each hour, day or month, in UTC.
+"""Numbering and text form of a table's partitions: one per hour, day or month, in UTC.
 
-A partition is a whole number wherever it is reckoned with, counted from 1970 on, and a text wherever people or
-users' code see it. Moments are seconds since 1970. So neither time zones nor the machine's clock have a say.
+A partition is a whole number in all calculations, counted from 1970, and a text for people and users' code. Moments
+are seconds since 1970. So neither time zones nor the machine's clock have an influence.
 """
 
 from datetime import UTC, date, datetime, timedelta
@@ -12,23 +12,23 @@ from msgspec import Struct
 Unit = Literal["hour", "day", "month"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
 
-#: How each unit is written where the definition does not say otherwise, as for strftime.
+#: Default text format of each unit, as for strftime.
 FORMATS: dict[Unit, str] = {"hour": "%Y-%m-%d-%H", "day": "%Y-%m-%d", "month": "%Y-%m"}
 
 _HOUR_S = 3600
 _DAY_S = 24 * _HOUR_S
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = _EPOCH.toordinal()
-#: After so many months, or days, months begin on the same days again.
+#: Length of the Gregorian cycle, in months and in days. After it, months begin on the same days again.
 _CYCLE_MONTHS = 400 * 12
 _CYCLE_DAYS = 146_097
 
-#: Where the first partition of any table may begin: the years before have fewer than four digits.
+#: Earliest start of any partition, in seconds since 1970. Years before 1000 have fewer than four digits.
 BEGINNING_S = (date(1000, 1, 1).toordinal() - _EPOCH_DAY) * _DAY_S
 
 
 class Span(NamedTuple):
-    """Partitions in a row, both ends included."""
+    """Range of partitions, both ends included."""
 
     first: int
     last: int
@@ -38,18 +38,21 @@ class Span(NamedTuple):
 
 
 class Calendar(Struct, frozen=True):
-    """``format`` is empty where the unit's own is meant."""
+    """Unit and text format of a table's partitions. An empty ``format`` selects the unit's default format."""
 
     unit: Unit = "day"
     format: str = ""
 
     def write(self, partition: int) -> str:
-        """The canonical text of a partition."""
+        """Return the canonical text of a partition."""
         return _write(self.start_s(partition), self.pattern)
 
     def read(self, text: str) -> int:
-        """The partition whose text this is, in the calendar's format or its unit's own; ValueError for other texts,
-        also for one that strptime would take: of ``202411`` it makes the first of January."""
+        """Return the partition with this text, in the calendar's format or the unit's default format.
+
+        Raises ValueError for any other text. That includes texts that strptime would accept: it reads ``202411`` as
+        the first of January.
+        """
         for pattern in dict.fromkeys((self.pattern, FORMATS[self.unit])):
             try:
                 moment = datetime.strptime(text, pattern).replace(tzinfo=UTC)
@@ -61,7 +64,7 @@ class Calendar(Struct, frozen=True):
         raise ValueError(f"{text!r} is no {self.unit}; write it like {self.example}")
 
     def start_s(self, partition: int) -> int:
-        """The moment at which it begins, which is where the one before it ends."""
+        """Return the moment at which the partition begins, which is also the end of the one before."""
         if self.unit == "hour":
             return partition * _HOUR_S
         if self.unit == "day":
@@ -71,7 +74,7 @@ class Calendar(Struct, frozen=True):
         return (cycles * _CYCLE_DAYS + day) * _DAY_S
 
     def at(self, moment_s: int) -> int:
-        """The partition that holds this moment."""
+        """Return the partition that contains this moment."""
         if self.unit == "hour":
             return moment_s // _HOUR_S
         if self.unit == "day":
@@ -82,7 +85,7 @@ class Calendar(Struct, frozen=True):
 
     @property
     def pattern(self) -> str:
-        """How its partitions are written, as for strftime."""
+        """Text format of the partitions, as for strftime."""
         return self.format or FORMATS[self.unit]
 
     @property

@@ -1,8 +1,8 @@
-"""Chance that is a function: the same text always draws the same number, so that a replay draws it too."""
+"""Deterministic random numbers: the same text always draws the same number, so that a replay draws it, too."""
 
 import hashlib
 
 
 def fraction(text: str) -> float:
-    """A number in [0, 1) that depends on the text alone."""
+    """Return a number in [0, 1) that depends only on the text."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest()) / 2**56

@@ -1,7 +1,7 @@
-"""How the jobs of an app that is keyed by chunk come about.
+"""Definition of how jobs are made for an app that is keyed by chunk.
 
-A submission is about work IDs. They are cut into chunks, each a job; the apps it depends on are cut likewise, each
-by its own size, and run only on what is not fresh (see ``planner.chunks``).
+A submission requests work IDs. They are cut into chunks, and each chunk is a job. The apps that it depends on are cut
+in the same way, each by its own size. They run only for work IDs without fresh results (see ``planner.chunks``).
 """
 
 from collections.abc import Callable, Mapping
@@ -13,11 +13,11 @@ from sluice.jobs.submission import JSON
 
 
 class Dependency(Struct, frozen=True, kw_only=True):
-    """One app whose results are needed on the same work IDs.
+    """An app's results that are needed for the same work IDs.
 
-    Those that ran no longer than ``lag_s_max`` ago are fresh; of zero nothing is. With ``any_ids`` it is enough that
-    the app as a whole ran as lately, whichever IDs it was asked for. A ``unique`` one is this parent's own, others
-    are shared. ``kwargs`` are handed to it and to all below it.
+    Results that are at most ``lag_s_max`` seconds old are fresh; with zero, no result is. With ``any_ids`` it is
+    enough that the app succeeded recently for any work IDs. A ``unique`` dependency has jobs of its own for this
+    parent; others share theirs. ``kwargs`` are passed to the dependency and to all of its own dependencies.
     """
 
     app: str
@@ -28,9 +28,11 @@ class Dependency(Struct, frozen=True, kw_only=True):
 
 
 class Chunking(Struct, frozen=True, kw_only=True):
-    """``size``: so many work IDs make one job. ``select`` says which IDs a submission that names none is about, else
-    ``default_ids`` does; both are called with the submission's kwargs. ``freshness_by`` names the kwargs of which
-    each value is fresh or stale by itself. Sources and sinks are for people.
+    """Selection of an app's work IDs, and their cutting into chunks.
+
+    ``size`` is the number of work IDs per job. ``select`` returns the work IDs of a submission that names none; if it
+    is missing, ``default_ids`` does. Both are called with the submission's kwargs. ``freshness_by`` names kwargs:
+    freshness is kept separately for each of their values. Sources and sinks are information for people.
     """
 
     size: int

@@ -1,13 +1,13 @@
-"""How many jobs may be dispatched at once, and together with which others they are counted: a *pool*."""
+"""Concurrency limits: how many jobs of a *pool* may be dispatched at the same time."""
 
 from msgspec import Struct
 
 
 class Concurrency(Struct, frozen=True, kw_only=True):
-    """No more than ``limit`` jobs of a pool are ready or running at a time.
+    """Pool of a job and its limit: at most ``limit`` jobs of a pool are ready or running at a time.
 
-    Without more words the pool is the app's own. A ``key`` is a text with values in braces, and each text that it
-    comes to is a pool of the app; ``pool`` is the name of one that any app may join.
+    By default the pool is the app's own. ``key`` is a text with placeholders in braces; each text that results is a
+    pool of the app. ``pool`` is the name of a pool that any app may join.
     """
 
     limit: int
@@ -16,5 +16,5 @@ class Concurrency(Struct, frozen=True, kw_only=True):
 
     @property
     def is_limit_alone(self) -> bool:
-        """Said of an app it makes the pool the app's own; said of a submission it leaves the pool as it is."""
+        """True if only the limit is set. For an app this selects the app's own pool; a submission keeps its pool."""
         return self.key is None and self.pool is None

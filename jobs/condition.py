@@ -1,13 +1,13 @@
-"""A condition on jobs: what is compared with what, put together with and, or and not.
+"""A condition on jobs: comparisons that are combined with and, or and not.
 
-It is a tree of values. Who asks writes it as text (``jobs.condition_text``) or makes it of these structs; the ledger
-makes SQL of it. What holds, whoever evaluates it:
+It is a tree of values. The caller writes it as text (``jobs.condition_text``) or builds it from these structs. The
+ledger translates it into SQL. These rules hold for any evaluation:
 
-- Every comparison is true or false of every job, so ``Not`` of it is true of exactly the others.
-- Inputs are compared as JSON values. Two are equal if they are of one type and of one value, however they are written.
-  Only numbers are less or greater than numbers, and texts, by their characters, than texts.
-- ``=`` with None is true of what is missing or null. Any other comparison needs something to be there to compare with:
-  ``!=`` too is false of a job that has no such input, or that has not ended.
+- Every comparison is either true or false for every job, so ``Not`` of it is true for exactly the other jobs.
+- Inputs are compared as JSON values. Two are equal if they have the same type and value, however they are written.
+  Only numbers are less or greater than numbers, and only texts, by their characters, than texts.
+- ``=`` with None is true if the value is missing or null. Any other comparison needs an existing value: ``!=``, too,
+  is false for a job that has no such input, or that has not ended.
 """
 
 from datetime import datetime
@@ -20,17 +20,20 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.json_value import as_json
 from sluice.jobs.states import State
 
-#: So deep a condition may nest, of so many comparisons it may be made, and so many values it may list in all.
+#: Limits of a condition: levels of nesting, comparisons, and listed values in all.
 DEPTH_MAX = 50
 COMPARISONS_MAX = 500
 VALUES_MAX = 5000
-#: So many names may lead into an input.
+#: Names in the path of an input, at most.
 NAMES_MAX = 20
 
 
 class Field(StrEnum):
-    """What every job has. ``ended`` is since when it is in a state that is an end, and null before; ``type`` is the
-    ``job_type`` of its app, as far as whoever asks has the definitions."""
+    """Field that every job has.
+
+    ``ended`` is the time at which the job reached its terminal state; it is null before. ``type`` is the ``job_type``
+    of its app, as far as the caller has the definitions.
+    """
 
     APP = "app"
     KEY = "key"
@@ -44,7 +47,7 @@ class Field(StrEnum):
 
 
 class Input(Struct, frozen=True):
-    """An input by its name, or by the names that lead into it: an identifier of the key, or one of the kwargs."""
+    """Input of a job, by its name or by the path of names to it: an identifier of the key, or a kwarg."""
 
     path: tuple[str, ...]
 
@@ -69,21 +72,23 @@ class Operator(StrEnum):
     NOT_IN = "not in"
 
 
-#: Those that go by an order.
+#: Operators that need an order.
 ORDERING = frozenset({Operator.LESS, Operator.AT_MOST, Operator.GREATER, Operator.AT_LEAST})
-#: Those that take a list of values.
+#: Operators that take a list of values.
 LISTING = frozenset({Operator.IN, Operator.NOT_IN})
 
 TIMES = frozenset({Field.CREATED, Field.CHANGED, Field.ENDED})
 NUMBERS = frozenset({Field.ROUND, Field.PRIORITY})
-#: What is a name, and neither less nor greater than another.
+#: Fields that hold a name, so that no value is less or greater than another.
 NAMES = frozenset({Field.STATE, Field.TYPE})
 _STATES = frozenset(State)
 
 
 class Compare(Struct, frozen=True):
-    """One comparison; ValueError for what could never be asked. Times are aware datetimes, the values of inputs JSON;
-    those of ``in`` and ``not in`` are a tuple of such."""
+    """One comparison. Raises ValueError if it could never be evaluated.
+
+    Times are aware datetimes, values of inputs are JSON. ``in`` and ``not in`` take a tuple of such values.
+    """
 
     subject: Field | Input
     operator: Operator
@@ -105,13 +110,13 @@ class Compare(Struct, frozen=True):
 
 
 class And(Struct, frozen=True):
-    """All of them; true where there are none."""
+    """True if all parts are true, also if there are no parts."""
 
     of: tuple["Condition", ...]
 
 
 class Or(Struct, frozen=True):
-    """One of them at least; false where there are none."""
+    """True if at least one part is true; false if there are no parts."""
 
     of: tuple["Condition", ...]
 
@@ -124,7 +129,7 @@ Condition: TypeAlias = Compare | And | Or | Not
 
 
 def comparisons(condition: Condition) -> list[Compare]:
-    """Those that it is made of; BadRequest for a condition beyond what one may be."""
+    """Return the comparisons of a condition. Raises BadRequest if the condition exceeds a limit."""
     found: list[Compare] = []
     level, depth, of_level = [condition], 0, 0
     while level:
@@ -141,14 +146,16 @@ def comparisons(condition: Condition) -> list[Compare]:
 
 
 def needs_definitions(condition: Condition) -> bool:
-    """Whether it says more where definitions are at hand: which type a job has, and what is in its key."""
+    """Return whether its evaluation needs definitions: it names the type of a job, or an input, which may be in the
+    key.
+    """
     return any(
         isinstance(each.subject, Input) or each.subject is Field.TYPE for each in comparisons(condition)
     )
 
 
 def check_value(subject: Field | Input, operator: Operator, value: object) -> None:
-    """ValueError for a value with which this cannot be compared so."""
+    """Raise ValueError if the subject cannot be compared with this value by this operator."""
     if value is None:
         _check_null(subject, operator)
     elif subject in TIMES:

@@ -8,9 +8,9 @@
                 | "is" ["not"] "null"
     subject     app, key, state, round, priority, created, changed, ended, type, inputs.NAME, inputs.NAME.INNER
 
-A value is read as what its subject is: a time as commands read times, a name as it stands. One of an input is JSON;
-a word that is none is a text. What is in quotes, of either kind, is a text; a quote in it is written twice. The words
-of the language may be written large.
+The subject determines how its value is read: a time as commands read times, a name literally. The value of an input
+is JSON; a word that is not JSON is a text. Single or double quotes make a text; a quote inside is doubled. The
+keywords may be written in upper case.
 """
 
 import json
@@ -39,9 +39,9 @@ from sluice.jobs.condition import (
 from sluice.jobs.durations import past
 from sluice.jobs.errors import BadRequest
 
-#: A text may be so long. That holds some hundred comparisons; whoever needs more than that has a program.
+#: Longest text in characters: room for some hundred comparisons. A program should build larger conditions itself.
 CHARS_MAX = 20_000
-#: Of a place in the text so much is told.
+#: Characters of the text that an error message quotes.
 _EXCERPT_CHARS = 30
 
 _QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*\""""
@@ -64,7 +64,7 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
 class Token(Struct, frozen=True):
-    """A piece of the text, and where it begins. ``value`` is what JSON or quotes stand for."""
+    """One token of the text and its position. ``value`` is the decoded value of JSON or quotes."""
 
     kind: str
     text: str
@@ -72,12 +72,15 @@ class Token(Struct, frozen=True):
     value: object = None
 
     def says(self, *words: str) -> bool:
-        """Whether it is one of these words or marks."""
+        """Return whether the token is one of these words or marks."""
         return self.kind in ("word", "mark") and self.text.lower() in words
 
 
 def parse_condition(text: str, now: datetime) -> Condition:
-    """The condition that a text says; ``now`` is what ``2h`` is before. BadRequest points at what cannot be read."""
+    """Return the condition that a text describes. Raises BadRequest with the position of the error.
+
+    A relative time, for example ``2h``, counts back from ``now``.
+    """
     if len(text) > CHARS_MAX:
         raise BadRequest(
             f"A condition of {len(text)} characters is more than {CHARS_MAX}.",
@@ -92,7 +95,7 @@ def parse_condition(text: str, now: datetime) -> Condition:
 
 
 class _Reading:
-    """One text, from its first token to its last. ``next`` is the first that is not read."""
+    """Parser of one text. ``next`` is the first token that has not been read."""
 
     def __init__(self, text: str, now: datetime) -> None:
         self._text = text
@@ -116,7 +119,7 @@ class _Reading:
         return found[0] if len(found) == 1 else And(tuple(found))
 
     def _one(self, depth: int) -> Condition:
-        # A level of the text is one of the tree at most; the tree is measured in the end.
+        # This limits the recursion over parentheses and ``not``. The depth of the tree is checked at the end.
         if depth > DEPTH_MAX:
             self.fail(f"it nests deeper than {DEPTH_MAX} levels")
         if self._take("not"):
@@ -224,7 +227,7 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _decoded(text: str, at: int) -> tuple[object, int]:
-    """The list or object that begins there, and where it ends."""
+    """Return the list or object that begins at this position, and the position of its end."""
     try:
         return json.JSONDecoder(parse_constant=float).raw_decode(text, at)
     except RecursionError:
@@ -236,7 +239,7 @@ def _decoded(text: str, at: int) -> tuple[object, int]:
 
 
 def _read_as(subject: Field | Input, token: Token, now: datetime) -> object:
-    """What a token says of this subject; ValueError where it says nothing of such."""
+    """Return the value of a token for this subject. Raises ValueError if it cannot be read so."""
     if token.kind in ("quoted", "json") and isinstance(subject, Input):
         return token.value
     if token.kind != "quoted" and token.text.lower() in _CONSTANTS:

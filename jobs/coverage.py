@@ -1,4 +1,4 @@
-"""What is known of the partitions of a table."""
+"""Known partitions of a table."""
 
 from msgspec import Struct
 
@@ -7,15 +7,16 @@ from sluice.jobs.known import Known
 
 
 class Held(Struct, frozen=True, gc=False):
-    """Partitions in a row that need not be asked for: a job under way is to make them, or, without one, they are
-    there."""
+    """Range of partitions that need not be requested. A live job (``by``) will make them; if it is None, they have
+    landed.
+    """
 
     span: Span
     by: Known | None = None
 
 
 class Extent(Struct, frozen=True):
-    """The earliest partition that anybody knows of, and the latest that is there."""
+    """The earliest partition that has landed or has a live job, and the latest that has landed."""
 
     first: int | None = None
     last: int | None = None

@@ -1,7 +1,7 @@
-"""When clocks show what a line of cron asks for: five fields, read as cron itself reads them.
+"""Cron expressions: five fields, read as cron itself reads them.
 
-Days of the week count from Sunday, which is 0 and 7. Where both the day and the weekday are narrowed, either will do;
-a field that begins with ``*`` does not count as narrowed. ``last``, or ``L``, is the last day of the month.
+Weekdays count from Sunday, which is 0 and 7. If both the day and the weekday are restricted, a match of either is
+enough. A field that begins with ``*`` does not count as restricted. ``last`` or ``L`` is the last day of the month.
 """
 
 import re
@@ -25,7 +25,7 @@ _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _LAST = frozenset({"last", "l"})
 _PART = re.compile(r"(?:\*|(?P<first>[a-z0-9]+)(?:-(?P<last>[a-z0-9]+))?)(?:/(?P<step>\d+))?", re.ASCII)
 _DAYS_OF_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-#: 29 February on one certain weekday comes after at most so many years, a missing leap day among them.
+#: Years within which any expression matches: 29 February on a given weekday, across a century without a leap day.
 _YEARS_APART_MAX = 40
 
 
@@ -45,8 +45,11 @@ _FIELDS = (_MINUTE, _HOUR, _DAY, _MONTH, _WEEKDAY)
 
 
 class Cron(Struct, frozen=True, kw_only=True):
-    """``weekdays`` are 0 to 6 from Sunday. ``either``: a day serves whose number or whose weekday is listed; else it
-    takes both."""
+    """Cron expression, parsed.
+
+    ``weekdays`` are 0 to 6, from Sunday. With ``either`` a day matches if its number or its weekday is listed.
+    Otherwise both must be listed.
+    """
 
     text: str
     minutes: tuple[int, ...]
@@ -59,7 +62,7 @@ class Cron(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, text: str) -> "Cron":
-        """ValueError says which of the fields are wrong."""
+        """Parse a cron expression. Raises ValueError with all fields that are wrong."""
         fields = _fields(text)
         days = [part for part in fields[2].split(",") if part not in _LAST]
         read: list[tuple[int, ...]] = []
@@ -86,7 +89,7 @@ class Cron(Struct, frozen=True, kw_only=True):
         return cron
 
     def serves(self, day: date) -> bool:
-        """Whether it asks for any time of this day."""
+        """Return whether the expression matches any time of this day."""
         is_last = (day + timedelta(days=1)).day == 1
         by_number = day.day in self.days or (self.last_day and is_last)
         by_weekday = day.isoweekday() % 7 in self.weekdays
@@ -95,7 +98,9 @@ class Cron(Struct, frozen=True, kw_only=True):
         )
 
     def days_from(self, first: date) -> Iterator[date]:
-        """The days that it serves, for as long as the longest pause there can be."""
+        """Yield the matching days from this day on, for ``_YEARS_APART_MAX`` years: no pause between two matches is
+        longer.
+        """
         for ordinal in range(
             first.toordinal(), first.replace(first.year + _YEARS_APART_MAX, 1, 1).toordinal()
         ):
@@ -104,13 +109,13 @@ class Cron(Struct, frozen=True, kw_only=True):
 
     @property
     def _comes(self) -> bool:
-        """Whether there is such a day at all, in a leap year at least."""
+        """True if such a day exists, at least in leap years."""
         fits = any(day <= _DAYS_OF_MONTH[month - 1] for month in self.months for day in self.days)
         return self.either or self.last_day or fits
 
 
 def _fields(text: str) -> list[str]:
-    """The five fields of a line, or of what its alias stands for."""
+    """Return the five fields of an expression or of its alias."""
     if text.strip().startswith("@"):
         alias = text.strip().lower()
         if alias not in _ALIASES:

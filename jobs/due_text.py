@@ -1,7 +1,7 @@
-"""Texts that speak of a due time: ``{due:%Y%m%d}``, ``{due-1d:%H}``, or ``{due}`` alone, in ISO 8601.
+"""Texts with placeholders for a due time: ``{due:%Y%m%d}``, ``{due-1d:%H}``, or ``{due}`` alone, in ISO 8601.
 
-``+`` and ``-`` move it. Days and weeks are the calendar's: a day before is the same wall time a day before, also where
-the clocks are changed in between. Hours and less are of physical time. ``{{`` and ``}}`` are braces.
+``+`` and ``-`` shift the time. Days and weeks are calendar units: one day earlier is the same wall time on the day
+before, also if the clocks change in between. Hours and shorter units are physical time. ``{{`` and ``}}`` are braces.
 """
 
 import re
@@ -18,14 +18,14 @@ _CALENDAR = {"d": timedelta(days=1), "w": timedelta(weeks=1)}
 _PHYSICAL = {"s": timedelta(seconds=1), "m": timedelta(minutes=1), "h": timedelta(hours=1)}
 
 _DIRECTIVE = re.compile(r"%(.?)", re.DOTALL)
-#: What ``strftime`` knows on every system.
+#: Directives of ``strftime`` that exist on every system.
 _DIRECTIVES = frozenset("aAwdbBmyYHIMSfzZjpUWcxXGuV%")
 
 
 def fill(value: JSON, due: datetime) -> JSON:
-    """The value with the due time, which is in the zone that it is to be written in, put into all of its texts.
+    """Return the value with the due time inserted into all of its texts. ``due`` must be in the zone to write.
 
-    ValueError says what is wrong with one of them.
+    Raises ValueError if a text is wrong.
     """
     match value:
         case str():
@@ -38,7 +38,7 @@ def fill(value: JSON, due: datetime) -> JSON:
 
 
 def speaks_of_due(value: JSON) -> bool:
-    """Whether any of its texts is another for another due time."""
+    """Return whether any of the texts contains a placeholder, so that it differs between due times."""
     match value:
         case str():
             return any(found[1] is not None for found in _BRACES.finditer(value))

@@ -1,18 +1,21 @@
-"""Durations and instants as people write them."""
+"""Parsing of durations and instants that people write."""
 
 import re
 from datetime import UTC, datetime, timedelta
 
-#: Ten years, in seconds.
+#: Longest accepted duration in seconds: ten years.
 DURATION_S_MAX = 10 * 366 * 86_400.0
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-#: A day without dashes is no number of seconds, though it looks like one.
+#: Dates without dashes. They look like a number of seconds but are read as dates.
 _DAY = re.compile(r"(?:19|20)\d{6}")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)")
 
 
 def parse_duration_s(value: str | float) -> float:
-    """Seconds from ``"250ms"``, ``"2s"``, ``"1h30m"`` or a number of seconds; ValueError says what fits."""
+    """Return the seconds of ``"250ms"``, ``"2s"``, ``"1h30m"`` or a number of seconds.
+
+    Raises ValueError with the accepted forms.
+    """
     if isinstance(value, bool):
         raise ValueError(_complaint(value))
     seconds = float(value) if isinstance(value, int | float) else _parse_words_s(value.strip())
@@ -22,9 +25,9 @@ def parse_duration_s(value: str | float) -> float:
 
 
 def read_duration_s(value: object) -> float:
-    """Seconds from a definition or an answer, at most ten years. ValueError explains what fits.
+    """Return the seconds of a duration in a definition or an answer, at most ten years.
 
-    A longer delay would lead past the last time that the ledger can store.
+    Raises ValueError with the accepted forms. A longer delay would lead past the last time that the ledger can store.
     """
     if not isinstance(value, str | int | float):
         raise ValueError(f'{value!r} is not a duration; write "10m" or a number of seconds')
@@ -35,9 +38,10 @@ def read_duration_s(value: object) -> float:
 
 
 def duration_s(text: str) -> float:
-    """Seconds from a setting or an option of a command, which must have a unit. ValueError explains what fits.
+    """Return the seconds of a duration in a setting or a command's option, which must have a unit.
 
-    ``90`` could be 90 seconds or 90 days, so a bare number is refused.
+    Raises ValueError with the accepted forms. A bare number is refused, because ``90`` could be 90 seconds or 90
+    days.
     """
     try:
         float(text)
@@ -47,7 +51,7 @@ def duration_s(text: str) -> float:
 
 
 def parse_instant(value: str | float) -> datetime:
-    """An aware UTC instant from ISO 8601 (UTC where no zone is given) or Unix seconds."""
+    """Return the aware UTC instant of an ISO 8601 text or of Unix seconds. Default time zone: UTC."""
     try:
         if isinstance(value, bool):
             raise ValueError
@@ -56,12 +60,12 @@ def parse_instant(value: str | float) -> datetime:
         moment = datetime.fromisoformat(value)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError, OSError):
-        # Python tells in three ways that a time is out of its range.
+        # Python raises three kinds of errors for a time out of range.
         raise ValueError(f"{value!r} is not a time; write 2026-11-20T02:00:00Z or Unix seconds") from None
 
 
 def instant(text: str) -> datetime:
-    """ISO 8601 or Unix seconds; ValueError says what fits."""
+    """Return the instant of an ISO 8601 text or of Unix seconds. Raises ValueError with the accepted forms."""
     try:
         seconds = float(text)
     except ValueError:
@@ -70,7 +74,7 @@ def instant(text: str) -> datetime:
 
 
 def past(text: str, now: datetime) -> datetime:
-    """An instant, or how long ago: ``10m``, ``2h``."""
+    """Return an instant. The text is a time, or a duration before ``now``: ``10m``, ``2h``."""
     try:
         return instant(text)
     except ValueError:

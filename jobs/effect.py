@@ -1,4 +1,4 @@
-"""What a saga across apps has done, as far as it may have to be undone."""
+"""Effects of a saga across apps that may have to be undone."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,10 @@ from sluice.jobs.submission import JSON
 
 
 class Effect(Struct, frozen=True, gc=False):
-    """A job that has succeeded for some ``sagas``, by their numbers, under this claim; nobody else may rely on it."""
+    """A job that succeeded under this claim for the saga submissions ``sagas``, given by number.
+
+    No other submission may rely on its success.
+    """
 
     id: int
     app: str
@@ -25,7 +28,7 @@ class Effect(Struct, frozen=True, gc=False):
 
 
 class Earlier(Struct, frozen=True, gc=False):
-    """What the ledger has of a compensation already: it may have undone, or be about to undo, an earlier success."""
+    """The present row of a compensation in the ledger. It may have undone, or be about to undo, an earlier success."""
 
     id: int
     state: State

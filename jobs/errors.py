@@ -1,17 +1,17 @@
-"""Everything Sluice raises on purpose.
+"""All errors that Sluice raises on purpose.
 
     SluiceError
     ├── DefinitionError     the definitions cannot be used; carries every fault that was found
     ├── BadRequest          a submission, key or option that cannot be carried out
     │   ├── UnknownApp
     │   ├── BadKey
-    │   └── Conflict       the id of a submission belongs to another one
+    │   └── Conflict       the id of a submission belongs to a different submission
     ├── BadSetting          a variable or option has a wrong value
-    ├── BadMessage          a message that cannot be understood; it goes to the dead letters
-    ├── Unreachable         the ledger or the broker does not answer; trying again may help
+    ├── BadMessage          a message that cannot be read; it goes to the dead-letter queue
+    ├── Unreachable         the ledger or the broker does not answer; a retry may help
     │   └── ForeignBroker   the broker belongs to another installation
-    ├── SchemaMismatch      the ledger's schema is older or newer than this code can work on
-    └── LedgerBusy          others hold what is to be changed; nothing is half done, and trying again helps
+    ├── SchemaMismatch      the ledger's schema is older or newer than this code supports
+    └── LedgerBusy          another process holds the affected rows; nothing is half done, and a retry helps
 
 Expected outcomes (a refused transition, a failed job) are values, not errors.
 """
@@ -20,7 +20,10 @@ from msgspec import Struct
 
 
 class SluiceError(Exception):
-    """What went wrong; ``where`` it is and ``advice`` on what to do, each one line or empty."""
+    """Base class: the error (``what``), its place (``where``) and the remedy (``advice``).
+
+    ``where`` and ``advice`` are one line each, or empty.
+    """
 
     exit_code = 2
 
@@ -32,7 +35,7 @@ class SluiceError(Exception):
 
 
 class Fault(Struct, frozen=True, order=True):
-    """One thing wrong with the definitions: in which source, at which app, and what."""
+    """One fault of the definitions: its source, its app and a description."""
 
     source: str
     app: str
@@ -44,7 +47,7 @@ class Fault(Struct, frozen=True, order=True):
 
 
 class DefinitionError(SluiceError):
-    """All faults of a catalogue at once, so that a user mends a file in one go."""
+    """Raised with all faults of a catalogue together, so that the user can fix a file in one go."""
 
     def __init__(self, faults: tuple[Fault, ...]) -> None:
         plural = "fault" if len(faults) == 1 else "faults"
@@ -56,39 +59,40 @@ class DefinitionError(SluiceError):
 
 
 class BadRequest(SluiceError):
-    """A request that cannot be carried out as it stands; repeating it will not help."""
+    """Raised for a request that cannot be carried out. A retry will not help."""
 
 
 class UnknownApp(BadRequest):
-    """The catalogue has no app of this name."""
+    """Raised if the catalogue has no app of this name."""
 
 
 class BadKey(BadRequest):
-    """A key that does not fit its app."""
+    """Raised for a key that does not fit its app."""
 
 
 class Conflict(BadRequest):
-    """The id of a submission belongs to a submission that asks for something else."""
+    """Raised if the id of a submission belongs to a submission with different content."""
 
 
 class BadSetting(SluiceError):
-    """A setting whose value cannot be used; names the variable, what was found, and an example."""
+    """Raised for a setting with an invalid value. The error names the variable, the value and an example."""
 
 
 class BadMessage(SluiceError):
-    """A message that no retry will make understandable."""
+    """Raised for a message that no retry will make readable."""
 
 
 class Unreachable(SluiceError):
-    """A server does not answer now."""
+    """Raised if a server does not answer at present."""
 
     exit_code = 3
 
 
 class ForeignBroker(Unreachable):
-    """The virtual host or Redis database belongs to another installation, so no message of ours may go there.
+    """Raised if the virtual host or Redis database belongs to another installation, so that no message of ours may go
+    there.
 
-    ``found`` is the mark of that installation.
+    ``found`` is the identifier of that installation.
     """
 
     exit_code = 2
@@ -99,12 +103,12 @@ class ForeignBroker(Unreachable):
 
 
 class SchemaMismatch(SluiceError):
-    """Code and ledger do not fit each other."""
+    """Raised if the code does not support the ledger's schema."""
 
     exit_code = 3
 
 
 class LedgerBusy(SluiceError):
-    """Others hold what is to be changed, or work where nobody may; nothing is half done."""
+    """Raised if another process holds the rows to change, or works where no process may work. Nothing is half done."""
 
     exit_code = 3

@@ -1,4 +1,4 @@
-"""What a worker puts around the processes that it starts for jobs, as its operator has it."""
+"""Sandbox for the processes that a worker starts for jobs, as the operator configures it."""
 
 from enum import StrEnum
 
@@ -6,11 +6,11 @@ from msgspec import Struct
 
 
 class Level(StrEnum):
-    """How much. Each has what the one before has.
+    """Level of the sandbox. Each level includes the ones before.
 
-    ``off``: a session of their own, an environment by list, an empty stdin. ``limits``: no way to more rights than the
-    worker has (``sudo`` and the like), no core dumps. ``bubblewrap``: a machine of their own to look at, which is this
-    one, without its network, its other processes, and whatever they could change.
+    ``off``: a session of its own, an environment with listed variables only, an empty stdin. ``limits``: no way to
+    more rights than the worker has (``sudo`` and similar), no core dumps. ``bubblewrap``: a restricted view of this
+    machine, without its network, its other processes, and everything that the job could change.
     """
 
     OFF = "off"
@@ -19,7 +19,10 @@ class Level(StrEnum):
 
 
 class Fence(Struct, frozen=True, kw_only=True):
-    """``writable`` and ``hidden`` are absolute paths. Both, and ``network``, matter to ``bubblewrap`` alone."""
+    """Configuration of the sandbox.
+
+    ``writable`` and ``hidden`` are absolute paths. Both, and ``network``, only have an effect with ``bubblewrap``.
+    """
 
     level: Level = Level.LIMITS
     network: bool = False

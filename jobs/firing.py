@@ -1,4 +1,4 @@
-"""Due times and what became of them: nouns that the scheduler decides by and the ledger keeps."""
+"""Due times of schedules and their outcomes. The scheduler decides by these types and the ledger stores them."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -10,7 +10,7 @@ from sluice.jobs.submission import SCHEDULED, Submission
 
 
 class FiringOutcome(StrEnum):
-    """What became of one due time. All but ``queued`` is its end."""
+    """Outcome of one due time. All except ``queued`` are final."""
 
     FIRED = "fired"
     QUEUED = "queued"
@@ -22,7 +22,7 @@ class FiringOutcome(StrEnum):
 
 
 class Firing(Struct, frozen=True, kw_only=True):
-    """One due time of a schedule. ``submission`` is what was asked for, where it has been fired."""
+    """One due time of a schedule. If it has been fired, ``submission`` is the request that was submitted."""
 
     schedule: str
     due: datetime
@@ -32,10 +32,10 @@ class Firing(Struct, frozen=True, kw_only=True):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """A schedule as the ledger has it: by which rule it goes, and its first due time that nothing has become of yet.
+    """Stored state of a schedule: its rule, and its first due time without an outcome (``next_due``).
 
-    ``fire_at`` is that due time with its jitter. Both are None where no more will come. ``resumed_at`` is when it was
-    last paused no more.
+    ``fire_at`` is that due time plus jitter. Both are None if no due time is left. ``resumed_at`` is the time of the
+    last resume.
     """
 
     id: str
@@ -52,7 +52,11 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class Busy(Struct, frozen=True, kw_only=True):
-    """What is under way for a schedule: its own open submissions, whether its app has any, the due times that wait."""
+    """Open work of a schedule.
+
+    ``own`` are its own open submissions, ``app`` is true if its app has any open submission, ``waiting`` are its
+    queued due times.
+    """
 
     own: tuple[str, ...] = ()
     app: bool = False
@@ -60,22 +64,25 @@ class Busy(Struct, frozen=True, kw_only=True):
 
 
 class Overlapping(NamedTuple):
-    """``way`` applies while a submission of the same schedule is open; ``of_app``: also while any of its app is."""
+    """Rule for overlaps: ``way`` applies while a submission of the same schedule is open.
+
+    With ``of_app`` it also applies while any submission of the app is open.
+    """
 
     way: str | None
     of_app: bool = False
 
 
 def iso(instant: datetime) -> str:
-    """``2026-11-20T02:00:00Z``."""
+    """Return the instant as text, for example ``2026-11-20T02:00:00Z``."""
     return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def submission_id(schedule: str, due: datetime) -> str:
-    """One for each due time of each schedule, whoever fires it."""
+    """Return the submission id of a due time. It is the same for any process that fires it."""
     return f"{SCHEDULED}{schedule}:{iso(due)}"
 
 
 def by_hand_id(schedule: str, mark: str) -> str:
-    """For a firing that no due time asked for."""
+    """Return the submission id of a firing by hand, without a due time."""
     return f"{SCHEDULED}{schedule}:by hand:{mark}"

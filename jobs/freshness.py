@@ -1,4 +1,4 @@
-"""How fresh the results of an app are, work ID by work ID."""
+"""Freshness of an app's results, per work ID."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -12,22 +12,25 @@ from sluice.jobs.states import State
 from sluice.jobs.submission import JSON
 from sluice.jobs.work_ids import Part
 
-#: The mark is part of a key in the ledger, and may not outgrow its pages.
+#: Longest freshness scope in characters. It is part of a key in the ledger and must fit into an index page.
 _MARK_CHARACTERS_MAX = 500
 
 
 class Age(NamedTuple):
-    """Of some work IDs: on how many of them the app has never succeeded, and when it did on the others, the
-    longest ago."""
+    """Age of an app's results for some work IDs.
+
+    ``missing`` is the number of IDs for which the app has never succeeded. ``oldest`` is the oldest success for the
+    others.
+    """
 
     missing: int
     oldest: datetime | None
 
 
 class Busy(Struct, frozen=True, kw_only=True):
-    """Work on an app that is yet to end: a job, or a submission that nobody has planned.
+    """Unfinished work of an app: a job, or a submission that is not planned yet.
 
-    ``parts`` and ``mark`` are None where they are not known: it may be about any work IDs.
+    ``parts`` and ``mark`` are None if they are not known. Then the work may concern any work IDs.
     """
 
     app: str
@@ -39,12 +42,15 @@ class Busy(Struct, frozen=True, kw_only=True):
 
 
 def is_fresh(at: datetime, lag_s_max: float, now: datetime) -> bool:
-    """Just as old as is allowed is fresh; of what may not be old at all nothing is."""
+    """Return whether a result of this time is fresh. An age of exactly ``lag_s_max`` is fresh; with zero, none is."""
     return lag_s_max > 0 and now - at <= timedelta(seconds=lag_s_max)
 
 
 def mark_of(chunking: Chunking, kwargs: Mapping[str, JSON]) -> str:
-    """The kwargs that are part of what is fresh, as a text; empty where none are. ValueError where it is too long."""
+    """Return the freshness scope: the kwargs named by ``freshness_by``, as a text. It is empty if none are named.
+
+    Raises ValueError if it is too long.
+    """
     if not chunking.freshness_by:
         return ""
     chosen = {name: kwargs.get(name) for name in sorted(chunking.freshness_by)}

@@ -1,4 +1,4 @@
-"""What a job waits for, and what each state of a parent means to whoever waits for it."""
+"""Dependency groups of a job, and the meaning of each parent state for them."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -8,25 +8,30 @@ from msgspec import Struct
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import REVIVABLE, State
 
-#: What a parent must come to before the child counts it as met.
+#: Condition that a parent must fulfil before the child counts it as met.
 When = Literal["succeeded", "failed", "finished", "running"]
 
 _WENT_WRONG = frozenset({State.FAILED, State.FATAL, State.TIMED_OUT, State.EXPIRED, State.UPSTREAM_FAILED})
-#: The states of a parent in which a need of each kind is met. One that was met by a running parent stays
-#: met, whatever becomes of that, until the child is counted anew.
+#: The parent states in which a need of each kind is met. A need that was met by a running parent stays met, even if
+#: the parent's state changes, until the child's needs are counted again.
 MET: Mapping[When, frozenset[State]] = {
     "succeeded": frozenset({State.SUCCEEDED}),
     "failed": _WENT_WRONG,
     "finished": REVIVABLE,
     "running": frozenset({State.RUNNING, State.SUSPENDED, State.EXECUTED, State.SUCCEEDED}),
 }
-#: Those in which it will not be met any more, unless somebody has the parent run again. In all others it is open.
+#: The parent states in which a need of each kind cannot be met unless the parent is run again. In all others it is
+#: open.
 DEAD_FOR: Mapping[When, frozenset[State]] = {when: REVIVABLE - met for when, met in MET.items()}
 
 
-# A plan has hundreds of thousands of these, and none can be part of a cycle: the collector need not look at them.
+# A plan has hundreds of thousands of these. None can be part of a cycle, so the garbage collector need not track
+# them.
 class Need(Struct, frozen=True, gc=False):
-    """A parent, and what it must come to; where it succeeded longer than ``lag_s_max`` ago, it has to do so anew."""
+    """Dependency: a parent and its required condition.
+
+    If the parent succeeded more than ``lag_s_max`` seconds ago, it must succeed again.
+    """
 
     parent: JobName
     when: When = "succeeded"
@@ -34,9 +39,9 @@ class Need(Struct, frozen=True, gc=False):
 
 
 class Gate(Struct, frozen=True, gc=False):
-    """One alternative set of needs. A job may run once every need of one of its gates is met.
+    """Dependency group: one alternative set of needs. A job may run when every need of one of its gates is met.
 
-    Needs are in canonical order and each parent stands in a gate once.
+    Needs are in canonical order. Each parent occurs once in a gate.
     """
 
     name: str

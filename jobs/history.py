@@ -1,4 +1,4 @@
-"""What has happened to one job: its transitions, and its claims by workers."""
+"""History of one job: its transitions and its claims."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,17 +7,23 @@ from msgspec import Struct
 
 
 class Lost(StrEnum):
-    """Why a run was taken from its worker: the note of a transition that ends a round so, though tries are left."""
+    """Reason why a run was taken from its worker. It is the note of a transition that ends a round while tries are
+    left.
+    """
 
     TIMED_OUT = "timed out"
     LEASE_LOST = "lease lost"
 
 
 class Round(Struct, frozen=True):
-    """One claim of the job. A round that was handed back has several. ``digest`` is of the definition that ran,
-    ``code`` the version of the users' code that its worker had. The blobs have the whole of what ``output`` and
-    ``stderr`` have the ends of, which are so many bytes, read or not. ``log`` is what the runner had to say.
-    ``error_after_commit`` is what failed after the run had committed its own success (``job.transaction()``)."""
+    """One claim of the job. A round that was handed back has several.
+
+    ``digest`` identifies the definition that ran, ``code`` the version of the users' code on its worker. ``output``
+    and ``stderr`` hold the stored ends of a text, and the blobs hold the whole text. ``output_bytes`` and
+    ``stderr_bytes`` are the lengths of the stored texts, and are set even if the texts were not read. ``log`` has the
+    messages of the runner. ``error_after_commit`` is an error after the run had committed its own success
+    (``job.transaction()``).
+    """
 
     round: int
     claim: int
@@ -41,7 +47,7 @@ class Round(Struct, frozen=True):
 
     @property
     def has_texts(self) -> bool:
-        """Whether what it printed stands here, if it printed anything."""
+        """True if the stored texts were read, or are empty."""
         return all(
             text is not None or not length
             for text, length in ((self.output, self.output_bytes), (self.stderr, self.stderr_bytes))
@@ -49,7 +55,10 @@ class Round(Struct, frozen=True):
 
 
 class Transition(Struct, frozen=True):
-    """One step from state to state; ``source`` is ``-`` where the job was made. ``round`` is the one that it led to."""
+    """One step from state to state.
+
+    ``source`` is ``-`` for the creation of the job. ``round`` is the round after the step.
+    """
 
     at: datetime
     source: str

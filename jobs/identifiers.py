@@ -1,9 +1,9 @@
-"""What the value of one identifier of a key may be, and the one way to write it.
+"""Kinds of identifiers in a key: the accepted values and their canonical text.
 
-Each kind reads the text of a key (``parse``) into a value: text, or a whole number. A day is the number
-``20140601``, so days order, compare and print like the keys they stand in. ``str`` of a value is its
-canonical text, and reading that text gives the value again. Identifiers whose kinds have the same ``underlying`` type
-can be compared with each other.
+Each kind parses a text of a key into a value, either text or a whole number. A day is the number ``20140601``, so
+days sort, compare and print like the keys that contain them. ``str`` of a value is its canonical text, and parsing
+that text returns the value again. Identifiers can be compared with each other if their kinds have the same
+``underlying`` type.
 """
 
 import re
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 Value: TypeAlias = str | int
 
-#: One identifier of a key has at most this many characters, so that a key fits into an index.
+#: Longest value of one identifier in characters, so that a key fits into an index.
 CHARS_MAX = 200
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -23,7 +23,7 @@ _DAY = re.compile(r"([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})")
 
 
 class Text(Struct, frozen=True):
-    """Any text that can be printed."""
+    """Any printable text."""
 
     underlying: ClassVar[str] = "str"
     example: ClassVar[str] = "abc"
@@ -64,7 +64,7 @@ class Day(Struct, frozen=True):
 
 
 class OneOf(Struct, frozen=True):
-    """One of the values that the definition allows; all of them text, or all whole numbers."""
+    """One of the values that the definition allows. All of them are texts, or all are whole numbers."""
 
     allowed: tuple[Value, ...]
 
@@ -87,7 +87,9 @@ class OneOf(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """What the user's function makes of the text. It refuses by raising, or with None or False."""
+    """Value that the user's function makes from the text. It refuses a text by raising, or by returning None or
+    False.
+    """
 
     example: ClassVar[str] = "abc"
     path: str
@@ -123,7 +125,7 @@ Identifier: TypeAlias = Text | Whole | Day | OneOf | Checked
 
 
 def parse_day(raw: str) -> date:
-    """The calendar day that ``20140601`` or ``2014-06-01`` names; ValueError where it names none."""
+    """Return the calendar day that ``20140601`` or ``2014-06-01`` names. Raises ValueError for any other text."""
     match = _DAY.fullmatch(raw)
     try:
         if match is None or match[1] < "1000":

@@ -1,6 +1,6 @@
 """The job as its own code sees it, and the assignment from which a runner makes it.
 
-Everything here is handed in by the worker: nothing reads a clock, an environment or a ledger.
+The worker passes in everything: this module reads no clock, environment or ledger.
 """
 
 import hashlib
@@ -18,29 +18,30 @@ from sluice.jobs.policy import Policy
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import JSON
 
-#: Receives how much is done, and of how much. It must not raise: user code would be blamed.
+#: Receives the amount done and the total. It must not raise, because user code would be blamed for the error.
 Report = Callable[[int, int | None], None]
-#: Opens a transaction in the ledger's database that commits with this job's success. The argument returns the output
-#: of the run so far, which is stored with the success.
+#: Opens a transaction in the ledger's database that commits together with this job's success. The argument returns
+#: the output of the run so far, which is stored with the success.
 Transaction = Callable[[Callable[[], str]], AbstractContextManager[Any]]
-#: Receives a partition that is finished for good, whatever becomes of the rest of the run.
+#: Receives a finished partition. It stays finished, even if the rest of the run fails.
 Acknowledge = Callable[[str], None]
 
 
 class Echo(NamedTuple):
-    """Who hears what a job prints while it prints it; what is kept of it is in the outcome in any case."""
+    """Receivers of a job's output while it is printed. The outcome contains the kept part in any case."""
 
     stdout: Callable[[bytes], object] | None = None
     stderr: Callable[[bytes], object] | None = None
 
 
 class Claimed(Struct, frozen=True, kw_only=True):
-    """What a run may know of its claim. Plain data, so that it can travel to another process.
+    """Data of a claim that a run may use. It is plain data, so it can be sent to another process.
 
-    ``claim`` is the fencing number; ``token`` the idempotency key for the outside world, the same
-    over all rounds and recoveries of one job (``idempotency_token``). ``partitions`` are those of the ``span`` of the
-    ``table`` that are still to be made, ``inputs`` what these need of each table (``jobs.partitioning.inputs_of``),
-    ``input_versions`` whose these are. ``traceparent`` is for what it starts to say where it belongs.
+    ``claim`` is the fencing number. ``token`` is the idempotency key for external systems, the same in all rounds and
+    recoveries of one job (``idempotency_token``). ``partitions`` are the unfinished partitions of the ``span`` of the
+    ``table``. ``inputs`` has the partitions that these need of each table (``jobs.partitioning.inputs_of``), and
+    ``input_versions`` the versions of those tables. With ``traceparent``, a process that the run starts can join its
+    trace.
     """
 
     name: JobName
@@ -60,7 +61,9 @@ class Claimed(Struct, frozen=True, kw_only=True):
 
 
 class Assignment(Claimed, frozen=True, kw_only=True):
-    """All a runner needs to run one claim. ``policy`` is the app's with the submission's words over it."""
+    """Everything that a runner needs to run one claim. ``policy`` is the app's policy with the submission's options
+    over it.
+    """
 
     app: App
     policy: Policy
@@ -77,7 +80,7 @@ class Assignment(Claimed, frozen=True, kw_only=True):
 
 
 def idempotency_token(app: str, version: str, key: str) -> str:
-    """The token of a job: it depends on which job it is and on nothing else, so every round has the same."""
+    """Return the token of a job. It depends only on the job's name and version, so it is the same in every round."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (app, version, key):
         digest.update(len(part.encode()).to_bytes(4) + part.encode())
@@ -85,10 +88,10 @@ def idempotency_token(app: str, version: str, key: str) -> str:
 
 
 class Job:
-    """What a function receives as ``job``.
+    """Object that a function receives as ``job``.
 
-    ``log`` takes %-arguments like a standard logger; its lines become part of the job's output and
-    of the worker's own log.
+    ``log`` takes %-arguments like a standard logger. Its lines become part of the job's output and of the worker's
+    log.
     """
 
     def __init__(
@@ -102,7 +105,7 @@ class Job:
         acknowledge: Acknowledge | None = None,
     ) -> None:
         self.log = log
-        #: Whether the code has been told to stop: only then can its end be an answer to that.
+        #: Whether the code has seen the request to stop. Only then can its end be a reaction to it.
         self.told = False
         self._claimed = claimed
         self._work_ids = None if claimed.work_ids is None else list(claimed.work_ids)
@@ -121,44 +124,53 @@ class Job:
 
     @property
     def ids(self) -> Mapping[str, Value]:
-        """Identifier → value, typed as the app says."""
+        """Identifier → value, typed as the app defines it."""
         return self._claimed.ids
 
     @property
     def work_ids(self) -> list[int | str] | None:
-        """The work IDs of a chunk, in order; None where the app is keyed otherwise."""
+        """Work IDs of a chunk, in order; None if the app is not keyed by chunk."""
         return self._work_ids
 
     @property
     def span(self) -> tuple[str, str] | None:
-        """The first and last partition to produce; None where the app is keyed otherwise."""
+        """First and last partition to produce; None if the app is not keyed by partition."""
         return self._claimed.span
 
     @property
     def partitions(self) -> list[str] | None:
-        """Those to make now, in order: a round before may have finished some. None where the app is keyed otherwise."""
+        """The partitions to make now, in order. An earlier round may have finished some of the span.
+
+        None if the app is not keyed by partition.
+        """
         return None if self._claimed.span is None else list(self._claimed.partitions)
 
     @property
     def table(self) -> str | None:
-        """The table that it fills; None where the app is keyed otherwise."""
+        """Table that the job fills; None if the app is not keyed by partition."""
         return self._claimed.table
 
     @property
     def version(self) -> str | None:
-        """Of what its app, and all that this reads from, do. Whoever writes where other versions must not, on a branch
-        or after a change of definitions, has it in the path."""
+        """Version of the app's definition and of all that it reads from.
+
+        A job that must write to a separate place for each version has it in the path: on a branch, or after a change
+        of definitions.
+        """
         return self._claimed.version
 
     @property
     def inputs(self) -> Mapping[str, tuple[str | None, str | None]]:
-        """By table, the first and last partition to read for these: from the earliest there is where the first is
-        None, and any from the first on, where the last is."""
+        """First and last partition to read for ``partitions``, by table.
+
+        If the first is None, read from the earliest existing partition. If the last is None, any one partition from
+        the first on is enough.
+        """
         return self._claimed.inputs
 
     @property
     def input_versions(self) -> Mapping[str, str]:
-        """By table, the ``version`` that it was made in, of those that apps fill."""
+        """Version of each table to read that an app fills, by table."""
         return self._claimed.input_versions
 
     @property
@@ -167,40 +179,40 @@ class Job:
 
     @property
     def round(self) -> int:
-        """How many tries were made before this one."""
+        """Number of tries before this one."""
         return self._claimed.round
 
     @property
     def claim(self) -> int:
-        """The fencing number: it grows with every claim of this job, so a store can refuse an older one."""
+        """Fencing number. It grows with every claim of this job, so a store can refuse writes of an older claim."""
         return self._claimed.claim
 
     @property
     def token(self) -> str:
-        """The idempotency key to show the outside world; the same in every round."""
+        """Idempotency key for external systems, the same in every round."""
         return self._claimed.token
 
     @property
     def claimed(self) -> Claimed:
-        """All of this as plain data, which can travel to another process."""
+        """All of this as plain data, which can be sent to another process."""
         return self._claimed
 
     @property
     def cancelled(self) -> bool:
-        """Whether to stop: cancelled, over its timeout, taken over, or its worker is leaving.
+        """True if the code must stop: cancelled, over its timeout, taken over, or its worker is leaving.
 
-        Ask it in long loops; it is the only notice there is. Whoever ends after having seen it hands
-        the job back.
+        Read it in long loops; there is no other notice. If the code ends after it has read True, the job is handed
+        back.
         """
         self.told = self.told or self._cancelled()
         return self.told
 
     def progress(self, done: int, total: int | None = None) -> None:
-        """Show how far the job is."""
+        """Report how far the job is."""
         self._report(int(done), None if total is None else int(total))
 
     def done(self, partition: str) -> None:
-        """Acknowledge one finished partition: it stays finished if the rest of the run fails."""
+        """Acknowledge one finished partition. It stays finished if the rest of the run fails."""
         if self._acknowledge is None:
             raise self._refusal("done()", "It belongs to apps that are keyed by partition.")
         if partition not in self._claimed.partitions:
@@ -210,9 +222,9 @@ class Job:
         self._acknowledge(partition)
 
     def transaction(self) -> AbstractContextManager[Any]:
-        """A psycopg connection to the ledger's database; its writes commit together with this job's success.
+        """Return a psycopg connection to the ledger's database. Its writes commit together with this job's success.
 
-        The end of the block ends the job. A run has one such block: a second one, and any other exception after the
+        The end of the block ends the job. A run has one such block. A second one, and any other exception after the
         first, is reported as the round's ``error_after_commit``, and the job stays succeeded.
         """
         if self._transaction is None:

@@ -1,4 +1,4 @@
-"""What users' Python says in place of JSON: the same value as it comes out of a message or the ledger."""
+"""Conversion of Python values to JSON values, equal to those read from a message or the ledger."""
 
 import math
 from collections.abc import Mapping
@@ -9,8 +9,10 @@ _WHOLE_MAX = 2**63 - 1
 
 
 def as_json(value: object) -> JSON:
-    """A copy made of null, truth values, numbers, texts, lists and mappings by text; ValueError where there is
-    anything else in it, or what no ledger keeps."""
+    """Return a copy made of null, booleans, numbers, texts, lists and mappings with text keys.
+
+    Raises ValueError for any other value, and for values that a ledger cannot store.
+    """
     try:
         return _plain(value)
     except RecursionError:
@@ -43,7 +45,7 @@ def _text(text: str) -> str:
 
 
 def _is_unicode(text: str) -> bool:
-    """Halves of a surrogate pair stand for no character."""
+    """Return whether the text has no lone surrogates, which are not characters."""
     try:
         text.encode()
     except UnicodeEncodeError:

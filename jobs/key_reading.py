@@ -1,4 +1,4 @@
-"""How the keys of an app's jobs are read by whoever has not its definition."""
+"""Reading of an app's keys without its definition."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -9,8 +9,11 @@ from sluice.jobs.app import App
 
 
 class KeyReading(Struct, frozen=True, kw_only=True):
-    """The identifiers in their order, and what stands between them. Of those in ``numbers`` a value that is written
-    like a whole number is one: what a function makes of a text is known by how it is written alone."""
+    """Identifiers of a key in order, and their delimiter.
+
+    A value of an identifier in ``numbers`` is a number if it is written as a whole number. For a value that a
+    function makes, its written form is all that is known.
+    """
 
     job_type: str
     delimiter: str = "_"
@@ -19,7 +22,7 @@ class KeyReading(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, app: App) -> "KeyReading":
-        """Keys by chunk and by partition have no identifiers."""
+        """Return how to read the keys of an app. Keys by chunk and by partition have no identifiers."""
         names = app.template.names if app.is_keyed_by_template else ()
         return cls(
             job_type=app.job_type,

@@ -1,4 +1,4 @@
-"""What is known of a job that there is."""
+"""Known state of an existing job."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,13 +9,13 @@ from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
 
 
-# A plan asks for hundreds of thousands, and none can be part of a cycle: the collector need not look at them.
+# A plan reads hundreds of thousands. None can be part of a cycle, so the garbage collector need not track them.
 class Known(Struct, frozen=True, gc=False):
-    """A job in the state it had when somebody looked; ``id`` is 0 where that was not the ledger.
+    """A job and its state when it was read. ``id`` is 0 if it was not read from the ledger.
 
-    What is more is looked up only where inputs may be too old (``max_lag``): when it came to its state, the claim of
-    its last run, and what a job that waits ``lacks``: the parents whose success, under this claim, was too old when it
-    was planned, and who have not run since.
+    The other fields are read only if inputs may be too old (``max_lag``). ``since`` is the time of its last change of
+    state, ``claim`` the claim of its last run. ``lacks`` are the stale parents of a waiting job: their success under
+    this claim was too old when the job was planned, and they have not run since.
     """
 
     id: int

@@ -1,22 +1,21 @@
-"""Work that runs elsewhere: on a cluster, in a batch system, behind somebody's API.
+"""External work: work that runs on a cluster, in a batch system or behind an API.
 
-An app whose ``job_type`` is ``module:Class`` names a *job manager*, a class of the user's::
+An app with a ``job_type`` like ``module:Class`` names a *job manager*, a class that the user writes::
 
     class Grid:
-        poll_s = 5                                # how often to ask; 1 s where it says nothing
+        poll_s = 5                                # seconds between two polls; default: 1
 
-        def run(self, job): ...                   # start the work → a handle by which it is found again
-        def check(self, handle): ...              # how it stands → a Status, or one of its words
-        def cancel(self, handle): ...             # end it; what has ended already is no error
+        def run(self, job): ...                   # start the work → a handle that identifies it
+        def check(self, handle): ...              # its state → a Status, or the name of one
+        def cancel(self, handle): ...             # end it; work that has already ended is no error
 
-What holds: the handle, any JSON value but null, is in the ledger before anything else is done with it. Whoever
-gets the job next, after a crash or a hand-back, checks it instead of calling ``run`` again. It is forgotten
-when its round is over, so a retry starts anew. Work that goes on until it is stopped (``is_long_running``) is left
-once it is started; from then on each look has a manager of its own (``jobs.runners.looking``).
+The handle is any JSON value except null. It is stored in the ledger before anything else is done with it. A later
+claim of the job, after a crash or a hand-back, calls ``check`` with the handle and does not call ``run`` again. The
+handle is deleted when its round is over, so a retry starts new work. A worker leaves long-running work
+(``is_long_running``) once it is started. Each later poll makes a manager of its own (``jobs.runners.looking``).
 
-There is one gap: a worker may die when ``run`` has started something and has not yet returned. So ``run`` marks
-what it starts with ``job.token``, which is the same in every round, and first looks whether something with
-that mark is alive.
+One gap remains: a worker may die when ``run`` has started work and has not yet returned. Therefore ``run`` must mark
+the work with ``job.token``, which is the same in every round, and first check whether work with that mark is alive.
 """
 
 from collections.abc import Sequence
@@ -28,14 +27,14 @@ from msgspec import Struct
 from sluice.jobs.job import Job
 from sluice.jobs.submission import JSON
 
-#: How often ``check`` is asked where the manager has no ``poll_s``.
+#: Seconds between two polls. Default of a manager's ``poll_s``.
 POLL_S = 1.0
-#: What a class has to have.
+#: Methods that a job manager must have.
 METHODS = ("run", "check", "cancel")
 
 
 class Stage(StrEnum):
-    """How work elsewhere stands; all but the first is its end."""
+    """State of external work. All except the first are final."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -43,11 +42,12 @@ class Stage(StrEnum):
 
 
 class Status(Struct, frozen=True):
-    """``Status("failed", "out of memory")``; ValueError where it says nothing that we know.
+    """Status of external work, for example ``Status("failed", "out of memory")``. Raises ValueError for an unknown
+    state.
 
-    ``text`` is the error of work that failed; of other work it is a line of the job's output whenever it changes.
-    ``progress`` is how much is done, and of how much where that is known. ``done`` are the partitions of a step that
-    are made by now, whatever becomes of the rest; those that were told before may be among them.
+    ``text`` is the error of failed work. For other work it becomes a line of the job's output each time it changes.
+    ``progress`` is the amount done, and the total if it is known. ``done`` are the finished partitions of a step,
+    which stay finished if the rest fails. It may contain partitions that were reported before.
     """
 
     state: Literal["running", "succeeded", "failed"]
@@ -71,7 +71,10 @@ class Status(Struct, frozen=True):
 
 
 class ManagesJobs(Protocol):
-    """What users write. One is made for each run, without arguments; any of the three may be ``async``."""
+    """Interface of a job manager, which users write.
+
+    One is made for each run, without arguments. Any of the three methods may be ``async``.
+    """
 
     def run(self, job: Job) -> JSON: ...
 
@@ -81,48 +84,51 @@ class ManagesJobs(Protocol):
 
 
 class Keeper(StrEnum):
-    """Who looks after work that a claim has started, as the ledger has it."""
+    """Owner of the work that a claim has started, according to the ledger."""
 
-    #: The claim stands; whatever the worker does, the work is the job's.
+    #: The claim is current. The work belongs to the job, even if the worker stops.
     OURS = "ours"
-    #: A later claim does or will: the handle is kept for it, or it is just finding the work by its token.
+    #: A later claim owns the work or will own it: the handle is kept for it, or it is finding the work by its token.
     ANOTHER = "another"
-    #: The job is over, or has begun anew without it: nobody else will end it.
+    #: The job is over, or has started again without this work. Nothing else will end it.
     NOBODY = "nobody"
 
 
 class Attachment(Protocol):
-    """What ties one claim to its work elsewhere, over the death of its worker. It does not raise."""
+    """Connection of one claim to its external work, which survives the death of the worker. It does not raise."""
 
     @property
     def handle(self) -> JSON:
-        """What an earlier claim of the round has started; None: nothing."""
+        """Handle of the work that an earlier claim of the round started, or None."""
         ...
 
     def keep(self, handle: JSON, *, look_every_s: float | None = None, said: str = "") -> bool:
-        """Store the handle; False where the claim is lost, and nothing was stored. With ``look_every_s`` the work is
-        left to whoever is sent to look at it so often, and what the run has ``said`` so far is written down."""
+        """Store the handle. Returns False if the claim is lost; then nothing is stored.
+
+        With ``look_every_s`` the worker leaves the work, which is then polled at this interval. The output so far
+        (``said``) is stored.
+        """
         ...
 
     def keeper(self, handle: JSON) -> Keeper:
-        """Who looks after this work now."""
+        """Return the owner of this work."""
         ...
 
     def ended(self, handle: JSON) -> None:
-        """The work of a job that is over has been ended too: its handle leads nowhere any more."""
+        """Delete the handle of a job that is over, because its work has been ended."""
         ...
 
     def not_ended(self, handle: JSON) -> None:
-        """The work of a job that is over could not be ended: others are to go on trying."""
+        """Keep the handle of a job that is over, because its work could not be ended. Other processes retry it."""
         ...
 
 
 def read_status(answer: object) -> Status:
-    """What ``check`` answered; ValueError where it is no status."""
+    """Return the result of ``check`` as a Status. Raises ValueError if it is not one."""
     if isinstance(answer, Status):
         return answer
     if isinstance(answer, str):
-        return Status(answer)  # type: ignore[arg-type] # whether it is one of the words is checked there
+        return Status(answer)  # type: ignore[arg-type] # Status checks whether the text is one of the states
     raise ValueError(f"{answer!r} is no status; it is a Status, or one of {', '.join(Stage)}")
 
 

@@ -1,6 +1,6 @@
-"""Texts as people may see them: a URL in one may hold a password.
+"""Masking of secrets in texts for people: a URL may contain a password.
 
-Whoever runs a job gets what was given; whoever is told of it (commands, their JSON, errors, logs) gets this.
+A running job gets its input unmasked. Commands, their JSON, errors and logs show masked texts.
 """
 
 import re
@@ -8,30 +8,30 @@ from collections.abc import Mapping
 
 from sluice.jobs.submission import JSON
 
-#: The kwarg that may say where a program comes from.
+#: Kwarg that may contain the URL of a program's archive.
 _SOURCE = "source"
-# A password that ought to have been escaped may hold anything but white space, so behind a colon it goes on to the last
-# at sign. What follows a host's colon is a port, and no password.
+# A password may contain any character except white space if it was not escaped. So after a colon the match extends to
+# the last at sign. A colon that follows a host precedes a port, not a password.
 _USER = re.compile(r"(?<=://)(?:[^\s/?#:@]*:(?!\d{1,5}[/?#])(?:(?!://)\S)*|[^\s/?#]*)@")
 _BEHIND = re.compile(r"[?#].*", re.DOTALL)
 _WEB = re.compile(r"\s*https?:", re.IGNORECASE)
 
 
 def masked(text: str) -> str:
-    """The text, without the user and password of any URL in it."""
+    """Return the text without the user and password of any URL in it."""
     return _USER.sub("***@", text) if "://" in text else text
 
 
 def masked_url(text: str) -> str:
-    """A text that ought to be one URL, without what may be secret in it: the user, the password and the query."""
+    """Return a text that should be one URL, without its possible secrets: user, password, query and fragment."""
     slashes, at = text.find("//"), text.rfind("@")
-    if 0 <= slashes < at - 1:  # An expression would look for the at sign behind each of the slashes.
+    if 0 <= slashes < at - 1:  # A regular expression would search for the at sign after each of the slashes.
         text = f"{text[:slashes]}//***{text[at:]}"
     return _BEHIND.sub(lambda found: "?***" if found[0][0] == "?" else "", text)
 
 
 def masked_value(value: JSON) -> JSON:
-    """A value with all texts in it ``masked``."""
+    """Return a value with all texts in it masked (``masked``)."""
     match value:
         case str():
             return masked(value)
@@ -43,12 +43,12 @@ def masked_value(value: JSON) -> JSON:
 
 
 def masked_kwargs(kwargs: Mapping[str, JSON]) -> dict[str, JSON]:
-    """What a job was given. The query of a source says who may fetch it, so that is masked as well."""
+    """Return the kwargs of a job, masked. The query of a ``source`` may grant access to it, so it is masked as well."""
     return {masked(name): _of_kwarg(name, value) for name, value in kwargs.items()}
 
 
 def masked_policy(policy: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return a policy, or a definition's words, with the names alone of ``env``, whose values may be secret."""
+    """Return a policy, or the options of a definition, with only the names of ``env``. Its values may be secret."""
     told = {masked(name): masked_value(value) for name, value in policy.items()}
     env = policy.get("env")
     if env is None:

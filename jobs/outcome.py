@@ -1,41 +1,44 @@
-"""What one claim of a job came to."""
+"""Outcome of one claim of a job."""
 
 from enum import StrEnum
 
 from msgspec import Struct
 
-#: The ledger keeps this much of the beginning and of the end of an output.
+#: Characters of an output that the ledger keeps: this many from the beginning and this many from the end.
 KEPT_BYTES = 16 * 1024
 
 
 class Ending(StrEnum):
-    """How a run ended, as the worker saw it. What follows from it is judged elsewhere."""
+    """Ending of a run, as the worker saw it. The planner and the ledger decide the consequences."""
 
     DONE = "done"
     ERROR = "error"
     DISMAL = "dismal"
     TIMED_OUT = "timed_out"
     HANDED_BACK = "handed_back"
-    #: Likewise, and no code of the user's has run.
+    #: Handed back, and no code of the user's has run.
     NOT_BEGUN = "not_begun"
     SUSPENDED = "suspended"
-    #: This worker has no definition of the version that the job is of; another may have.
+    #: This worker has no definition of the job's version. Another worker may have it.
     NOT_HERE = "not_here"
-    #: Its work was started and goes on until it is stopped: nothing has ended, and there is nothing to record.
+    #: Long-running work was started and continues. Nothing has ended, so there is nothing to record.
     GOES_ON = "goes_on"
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """``error`` is text for people; ``output`` and ``stderr`` are what the job printed, already capped. Where the whole
-    was stored, ``output_blob`` and ``stderr_blob`` name it. A suspended one waits for the ``event``, or for any,
-    for no longer than ``waits_s``. ``log`` has what its runner had to say, line by line.
+    """Result of a run.
 
-    A suspended one waits for an ``event``, or for any where there is no name, and no longer than ``waits_s`` from
-    where its journal says that it began to.
+    ``error`` is text for people. ``output`` and ``stderr`` are the text that the job printed, already capped. If the
+    whole text was stored, ``output_blob`` and ``stderr_blob`` name it. ``log`` has the messages of the runner, one
+    per line.
 
-    ``took_s`` is what the work itself took by the worker's clock. It is for estimates: nothing is decided by it.
+    A suspended job waits for the event named ``event``, or for any event if it is None. It waits at most ``waits_s``
+    from the time that its journal records as the start of the wait.
 
-    After an error, ``final`` fails the job although tries are left, and ``retry_after_s`` overrides the delay of the
+    ``took_s`` is the duration of the work itself by the worker's clock. It is used for estimates only; no decision
+    depends on it.
+
+    After an error, ``final`` fails the job although tries are left. ``retry_after_s`` overrides the delay of the
     app's ``retry``.
     """
 
@@ -55,7 +58,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def keep(text: str) -> str:
-    """The text, or its head and tail with a note of what was left out, within ``2 * KEPT_BYTES``.
+    """Return the text. If it has more than ``2 * KEPT_BYTES`` characters, return its head, a note about the omission
+    and its tail.
 
     NUL is dropped because Postgres cannot store it in a text.
     """

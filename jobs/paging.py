@@ -1,7 +1,7 @@
-"""Lists that are read page by page: in which order, and where the next page begins.
+"""Paging through lists of jobs: their order and the start of the next page.
 
-A token says behind which job that is, by the time that orders the list and by the job's id where several have the same
-time. So a page begins right there, whatever has come or gone meanwhile.
+A token names the last job of a page, by the time that orders the list and, for equal times, by the job's id. So the
+next page begins exactly after it, even if jobs were added or removed in between.
 """
 
 import base64
@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
 
-#: How tokens of this form begin.
+#: Prefix of tokens of this format.
 VERSION = "p1."
-#: A page has at most so many jobs.
+#: Largest page, in jobs.
 PAGE_MAX = 10_000
 _ID_MAX = 2**63 - 1
 _CHARS_MAX = 500
@@ -29,7 +29,7 @@ class OrderBy(StrEnum):
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """By which time, and whether the last comes first."""
+    """Order of a list: by which time, and whether the latest comes first."""
 
     by: OrderBy = OrderBy.CHANGED
     descending: bool = True
@@ -39,7 +39,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
 
 class Place(Struct, frozen=True):
-    """Behind the job of this id, whose time was that. Without either it is the place before the first."""
+    """Position after the job with this id and time. Without either it is the position before the first job."""
 
     at: datetime | None = None
     id: int = 0
@@ -58,7 +58,7 @@ def write_token(order: Order, place: Place) -> str:
 
 
 def read_token(text: str, order: Order) -> Place:
-    """BadRequest for what is no token of such a list."""
+    """Return the position that a token stores. Raises BadRequest if it is not a token of a list in this order."""
     if len(text) > _CHARS_MAX or not text.startswith(VERSION):
         _refuse(f"it does not begin with {VERSION}, as those of this version of Sluice do")
     encoded = text.removeprefix(VERSION)

@@ -1,8 +1,8 @@
-"""How the jobs of an app that is keyed by partition come about, and which partitions of other tables each needs.
+"""Definition of how jobs are made for an app that is keyed by partition, and of the partitions that they need.
 
-Such an app fills one table, partition by partition. A submission asks for a range of them. Whatever of it is
-neither there nor under way is packed into steps, each a job; the tables it reads say which of their partitions each
-step needs, and those are asked for in turn (see ``planner.partitions``).
+Such an app fills one table, partition by partition. A submission requests a range of partitions. Partitions that have
+neither landed nor a live job are packed into steps; each step is a job. The tables that the app reads determine which
+of their partitions each step needs. Those are requested in turn (see ``planner.partitions``).
 """
 
 from collections.abc import Mapping
@@ -14,31 +14,33 @@ from sluice.jobs.submission import JSON
 
 
 class Offset(Struct, frozen=True):
-    """How far back: so many of the app's own partitions, or a length of time."""
+    """Distance into the past: a number of the app's own partitions plus a number of seconds."""
 
     partitions: int = 0
     seconds: int = 0
 
     def before(self, partition: int, calendar: Calendar) -> int:
-        """The moment this far before the partition begins."""
+        """Return the moment that is this far before the start of the partition."""
         return calendar.start_s(partition - self.partitions) - self.seconds
 
 
 class Reach(Struct, frozen=True):
-    """The partitions of a table that some output needs. Without a ``first``: from the earliest there is."""
+    """Range of a table's partitions that some output needs. If ``first`` is None, it begins with the earliest
+    existing one.
+    """
 
     first: int | None
     last: int
 
 
 class TableDependency(Struct, frozen=True, kw_only=True):
-    """A table that the app reads, and how much of it one range of output needs.
+    """Table that the app reads, and the part of it that a range of output needs.
 
-    From ``start_offset`` before the output's start to ``end_offset`` before its end, and within the moments
-    ``start_cutoff_s`` and ``end_cutoff_s``. Without a ``start_offset`` it reads from the cut-off on, or all there is. A
-    ``cumulative`` table has all of the past in each partition, so any one will do that is not older than the last
-    that is needed. ``calendar`` is the table's; ``producer`` the app that fills it, None for one that others fill;
-    ``version`` that of this app.
+    That part reaches from ``start_offset`` before the start of the output to ``end_offset`` before its end. The
+    moments ``start_cutoff_s`` and ``end_cutoff_s`` limit it. Without a ``start_offset`` it begins at the cut-off, or
+    with the earliest partition. Each partition of a ``cumulative`` table contains all of the past, so any one that is
+    not older than the last needed one is enough. ``calendar`` belongs to the table. ``producer`` is the app that
+    fills it, or None if an external process does. ``version`` is the producer's.
     """
 
     table: str
@@ -52,10 +54,11 @@ class TableDependency(Struct, frozen=True, kw_only=True):
     version: str = ""
 
     def needed_for(self, output: Span, own: Calendar) -> Reach | None:
-        """What of the table this range of output needs; None where that is nothing.
+        """Return the part of the table that this range of output needs, or None if it needs nothing.
 
-        All is reckoned in half-open time, from the start of the first partition to the end of the last, so the two
-        may be counted in different units. What goes back to before any calendar takes all there is.
+        All calculations use half-open intervals of time, from the start of the first partition to the end of the
+        last. So the two tables may have different units. A start before the first possible partition means all
+        partitions.
         """
         end_s = self.end_offset.before(output.last + 1, own)
         if self.end_cutoff_s is not None:
@@ -71,8 +74,11 @@ class TableDependency(Struct, frozen=True, kw_only=True):
 
 
 class Partitioning(Struct, frozen=True, kw_only=True):
-    """``step_size``: so many partitions in a row make one job. ``first`` is the earliest partition there can be, where
-    the definition says so. ``modes`` has, for each mode that the app can be run in, the words that it overrides."""
+    """Table of an app, and how its partitions are packed into jobs.
+
+    ``step_size`` is the largest number of consecutive partitions in one job. ``first`` is the earliest possible
+    partition, if the definition sets one. ``modes`` has the options that each mode of the app overrides.
+    """
 
     table: str
     calendar: Calendar
@@ -83,9 +89,11 @@ class Partitioning(Struct, frozen=True, kw_only=True):
 
 
 def inputs_of(partitioning: Partitioning, output: Span) -> dict[str, tuple[str | None, str | None]]:
-    """What this output needs of each table, as texts: its first and last partition. There is no first where all of
-    the past is read, and no last where any partition from the first on will do. A table that is read in two ways
-    stands here with all that either needs."""
+    """Return the first and last partition, as texts, that this output needs of each table.
+
+    The first is None if all of the past is read. The last is None if any partition from the first on is enough. A
+    table that is read in two ways has one entry, which covers both.
+    """
     found: dict[str, tuple[str | None, str | None]] = {}
     reaches: dict[str, Reach] = {}
     for dependency in partitioning.dependencies:

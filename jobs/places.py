@@ -1,12 +1,12 @@
-"""Places in the code at which a process may be told to die, so that tests can kill it there and nowhere else.
+"""Failpoints: places in the code at which a test can kill the process, and only there.
 
-The names are data, here; ``reached`` stands in the code, once for each of them. A place is *written* while a
-transaction has done all that it does and has not committed, and *committed* when the commit has come back. A process
-that dies at the one leaves nothing, at the other everything, and in both cases tells nobody.
+Their names are data, in this module. The code calls ``reached`` once for each. A failpoint is *written* when a
+transaction has done all its work and has not committed, and *committed* when the commit has returned. A process that
+dies at the first leaves nothing, and at the second everything. In both cases it sends no notification.
 
-What ``arm`` was told is the one thing that this package keeps for a whole process, and whose arguments nobody hands
-down: a place is in the middle of everything, and dying is the process's, not a caller's. Nothing is armed by importing
-this; whoever puts a process together does that, from its settings. Unarmed, a place costs a look at one name.
+The failpoint set by ``arm`` is this package's only process-wide state that is not passed as an argument. Failpoints
+are deep inside other code, and the whole process dies, not one caller. Importing this module arms nothing; the
+assembly of a process does it, from its settings. An unarmed failpoint costs one look-up of a name.
 """
 
 import signal
@@ -17,14 +17,14 @@ from msgspec import Struct
 
 
 class Point(Struct, frozen=True):
-    """``word`` is what a place is called in ``SLUICE_CRASH_AT``, ``sentence`` says what has happened there."""
+    """A failpoint. ``word`` is its name in ``SLUICE_CRASH_AT``, ``sentence`` describes the moment."""
 
     word: str
     sentence: str
 
 
 class Place:
-    """Every place that there is. It is no ``Enum``: to look up a member of one takes longer than all the rest."""
+    """All failpoints. It is not an ``Enum``, because the look-up of a member takes longer than all the rest."""
 
     COMMIT_BEGINS = Point(
         "commit.begins", "A transaction of any kind has done its work and is about to commit."
@@ -130,20 +130,20 @@ class Place:
     BLOB_REMOVED = Point("blob.removed", "A blob is thrown away, and the ledger still counts it as litter.")
 
 
-#: By what the code calls them.
+#: By the attribute's name in ``Place``.
 PLACES: Mapping[str, Point] = {name: point for name, point in vars(Place).items() if isinstance(point, Point)}
 _BY_WORD = {point.word: point for point in PLACES.values()}
 
 
 class Crash(Struct, frozen=True):
-    """The process dies when it comes to ``place`` for this time, the first being 1."""
+    """Instruction to die at the ``time``-th arrival at ``place``, counted from 1."""
 
     place: Point
     time: int
 
 
 class _Armed:
-    """Threads come here at once, and one of them is the last."""
+    """Armed failpoint. Several threads may arrive at the same time; only the last counted arrival kills the process."""
 
     def __init__(self, crash: Crash) -> None:
         self._place = crash.place
@@ -163,19 +163,19 @@ _armed: _Armed | None = None
 
 
 def reached(place: Point) -> None:
-    """The code has come to this place. That is the end of a process that was told to die here."""
+    """Mark that the code has reached this failpoint. If it is armed, the process dies here."""
     if _armed is not None:
         _armed.came_to(place)
 
 
 def arm(crash: Crash | None) -> None:
-    """From now on this process dies there; with None nowhere."""
+    """Make this process die at a failpoint; with None, at no failpoint."""
     global _armed  # noqa: PLW0603 - a process has one death, and who puts it together decides
     _armed = None if crash is None else _Armed(crash)
 
 
 def read_crash(text: str) -> Crash:
-    """``claim.committed@3``, or a place alone for its first time. ValueError for what is none."""
+    """Parse ``claim.committed@3``, or a failpoint alone for its first time. Raises ValueError for any other text."""
     word, at, number = text.partition("@")
     if word not in _BY_WORD:
         raise ValueError(f"{word!r} is no place at which a process may die")

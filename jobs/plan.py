@@ -1,4 +1,4 @@
-"""What a walk decided: which jobs there must be, and what each waits for."""
+"""Plan: the jobs that must exist, and the needs of each."""
 
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
@@ -15,7 +15,7 @@ from sluice.jobs.work_ids import WorkId
 
 
 class Standing(StrEnum):
-    """How a planned job enters the ledger."""
+    """State in which a planned job enters the ledger."""
 
     WANTED = "wanted"
     EXPECTED = "expected"
@@ -29,19 +29,18 @@ class Standing(StrEnum):
 _VERBS = {Standing.WANTED: WANT, Standing.EXPECTED: EXPECT, Standing.SKIPPED: SKIP}
 
 
-#: One for all that have none: a default that is written as a dictionary is made for each.
+#: Shared by all jobs without stale parents. A default written as a dictionary would be created for each job.
 _NONE: Mapping[JobName, int] = MappingProxyType({})
 
 
 class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
-    """A job as the walk wants it. Only one that is to run has gates: nobody waits for the others yet.
+    """A job as a plan requests it. Only a job that is going to run has gates, because the others do not wait yet.
 
-    ``digest`` is of the definition that the gates come from; None where nobody has looked what it needs. A chunk
-    has its ``work_ids``, and a ``mark``, under which its freshness is kept (``jobs.freshness``); a step the name of
-    the table that it makes partitions of, its ``place``. ``stale`` are the
-    parents whose last success is too old for it, each by the claim that it was made under. ``offset_s`` is how long
-    its start is put off after its policy's ``start_after``, or after now; ``pool`` is what it is counted in
-    (``jobs.pooling``), by the limit of its policy.
+    ``digest`` identifies the definition that the gates come from. It is None if the needs were not determined. A
+    chunk has its ``work_ids`` and its freshness scope, ``mark`` (``jobs.freshness``). A step has the name of its
+    output table, ``place``. ``stale`` are the parents with a last success that is too old for this job, each with the
+    claim of that success. ``offset_s`` delays the start by this many seconds after the policy's ``start_after``, or
+    after now. ``pool`` is the pool that counts the job (``jobs.pooling``); the policy sets its limit.
     """
 
     name: JobName
@@ -59,16 +58,16 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     offset_s: float | None = None
 
     def discounts(self, need: Need) -> bool:
-        """Whether the parent's success, where it has succeeded, does not meet the need."""
+        """Return whether a past success of the parent does not meet the need."""
         return need.when == "succeeded" and need.parent in self.stale
 
 
 class Wish(IntEnum):
-    """How a submission came to want a job; where there are several ways, the least counts.
+    """Reason why a submission requests a job. If it has several reasons, the lowest value applies.
 
-    ASKED by name: its end is the submission's. PULLED as a parent: its failure matters only if it strands
-    what was asked for, for there may be another way. PUSHED as a child: its failure matters, but it
-    keeps nobody waiting while it waits for parents that nobody asked for.
+    ASKED by name: its outcome counts for the submission. PULLED as a parent: its failure only matters if it prevents
+    a job that was asked for, because there may be another alternative. PUSHED as a child: its failure matters, but it
+    does not keep the submission open while it waits for parents that were not requested.
     """
 
     ASKED = 0
@@ -77,11 +76,11 @@ class Wish(IntEnum):
 
 
 class Rerun(Struct, frozen=True):
-    """A submission that wants these jobs run again though they have ended, and their descendants too.
+    """Request of a submission to run finished jobs again. With ``downstream`` their descendants run again, too.
 
-    ``stale`` ones are run again for the age of the success they had under this claim: where another run has
-    followed by now, they are left alone. ``alone``: only these jobs run again, as far as they have not succeeded;
-    their dead ancestors and descendants do not.
+    ``stale`` jobs run again because their success under the given claim is too old. If another run has followed
+    since, they stay as they are. With ``alone``, only these jobs run again, unless they succeeded. Their dead
+    ancestors and descendants do not.
     """
 
     submission: int
@@ -92,11 +91,11 @@ class Rerun(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What some submissions, given by their numbers, come to.
+    """Result of planning some submissions, which are given by their numbers.
 
-    ``jobs`` holds each job once, every parent that a gate names among them, in an order that puts
-    parents before children and is the same in every process: it keeps two plans from waiting for
-    each other's rows. ``wants`` says who wants which, and how that came about.
+    ``jobs`` contains each job once, including every parent that a gate names. Their order puts parents before
+    children and is the same in every process, so that two plans do not wait for each other's rows. ``wants`` lists
+    which submission requests which job, and why.
     """
 
     jobs: tuple[PlannedJob, ...]

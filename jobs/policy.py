@@ -1,4 +1,4 @@
-"""The rules a job runs under: how often it may fail, how long it may take, when it may start."""
+"""Rules for a job's execution: number of tries, time limits, start times."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,22 +14,22 @@ from sluice.jobs.concurrency import Concurrency
 from sluice.jobs.ref import JobName
 from sluice.jobs.sagas.debug import Debug
 
-#: How many of a job's alternatives are asked for: the first that can be met, or all at once.
+#: Alternatives of a job that are requested: the first that can be met, or all of them together.
 Pull = Literal["first", "all"]
-#: What becomes of a chunk that has failed for good: that is all, or each half of it is tried by itself.
+#: Handling of a chunk that failed for good: it stays failed, or each half of it runs as a job of its own.
 OnFailure = Literal["fail", "bisect"]
-#: Whether a job that has ended is done with, or stays uncollected until somebody archives it.
+#: Whether a finished job is done, or stays uncollected until a caller archives it.
 Archive = Literal["auto", "manual"]
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """``max_*`` count how many fails, timeouts and lost leases a job survives.
+    """Rules for the execution of a job.
 
-    ``start_after`` and ``end_before`` are instants; no job starts before the one, and one that
-    has not finished by the other is expired. ``random_start_offset_s`` is how long at the most a start is put off
-    after that, or after it was planned. ``keep_output`` has what the ledger would cut out of the middle of an
-    output stored whole, elsewhere. ``submitters_may_set`` lists options, beyond those open to every submission,
-    that the author of an app leaves to its submitters.
+    ``max_*`` are the numbers of fails, timeouts and lost leases that a job survives. ``start_after`` and
+    ``end_before`` are instants: no job starts before the first, and a job that has not finished by the second
+    expires. ``random_start_offset_s`` is the longest random delay of a start, counted from ``start_after`` or from
+    planning. With ``keep_output``, an output that the ledger would shorten is also stored whole as a blob.
+    ``submitters_may_set`` lists further options that submissions may set, beyond those open to every submission.
     """
 
     max_fails: int = 0
@@ -55,16 +55,21 @@ class Policy(Struct, frozen=True, kw_only=True):
     submitters_may_set: tuple[str, ...] = ()
 
     def start_offset_s(self, name: JobName, seed: str) -> float | None:
-        """By how much the first start of this job is put off; None where none is. ``seed`` names who asks for it, so
-        that two submissions of one job draw apart and a replay draws the same."""
+        """Return the delay in seconds of this job's first start, or None.
+
+        ``seed`` names the requester, so that two submissions of one job draw different delays and a replay draws the
+        same.
+        """
         if not self.random_start_offset_s:
             return None
         return self.random_start_offset_s * fraction(f"{name}/{seed}")
 
     def overridden(self, changes: Mapping[str, object]) -> "Policy":
-        """This policy with a submission's own words laid over it (already parsed, so of the right types).
+        """Return this policy with a submission's options over it. They must be parsed already, so that their types
+        are right.
 
-        A limit of concurrency alone leaves the pool as it is, so that nobody leaves a pool by giving one.
+        A concurrency limit without a key or pool leaves the pool as it is, so that a submission cannot leave a pool
+        by setting one.
         """
         changed = replace(self, **changes)
         if self.concurrency is None or changed.concurrency is None or not changed.concurrency.is_limit_alone:
@@ -72,5 +77,5 @@ class Policy(Struct, frozen=True, kw_only=True):
         return replace(changed, concurrency=replace(self.concurrency, limit=changed.concurrency.limit))
 
 
-#: What work that goes on until it is stopped runs under where nothing else is said: whenever it stops, it starts again.
+#: Default policy of long-running work: whenever it stops, it starts again.
 UNENDING = Policy(max_fails=2**31 - 1, retry=Retry(rule="exponential", delay_s=1.0, delay_s_max=300.0))

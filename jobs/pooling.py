@@ -1,4 +1,4 @@
-"""Which pool a job belongs to, by the name that the ledger counts under."""
+"""Pool of a job, by the name under which the ledger counts it."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -11,19 +11,20 @@ from sluice.jobs.policy import Policy
 from sluice.jobs.runners.braces import OF_EVERY_JOB, fill, names
 from sluice.jobs.submission import JSON
 
-#: Before the name of a kwarg that a key asks for.
+#: Prefix of kwargs in the placeholders of a key.
 OF_KWARGS = "kwargs."
-#: A longer text is kept by its beginning and a digest: the names of pools are in an index.
+#: Longest text of a key in a pool's name, in characters. A longer text is replaced by its beginning and a digest,
+#: because the names are in an index.
 _CHARACTERS_MAX = 200
-#: How the names of pools begin that apps may share.
+#: Prefix of the names of pools that several apps may share.
 NAMED = "pool "
 
 
 def pool_of(app: App, policy: Policy, key: str, kwargs: Mapping[str, JSON]) -> str | None:
-    """The pool of the job with this key, or None for one that is not counted.
+    """Return the pool of the job with this key, or None if the job is not counted.
 
-    ``app``, ``app:text`` or ``pool name``. None of these can be taken for another: there is no colon and no space in
-    the name of an app or a pool, so what stands before the first colon or space says which it is.
+    The name is ``app``, ``app:text`` or ``pool name``. These cannot be confused: names of apps and pools contain no
+    colon and no space, so the first colon or space determines which form it is.
     """
     concurrency = policy.concurrency
     if concurrency is None:
@@ -36,19 +37,21 @@ def pool_of(app: App, policy: Policy, key: str, kwargs: Mapping[str, JSON]) -> s
 
 
 def spoken(pool: str) -> str:
-    """As people are told of it."""
+    """Return the pool's name for messages to people."""
     return pool if pool.startswith(NAMED) else f"the pool of {masked(pool)}"
 
 
 def unknown_names(key: str, identifiers: tuple[str, ...]) -> list[str]:
-    """Those that a key asks for and that no job of an app with these identifiers has. Of kwargs nobody knows before
-    they are given."""
+    """Return the placeholders of a key that no job of an app with these identifiers has.
+
+    Names of kwargs are accepted, because they are not known before a submission gives them.
+    """
     known = {*OF_EVERY_JOB, *identifiers}
     return [name for name in names(key) if name not in known and not _is_of_kwargs(name)]
 
 
 def require_names(app: App, policy: Policy) -> None:
-    """BadRequest where a submission for this app brings a key that asks for what its jobs have not."""
+    """Raise BadRequest if the submission's concurrency key has placeholders that the app's jobs lack."""
     concurrency = policy.concurrency or Concurrency(limit=1)
     if unknown := unknown_names(concurrency.key or "", identifiers_of(app)):
         raise BadRequest(
@@ -69,7 +72,10 @@ def say_unknown(unknown: list[str], identifiers: tuple[str, ...]) -> str:
 
 
 def _values(app: App, text: str, key: str, kwargs: Mapping[str, JSON]) -> dict[str, str]:
-    """What a job has not is empty: an app that another's submission reaches, or a kwarg that was not given."""
+    """Return the values of the placeholders. A missing value is empty.
+
+    Values may be missing if another app's submission reaches this app, or if a kwarg was not given.
+    """
     values = dict.fromkeys(names(text), "")
     values |= {name: _text(kwargs.get(name[len(OF_KWARGS) :])) for name in values if _is_of_kwargs(name)}
     values |= dict(zip(OF_EVERY_JOB, (app.name, key), strict=True))
@@ -83,7 +89,7 @@ def _is_of_kwargs(name: str) -> bool:
 
 
 def _text(value: JSON) -> str:
-    """A text and a number that read alike are one; whatever else there is counts as not given."""
+    """Return the value as text. A text and a number that read alike are equal; any other value counts as missing."""
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 

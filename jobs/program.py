@@ -1,18 +1,18 @@
-"""What an app of the type ``program`` says of its program; the rest comes with each submission."""
+"""Options of an app of type ``program``. Each submission gives the missing ones."""
 
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-#: The words, which are also the kwargs of a submission that says what the app does not.
+#: The options. They are also the kwargs of a submission, which gives the options that the app does not set.
 PROGRAM_WORDS = ("program", "source", "input", "sha256")
 
 
 class Program(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Texts in which placeholders stand for the identifiers. None: the app leaves it to the submission.
+    """Program options, with placeholders for the identifiers. None leaves an option to the submission.
 
-    ``program`` is the name, ``source`` where it is to be had, ``input`` what follows ``./run.sh``, parted at white
-    space, and ``sha256`` the digest of what the source has to give.
+    ``program`` is the name. ``source`` is the location of the archive. ``input`` has the arguments of ``./run.sh``,
+    split at white space. ``sha256`` is the expected digest of the archive.
     """
 
     program: str | None = None
@@ -22,7 +22,7 @@ class Program(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def stated(self) -> Iterator[tuple[str, str]]:
-        """What the app says, by its words."""
+        """The options that the app sets, by name."""
         for word in PROGRAM_WORDS:
             text = getattr(self, word)
             if text is not None:
@@ -30,7 +30,7 @@ class Program(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def check_digest(text: str) -> str:
-    """The digest in lower case; ValueError where it is none."""
+    """Return the digest in lower case. Raises ValueError if it is not a SHA-256."""
     if len(text) != 64 or not set(text.lower()) <= set("0123456789abcdef"):
         raise ValueError(f"{text!r} is no SHA-256; it is 64 hexadecimal digits")
     return text.lower()

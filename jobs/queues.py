@@ -1,16 +1,16 @@
-"""Queues of workers: those of Sluice itself, and one for each app, of the same name."""
+"""Queues of workers: those for Sluice's own work, and one for each app, with the app's name."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-#: The queues that carry Sluice's own work; every other queue is an app's.
+#: Queues that carry Sluice's own work. Every other queue is an app's.
 CONTROL: Final = ("planner", "groomer", "scheduler")
-#: In a worker's list of queues: the queues of all apps, also of apps that are defined while it runs.
+#: Entry in a worker's list of queues for the queues of all apps, including apps that are defined while it runs.
 ALL_APPS: Final = "*"
 
 
 def expand(queues: Sequence[str], apps: Iterable[str]) -> list[str]:
-    """Return the queues that a worker with this list serves; an empty list stands for every queue."""
+    """Return the queues that a worker with this list serves. An empty list stands for every queue."""
     named = queues or (*CONTROL, ALL_APPS)
     return list(dict.fromkeys(each for queue in named for each in (apps if queue == ALL_APPS else (queue,))))
 

@@ -1,10 +1,10 @@
-"""How a job is named: by its app and its key."""
+"""Names of jobs: app and key."""
 
 from typing import NamedTuple
 
 
 class JobName(NamedTuple):
-    """What people and definitions call a job. The key is canonical wherever this type is used."""
+    """Name of a job in definitions and for people. The key is canonical wherever this type is used."""
 
     app: str
     key: str
@@ -14,7 +14,7 @@ class JobName(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """One worker's right to run one job: valid while the ledger holds this very number for it."""
+    """Right of one worker to run one job. It is valid while the ledger holds this number for the job."""
 
     job: int
     number: int

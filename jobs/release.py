@@ -1,4 +1,4 @@
-"""Which release of Sluice this is."""
+"""Release of the running Sluice."""
 
 from importlib.metadata import PackageNotFoundError, version
 
@@ -6,7 +6,7 @@ DISTRIBUTION = "sluice-jobs"
 
 
 def release() -> str:
-    """Its version; 0 where the code is run without having been installed."""
+    """Return the installed version, or 0 if the code runs without being installed."""
     try:
         return version(DISTRIBUTION)
     except PackageNotFoundError:

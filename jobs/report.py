@@ -1,4 +1,4 @@
-"""What has become of one job so far, for programs."""
+"""Present state of one job, for programs."""
 
 from datetime import datetime
 
@@ -9,7 +9,11 @@ from sluice.jobs.states import State
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """``record`` and ``log`` as in ``jobs.round_record``: ``record["0:output"]`` is what the first round printed."""
+    """State, counters and history of a job.
+
+    ``record`` and ``log`` are described in ``jobs.round_record``: ``record["0:output"]`` is the output of the first
+    round.
+    """
 
     app: str
     key: str

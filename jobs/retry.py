@@ -1,7 +1,7 @@
-"""When a step that asked to be tried again is: rules as immutable values, ``retry.fixed(seconds=2, times=4)``.
+"""Retry rules for the steps of a saga, as immutable values: ``retry.fixed(seconds=2, times=4)``.
 
-A rule is shared by as many steps and flights as like to; what it counts while a step is tried is the ``Pauses`` that
-it ``begins``. The names of this module are what users write after ``retry.``.
+Any number of steps and flights may share a rule. The state of one step's tries is in the ``Pauses`` that the rule
+creates (``begin``). The names of this module are the names that users write after ``retry.``.
 """
 
 from typing import Protocol
@@ -12,42 +12,49 @@ from sluice.jobs.durations import parse_duration_s
 
 
 class Pauses(Protocol):
-    """One call of a step, with all its tries."""
+    """State of one call of a step, with all its tries."""
 
     def next_s(self, now_s: float, chance: float) -> float | None:
-        """How long to wait before the next try; None where it is given up. ``chance`` is drawn from 0 to below 1."""
+        """Return the seconds until the next try, or None to give up. ``chance`` is drawn from 0 (included) to 1
+        (excluded).
+        """
         ...
 
 
 class Rule(Protocol):
-    """A value: it does not change."""
+    """Retry rule. It is an immutable value."""
 
     def begin(self, now_s: float) -> Pauses:
-        """A step is about to be called for the first time. ``now_s`` is of a clock that never goes back."""
+        """Return the state for a step's first try. ``now_s`` must be from a clock that never goes back."""
         ...
 
 
 def none() -> Rule:
-    """It is not tried again."""
+    """Return a rule that never retries."""
     return _Counted(times=0, seconds=0.0)
 
 
 def fixed(seconds: float | str, times: int) -> Rule:
-    """Tried again up to so many times, each time after so long."""
+    """Return a rule that retries up to ``times`` times, each time after ``seconds``."""
     return _Counted(times=_count(times), seconds=parse_duration_s(seconds))
 
 
 def random(seconds: float | str, concurrency: int, times: int) -> Rule:
-    """Likewise, after a whole multiple of ``seconds`` below ``concurrency``, drawn each time: so many who failed
-    together do not come back together."""
+    """Return a rule that retries up to ``times`` times, after a random multiple of ``seconds``.
+
+    The factor is a whole number from 0 to below ``concurrency``, drawn each time. So steps that failed together are
+    spread over that many times.
+    """
     if _count(concurrency) < 1:
         raise ValueError("concurrency is how many there are to draw from, so it is at least 1")
     return _Counted(times=_count(times), seconds=parse_duration_s(seconds), choices=concurrency)
 
 
 def exponential(seconds: float | str, seconds_max: float | str, within: float | str) -> Rule:
-    """Tried again after ``seconds``, then after twice as long, and so on up to ``seconds_max``, for as long as no more
-    than ``within`` has passed since the first try when one fails."""
+    """Return a rule that waits ``seconds``, then twice as long after each failure, up to ``seconds_max``.
+
+    It retries a failure if at most ``within`` has passed since the first try.
+    """
     return _Doubling(
         seconds=parse_duration_s(seconds),
         seconds_max=parse_duration_s(seconds_max),
@@ -56,7 +63,11 @@ def exponential(seconds: float | str, seconds_max: float | str, within: float | 
 
 
 class _Counted(Struct, frozen=True, kw_only=True):
-    """``choices`` of None always waits for ``seconds``; else a drawn number of them, from 0 on, is waited for."""
+    """Rule with a number of tries.
+
+    If ``choices`` is None, the delay is ``seconds``. Otherwise it is a drawn multiple of ``seconds``, from 0 to below
+    ``choices``.
+    """
 
     times: int
     seconds: float
@@ -81,7 +92,7 @@ class _Counting:
 
 
 class _Doubling(Struct, frozen=True, kw_only=True):
-    """The first pause is ``seconds`` even where ``seconds_max`` is less."""
+    """Rule with doubling delays. The first delay is ``seconds`` even if ``seconds_max`` is less."""
 
     seconds: float
     seconds_max: float

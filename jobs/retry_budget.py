@@ -1,8 +1,11 @@
-"""The word ``retry_budget``: how many of an app's failed rounds are tried again in what time, so that a thousand jobs
-that fail together do not all come back together, and again, to whatever they need.
+"""The option ``retry_budget``: limits the number of retries of an app in a period of time.
 
-It is a bucket of tries: full in the beginning, and filled again evenly. Each failed round that is to be tried again
-takes one. Whoever finds it empty takes the next that there will be: he comes back later by that, and never fails by it.
+It prevents a thousand jobs that fail together from all being retried together, again and again, against the service
+that they need.
+
+The budget is a token bucket. It is full at the beginning and is refilled evenly. Each failed round that will be
+retried takes a token. If the bucket is empty, it takes the next future token: its retry is delayed until then, and
+never refused.
 """
 
 from collections.abc import Sequence
@@ -12,15 +15,15 @@ from msgspec import Struct
 
 
 class RetryBudget(Struct, frozen=True, kw_only=True):
-    """So many ``retries`` at once, and as many more in each ``per_s`` seconds."""
+    """Budget of ``retries`` tokens, refilled with as many in each ``per_s`` seconds."""
 
     retries: int
     per_s: float
 
     def put_off(self, failed_at: Sequence[datetime], full_at: datetime) -> tuple[list[timedelta], datetime]:
-        """How much later than else each of these rounds, the first served first, is tried again.
+        """Return the extra delay of each of these rounds, and the new ``full_at``. The first round is served first.
 
-        ``full_at`` is when the bucket is full, if nobody takes from it; it comes back as it is after this.
+        ``full_at`` is the time at which the bucket will be full if no token is taken.
         """
         apart = timedelta(seconds=self.per_s / self.retries)
         longest = timedelta(seconds=self.per_s) - apart

@@ -1,16 +1,17 @@
-"""A job's rounds as the record and the log that TDF kept of a task.
+"""A job's rounds in the form of TDF's record and log of a task.
 
-The record is one table of facts: when the job came to each state in each round (``0:running``), and who ran that round
-and what it printed (``0:worker``, ``0:output``, ``0:error``). What holds:
+The record is one table of facts. It has the time of each state in each round (``0:running``), the worker of the round
+and its output (``0:worker``, ``0:output``, ``0:error``). These rules hold:
 
-- ``waiting`` and ``ready`` together are ``open``; ``R:open`` is when round R began. A round that was handed back is
-  still the same: its ``running`` and ``worker`` are those of its last claim.
-- What ends a round stands in that round, whoever saw it, and the next one begins with ``open``: ``failure`` is an
-  error, ``timeout`` a run over its timeout, ``lost`` a worker whose lease ended. Where no try is left, the end of the
-  job stands beside it (``2:failure``, ``2:failed``). ``archived`` is when the result was collected; the outcome stays.
-- ``output`` and ``error`` are there if the run brought them back: a worker that was lost, or came too late, has none.
-  ``error`` is what the run wrote to stderr, and else why it failed.
-- A job that was run again begins a new record. Its log goes on.
+- ``waiting`` and ``ready`` are both ``open``. ``R:open`` is the start of round R. A round that was handed back
+  continues: its ``running`` and ``worker`` are those of its last claim.
+- The reason for the end of a round is part of that round, and the next round begins with ``open``. ``failure`` is an
+  error, ``timeout`` a run over its timeout, ``lost`` a worker with an expired lease. If no try is left, the job's
+  final state is added (``2:failure``, ``2:failed``). ``archived`` is the time at which the result was collected; the
+  outcome stays.
+- ``output`` and ``error`` exist if the run returned them. They are missing for a worker that was lost or too late.
+  ``error`` is the run's stderr, or the reason for its failure if stderr is empty.
+- A rerun begins a new record. The log continues.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from sluice.jobs.states import CONDEMN, FAIL, GIVE_UP, REQUEUE, RETRY, REVIVE, T
 
 
 class Passage(StrEnum):
-    """Words of the record that are no states of ours."""
+    """Words of the record that are not states of Sluice."""
 
     OPEN = "open"
     FAILURE = "failure"
@@ -34,11 +35,11 @@ class Passage(StrEnum):
     ARCHIVED = "archived"
 
 
-#: A moment, or a text that a run brought back.
+#: A moment, or a text that a run returned.
 Entry = datetime | str
 
 _OPEN = frozenset({State.WAITING, State.READY})
-#: What a job passes through on the way to its next state; a requeued one through what its note says, if anything.
+#: Entry that a job passes through before its next state, by verb. For a requeued job the transition's note decides.
 _PASSED = {
     RETRY.name: Passage.FAILURE,
     FAIL.name: Passage.FAILURE,
@@ -50,12 +51,12 @@ _PASSED_BY_NOTE: Mapping[str | None, Passage] = {
     Lost.TIMED_OUT: Passage.TIMEOUT,
     Lost.LEASE_LOST: Passage.LOST,
 }
-#: A run that ended so has come to its own end, and brought back what it printed.
+#: Endings of runs that ended by themselves and returned their output.
 _BROUGHT_BACK = frozenset({Ending.DONE, Ending.ERROR, Ending.DISMAL, Ending.TIMED_OUT})
 
 
 class RoundRecord(Mapping[str, Entry]):
-    """The facts by key, in the order in which they came about. ``round`` is the current one."""
+    """Facts by key, in chronological order. ``round`` is the current round."""
 
     def __init__(self, entries: Mapping[str, Entry], current: int) -> None:
         self._entries = dict(entries)
@@ -74,11 +75,13 @@ class RoundRecord(Mapping[str, Entry]):
         return f"RoundRecord({self._entries!r}, round={self.round})"
 
     def current(self, word: str) -> Entry | None:
-        """Of the current round: ``current("worker")``."""
+        """Return an entry of the current round, for example ``current("worker")``."""
         return self.get(f"{self.round}:{word}")
 
     def newest(self, word: str) -> Entry | None:
-        """Of the newest round that has it: the last output there is, though another round is open by now."""
+        """Return the entry of the newest round that has it, for example the last output although another round is
+        open.
+        """
         for round_ in range(self.round, -1, -1):
             if (found := self.get(f"{round_}:{word}")) is not None:
                 return found
@@ -86,7 +89,7 @@ class RoundRecord(Mapping[str, Entry]):
 
 
 class _Move(NamedTuple):
-    """One step in the words of the record; ``round`` is the one that it is of."""
+    """One step in the terms of the record. ``round`` is the round that the step belongs to."""
 
     at: datetime
     source: str
@@ -98,7 +101,7 @@ class _Move(NamedTuple):
 def record_of(
     history: Sequence[Transition], rounds: Sequence[Round], *, archived_at: datetime | None = None
 ) -> RoundRecord:
-    """The record of a job with this history and these claims, each in the order in which they came about."""
+    """Return the record of a job with this history and these claims, both in chronological order."""
     runs = {each.claim: each for each in rounds}
     entries: dict[str, Entry] = {}
     round_ = 0
@@ -124,7 +127,7 @@ def log_of(
     *,
     archived_at: datetime | None = None,
 ) -> tuple[str, ...]:
-    """A line for each step that the job took, and for each time that it was begun. All times are UTC."""
+    """Return a line for each step of the job and for each time that it was started. All times are UTC."""
     runs = {each.claim: each for each in rounds}
     lines = []
     for move in _moves(history, archived_at):
@@ -137,7 +140,7 @@ def log_of(
 
 
 def _last_life(history: Sequence[Transition]) -> Sequence[Transition]:
-    """From when it was last run again."""
+    """Return the history from the last rerun on."""
     places = (place for place in reversed(range(len(history))) if history[place].verb == REVIVE.name)
     return history[next(places, 0) :]
 

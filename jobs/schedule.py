@@ -1,4 +1,4 @@
-"""A schedule: which jobs are submitted by themselves, when, and what becomes of times that were missed."""
+"""Schedule: the jobs that are submitted automatically, their times, and the handling of missed times."""
 
 import re
 from datetime import datetime
@@ -13,9 +13,9 @@ from sluice.jobs.due_text import fill
 from sluice.jobs.durations import parse_duration_s
 from sluice.jobs.submission import Submission
 
-#: Of the due times that were passed and are not too late: none of them, the last one, all, or so many of the last.
+#: Handling of missed due times that are within the grace: skip them, submit the last one, all, or the last N.
 CatchUp: TypeAlias = Literal["none", "last", "all"] | int
-#: What happens while an earlier submission of the same schedule is open. None: nothing, they run side by side.
+#: Handling of a due time while an earlier submission of the same schedule is open. None: both run side by side.
 Overlap: TypeAlias = Literal["skip", "queue", "replace"]
 
 _EVERY = "every "
@@ -23,13 +23,15 @@ _UNITS_S = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
 
 
 class Trigger(Protocol):
-    """As APScheduler has them: asked for the next time after the previous one, which is None for the first."""
+    """Trigger as APScheduler defines it. It returns the next time after the previous one; for the first, that is
+    None.
+    """
 
     def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None: ...
 
 
 class Every(Struct, frozen=True):
-    """A whole number of seconds. The times are its multiples since 1970, so that they are the same after a restart."""
+    """Interval in whole seconds. The times are its multiples since 1970, so that a restart does not change them."""
 
     seconds: int
 
@@ -39,7 +41,7 @@ class Every(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """A trigger object of the user's, and what it calls itself."""
+    """The user's trigger object and its description."""
 
     trigger: Trigger
     text: str
@@ -47,7 +49,7 @@ class Asked(Struct, frozen=True):
     @classmethod
     def of(cls, trigger: Trigger) -> "Asked":
         kind = type(trigger)
-        # Where an object has no words of its own, Python tells its address, which is another one in each process.
+        # The default text of a Python object contains its address, which differs between processes.
         words = re.sub(r" at 0x[0-9a-f]+", "", str(trigger))
         return cls(trigger, f"trigger {kind.__module__}.{kind.__qualname__}: {words}")
 
@@ -56,10 +58,11 @@ Rule: TypeAlias = Cron | Every | Asked
 
 
 class Schedule(Struct, frozen=True, kw_only=True):
-    """``wanted`` is what is submitted, with texts that speak of the due time (``jobs.due_text``).
+    """Schedule of an app's jobs.
 
-    ``source`` names the source that it is from, the same in every process that loads it. ``misfire_grace_s`` None is
-    without end. ``digest`` changes with every word of the definition.
+    ``wanted`` is the submission, with texts that may contain the due time (``jobs.due_text``). ``source`` names the
+    source of the definition, the same in every process that loads it. ``misfire_grace_s`` is unlimited if it is None.
+    ``digest`` changes with every option of the definition.
     """
 
     id: str
@@ -78,13 +81,15 @@ class Schedule(Struct, frozen=True, kw_only=True):
         return self.wanted.app
 
     def submission(self, due: datetime, id_: str) -> Submission:
-        """What is submitted for a due time; ValueError or OverflowError where its texts cannot be written."""
+        """Return the submission for a due time. Raises ValueError or OverflowError if its texts cannot be written."""
         written = fill(msgspec.to_builtins(self.wanted), due.astimezone(self.zone))
         return msgspec.convert({**written, "app": self.app, "id": id_}, Submission)
 
 
 def read_rule(text: str, timezone: str) -> tuple[Cron | Every, ZoneInfo] | None:
-    """The rule whose text this is, in its zone; None for a trigger, of which the text is all that there is."""
+    """Return the rule with this text, and its zone. None for a trigger, because its text does not describe it
+    completely.
+    """
     try:
         zone = ZoneInfo(timezone)
         if text.startswith(_EVERY):
@@ -95,7 +100,7 @@ def read_rule(text: str, timezone: str) -> tuple[Cron | Every, ZoneInfo] | None:
 
 
 def spelled(seconds: float) -> str:
-    """``1h30m``: a duration as it is written in a definition, to the second."""
+    """Return the duration as a definition writes it, for example ``1h30m``, in whole seconds."""
     rest, parts = int(seconds), []
     for unit, size in _UNITS_S.items():
         count, rest = divmod(rest, size)

@@ -1,9 +1,9 @@
-"""Which work IDs a submission is about: it names them itself, or functions of its app's author do.
+"""Selection of the work IDs of a submission. The submission names them, or functions of the app's author do.
 
-They are asked in this order, and the first that there is decides, even if it has no IDs to name:
+These sources are tried in this order. The first existing one decides, even if it names no IDs:
 
-1. the submission's ``work_ids``, or those among its kwargs; null there stands for none
-2. the app's ``select_work``: a list, or a tuple whose first element is the list
+1. the submission's ``work_ids``, or the kwarg ``work_ids``; null in the kwargs counts as missing
+2. the app's ``select_work``: a list, or a tuple with the list as its first element
 3. the ``default_work_ids`` of the app or its source: a list, or a pair of the list and the kwargs for the chunks
 """
 
@@ -22,20 +22,25 @@ from sluice.jobs.runners.call import settled
 from sluice.jobs.submission import JSON, Submission
 from sluice.jobs.work_ids import WorkId, parse_work_ids
 
-#: The kwarg in which a submission may name its IDs, and in which each chunk receives its own.
+#: Kwarg in which a submission may name its IDs, and in which each chunk receives its own IDs.
 WORK_IDS = "work_ids"
 
 
 class Selected(Struct, frozen=True, kw_only=True):
-    """``work_ids`` are sorted, and each is there once; there may be none. ``kwargs`` are what all chunks are handed
-    besides."""
+    """Work IDs of a submission, and the kwargs that all its chunks receive.
+
+    ``work_ids`` are sorted and distinct. They may be empty.
+    """
 
     work_ids: tuple[WorkId, ...]
     kwargs: Mapping[str, JSON]
 
 
 def select(app: App, submission: Submission) -> Selected:
-    """BadRequest where nobody names IDs, or what is named are none. The author's functions may take their time."""
+    """Return the work IDs of a submission. Raises BadRequest if none are named or the named IDs are invalid.
+
+    It may call functions of the author, which may take long.
+    """
     kwargs = dict(submission.kwargs)
     named = kwargs.pop(WORK_IDS, None)
     if named is not None and submission.work_ids is not None:
@@ -65,7 +70,10 @@ def _by_app(app: App, function: Callable[..., Any], kwargs: Mapping[str, JSON]) 
 
 
 def _by_default(app: App, function: Callable[..., Any], kwargs: Mapping[str, JSON]) -> Selected:
-    """What it returns besides the list takes the place of the kwargs: those that only it had a use for are gone."""
+    """Return the IDs and kwargs of ``default_work_ids``.
+
+    The returned kwargs replace the submission's, so kwargs that only this function needs are dropped.
+    """
     whose = f"default_work_ids of {app.name}"
     answer = _ask(function, kwargs, whose)
     match answer:
@@ -77,7 +85,7 @@ def _by_default(app: App, function: Callable[..., Any], kwargs: Mapping[str, JSO
 
 
 def _ask(function: Callable[..., Any], kwargs: Mapping[str, JSON], whose: str) -> object:
-    """What the function answers. Whatever it raises is told; an AttributeError in it means what any other does."""
+    """Return the result of the function. Any exception in it is reported, an AttributeError like any other."""
     try:
         return settled(function(**deepcopy(dict(kwargs))))
     except (Exception, SystemExit) as error:
@@ -91,7 +99,7 @@ def _refusal(whose: str, answer: object, expected: str) -> BadRequest:
 
 
 def _number(each: Any) -> Any:
-    """What other libraries have for whole numbers, as such; anything else as it is."""
+    """Return integers of other libraries as ``int``, and any other value unchanged."""
     if isinstance(each, bool):
         return each
     try:
@@ -108,7 +116,7 @@ def _parsed(raw: JSON, whose: str) -> tuple[WorkId, ...]:
 
 
 def _without_ids(kwargs: Mapping[Any, Any], whose: str) -> dict[str, JSON]:
-    """Each chunk is given its own."""
+    """Return the kwargs without work IDs, because each chunk receives its own."""
     try:
         plain = as_json(kwargs)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What goes wrong in a simulation, and what its jobs come to: the nouns of those who test their pipelines."""
+"""Simulated faults and simulated jobs, for users' tests of their pipelines."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -9,12 +9,12 @@ from sluice.jobs.job import Assignment
 
 
 class Faults(Struct, frozen=True, kw_only=True):
-    """What goes wrong, and how often. Chances are per occasion; all zero is a network as people imagine it.
+    """Faults of a simulation and their frequency. Probabilities are per occasion; all zero is a perfect network.
 
-    ``lose`` and ``double`` are of messages, and ``delay_s_max`` is how late one may be at the most. A process may
-    ``crash_before_commit`` or ``crash_after_commit``, and where the answer to a commit is lost it does the same again
-    (``repeat_commit``). Within a saga it may ``crash_between`` any two things that are done. And every so many seconds,
-    about, a worker is killed, stands still for a while and goes on as if nothing had been, or is told to stop.
+    ``lose`` and ``double`` apply to messages, and ``delay_s_max`` is the longest delay of a message. A process may
+    ``crash_before_commit`` or ``crash_after_commit``. If the answer to a commit is lost, it repeats the commit
+    (``repeat_commit``). Within a saga it may ``crash_between`` any two actions. At random, on average every
+    ``…_every_s`` seconds, a worker is killed, is frozen for a while and then continues, or is requested to stop.
     """
 
     lose: float = 0.0
@@ -29,18 +29,22 @@ class Faults(Struct, frozen=True, kw_only=True):
     stop_worker_every_s: float = 0.0
 
 
-#: Nothing goes wrong.
+#: No faults.
 NO_FAULTS = Faults()
 
 
 class Took(Struct, frozen=True):
-    """One run of a job took so long, and failed where there is an ``error``. ``real`` has the job's own function, or
-    command, run at the end of that time, and what it comes to is what the run came to."""
+    """Simulated run of a job: its duration, and its error if it failed.
+
+    With ``real`` the job's own function or command runs at the end of that time, and its outcome is the run's
+    outcome.
+    """
 
     seconds: float
     error: str | None = None
     real: bool = False
 
 
-#: What the jobs of an app do: they take so many seconds and succeed, or what is said, or a function says what for each.
+#: Simulation of an app's jobs: a duration in seconds until success, a ``Took``, or a function that returns one for
+#: each job.
 Doing: TypeAlias = float | Took | Callable[[Assignment], float | Took]

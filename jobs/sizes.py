@@ -1,4 +1,4 @@
-"""Sizes as people write them."""
+"""Parsing and formatting of sizes."""
 
 import re
 
@@ -20,7 +20,7 @@ _ROUND = (
 
 
 def parse_size_bytes(value: str | int) -> int:
-    """Bytes from ``"2GB"``, ``"512MiB"`` or a number of bytes; ValueError says what fits."""
+    """Return the bytes of ``"2GB"``, ``"512MiB"`` or a number of bytes. Raises ValueError with the accepted forms."""
     if isinstance(value, bool) or (isinstance(value, int) and value < 0):
         raise ValueError(_complaint(value))
     if isinstance(value, int):
@@ -32,7 +32,7 @@ def parse_size_bytes(value: str | int) -> int:
 
 
 def size_text(size_bytes: int) -> str:
-    """As a person would write it: ``512 MiB``, ``2 GB``, ``1000001 bytes``."""
+    """Return the size as a person would write it: ``512 MiB``, ``2 GB``, ``1000001 bytes``."""
     for unit, unit_bytes in _ROUND:
         if size_bytes >= unit_bytes and size_bytes % unit_bytes == 0:
             return f"{size_bytes // unit_bytes} {unit}"

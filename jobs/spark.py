@@ -1,10 +1,10 @@
-"""What an app of the type ``pyspark`` asks of Spark."""
+"""Spark options of an app of type ``pyspark``."""
 
 from collections.abc import Mapping
 
 from msgspec import Struct
 
-#: The files that Spark ships, and by which of its properties.
+#: Files that Spark ships, and the Spark property for each kind.
 SHIPPED = {
     ".py": "spark.submit.pyFiles",
     ".zip": "spark.submit.pyFiles",
@@ -14,11 +14,11 @@ SHIPPED = {
 
 
 class Spark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``conf`` is Spark's own configuration; ``uris`` are files that are shipped to the executors.
+    """Spark options of an app.
 
-    ``read_fp`` is what ``textFile`` and ``elem`` come from and ``write_fp`` where the result goes; in both,
-    placeholders stand for the identifiers. Of what is read only the share ``sample`` is taken, and each line is
-    parsed where it is ``mapjson``.
+    ``conf`` is Spark's own configuration. ``uris`` are files that are shipped to the executors. ``read_fp`` is the
+    input of ``textFile`` and ``elem``, ``write_fp`` the destination of the result. In both, placeholders stand for
+    the identifiers. Only the fraction ``sample`` of the input is read. With ``mapjson`` each line is parsed as JSON.
     """
 
     conf: Mapping[str, str] = {}

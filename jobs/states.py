@@ -1,8 +1,8 @@
-"""The states of a job and every way from one to another, as data.
+"""States of a job and all transitions between them, as data.
 
-The rule that protects this table: nothing writes a state except a verb listed here, and a verb
-writes only from the states it lists. The ledger's SQL guards, its CHECK constraints, the picture in
-``docs/states.md`` and the tests are all derived from ``VERBS``; no other file spells a state's name.
+Rule: only the verbs listed here write a state, and a verb writes only from the states it lists. The ledger's SQL
+guards, its CHECK constraints, the picture in ``docs/states.md`` and the tests are all derived from ``VERBS``. No
+other file spells a state's name.
 """
 
 from enum import StrEnum
@@ -29,7 +29,7 @@ class State(StrEnum):
 
 
 class By(StrEnum):
-    """Who may carry a verb out."""
+    """Component that may carry out a verb."""
 
     PLANNER = "planner"
     EXECUTOR = "executor"
@@ -37,7 +37,7 @@ class By(StrEnum):
 
 
 class Verb(Struct, frozen=True, kw_only=True):
-    """One kind of transition. ``sources`` holds None where the verb may make the job's row."""
+    """One kind of transition. ``sources`` contains None if the verb may create the job's row."""
 
     name: str
     sources: frozenset[State | None]
@@ -47,12 +47,12 @@ class Verb(Struct, frozen=True, kw_only=True):
 
     @property
     def guard(self) -> str:
-        """The SQL condition under which the verb may write; it stands in every such UPDATE."""
+        """SQL condition under which the verb may write. Every such UPDATE contains it."""
         return f"state IN ({sql_list(*self.existing)})"
 
     @property
     def existing(self) -> tuple[State, ...]:
-        """The sources that are states of an existing row, in the order of the enumeration."""
+        """Source states of an existing row, in the order of the enumeration."""
         return tuple(state for state in State if state in self.sources)
 
 
@@ -70,22 +70,22 @@ TERMINAL = frozenset(
     }
 )
 LIVE = frozenset(State) - TERMINAL
-#: What may be run again, and what a parent may have ended as: of a job that was split its halves have the place.
+#: States that can be rerun, and terminal states of a parent. A split job is replaced by its halves.
 REVIVABLE = TERMINAL - {State.SPLIT}
-#: What a dead parent may have ended as: everything but success.
+#: Terminal states of a dead parent: all except success.
 DEAD = REVIVABLE - {State.SUCCEEDED}
-#: What a retry of a submission runs again: dead jobs whose end counts against the submission.
+#: States that a retry of a submission runs again: dead jobs that count against the submission.
 UNSUCCESSFUL = DEAD - {State.SKIPPED}
-#: What has a slot of its pool.
+#: States that occupy a slot of the pool.
 DISPATCHED = frozenset({State.READY, State.RUNNING})
-#: What a saga's flight may be in that has begun, and has neither ended nor been undone.
+#: States of a saga with an open flight. It has begun and has neither ended nor been undone.
 FLYING = (State.WAITING, State.READY, State.RUNNING, State.SUSPENDED, State.EXECUTED, State.FATAL)
-#: What an operator can still stop.
+#: States that an operator can still stop.
 STOPPABLE = frozenset({State.WAITING, State.READY, State.RUNNING, State.SUSPENDED})
 
 
 def sql_list(*states: State) -> str:
-    """The states as the inside of an SQL list. They are our own words, so quoting is all they need."""
+    """Return the states as the inside of an SQL list. They are our own words, so quoting is sufficient."""
     return ", ".join(f"'{state}'" for state in states)
 
 
@@ -208,5 +208,5 @@ VERBS: tuple[Verb, ...] = (
 
 
 def legal(source: State | None, target: State) -> bool:
-    """Whether some verb leads from source to target."""
+    """Return whether some verb leads from source to target."""
     return any(source in verb.sources and target is verb.target for verb in VERBS)

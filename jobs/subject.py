@@ -1,7 +1,7 @@
-"""Which job a line of the log is about: for machines, which should not have to find that in the text.
+"""Subject of a log line: the job that it concerns, for machines, which should not have to parse the text.
 
-What holds: whatever is said in the thread of a run, by the run itself, by those who see to it or by a library that it
-uses, is about its job. Who speaks of a job elsewhere says which it is, by ``about``.
+Invariant: every line that is logged in the thread of a run concerns its job, whether it comes from the run, its
+worker or a library. Code that logs about a job elsewhere names it with ``about``.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from sluice.jobs.ref import Claim, JobName
 
-#: By this name a record of the standard library's logging carries it.
+#: Attribute of the standard library's log records that holds the subject.
 _ATTRIBUTE = "subject"
 
 
 class Subject(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """As much as whoever speaks knows of the job. ``submission`` is the one that its run began for."""
+    """Job of a log line, as far as it is known. ``submission`` is the submission for which its run began."""
 
     app: str | None = None
     key: str | None = None
@@ -30,8 +30,10 @@ _CURRENT: ContextVar[Subject | None] = ContextVar("subject", default=None)
 
 
 class Speaking:
-    """What is said in this thread until the end of the block is about this job. Each run goes through it: it is no
-    generator, which would cost it five times as much."""
+    """Context manager: log lines of this thread concern this job until the end of the block.
+
+    It is a class because each run uses it, and a generator would take five times as long.
+    """
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
@@ -44,12 +46,12 @@ class Speaking:
 
 
 def spoken_of() -> Subject | None:
-    """The job that this thread is at."""
+    """Return the job of this thread."""
     return _CURRENT.get()
 
 
 def about(subject: Subject | None) -> Mapping[str, Any]:
-    """For ``extra`` of a line that is said of a job."""
+    """Return the ``extra`` argument of a log line about a job."""
     return {_ATTRIBUTE: subject}
 
 
@@ -58,10 +60,10 @@ def of_name(name: JobName) -> Subject:
 
 
 def of_claim(claim: Claim, subject: Subject | None) -> Subject:
-    """What is known of a claim: its number at least."""
+    """Return the known subject of a claim; at least its number."""
     return subject or Subject(claim=claim.number)
 
 
 def subject_of(record: object) -> Subject | None:
-    """What a record of the log is about: as it says itself, or the job that its thread is at."""
+    """Return the job of a log record: its own subject, or else the job of this thread."""
     return getattr(record, _ATTRIBUTE, None) or spoken_of()

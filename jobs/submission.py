@@ -1,4 +1,4 @@
-"""What somebody asks for. The same words come by message, command line, Python, HTTP and SQL."""
+"""Submission: a request for jobs. Its options are the same by message, command line, Python, HTTP and SQL."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -11,15 +11,15 @@ from sluice.jobs.errors import BadRequest, Conflict
 from sluice.jobs.ref import JobName
 from sluice.jobs.request_limits import BYTES_MAX, ID_LENGTH_MAX
 
-#: What msgspec decodes JSON to; it is checked where it is used.
+#: Result of JSON decoding by msgspec. It is checked where it is used.
 JSON = Any
 
-#: What is run again though it has ended: the jobs asked for, or all that come after them too.
+#: Finished jobs to run again: the requested jobs, or also all their descendants.
 Rerun = Literal["job", "downstream"]
 
-#: The mode in which what has succeeded is undone where the submission fails or is cancelled.
+#: Mode in which the effects of a submission are undone if it fails or is cancelled.
 SAGA = "saga"
-#: How the id of a submission ends that undoes another: before it stands the id of that.
+#: Suffix of the id of a submission that undoes another one. Before it is the other one's id.
 COMPENSATION = "/compensation"
 
 #: Seconds for which a submission may name an app that no definition has yet: a minute, in which a rollout reaches all
@@ -28,18 +28,18 @@ UNKNOWN_APP_GRACE_S = 60.0
 #: Prefix of the ids of schedules' own submissions. They can be predicted, so no other submission may have one.
 SCHEDULED = "schedule:"
 
-#: A submission names at most this many keys; more belong into several, or into a range.
+#: Keys of one submission, at most. Larger requests must use several submissions or a range.
 KEYS_MAX = 100_000
 
-#: Bytes of keys in one submission, where a list is divided: all but 64 KiB of what it may have.
+#: Bytes of keys in one submission, when a list is divided: the limit of a submission minus 64 KiB.
 _KEYS_BYTES_MAX = BYTES_MAX - 64 * 1024
-#: Bytes of the longest key that is a number, in quotes and with its comma.
+#: Bytes of the longest key that is a number, with quotes and comma.
 _NUMBER_BYTES = 22
 K = TypeVar("K", bound=str | None)
 
 
 class SubmissionState(StrEnum):
-    """Where a submission stands; all but the first two are its end."""
+    """State of a submission. All except the first two are final."""
 
     RECEIVED = "received"
     ACTIVE = "active"
@@ -49,20 +49,21 @@ class SubmissionState(StrEnum):
     REFUSED = "refused"
 
 
-#: How one ends that did not come to what was asked for.
+#: Final states of a submission without success.
 UNFORTUNATE = (SubmissionState.FAILED, SubmissionState.CANCELLED, SubmissionState.REFUSED)
 
 
 class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A request to have jobs done. It is complete: whoever holds it can plan it.
+    """Request for jobs. It is complete: any planner can plan it without other data.
 
-    Without ``key``, ``keys``, ``work_ids`` or ``start``/``end`` it asks for every job that the
-    app's definition enumerates by itself. ``policy`` overrides the app's policy, in the words of
-    the definitions. ``after``, for submissions about work IDs, names the very jobs that those of the app wait for, in
-    place of what its definition says. In the ``mode`` "saga" what it has done is undone where it ends otherwise
-    than well; any other is one of partitions. A submission that ``compensates`` another undoes what that has done: the
-    ledger makes it, and takes it from nobody else. ``traceparent`` is where it belongs in the trace of whoever submits,
-    as W3C writes it.
+    Without ``key``, ``keys``, ``work_ids`` or ``start``/``end`` it requests every job that the app's definition
+    enumerates. ``policy`` overrides the app's policy, with the same options as in definitions. ``after``, for
+    submissions of work IDs, names the exact jobs that the app's jobs wait for. It replaces the dependencies of the
+    definition.
+
+    In the mode "saga" the effects of the submission are undone if it ends without success. Any other mode is a mode
+    of partitions. ``compensates`` names the submission that this one undoes. Only the ledger makes such submissions;
+    one from a client is refused. ``traceparent`` is the span of the submitter, in W3C's format.
     """
 
     app: str
@@ -102,35 +103,35 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @property
     def is_saga(self) -> bool:
-        """Whether what it has done is undone where it ends otherwise than well."""
+        """True if the effects of the submission are undone when it ends without success."""
         return self.mode == SAGA
 
     @property
     def layout_mode(self) -> str | None:
-        """The mode that says which partitions make one job, and of which app."""
+        """Mode that determines which partitions make one job, and of which app."""
         return None if self.is_saga else self.mode
 
     def words_of(self, words: Sequence[str]) -> list[str]:
-        """Those of these words by which it says which jobs it asks for."""
+        """Return the options, of those given, with which this submission selects its jobs."""
         said = [word for word in words if getattr(self, word) is not None]
         return [word for word in said if not (word == "mode" and self.is_saga)]
 
     @property
     def named_keys(self) -> tuple[str, ...] | None:
-        """The keys it names, or None where the app's definition says which."""
+        """The keys that the submission names, or None if the app's definition enumerates them."""
         if self.key is not None:
             return (self.key,)
         return self.keys
 
     def require_id(self) -> str:
-        """Its identity. Whoever takes a submission in gives it one if the sender did not."""
+        """Return the id. The component that accepts a submission assigns one if it is missing."""
         if self.id is None:
             raise BadRequest("A submission without an id cannot be admitted.", where=self.app)
         return self.id
 
 
 class Refusal(NamedTuple):
-    """A submission that was refused, and why."""
+    """A submission that was refused, and the reason."""
 
     id: str
     app: str
@@ -138,7 +139,7 @@ class Refusal(NamedTuple):
 
 
 def conflict(submission: Submission) -> Conflict:
-    """The error of a submission whose id belongs to one that asks for something else."""
+    """Return the error for a submission with an id that belongs to different content."""
     return Conflict(
         f"Submission {submission.id} exists and asks for something else.",
         where=submission.app,
@@ -147,8 +148,10 @@ def conflict(submission: Submission) -> Conflict:
 
 
 def divided(keys: Sequence[K]) -> Iterator[Sequence[K]]:
-    """Yield the keys in their order, in runs that each fit into one submission beside its other words. None is a key
-    that is yet to get a number."""
+    """Yield the keys in their order, in groups that each fit into one submission beside its other options.
+
+    None is a key that has no number yet.
+    """
     start = size = 0
     for place, key in enumerate(keys):
         more = _NUMBER_BYTES if key is None else len(json.encode(key)) + 1
@@ -161,12 +164,12 @@ def divided(keys: Sequence[K]) -> Iterator[Sequence[K]]:
 
 
 def is_reserved(id_: str) -> bool:
-    """Return whether only the ledger or the scheduler gives such an id."""
+    """Return whether only the ledger or the scheduler assigns such an id."""
     return id_.endswith(COMPENSATION) or id_.startswith(SCHEDULED)
 
 
 def narrowed(submission: Submission, name: JobName) -> Submission:
-    """The same submission as if it had asked for this one job, and had not asked to run anything again."""
+    """Return the same submission as a request for this one job, without a rerun."""
     return replace(
         submission,
         app=name.app,

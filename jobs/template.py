@@ -1,4 +1,4 @@
-"""How the key of a job is put together: identifiers, joined by one delimiter."""
+"""Template of a job's key: identifiers that are joined by one delimiter."""
 
 import re
 from collections.abc import Iterable
@@ -7,14 +7,15 @@ from msgspec import Struct
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
-#: These are words of ``depends_on`` and of commands, so no identifier can be called so.
+#: Options of ``depends_on`` and of commands, which no identifier may be called.
 RESERVED = frozenset({"app_name", "job_id", "when", "max_lag", "_func"})
 
 
 class Template(Struct, frozen=True):
-    """``{date}_{client_id}``: ``text`` as written, the ``names`` in it, the ``delimiter`` between them.
+    """Key template, for example ``{date}_{client_id}``.
 
-    Only the last identifier may contain the delimiter, so a key can be taken apart in one way alone.
+    ``text`` is the template as written, ``names`` are the identifiers in it, ``delimiter`` is the text between them.
+    Only the last identifier may contain the delimiter, so a key can be split in only one way.
     """
 
     text: str
@@ -23,7 +24,7 @@ class Template(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str, delimiter: str = "_") -> "Template":
-        """ValueError says what keeps the text from being a template."""
+        """Parse a template. Raises ValueError with the reason if the text is not one."""
         literals, names = _BRACES.split(text)[::2], _BRACES.findall(text)
         if not names:
             raise ValueError(f"template {text!r} has no identifier in braces, such as {{date}}")
@@ -36,18 +37,18 @@ class Template(Struct, frozen=True):
         return cls(text, tuple(names), delimiter)
 
     def split(self, key: str) -> list[str]:
-        """The text of each identifier; ValueError where there are too few."""
+        """Return the text of each identifier. Raises ValueError if there are too few."""
         parts = key.split(self.delimiter, len(self.names) - 1)
         if len(parts) < len(self.names):
             raise ValueError(f"it has {len(parts)} of {len(self.names)} identifiers")
         return parts
 
     def join(self, texts: Iterable[str]) -> str:
-        """The key of these texts, each of which must ``fit``."""
+        """Return the key of these texts. Each must fit (``fits``)."""
         return self.delimiter.join(texts)
 
     def fits(self, name: str, text: str) -> bool:
-        """Whether a key with this text at this identifier is taken apart again as it was put together."""
+        """Return whether a key with this text for this identifier is split again as it was joined."""
         return name == self.names[-1] or (text + self.delimiter).find(self.delimiter) == len(text)
 
 

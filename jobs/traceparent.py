@@ -1,10 +1,10 @@
-"""Where a span stands in a trace: as W3C's ``traceparent`` writes it, and as it follows from what the ledger knows.
+"""Position of a span in a trace, from W3C's ``traceparent`` or derived from the ledger's data.
 
-A message is a hint and carries no state, so no trace travels with it. What holds instead: the trace and the span of a
-submission follow from the submission, those of a run from what it began for and from its claim. So whoever sees one of
-them names it like all others do, in whatever process, and nothing has to be handed on.
+A message is a notification and carries no state, so no trace is sent with it. Instead, the trace and the span of a
+submission are derived from the submission. The span of a run is derived from its trace and its claim. So every process
+computes the same ids, and nothing must be passed on.
 
-A ``traceparent`` that cannot be read is as good as none, as W3C has it: the trace begins anew.
+An unreadable ``traceparent`` counts as missing, as W3C requires: a new trace begins.
 """
 
 import hashlib
@@ -20,7 +20,10 @@ _SAMPLED = 1
 
 
 class Place(NamedTuple):
-    """One span of one trace. ``sampled`` says whether it is recorded; None that whoever begins the trace decides."""
+    """One span of one trace.
+
+    ``sampled`` is true if the span is recorded. If it is None, the component that begins the trace decides.
+    """
 
     trace: int
     span: int
@@ -31,7 +34,7 @@ class Place(NamedTuple):
 
 
 def read_traceparent(text: str | None) -> Place | None:
-    """None for what is none."""
+    """Return the position that the text describes, or None if it cannot be read."""
     found = _WRITTEN.fullmatch(text or "")
     if found is None:
         return None
@@ -42,23 +45,26 @@ def read_traceparent(text: str | None) -> Place | None:
 
 
 def of_submission(id: str, received_at: datetime, sender: Place | None) -> Place:
-    """Of a submission: in the trace of its sender, or in one of its own. Another ledger may have one of this id, and
-    this ledger after it was made anew, but not of this moment."""
+    """Return the span of a submission, in the trace of its sender or else in a trace of its own.
+
+    ``received_at`` distinguishes it from submissions with the same id in another ledger, or in this one after it was
+    recreated.
+    """
     trace = sender.trace if sender else _number(_TRACE_BYTES, "trace", id, received_at.isoformat())
     return Place(trace, _number(_SPAN_BYTES, "submission", id), sender.sampled if sender else None)
 
 
 def of_run(trace: int, claim: Claim) -> int:
-    """The span of a run, in the trace of what it began for."""
+    """Return the id of a run's span, in the trace of its submission."""
     return _number(_SPAN_BYTES, "run", f"{trace:032x}", str(claim.job), str(claim.number))
 
 
 def of_verdict(trace: int, claim: Claim) -> int:
-    """The span in which a run was judged."""
+    """Return the id of the span in which a run was judged."""
     return _number(_SPAN_BYTES, "verdict", f"{trace:032x}", str(claim.job), str(claim.number))
 
 
 def _number(size: int, *parts: str) -> int:
-    """Never zero, which is no id."""
+    """Return an id of this many bytes. It is never zero, because zero is not a valid id."""
     digest = hashlib.blake2b("\x00".join(parts).encode(errors="surrogatepass"), digest_size=size).digest()
     return int.from_bytes(digest) or 1

@@ -1,4 +1,4 @@
-"""Dependencies that a user's own function says, in both directions."""
+"""Dependencies that a user's own function computes, in both directions."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -8,20 +8,23 @@ from msgspec import Struct
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.identifiers import Value
 
-#: The app and the identifiers of one job; what it answers is a list of such pairs.
+#: Called with the app and the identifiers of one job. Returns a list of such pairs.
 Neighbours = Callable[[str, Mapping[str, Value]], Iterable[Any]]
 
 
 class Neighbour(NamedTuple):
-    """One job as the user's function names it: by its identifiers, or by its whole key."""
+    """One job as the user's function names it, by its identifiers or by its whole key."""
 
     app: str
     ids: Mapping[str, object] | str
 
 
 class TwoWay(Struct, frozen=True):
-    """``parents(app, ids)`` and ``children(app, ids)`` of the user's object; one without ``children`` is pulled from
-    alone, and nothing is pushed through it. Both have to answer from their arguments alone."""
+    """Functions ``parents(app, ids)`` and ``children(app, ids)`` of the user's object.
+
+    Without ``children``, parents are resolved through it but no children are triggered. The results of both must
+    depend on nothing but the arguments.
+    """
 
     path: str
     parents: Neighbours
@@ -34,7 +37,7 @@ class TwoWay(Struct, frozen=True):
         return iter(()) if self.children is None else self._ask("children", self.children, app, ids)
 
     def refusal(self, what: str, app: str, ids: Mapping[str, Value]) -> BadRequest:
-        """The function is at fault, for this job."""
+        """Return the error for a fault of the function at this job."""
         asked = ", ".join(f"{name}={value}" for name, value in ids.items())
         return BadRequest(f"{self.path}, asked about {app} ({asked}), {what}.", where=app)
 

@@ -1,4 +1,4 @@
-"""How urgent a job is: which of two that may run is run first."""
+"""Urgency of a job: the order in which ready jobs run."""
 
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol, Self
@@ -7,7 +7,7 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 class Urgency(NamedTuple):
-    """Sorts first what is to be run first: the higher priority, then the earlier deadline; none is the last."""
+    """Sort key of urgency: first the higher priority, then the earlier deadline. Jobs without a deadline are last."""
 
     rank: int
     by: datetime
@@ -27,5 +27,5 @@ class Ranked(Protocol):
 
 
 def in_turn(job: Ranked) -> tuple[Urgency, datetime]:
-    """By this the most urgent come first, and of equals who was due first."""
+    """Return a sort key: the most urgent job first, and of equally urgent jobs the earliest due job."""
     return job.urgency, job.due_at

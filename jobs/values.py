@@ -1,4 +1,4 @@
-"""The values an identifier may take: listed, or a range that is never unrolled."""
+"""Values that an identifier may have: a list, or a range that is never expanded."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
@@ -10,7 +10,7 @@ from sluice.jobs.identifiers import Value, number_of_day, parse_day
 
 
 class Days(Struct, frozen=True):
-    """Every ``step``-th day of a span, as numbers; the end is not part of it. Only the ends are stored."""
+    """Every ``step``-th day of a span, as numbers. The end is excluded. Only the ends are stored."""
 
     ordinals: range
 
@@ -32,9 +32,9 @@ class Days(Struct, frozen=True):
 
 
 class Values:
-    """The values an identifier may take, in the order written: a list, or a range that is never unrolled.
+    """Values that an identifier may have, in the order written: a list, or a range that is never expanded.
 
-    Length and membership cost the same whatever the size.
+    Length and membership take the same time for any size.
     """
 
     __slots__ = ("_items", "_members")
@@ -51,7 +51,7 @@ class Values:
 
     def __contains__(self, value: object) -> bool:
         if isinstance(self._items, range) and not isinstance(value, int):
-            return False  # Asked for anything else, a range walks from end to end.
+            return False  # For any other type, a range would iterate over all its values.
         return value in self._members
 
     def __eq__(self, other: object) -> bool:
@@ -65,7 +65,7 @@ class Values:
 
 
 def arithmetic(*products: Sequence[int]) -> str:
-    """``2,000 x 3,000 + 5 = 6,000,005``: how a number came about, so that one sees which list is too long."""
+    """Return ``2,000 x 3,000 + 5 = 6,000,005``: the derivation of a number, which shows the list that is too long."""
     large = [[factor for factor in factors if factor > 1] or [1] for factors in products]
     told = " + ".join(" x ".join(f"{factor:,}" for factor in factors) for factors in large)
     total = f"{sum(map(prod, products)):,}"

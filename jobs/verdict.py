@@ -1,4 +1,4 @@
-"""What an executed round is judged by, and what it is judged to be."""
+"""Input and result of judging an executed round."""
 
 from datetime import datetime
 
@@ -10,13 +10,13 @@ from sluice.jobs.states import Verb
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """A job in state ``executed``. Its times are the ledger's; nothing here depends on when it is judged.
+    """A job in state ``executed``. Its times are the ledger's. Nothing here depends on the time of judging.
 
-    ``final`` and ``retry_after_s`` are what the run itself requested (see ``Outcome``).
+    ``final`` and ``retry_after_s`` are requests of the run itself (see ``Outcome``).
 
-    ``unbounded`` work was to go on until it is stopped: ``failing`` of its rounds have ended since the last healthy
-    one, and this one went on for ``ran_s``. A saga is ``flying``: its error says that all of
-    it has been undone, and ``turn_back`` why, where nothing had failed.
+    ``unbounded`` marks long-running work: ``failing`` is the number of its rounds that ended since the last healthy
+    one, and ``ran_s`` is the duration of this round. ``flying`` marks a saga with an open flight: an error means that
+    all of it has been undone. ``turn_back`` is the reason for that if nothing had failed.
     """
 
     id: int
@@ -42,8 +42,9 @@ class Case(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """The verb to carry out; ``not_before`` is when a job that is tried again becomes due. ``failing`` as in a case,
-    with this round."""
+    """The verb to carry out. ``not_before`` is the due time of a retry. ``failing`` is as in ``Case``, including this
+    round.
+    """
 
     id: int
     verb: Verb

@@ -1,18 +1,18 @@
-"""Wall time: what the clocks of a zone show, and which instant that is."""
+"""Wall time: the time shown by the clocks of a zone, and the instant that corresponds to it."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
 
 def wall_of(instant: datetime, zone: tzinfo) -> datetime:
-    """What clocks in the zone show at this instant, without the zone."""
+    """Return the wall time in the zone at this instant, without the zone."""
     return instant.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
 def instant_of(wall: datetime, zone: tzinfo) -> datetime:
-    """The instant at which clocks in the zone show this, in UTC.
+    """Return the UTC instant at which clocks in the zone show this time.
 
-    Of a time that they show twice it is the first. One that they pass over has the instant at which they do so, the
-    gap's end. A later wall time never has an earlier instant.
+    If they show it twice, return the first instant. If they skip it, return the instant of the change, at the end of
+    the gap. A later wall time never has an earlier instant.
     """
     instant = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
     if wall_of(instant, zone) == wall:
@@ -21,7 +21,7 @@ def instant_of(wall: datetime, zone: tzinfo) -> datetime:
 
 
 def _gap_end(before: datetime, after: datetime, zone: tzinfo) -> datetime:
-    """The instant at which clocks are put forward, which lies after the one and no later than the other."""
+    """Return the instant at which clocks are put forward. It is after ``before`` and at most ``after``."""
     offset = before.astimezone(zone).utcoffset()
     while after - before > timedelta.resolution:
         middle = before + (after - before) // 2

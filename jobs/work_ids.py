@@ -1,7 +1,7 @@
-"""Work IDs: what the jobs of an app that is keyed by chunk are about. Whole numbers, or texts.
+"""Work IDs of an app that is keyed by chunk: whole numbers or texts.
 
-As a list they are sorted, numbers before texts, and each stands there once. Written down they are *parts*: a run
-of numbers is its first and its last, ``[[1, 3], [7], "north"]``; people write ``1-3,7``.
+Lists of them are sorted, numbers before texts, without duplicates. They are stored as *parts*: a run of numbers is
+its first and its last, ``[[1, 3], [7], "north"]``. People write ``1-3,7``.
 """
 
 import re
@@ -14,15 +14,15 @@ import msgspec
 from sluice.jobs.submission import JSON
 
 WorkId: TypeAlias = int | str
-#: A run of whole numbers, by its first and last (one number by itself), or a text.
+#: A run of whole numbers by its first and last, a single number, or a text.
 Part: TypeAlias = tuple[int, int] | tuple[int] | str
 
-#: IDs of one submission: a million, for which a planner takes 140 MB and up to 600 MB if each is a job of its own. Ten
-#: million took 2.8 GB, and a range of them is written in 12 characters.
+#: IDs of one submission: a million. A planner uses 140 MB for them, and up to 600 MB if each is a job of its own. Ten
+#: million took 2.8 GB, although a range of them is written in 12 characters.
 IDS_MAX = 1_000_000
 TEXT_CHARACTERS_MAX = 200
 _NUMBER_MAX = 2**63 - 1
-#: Parts that are longer than this as a text are told by the first, the last and their number.
+#: Longest text of parts in characters. Longer ones are shortened to the first ID, the last ID and their number.
 _SHORT_CHARACTERS = 60
 
 _NUMBER = re.compile(r"-?\d+")
@@ -32,9 +32,10 @@ _FRACTION = re.compile(r"-?(\d+\.\d*|\.\d+)")
 
 
 def parse_work_ids(raw: JSON) -> tuple[WorkId, ...]:
-    """The IDs of a list, whose runs may be lists in it, or of a text like ``1-3,7``; ValueError says what is wrong.
+    """Return the IDs of a list, which may contain runs as lists, or of a text like ``1-3,7``.
 
-    A text is of numbers if all of its parts are. One that begins with a bracket is a list, as JSON.
+    A text contains numbers if all of its parts are numbers. A text that begins with a bracket is a JSON list. Raises
+    ValueError with the reason if the IDs are invalid.
     """
     if isinstance(raw, str) and raw.lstrip().startswith("["):
         raw = _listed(raw)
@@ -53,12 +54,12 @@ def parse_work_ids(raw: JSON) -> tuple[WorkId, ...]:
 
 
 def in_order(work_id: WorkId) -> tuple[bool, WorkId]:
-    """By which they are sorted."""
+    """Return the sort key of a work ID."""
     return isinstance(work_id, str), work_id
 
 
 def parts_of(ids: Sequence[WorkId]) -> list[Part]:
-    """Sorted IDs as parts."""
+    """Return sorted IDs as parts."""
     texts = [each for each in ids if isinstance(each, str)]
     numbers = [each for each in ids if isinstance(each, int)]
     if not numbers:
@@ -70,7 +71,7 @@ def parts_of(ids: Sequence[WorkId]) -> list[Part]:
 
 
 def ids_of(parts: Iterable[JSON]) -> Iterator[WorkId]:
-    """What ``parts_of`` wrote, read again."""
+    """Yield the IDs of parts, as ``parts_of`` writes them."""
     for part in parts:
         if isinstance(part, str):
             yield part
@@ -79,14 +80,15 @@ def ids_of(parts: Iterable[JSON]) -> Iterator[WorkId]:
 
 
 def text_of(ids: Sequence[WorkId]) -> str:
-    """``1-3,7``. It can be read again, unless texts are among the numbers."""
+    """Return the IDs as text, for example ``1-3,7``. It can be parsed again, unless numbers and texts are mixed."""
     return ",".join(part if isinstance(part, str) else "-".join(map(str, part)) for part in parts_of(ids))
 
 
 def short_text_of(ids: Sequence[WorkId]) -> str:
-    """The same where it is short, else ``1..9000:400``: four hundred of them, the first and the last by name.
+    """Return the text of the IDs if it is short, or else ``1..9000:400`` for 400 IDs from 1 to 9000.
 
-    In a text among them what could be taken for either has a backslash: keys are made of it, each of other IDs.
+    Characters in a text ID that could be confused with this syntax are escaped with a backslash. The result is part
+    of a chunk's key. The chunks of a submission have no ID in common, so their texts must differ.
     """
     if len(ids) <= _SHORT_CHARACTERS or ids[-1] == _last_of_run(ids):
         text = text_of([_MISTAKABLE.sub(r"\\\g<0>", each) if isinstance(each, str) else each for each in ids])
@@ -96,7 +98,7 @@ def short_text_of(ids: Sequence[WorkId]) -> str:
 
 
 def _last_of_run(ids: Sequence[WorkId]) -> WorkId | None:
-    """What the last would be if they were one run."""
+    """Return the last ID that these would have if they were one run."""
     return ids[0] + len(ids) - 1 if isinstance(ids[0], int) else None
 
 
@@ -119,7 +121,7 @@ def _parts_of_text(text: str) -> Iterator[Part]:
 
 
 def _whole(part: str) -> str:
-    """Whoever writes a fraction means a number; one who does not can say so in a list."""
+    """Return the part, unless it is a fraction: that is probably meant as a number. A list can contain it as a text."""
     if _FRACTION.fullmatch(part):
         raise ValueError(
             f'{part} is no work ID: those are whole numbers or texts; for a text write ["{part}"]'
@@ -142,7 +144,10 @@ def _parts_of_list(raw: JSON) -> Iterator[Part]:
 
 
 def _refuse_doubtful(ids: Sequence[WorkId]) -> None:
-    """Keys, and what is fresh, are told as texts: there 7 and "7" would be one."""
+    """Raise ValueError for texts that look like numbers beside numbers.
+
+    Keys and freshness records store IDs as text, in which 7 and "7" would be the same.
+    """
     if not ids or isinstance(ids[0], str):
         return
     for each in reversed(ids):

@@ -1,4 +1,4 @@
-"""Above which numbers a ledger that was restored goes on (``restoring``): for statements that give numbers out."""
+"""The number above which a restored ledger continues (``restoring``), for statements that give numbers out."""
 
-#: Null where it never was, which ``greatest`` passes over.
+#: Null if the ledger was never restored. ``greatest`` ignores a null.
 ABOVE = "(SELECT max(above) FROM restoration)"

@@ -1,4 +1,4 @@
-"""The apps whose jobs nobody begins for now."""
+"""Table of paused apps. No worker begins their jobs."""
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Double, Table, Text
 

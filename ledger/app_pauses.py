@@ -1,19 +1,28 @@
-"""Pausing an app: none of its jobs is begun until it is resumed, whoever wants them. Whatever runs goes on.
+"""Pausing an app: no job of it begins until it is resumed, whichever submission requested the job. Running jobs go on.
 
-What holds: its jobs become ready, and stay so; no claim takes one, for ``IS_PAUSED`` stands in the guard of each. So a
-pause writes one row, however many jobs there are, and hints that come meanwhile come to nothing. The groomer repeats
-them, less and less often; whoever resumes the app has them repeated at once.
+Invariants: jobs of a paused app become ready and stay ready. No claim takes them, because ``IS_PAUSED`` is in the guard
+of every claim. So a pause writes one row, however many jobs there are. A notification that arrives during the pause
+claims nothing. The groomer repeats notifications at growing intervals. When the app is resumed, the caller announces
+its jobs immediately.
 
-A person pauses an app, or its breaker does (``breakers``), until one job is to be tried: that one alone may be claimed,
-and once. A person's pause takes the place of a breaker's; a breaker leaves a person's as it is.
+A person pauses an app, or its breaker does (``breakers``). A breaker's pause lasts until one job is due for a trial.
+Only this job may be claimed, and only once. A person's pause replaces a breaker's pause. A breaker leaves a person's
+pause unchanged.
 
-Ready jobs of a pool have slots of it. Where that is shared with other apps, those would wait for jobs that nobody runs:
-so they go back into the line, and are not let in before the app is resumed (``HAS_TO_WAIT``).
+Ready jobs of a pool hold its slots. If other apps share the pool, their jobs would wait for jobs that no worker runs.
+So ready jobs of a paused app wait for a slot again, and get none before the app is resumed (``HAS_TO_WAIT``).
 
-Who races whom: a claim whose statement had begun when the pause was committed takes its job, as if it had come before.
-Two who pause the same app are one. Who lets jobs into a pool at this moment may let one in behind our back, which keeps
-its slot. Whoever writes the pause of an app that has a breaker holds the breaker's row first, so that a person and the
-breaker take turns. What a crash leaves: nothing, for each is one transaction.
+Races:
+
+- Claim against pause: if the statement of the claim began before the pause was committed, the claim takes its job, as
+  if it had come first.
+- Two concurrent pauses of the same app result in one pause.
+- A concurrent transaction that gives out slots of the pool may give one to a job of the app. This pause does not see
+  it, and the job keeps its slot.
+- A transaction that pauses or resumes an app with a breaker locks the breaker's row first, so a person and the breaker
+  take turns.
+
+A crash leaves nothing, because each operation is one transaction.
 """
 
 from collections.abc import Collection
@@ -27,15 +36,16 @@ from sluice.ledger.connection import Tx
 from sluice.ledger.slots import move_out
 from sluice.ledger.sql import NOW, move
 
-#: In a statement on ``job``, which reads the claim that it had before.
+#: True if the job's app is paused and the job is not the trial. For a statement on ``job`` that still reads the old
+#: claim number.
 IS_PAUSED = """EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app
     AND NOT coalesce(app_pause.trial = job.id AND app_pause.trial_claim = job.claim, false))"""
-#: Whether it takes a person to let the job go on; a breaker does so by itself.
+#: True if only a person can end the pause of the job's app. A breaker ends its own pauses.
 IS_STOPPED = "EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app AND app_pause.until IS NULL)"
 _IS_OF_SHARED_POOL = f"starts_with(job.pool, '{NAMED}')"
-#: Whether a job that stands in line for a pool is passed over.
+#: True if a job that waits for a slot of a pool must be passed over.
 HAS_TO_WAIT = f"({_IS_OF_SHARED_POOL} AND {IS_PAUSED})"
-#: Whether that is so until a person comes.
+#: True if such a job must be passed over until a person resumes its app.
 HAS_TO_STAY = f"({_IS_OF_SHARED_POOL} AND {IS_STOPPED})"
 
 _TAKE_TURNS = "SELECT 1 FROM breaker WHERE app = ANY(%(apps)s) ORDER BY app FOR UPDATE"
@@ -59,7 +69,8 @@ _PAUSES = "SELECT app, since, by, until, why, trial FROM app_pause ORDER BY app"
 
 
 class AppPause(Struct, frozen=True):
-    """One of a breaker is ``until`` a job is tried, and says ``why``; ``trial`` is that job, once it was chosen."""
+    """Pause of an app. Only a breaker's pause has ``until``, when a trial is due, and ``why``; ``trial`` once
+    chosen."""
 
     app: str
     since: datetime
@@ -74,7 +85,7 @@ class AppPause(Struct, frozen=True):
 
 
 def pause(tx: Tx, apps: Collection[str], *, by: str | None) -> list[str]:
-    """Those that nobody had paused before."""
+    """Pause these apps; return the apps that a person had not paused before."""
     tx.rows(_TAKE_TURNS, apps=sorted(apps))
     paused = sorted(tx.column(_PAUSE, apps=sorted(apps), by=by))
     line_up(tx, paused)
@@ -82,15 +93,17 @@ def pause(tx: Tx, apps: Collection[str], *, by: str | None) -> list[str]:
 
 
 def resume(tx: Tx, apps: Collection[str]) -> list[str]:
-    """Those that were paused. Their ready jobs are still to be announced; who stands in line the groomer finds. What
-    their breakers have counted is forgotten."""
+    """Resume these apps; return the apps that were paused. The failures that their breakers counted are forgotten.
+
+    The caller must announce their ready jobs. The groomer finds their jobs that wait for a slot.
+    """
     if tx.rows(_TAKE_TURNS, apps=sorted(apps)):
         tx.write(_FORGET, apps=sorted(apps))
     return sorted(tx.column(_RESUME, apps=sorted(apps)))
 
 
 def line_up(tx: Tx, apps: list[str]) -> None:
-    """Have what is ready of these, which are paused by now, leave its slots of pools that others share."""
+    """Make ready jobs of these apps, which are paused by now, wait for a slot again if their pool is shared."""
     move_out(tx, _LINE_UP, jobs=tx.column(_IN_POOLS, apps=apps))
 
 

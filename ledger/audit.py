@@ -1,13 +1,12 @@
-"""Acts, and who asked for them.
+"""Log of the acts that people request.
 
-What holds: an act is written in the very transaction that carries it out (``Ledger.beside``). So there is none without
-the act and no act without it, whatever crashes: before the commit there is neither, after it there are both. Where the
-answer to a commit is lost, the act is run again and finds itself done, and this is written once, by its token. What a
-crash leaves after the commit: workers may not have been told, which the groomer sees to, and whoever asked may not know
-how it ended; this says so.
+Invariants: an act is logged in the transaction that carries it out (``Ledger.beside``). So a crash leaves both the act
+and its entry, or neither. If the answer to a commit is lost, the act runs again and finds itself done. The token keeps
+its entry unique. After a crash right after the commit, workers may not have been notified, which the groomer repairs.
+The requester may not know the result, which this log shows.
 
-Not everything that one may ask for is one transaction. What is only read before the act (that a job is there, say) may
-have changed by then; the act itself is refused then, and nothing is written.
+Not every request is one transaction. A fact that is read before the act, for example that a job exists, may have
+changed by then. In that case the act itself is refused, and nothing is logged.
 """
 
 from collections.abc import Mapping
@@ -24,7 +23,7 @@ VALUES (%(token)s, {NOW}, %(who)s, %(did)s, %(about)s::jsonb, %(came_to)s::jsonb
 ON CONFLICT (token) DO NOTHING
 """
 _BEFORE = f"{NOW} - make_interval(secs => least(%(keep_s)s, {LONGEST_S}))"
-# They were written in the order of their ids, but for some moments; so who looks at the first ones finds the oldest.
+# Ids follow the time of writing, except within a few moments. So the lowest ids are the oldest entries.
 _REMOVE = f"""
 DELETE FROM audit WHERE id IN (
     SELECT id FROM (SELECT id, at FROM audit ORDER BY id LIMIT %(limit)s) oldest WHERE at < {_BEFORE})
@@ -41,18 +40,18 @@ def note(
     about: Mapping[str, JSON],
     came_to: Mapping[str, JSON],
 ) -> None:
-    """This transaction carries out what somebody has asked for."""
+    """Log the act that this transaction carries out."""
     told = {"about": _written(about), "came_to": _written(came_to)}
     tx.write(_NOTE, token=token, who=who, did=did, **told)
 
 
 def prune(tx: Tx, *, keep_s: float, limit: int) -> int:
-    """Forget so many that are older than that; how many."""
+    """Remove at most ``limit`` entries that are older than ``keep_s``; return how many were removed."""
     return tx.write(_REMOVE, keep_s=keep_s, limit=limit)
 
 
 def prunable(tx: Tx, *, keep_s: float) -> int:
-    """How many of these there are."""
+    """Return the number of entries that are older than ``keep_s``."""
     return int(tx.column(_COUNT, keep_s=keep_s)[0])
 
 

@@ -1,4 +1,4 @@
-"""The table of acts: who had what done by the console, and what that came to."""
+"""Table of the acts that people requested in the console, and their results."""
 
 from sqlalchemy import BigInteger, Column, DateTime, Identity, Table, Text
 from sqlalchemy.dialects.postgresql import JSONB

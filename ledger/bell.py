@@ -1,7 +1,7 @@
-"""Word between processes that share a ledger and no broker, by Postgres's own NOTIFY.
+"""Messages between processes that share a ledger and no broker, by Postgres's NOTIFY.
 
-Whoever listens hears what was said since it began to; what is said while nobody does is lost. So nothing may depend on
-a word but how soon something is done.
+A listener receives the messages that are sent after it began to listen. A message that is sent while no process listens
+is lost. So a message may only make something happen sooner.
 """
 
 from collections.abc import Iterator
@@ -16,26 +16,25 @@ from sluice.jobs.errors import Unreachable
 from sluice.ledger.connection import Tx
 from sluice.ledger.dialling import dialled
 
-#: Postgres takes words of so many bytes.
+#: Longest payload of a NOTIFY in bytes, a limit of Postgres.
 LONGEST = 7_999
 
 _SAY = "SELECT pg_notify('sluice', %(word)s)"
 
 
 def say(tx: Tx, word: str) -> None:
-    """It is heard once this transaction has been committed."""
+    """Send a message to all listeners. They receive it when this transaction commits."""
     tx.rows(_SAY, word=word)
 
 
 class Listening:
-    """A connection that hears what is said."""
+    """Connection that receives messages."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._server = connection.pgconn
 
     def words(self, interrupter: socket) -> list[str]:
-        """What has been said since the last time, once there is anything, or once the interrupter has something to
-        read."""
+        """Wait until a message has arrived or the interrupter is readable; return the messages since the last call."""
         select([self._server.socket, interrupter.fileno()], [], [])
         self._server.consume_input()
         return [word.extra.decode() for word in iter(self._server.notifies, None)]
@@ -43,7 +42,7 @@ class Listening:
 
 @contextmanager
 def listening(url: str) -> Iterator[Listening]:
-    """Unreachable where the connection cannot be made, and as soon as it breaks."""
+    """Open a connection that listens. Raise Unreachable if it cannot be made, or when it breaks."""
     try:
         with psycopg.connect(dialled(url), autocommit=True) as connection:
             connection.execute("LISTEN sluice")

@@ -1,20 +1,21 @@
-"""What the breakers are told of rounds that end, by the very statements that end them.
+"""Reports of ended rounds to the breakers, written by the statements that end the rounds.
 
-Whoever ends rounds writes one small row for each app of them that has a breaker, and nothing else: no row is written by
-all, so no order of locks changes and nobody waits. ``breakers`` adds them up.
+A transaction that ends rounds inserts one small row for each of their apps that has a breaker, and nothing else. No row
+is shared by these transactions, so the lock order does not change and no transaction waits. ``breakers`` adds them up.
 
-What holds: a failed round of such an app has its row in the transaction that ended it. A success has one where it
-could matter: while fails are counted, or are still to be, or the breaker is open. A healthy app writes none. Where
-there is no breaker, no statement is added and no row written.
+Invariants: a failed round of such an app has its row in the transaction that ended it. A success has a row only if it
+could matter: while failures are counted or are yet to be counted, or while the breaker is open. A healthy app writes no
+rows. If no app has a breaker, no statement is added and no row is written.
 """
 
 from sluice.jobs.history import Lost
 from sluice.jobs.outcome import Ending
 
-#: A round that was lost, or handed back, says nothing about what the app needs; nor does a saga that was turned back.
+#: Endings that count as failures. A round that was lost or handed back, and a saga that was turned back, do not count:
+#: they show nothing about the systems that the app needs.
 FAILED = (Ending.ERROR, Ending.DISMAL, Ending.TIMED_OUT, Lost.TIMED_OUT)
 SUCCEEDED = Ending.DONE
-#: Of what a failed round has said, so many characters of the first line are kept.
+#: Characters that are kept of the first line of a failed round's error.
 ERROR_CHARACTERS_MAX = 200
 
 _FAILED = ", ".join(f"'{ending}'" for ending in FAILED)
@@ -26,9 +27,9 @@ OR EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = breaker.app AND app_pau
 
 
 def telling(ended: str) -> str:
-    """The statement that tells them of these: rows of ``app``, ``ending``, ``error`` and ``turn_back``.
+    """Return the statement that reports ended rounds: ``ended`` yields ``app``, ``ending``, ``error``, ``turn_back``.
 
-    Where no app has a breaker, Postgres finds that out once, and looks at none of the rows.
+    If no app has a breaker, Postgres finds that out once, and reads none of the rows.
     """
     return f"""
     INSERT INTO breaker_news (app, failed, succeeded, error)

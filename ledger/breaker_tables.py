@@ -1,4 +1,4 @@
-"""The breakers of apps, and what is still to be counted for them."""
+"""Tables of the apps' breakers, and of ended rounds that they have not counted yet."""
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Double, Identity, Integer, Table, Text
 

@@ -1,29 +1,28 @@
-"""The breakers of apps: what fails twenty times in a row is not tried a thousand times more.
+"""Circuit breakers of apps: an app with rounds that keep failing is paused for a while.
 
-The breaker of an app counts how many of its rounds have failed one after the other. Once those are too many it opens:
-the app is paused (``app_pauses``), so that nobody begins its jobs. After ``pause_s`` one ready job is chosen to be
-tried, the *trial*, and that one alone may be claimed, by the first claim after the last it had. If that round succeeds,
-the breaker closes; if it fails, it stays open for twice as long as before. A trial that comes to neither end
-(cancelled, expired, lost, handed back) is followed by another. What runs when it opens goes on: a success of it closes
-the breaker, a failure changes nothing.
+A breaker counts the failed rounds of its app in a row. At its limit it opens: the app is paused (``app_pauses``), so
+that no worker begins its jobs. After ``pause_s`` one ready job is chosen, the *trial*. Only the trial may be claimed,
+and only once: by its next claim. If that round succeeds, the breaker closes. If it fails, the breaker stays open for
+twice as long as before. If the trial ends in another way (cancelled, expired, lost, handed back), another job is
+chosen. Jobs that run when the breaker opens go on: a success closes the breaker, a failure changes nothing.
 
-What holds: ``breaker.fails`` and the rows of ``breaker_news`` that are there make up what has happened, each round in
-one of the two. A closed breaker has counted fewer fails than open it. Rounds count in the order in which their rows
-were written; of one transaction a success outweighs the failures.
+Invariants: ``breaker.fails`` and the existing rows of ``breaker_news`` together account for the ended rounds, each
+round only once. A closed breaker has counted fewer failures than open it. Rounds count in the order in which their rows
+were written. If a transaction reports both, a success outweighs the failures.
 
-Who races whom:
+Races:
 
-- Those who end rounds: each inserts a row of its own (``breaker_news``) and waits for nobody.
-- Two who look after one breaker, and a person who pauses or resumes the app: each holds its row of ``breaker`` before
-  he reads anything else. None of them has locked any job by then, so the row is the first of their locks. Rows whose
-  writer has not committed yet are counted by whoever comes next.
-- An opening against a claim: as any pause. What was claimed before it runs, and whoever fails is told that it is
-  open before the next job is begun (``actors.breaking``).
-- A choice of a trial against whoever moves that job: a job that another holds is passed over.
-- A resumption against a trial: the trial runs on, and is one round like others.
+- Transactions that end rounds: each inserts a row of its own (``breaker_news``) and waits for no other.
+- Two processes that handle the same breaker, and a person pausing or resuming its app: each transaction locks the row
+  of ``breaker`` before it reads anything else. It has not locked any job by then, so this row is the first of its
+  locks. Rows that are not committed yet are counted by the next process.
+- An opening against a claim: as for any pause. Jobs that were claimed before the opening run. After a failed round, a
+  worker learns that the breaker is open before it begins its next job (``actors.breaking``).
+- The choice of a trial against another change of that job: a job that another transaction holds is passed over.
+- A resumption against a trial: the trial runs on as an ordinary round.
 
-What a crash leaves: nothing, for each look is one transaction. News that nobody looked at, and a trial that has ended,
-are found by the groomer's next tick; a trial whose hint was lost is announced again like any ready job.
+A crash leaves nothing, because each step is one transaction. The next tick of the groomer finds uncounted rows, and a
+trial that has ended. A trial is announced again like any ready job if its notification was lost.
 """
 
 from collections.abc import Sequence
@@ -40,7 +39,8 @@ from sluice.ledger.connection import Tx
 from sluice.ledger.release import ANNOUNCED, READY_COLUMNS, UNEXPIRED, Ready
 from sluice.ledger.sql import IN_TURN, NOW
 
-#: Of so many jobs, the most urgent, the one is tried that has failed least: not the same bad one again and again.
+#: Number of most urgent jobs among which the trial is chosen. The job in the lowest round is taken, so that the same
+#: bad job is not tried again and again.
 CANDIDATES = 100
 
 _KNOW = """
@@ -53,7 +53,7 @@ UPDATE breaker SET fails_max = %(fails)s, pause_s = %(pause_s)s, pause_s_max = %
 WHERE app = %(app)s
 """
 _KNOWN = "SELECT app, fails_max, pause_s, pause_s_max FROM breaker ORDER BY app"
-# Whoever was told of a breaker may have written after it was dropped.
+# A transaction that read a breaker may have written its row after the breaker was dropped.
 _FORGET = (
     "DELETE FROM breaker_news WHERE NOT EXISTS (SELECT 1 FROM breaker WHERE breaker.app = breaker_news.app)"
 )
@@ -84,8 +84,8 @@ UPDATE app_pause SET pause_s = %(pause_s)s, until = {NOW} + make_interval(secs =
 WHERE app = %(app)s
 """
 _ANOTHER = "UPDATE app_pause SET trial = NULL, trial_claim = NULL WHERE app = %(app)s"
-# A job that is yet to be claimed is still to be tried; one that runs is being tried. The next claim is not always the
-# next number: in a ledger that was restored it is above all that were ever given out.
+# A trial is under way while it is yet to be claimed, and while it runs. The next claim does not always have the next
+# number: in a restored ledger it is above all numbers that were ever given out.
 _TRIED = """
 SELECT job.state, job.queued, job.claim, job.turn_back IS NOT NULL AS turned_back, tried.ending
 FROM job LEFT JOIN LATERAL (
@@ -93,7 +93,7 @@ FROM job LEFT JOIN LATERAL (
 ) tried ON true
 WHERE job.id = %(trial)s
 """
-# The collation is that of the index job_urgency: see there.
+# The collation is that of the index job_urgency; the reason is given there.
 _IS_READY = f'job.state COLLATE "C" = \'{State.READY}\' AND {UNEXPIRED} AND job.app COLLATE "C" ='
 _STANDS_IN_LINE = f"queued AND {UNEXPIRED} AND job.app ="
 _CANDIDATES, _IN_LINE = (
@@ -105,8 +105,8 @@ _CANDIDATES, _IN_LINE = (
     """
     for may_be_tried in (_IS_READY, _STANDS_IN_LINE)
 )
-#: Whether there is anything to do about any of them: what was told and is not counted, or a pause that is over, where
-#: somebody is being tried or could be. To know of one that is in order is nothing to do.
+#: Returns a row if a breaker needs handling: for an uncounted row, or for a pause that is over if a job is the trial or
+#: could become the trial. A breaker in order needs none.
 IS_DUE = f"""
 SELECT 1 FROM breaker_news
 UNION ALL SELECT 1 FROM app_pause JOIN breaker USING (app) WHERE until <= {NOW} AND (
@@ -123,8 +123,11 @@ _ANNOUNCE = f"UPDATE job SET {ANNOUNCED} WHERE id = %(trial)s RETURNING {READY_C
 
 
 class Minded(Struct, frozen=True):
-    """``is_open`` is whether the app's jobs are not to be begun now. ``closed`` says that by this they may be again,
-    and are to be announced; ``trial`` is to be announced alone."""
+    """Result of handling a breaker.
+
+    ``is_open``: the app's jobs must not be begun now. ``closed``: the pause has ended, and the caller must announce the
+    app's ready jobs. ``trial`` must be announced, in a notification of its own.
+    """
 
     is_open: bool = False
     closed: bool = False
@@ -139,7 +142,7 @@ class _Terms(Struct, frozen=True):
 
 
 class _Pause(Struct, frozen=True):
-    """``over``: it is time for a trial. None where a person has paused the app."""
+    """Pause of the app. ``over``: a trial is due; None if a person has paused the app."""
 
     over: bool | None
     pause_s: float | None
@@ -154,7 +157,7 @@ class _News(Struct, frozen=True):
 
 
 class _Trial(StrEnum):
-    """How it stands with a trial."""
+    """Progress of a trial."""
 
     UNDER_WAY = "under way"
     SUCCEEDED = "succeeded"
@@ -163,17 +166,17 @@ class _Trial(StrEnum):
 
 
 def know(tx: Tx, app: str, breaker: Breaker) -> None:
-    """Count the rounds of this app from now on, where that is not done yet."""
+    """Begin to count the rounds of this app, if they are not counted yet."""
     tx.write(_KNOW, app=app, **asdict(breaker))
 
 
 def restate(tx: Tx, app: str, breaker: Breaker) -> None:
-    """Have its breaker do from now on what its definition says by now."""
+    """Update the breaker of this app to the current definition."""
     tx.write(_RESTATE, app=app, **asdict(breaker))
 
 
 def known(tx: Tx) -> dict[str, Breaker]:
-    """The apps whose rounds are counted, and by what terms."""
+    """Return the breakers that the ledger has, by app."""
     return {
         app: Breaker(fails=fails, pause_s=pause_s, pause_s_max=longest_s)
         for app, fails, pause_s, longest_s in tx.rows(_KNOWN)
@@ -181,13 +184,16 @@ def known(tx: Tx) -> dict[str, Breaker]:
 
 
 def due(tx: Tx) -> list[str]:
-    """The apps whose breakers are to be minded. News of what is counted no more are forgotten."""
+    """Return the apps with a breaker that must be handled.
+
+    Also remove the reports for apps that have no breaker any more.
+    """
     tx.write(_FORGET)
     return tx.column(_DUE)
 
 
 def drop(tx: Tx, app: str) -> Minded:
-    """Its definition has no breaker any more: if it is open it closes."""
+    """Remove the breaker of an app that has none any more in its definition. An open breaker closes."""
     tx.rows(_HOLD, app=app)
     tx.rows(_NEWS, app=app)
     tx.write(_DROP, app=app)
@@ -195,9 +201,9 @@ def drop(tx: Tx, app: str) -> Minded:
 
 
 def mind(tx: Tx, app: str) -> Minded:
-    """Add up what the breaker was told, and do what follows: open, close, let a job be tried, or wait for longer.
+    """Count the rounds that were reported, and follow up: open, close, choose a trial, or wait for longer.
 
-    The transaction holds nothing before.
+    The transaction must not hold any lock before.
     """
     held = tx.structs(_Terms, _HOLD, app=app)
     if not held:
@@ -234,7 +240,7 @@ def _count(tx: Tx, app: str, terms: _Terms, news: Sequence[_News]) -> Minded:
 
 
 def _close(tx: Tx, app: str) -> Minded:
-    """Whoever stood in line and was passed over may be let in by this, as the last that the transaction does."""
+    """Close the breaker. Jobs of the app that were passed over may get a slot at the end of the transaction."""
     closed = bool(tx.write(_CLOSE, app=app))
     tx.pools.update(tx.column(_LINES, app=app))
     return Minded(closed=closed)
@@ -274,8 +280,10 @@ def _ended(ending: str, *, turned_back: bool) -> _Trial:
 
 
 def _choose(tx: Tx, app: str) -> list[Ready]:
-    """Choose whom to try, where anybody is to be had; to be announced if it may begin. One that stands in line for a
-    pool may be let in by this, as soon as it is its turn."""
+    """Choose a trial, if there is a candidate; return it if it can be announced.
+
+    If no job is ready, a job that waits for a slot of its pool is chosen. It may get one when its turn comes.
+    """
     candidates = tx.column(_CANDIDATES, app=app) or tx.column(_IN_LINE, app=app)
     for trial, claim, pool, queued in tx.rows(_TAKE, jobs=candidates):
         tx.write(_TRY, app=app, trial=trial, claim=claim)

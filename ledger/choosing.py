@@ -1,21 +1,26 @@
-"""Which jobs a hint is for: as many as it names, of the same app, but the most urgent there are. Whoever knows that
-they take next to nothing may take more.
+"""Selection of the jobs that a claim takes.
 
-A queue hands its messages out in the order they came. So a job that is more urgent than others that were announced
-before it *overtakes*: the next hint for any job of its app takes it. So does one whose time to start came before that
-of another, of two that have such a time and are equally urgent. The job that had to give way stays ready,
-and the hint of the one that overtook, which will not find that any more, takes whoever is the most urgent then.
+A notification names jobs, but the claim takes the same number of the most urgent ready jobs of that app. A worker that
+knows that these jobs take next to no time may take more.
 
-What holds: a hint for n jobs takes n at least wherever so many are to be had. So the hints that were sent suffice for
-the jobs that are ready, in whatever order they arrive; one too many costs a look-up. A job that is ``alone`` is apart:
-it takes no place where several are taken, and its own hint is for nobody else while it is ready. If it is more urgent
-than all that a hint for several would take, that hint takes it alone, and the jobs it names are announced again: a job
-of a lost worker does not wait for a whole backlog.
+A queue delivers its messages in the order of sending. So a job that is more urgent than jobs announced earlier
+*overtakes* them: the next notification for any job of its app takes it. Of two equally urgent jobs that both have a
+start time, the job with the earlier start time overtakes too. The job that lost its place stays ready. The notification
+of the job that overtook does not find that job any more, and takes the most urgent job of that moment.
 
-Who races whom: two hints for jobs of one app. Each locks those it names, in id order, and waits for them. It takes
-others only after that, and passes over the locked ones: whoever holds one is about to take it. So two hints never
-wait for each other in a circle, and nobody queues for a job that was not announced to him. If whoever holds the last
-job there is lets it go after all, a hint was spent for nothing: the groomer repeats it like one that was lost.
+Invariants: a notification for n jobs takes at least n if that many are available. So the notifications that were sent
+suffice for the ready jobs, in whatever order they arrive. A superfluous notification costs a look-up.
+
+A job that is ``alone`` is an exception. It never takes a place among several jobs. While it is ready, its own
+notification takes no other job. If it is more urgent than all jobs that a notification for several would take, that
+notification takes it alone, and the named jobs are announced again. So a job of a lost worker does not wait for a whole
+backlog.
+
+Race of two notifications for jobs of one app: each locks the jobs that it names, in id order, and waits for them. Only
+then does it take other jobs, and it passes over locked jobs, because their holder is about to take them. So two
+notifications never wait for each other in a circle, and none waits for a job that it does not name. If the holder of
+the last available job does not take it after all, a notification was used up for nothing. The groomer repeats it like a
+lost notification.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +31,7 @@ from sluice.ledger.connection import Tx, arrays
 from sluice.ledger.release import ALONE, READY_COLUMNS, UNEXPIRED, Ready
 from sluice.ledger.sql import IN_TURN, guard
 
-# The one that a breaker lets through alone: no other may take its place.
+# The trial of a breaker: no other job may take its place.
 _IS_TRIAL = "EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app AND app_pause.trial = job.id)"
 _COLUMNS_OF_NAMED = READY_COLUMNS.replace(ALONE, f"({ALONE} OR {_IS_TRIAL})")
 _HOLD = f"""
@@ -35,8 +40,8 @@ JOIN unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, turn) USING (id
 WHERE {guard(CLAIM)} AND job.round = given.turn AND {UNEXPIRED}
 ORDER BY job.id FOR UPDATE OF job
 """
-# A walk along the index job_urgency. The collation is that index's and no other's, so that none else can serve: see
-# the index.
+# A scan along the index job_urgency. Only that index has this collation, so that Postgres can use no other. The index
+# gives the reason.
 _READY = f"""
 SELECT {READY_COLUMNS} FROM job
 WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'
@@ -44,8 +49,8 @@ WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'
 """
 _FIRST = f"ORDER BY {IN_TURN} LIMIT %(most)s"
 _ANY = f"{_READY} {_FIRST}"
-# Two ranges of it, and one of the index job_start, which mostly are empty. As one comparison of rows Postgres before 18
-# reads all equals to the end.
+# Two ranges of that index, and one range of the index job_start; they are mostly empty. If they were written as one
+# comparison of rows, Postgres before 18 would read all equal entries to the end.
 _MORE_URGENT = f"""
 ({_READY} AND -job.priority < %(rank)s::int {_FIRST})
 UNION ALL
@@ -61,15 +66,17 @@ _TAKE = f"{_ANY} FOR UPDATE SKIP LOCKED"
 
 
 def hold(tx: Tx, turns: Sequence[tuple[int, int]]) -> list[Ready]:
-    """Those of the jobs that are to be had at these rounds, held for this transaction."""
+    """Lock and return the jobs that can be claimed among these (job, round) pairs."""
     return [Ready(*row) for row in tx.rows(_HOLD, **arrays(turns, "jobs", "rounds"))]
 
 
 def choose(tx: Tx, app: str, named: Sequence[Ready], places: int, at_once: int) -> list[Ready]:
-    """The jobs to take for a hint that names so many and of these jobs what is to be had, or for so many ``at_once``:
-    locked, the most urgent first. Those named this transaction holds, or has just opened the gates of.
+    """Lock and return the jobs to take for a notification that names ``places`` jobs, the most urgent first.
 
-    If a job that must be alone is more urgent than all of several, it is taken in their place."""
+    ``named`` are the named jobs that are available. This transaction holds them, or has just opened their dependency
+    groups (gates). The number of jobs is at most ``places``, or ``at_once`` if that is more. If a job that must be
+    alone is more urgent than all of several, it is taken in their place.
+    """
     if places == 1 and any(job.alone for job in named):
         return [*named]
     most = max(places, at_once)
@@ -82,7 +89,7 @@ def choose(tx: Tx, app: str, named: Sequence[Ready], places: int, at_once: int) 
 
 
 def _alone_in_front(tx: Tx, app: str, named: Sequence[Ready]) -> list[Ready]:
-    """Lock and return the app's most urgent ready job, if it must be alone and is more urgent than those named."""
+    """Lock and return the app's most urgent ready job, if it must be alone and is more urgent than the named jobs."""
     among = {"app": app, "held": [job.job for job in named], "alone": True, "most": 1}
     first = [Ready(*row) for row in tx.rows(_ANY, **among)]
     if not any(job.alone and _goes_before_all(job, named) for job in first):
@@ -96,7 +103,7 @@ def _goes_before_all(job: Ready, named: Sequence[Ready]) -> bool:
 
 
 def _look(tx: Tx, named: Sequence[Ready], most: int, among: Mapping[str, object]) -> list[Ready]:
-    """Who else is ready, the most urgent first: anybody for a vacant place, else those who may overtake. Not locked."""
+    """Return other ready jobs without locks, the most urgent first; if no place is vacant, only more urgent jobs."""
     if len(named) < most:
         return [Ready(*row) for row in tx.rows(_ANY, **among, most=most)]
     least = max(named, key=in_turn)
@@ -107,9 +114,10 @@ def _look(tx: Tx, named: Sequence[Ready], most: int, among: Mapping[str, object]
 
 
 def _open_places(named: Sequence[Ready], others: list[Ready], places: int) -> int:
-    """How many of the others are to be taken. No more are locked, or other hints would pass over them in vain.
+    """Return how many of the others to take. If more were locked, other notifications would needlessly pass over them.
 
-    Vacant places go first; then the most urgent of the others against the least urgent of the named, pair by pair.
+    Vacant places are filled first. Then the most urgent of the others are compared with the least urgent named jobs,
+    pair by pair.
     """
     vacant = min(places - len(named), len(others))
     giving_way = sorted(named, key=in_turn, reverse=True)

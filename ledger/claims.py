@@ -1,7 +1,7 @@
-"""A worker's side of a job: claim it. What came of the claim is written down by ``recording``.
+"""Claims of jobs by workers. ``recording`` stores their outcomes.
 
-Exactly one claim can hold a job: the claim's number grows with every claim and guards every
-write, so a worker that comes back late is refused and its result dropped.
+Exactly one claim can hold a job. The claim's number grows with every claim and guards every write. So a worker that
+comes back late is refused, and its result is dropped.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ from sluice.ledger.release import MAY_BEGIN, UNEXPIRED, Ready
 from sluice.ledger.sql import NOW, Step, move
 
 _TURNS = "unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)"
-# A worker whose lease has run out may not take new work: its jobs are about to be given to others.
+# A worker may not take new work after its lease has ended, because its jobs are about to be given to other workers.
 _TO_BE_HAD = f"""
 job.round = given.round AND {UNEXPIRED} AND NOT {IS_PAUSED} AND EXISTS (
     SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})
 """
-# What was handed out before the ledger was restored to an earlier moment is not handed out again (``restoring``).
+# Numbers that were given out before the ledger was restored are not given out again (``restoring``).
 _NEXT = f"greatest(job.claim, {ABOVE}) + 1"
 _IS_OURS = f"""
 claim = {_NEXT}, worker = %(worker)s, unbounded = %(unbounded)s, flying = job.flying OR %(saga)s,
@@ -52,7 +52,7 @@ _CLAIM = move(
     returning=_CLAIMED,
     also=_OPEN_ROUND,
 )
-# Of those behind a gate that this transaction has opened.
+# For jobs behind a dependency group (gate) that this transaction has opened.
 _BEGIN = move(
     RELEASE,
     By.PLANNER,
@@ -63,8 +63,8 @@ _BEGIN = move(
     then=Step(CLAIM, By.EXECUTOR),
     also=_OPEN_ROUND,
 )
-# Those whose children wait for them to run: looked for in a statement after the claim's own, for a plan that locked the
-# parent before us has written its need by now (see ``counts``).
+# Claimed jobs with children that wait for them to run. They are read in a statement after the claim's own: by then a
+# plan that locked the parent first has written its need (see ``counts``).
 _AWAITED = """
 SELECT DISTINCT parent FROM need
 WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND settled IS NULL ORDER BY parent
@@ -72,9 +72,12 @@ WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND settled IS NULL ORDER
 
 
 class Claimed(Struct, frozen=True):
-    """A job that this worker may run, and what it needs to run it. ``handle`` is of an earlier claim (``handles``);
-    ``work_ids`` are parts (``jobs.work_ids``); ``partitions`` are those that a step has still to make. One that is
-    ``flying`` has a journal of that ``flight`` (``journal``), whatever its app says that it is."""
+    """Job that this worker may run, and the data to run it.
+
+    ``handle`` was stored by an earlier claim (``handles``). ``work_ids`` are in parts (``jobs.work_ids``).
+    ``partitions`` are the partitions that a step has yet to make. A job that is ``flying`` has a journal for this
+    ``flight`` (``journal``), even if its app is no saga by now.
+    """
 
     id: int
     app: str
@@ -101,8 +104,11 @@ class Claimed(Struct, frozen=True):
 
 
 class Taken(Struct, frozen=True):
-    """What a hint came to: ``jobs`` are this worker's; the children of those ``awaited`` want to hear that they run.
-    Those ``passed_over`` gave way to one job that had to be alone, and need another notification."""
+    """Result of a claim.
+
+    ``jobs`` belong to this worker. ``awaited`` are jobs with children that wait for them to run; the caller must notify
+    these. ``passed_over`` are jobs that gave way to a job that must be alone; they need another notification.
+    """
 
     jobs: list[Claimed]
     awaited: list[int]
@@ -113,9 +119,12 @@ NOTHING_TAKEN = Taken([], [])
 
 
 class Terms(Struct, frozen=True):
-    """By what a worker claims jobs of an app. ``digest`` is of the definition that it runs them by; by that their work
-    may be ``unbounded``, and then whoever waits for it to run is told once it is started (``watching``). A ``saga``
-    flies from then on: what it has begun is brought to an end, or undone, and has no deadline."""
+    """Terms by which a worker claims jobs of an app.
+
+    ``digest`` is the digest of the definition by which the worker runs them. If their work is ``unbounded``, a child
+    that waits for a job to run is notified once the work is started (``watching``). The claim of a ``saga`` opens a
+    flight: it is completed or undone, and has no deadline.
+    """
 
     worker: UUID
     digest: str = ""
@@ -124,12 +133,11 @@ class Terms(Struct, frozen=True):
 
 
 def claim(tx: Tx, app: str, turns: list[tuple[int, int]], terms: Terms, *, at_once: int = 1) -> Taken:
-    """Take as many jobs of this app as there are (job, round) pairs: the most urgent ones, which mostly are these. More
-    are taken where so many ``at_once`` are.
+    """Claim as many jobs of this app as there are (job, round) pairs: the most urgent jobs, usually the named jobs.
 
-    One of them that is not to be had any more, or less urgent than others that are, leaves its place to another
-    (see ``choosing``). Fewer are taken where there are no more, none where the worker has no lease. They come
-    in the order they should be run in.
+    If ``at_once`` is more, up to ``at_once`` jobs are claimed. A named job gives its place to another job if it is not
+    available any more, or is less urgent (see ``choosing``). Fewer jobs are claimed if no more are ready, and none if
+    the worker has no lease. They are returned in the order in which to run them.
     """
     named = hold(tx, turns)
     chosen = choose(tx, app, named, len(turns), at_once)
@@ -140,8 +148,11 @@ def claim(tx: Tx, app: str, turns: list[tuple[int, int]], terms: Terms, *, at_on
 
 
 def begin(tx: Tx, app: str, opened: Sequence[Ready], terms: Terms, *, at_once: int = 1) -> Taken:
-    """The same without a hint, of jobs behind a gate that this transaction has opened: they are released by it, and
-    what is left of them is still to be."""
+    """Claim jobs behind dependency groups (gates) that this transaction has opened, without a notification.
+
+    More urgent ready jobs of the app may take their place (see ``choosing``). The claim releases the opened jobs that
+    it takes; the caller must release the others.
+    """
     chosen = choose(tx, app, opened, len(opened), at_once)
     own = {job.job for job in opened}
     begun = _take(tx, _BEGIN, [job for job in chosen if job.job in own], terms)
@@ -158,7 +169,7 @@ def _take(tx: Tx, sql: str, chosen: list[Ready], terms: Terms) -> list[Claimed]:
 
 
 def _with_shared_kwargs(tx: Tx, claimed: list[Claimed]) -> list[Claimed]:
-    """The same with the kwargs that they refer to, a copy for each."""
+    """Return the jobs with the kwargs that they refer to; each job has a copy of its own."""
     texts = shared_kwargs.read(tx, {job.kwargs_digest for job in claimed if job.kwargs_digest})
     return [
         structs.replace(job, kwargs=json.decode(texts[job.kwargs_digest])) if job.kwargs_digest else job

@@ -1,13 +1,13 @@
-"""Collecting: what uncollected jobs have come to, and archiving them once somebody has it.
+"""Outcomes of uncollected jobs, and archiving of jobs after their outcome was collected.
 
-What holds: a job that is to be collected is uncollected from its end until ``archived_at`` is set. That is no state;
-what it came to is. To run it again makes it uncollected again. A chunk that has failed and is about to be split has
-not come to anything yet, and once it is split its halves are collected in its place.
+Invariants: a job that must be collected is uncollected from its end until ``archived_at`` is set. That is not a state;
+the outcome is the state. A rerun makes the job uncollected again. A chunk that has failed and is about to be split has
+no outcome yet. Once it is split, its halves are collected in its place.
 
-Who races whom. Somebody reads what a job came to and archives it later, and meanwhile it may have been run again, or
-archived by somebody else. So whoever archives shows what was seen: which end it was, by state, claim and time. A job
-that stands otherwise is left alone. Rows are locked in id order. What a crash leaves: nothing, or an uncollected job
-whose result is handed over once more.
+Race: a reader archives an outcome some time after it was read. By then the job may have been run again, or another
+reader may have archived it. So the caller passes the end that it has seen: state, claim and time. A job with another
+end is left unchanged. Rows are locked in id order. A crash leaves nothing, or an uncollected job with a result that is
+handed over once more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,18 +23,18 @@ from sluice.ledger.parts import divisible
 from sluice.ledger.shared_kwargs import KWARGS
 from sluice.ledger.sql import NOW
 
-#: What may be collected. Of a job that was split its halves are.
+#: States of jobs that may be collected. A job that was split is not collected; its halves are.
 COLLECTED = REVIVABLE
 
-#: Whether somebody has still to collect it; the index ``job_uncollected`` is about these.
+#: True if the job is yet to be collected. The index ``job_uncollected`` has the same condition.
 UNCOLLECTED = (
     "(job.collect AND job.archived_at IS NULL"
     f" AND job.state IN ({sql_list(*(state for state in State if state in COLLECTED))}))"
 )
 _COME_TO_AN_END = f"{UNCOLLECTED} AND NOT (job.{SPLIT.guard} AND {divisible('job')})"
-# One state at a time, so that the index has them in the order of their ids, and a page costs what is on it: no other
-# index has the order of ``id + 0``, whatever the statistics say. It is one statement, for the rounds have to be those
-# of the end that is told of: of the job's present life, that is.
+# One state at a time, so that the index has the jobs in id order and a page costs only its own rows. No other index has
+# the order of ``id + 0``, so the choice does not depend on the statistics. It is one statement, because the rounds must
+# belong to the end that is returned, and so to the job's present life.
 _FINISHED = f"""
 SELECT job.id, job.app, job.key, job.state, job.claim, job.changed_at AS ended_at,
        coalesce({KWARGS}, '{{}}') AS kwargs,
@@ -50,7 +50,7 @@ FROM job
 WHERE job.app = %(app)s AND job.state = %(state)s AND job.id + 0 > %(after)s AND {_COME_TO_AN_END}
 ORDER BY job.id + 0 LIMIT %(limit)s
 """
-# By the primary key, whatever the statistics say (as in ``sql.guard``).
+# By the primary key, independent of the statistics (as in ``sql.guard``).
 _HOLD_SEEN = f"""
 SELECT job.id
 FROM job JOIN unnest(%(jobs)s::bigint[], %(states)s::text[], %(claims)s::bigint[], %(ended_at)s::timestamptz[])
@@ -70,8 +70,8 @@ ORDER BY job.id + 0 LIMIT %(limit)s FOR UPDATE OF job
 _ARCHIVE = f"UPDATE job SET archived_at = {NOW} WHERE id = ANY(%(jobs)s)"
 
 _LEFT = sql_list(*sorted(LIVE - {State.EXPECTED}))
-# One statement, so that a task that is planned meanwhile is counted as one or the other. A request that came by SQL may
-# be anything.
+# One statement, so that a task that is planned concurrently is counted once, as a job or as unplanned. The request of a
+# submission that was inserted by SQL may be any JSON.
 _COUNTS = f"""
 SELECT state, count(*) FROM job WHERE app = %(app)s AND collect AND state IN ({_LEFT}) GROUP BY state
 UNION ALL
@@ -84,7 +84,7 @@ FROM submission WHERE app = %(app)s AND state = '{SubmissionState.RECEIVED}'
 
 
 class Round(Struct, frozen=True, kw_only=True):
-    """One claim of the job since it was last asked for. A round that was handed back has several."""
+    """Claim of the job in its present life. A round that was handed back has several claims."""
 
     round: int
     claim: int
@@ -96,7 +96,7 @@ class Round(Struct, frozen=True, kw_only=True):
 
 
 class Finished(Struct, frozen=True, kw_only=True):
-    """A job that has ended and is uncollected. ``claim`` and ``ended_at`` say which of its ends this is."""
+    """Job that has ended and is uncollected. ``claim`` and ``ended_at`` identify this end."""
 
     id: int
     app: str
@@ -113,18 +113,21 @@ class Finished(Struct, frozen=True, kw_only=True):
 
     @property
     def output(self) -> str | None:
-        """Of the last round that has any."""
+        """The output of the last round that has any."""
         return _last(each.output for each in self.rounds)
 
     @property
     def error(self) -> str | None:
-        """Of the last round that has any; of one that succeeded later it says what went wrong before."""
+        """The error of the last round that has any. If the job succeeded later, it is the error of an earlier round."""
         return _last(each.error for each in self.rounds)
 
 
 class Counts(Struct, frozen=True):
-    """What is left of an app: jobs that are yet to end and be collected, those that are uncollected, each by state, and
-    ``unplanned``, which are asked for and have no state yet."""
+    """Numbers of jobs of an app that are left.
+
+    ``states`` has, by state, the jobs that are yet to end and be collected, and the uncollected jobs. ``unplanned`` are
+    requested jobs that have no state yet.
+    """
 
     states: Mapping[State, int]
     unplanned: int
@@ -135,29 +138,30 @@ class Counts(Struct, frozen=True):
 
 
 def finished(tx: Tx, app: str, state: State, *, after: int = 0, limit: int) -> list[Finished]:
-    """A page of the app's uncollected jobs that ended so, in the order of their ids, behind the id ``after``."""
+    """Return a page of the app's uncollected jobs that ended in this state, in id order, after the id ``after``."""
     return tx.structs(Finished, _FINISHED, app=app, state=state, after=after, limit=limit)
 
 
 def archive(tx: Tx, seen: Sequence[Finished], *, whole: bool = False) -> list[int]:
-    """Archive those of the jobs that stand as they were seen; with ``whole``, all of them or none."""
+    """Archive the jobs that still have the end that was seen; with ``whole``, all or none. Return their ids."""
     rows = list(dict.fromkeys((each.id, each.state, each.claim, each.ended_at) for each in seen))
     held = tx.column(_HOLD_SEEN, **arrays(rows, "jobs", "states", "claims", "ended_at")) if rows else []
     return [] if whole and len(held) < len(rows) else _archive(tx, held)
 
 
 def archive_named(tx: Tx, names: Sequence[JobName]) -> list[int]:
-    """Archive those of the jobs that are uncollected, whatever they came to."""
+    """Archive the uncollected jobs among these, whatever their outcome; return their ids."""
     return _archive(tx, tx.column(_HOLD_NAMED, **arrays(names, "app", "key")))
 
 
 def archive_ended(tx: Tx, app: str, state: State, *, limit: int) -> list[int]:
-    """Archive so many of the app's uncollected jobs that ended so."""
+    """Archive at most ``limit`` of the app's uncollected jobs that ended in this state; return their ids."""
     return _archive(tx, tx.column(_HOLD_ENDED, app=app, state=state, limit=limit))
 
 
 def counts(tx: Tx, app: str) -> Counts:
-    """What is left of the app. What nobody has to collect does not count, or it would be left for ever."""
+    """Return the numbers of jobs that are left. Jobs without collection do not count: they would be left
+    indefinitely."""
     states: dict[State, int] = {}
     unplanned = 0
     for state, count in tx.rows(_COUNTS, app=app):
@@ -175,5 +179,5 @@ def _archive(tx: Tx, held: list[int]) -> list[int]:
 
 
 def _last(texts: Iterable[str | None]) -> str | None:
-    """The last of them that says anything."""
+    """Return the last text that is not empty."""
     return next(filter(None, reversed([*texts])), None)

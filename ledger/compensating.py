@@ -1,12 +1,14 @@
-"""What a saga across apps has done, for whoever undoes it; and which job undoes which.
+"""Effects of a saga across apps, as input of the plan that undoes them; and which job undoes which.
 
-What holds when it is planned: the submission has failed or was cancelled, so nothing new is begun for it alone, and no
-job that it alone wants is under way (``under_way``). Who races whom: another submission that wants one of the jobs at
-this moment. Whoever plans that locks the jobs first, and so do we: either it is active when we look who relies on them,
-or it finds them about to be undone, and its jobs wait no more than any others whose input is run again later.
+Preconditions of that plan: the submission has failed or was cancelled, so no job is begun for it alone. No job that
+only this submission requested is under way (``under_way``).
 
-Sagas that have done some of the same and have all failed are undone together (``fellows``): what one of them came to by
-the other's jobs goes first.
+Race: another submission requests an affected job at this moment. Its plan locks the jobs first, and so does this
+module. Either that submission is active when this module reads which submissions rely on the jobs. Or it finds jobs
+that are about to be undone; its own jobs wait no more than other jobs with an input that is run again later.
+
+Failed sagas that share effects are undone together (``fellows``). Results that one saga derived from the other's jobs
+are undone first.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -47,7 +49,7 @@ EXISTS (SELECT 1 FROM wants other JOIN submission ON submission.number = other.s
         WHERE other.job = job.id
           AND submission.state IN ('{SubmissionState.ACTIVE}', '{SubmissionState.SUCCEEDED}'))
 """
-# One that was only pushed, and waits for parents that nobody asked for, goes on when somebody does.
+# A job that was only pushed, and waits for parents that no submission requested, goes on when a submission does.
 _UNDER_WAY = f"""
 SELECT job.id, job.app, job.key, saga.id AS saga FROM wants JOIN job ON job.id = wants.job
 JOIN submission saga ON saga.number = wants.submission
@@ -60,7 +62,7 @@ _HOLD = f"""
 SELECT job.id FROM wants JOIN job ON job.id = wants.job
 WHERE wants.submission = ANY(%(sagas)s) AND job.state = '{State.SUCCEEDED}' ORDER BY job.id FOR UPDATE OF job
 """
-# What had succeeded before the submission was planned was not its effect.
+# A success from before the submission was planned is not an effect of it.
 _EFFECTS = f"""
 SELECT job.id, job.app, job.key, job.claim, {KWARGS} AS kwargs, array_agg(asked.number ORDER BY asked.number) AS sagas
 FROM wants JOIN job ON job.id = wants.job JOIN submission asked ON asked.number = wants.submission
@@ -68,7 +70,7 @@ WHERE wants.submission = ANY(%(sagas)s) AND job.state = '{State.SUCCEEDED}' AND 
   AND job.changed_at >= asked.planned_at AND NOT {_RELIED_ON}
 GROUP BY job.id ORDER BY job.id
 """
-# Only where the child began after the parent had come to its end: needs of runs before that are of another life.
+# Only if the child began after the parent had ended: needs of earlier runs belong to another life of the job.
 _TIES = """
 SELECT DISTINCT need.parent, need.child
 FROM wants JOIN need ON need.child = wants.job
@@ -77,7 +79,7 @@ JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.chi
 JOIN round ON round.job = child.id AND round.claim = child.claim
 WHERE wants.submission = ANY(%(sagas)s) AND need.settled AND round.running_at >= parent.changed_at
 """
-# What came of it for a saga that failed before, and is about to be undone or could not be.
+# Children that ran for a saga that failed before. They are about to be undone, or could not be undone.
 _BEHIND = f"""
 SELECT DISTINCT parent.id, undo.app, undo.key
 FROM job parent JOIN need ON need.parent = parent.id JOIN job child ON child.id = need.child
@@ -98,7 +100,7 @@ WHERE job.id = given.undo
 
 
 class Live(Struct, frozen=True):
-    """A job that a ``saga`` wants."""
+    """Unfinished job that a ``saga`` requested."""
 
     id: int
     app: str
@@ -111,38 +113,41 @@ class Live(Struct, frozen=True):
 
 
 def failed(tx: Tx, id: str) -> int | None:
-    """The number of the saga, or None where that is no saga, or has not ended, or has ended well."""
+    """Return the number of the saga. Return None if it is no saga, has not ended, or has succeeded."""
     return next(iter(tx.column(_FAILED, id=id)), None)
 
 
 def fellows(tx: Tx, number: int) -> dict[str, int]:
-    """The saga, and all that have failed too and have done some of the same, by what is yet to undo each."""
+    """Return the saga and all failed sagas that share effects with it.
+
+    The result has their numbers, by the id of the submission that is yet to undo each.
+    """
     return dict(tx.rows(_FELLOWS, number=number))
 
 
 def under_way(tx: Tx, sagas: Collection[int]) -> Live | None:
-    """One job that only these want and that has not ended."""
+    """Return an unfinished job that no other submission relies on, or None."""
     return next(iter(tx.structs(Live, _UNDER_WAY, sagas=[*sagas])), None)
 
 
 def effects(tx: Tx, sagas: Collection[int]) -> list[Effect]:
-    """What they have done and nobody else relies on. The rows are held."""
+    """Lock and return the effects of these sagas on which no other submission relies."""
     tx.rows(_HOLD, sagas=[*sagas])
     return tx.structs(Effect, _EFFECTS, sagas=[*sagas])
 
 
 def ties(tx: Tx, sagas: Collection[int]) -> list[tuple[int, int]]:
-    """Who came of whom, among all that they wanted: parent and child."""
+    """Return (parent, child) pairs among all jobs of these sagas, where the child used the parent's result."""
     return [(parent, child) for parent, child in tx.rows(_TIES, sagas=[*sagas])]
 
 
 def behind(tx: Tx, effects: Collection[int]) -> list[tuple[int, JobName]]:
-    """Those of the effects that something came of for others, each with what undoes that."""
+    """Return the effects that have a child with a compensation that has not succeeded, each with its name."""
     return [(id, JobName(app, key)) for id, app, key in tx.rows(_BEHIND, effects=[*effects])]
 
 
 def earlier(tx: Tx, names: Collection[JobName]) -> dict[JobName, Earlier]:
-    """Those of the compensations that the ledger has already."""
+    """Return the compensations that the ledger already has, by name."""
     if not names:
         return {}
     rows = tx.rows(_EARLIER, **arrays([*names], "app", "key"))
@@ -150,7 +155,7 @@ def earlier(tx: Tx, names: Collection[JobName]) -> dict[JobName, Earlier]:
 
 
 def mark(tx: Tx, undoing: Mapping[int, JobName]) -> None:
-    """Note on these jobs, which have just been planned, what each undoes; they are given what that was."""
+    """Store on these jobs, which were just planned, which job each of them undoes; give them the kwargs of that job."""
     known = earlier(tx, set(undoing.values()))
     pairs: Sequence[tuple[int, int]] = [(known[name].id, done) for done, name in undoing.items()]
     if pairs:

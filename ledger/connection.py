@@ -1,4 +1,4 @@
-"""The way to the database: a pool, a transaction that may be repeated, and the clock it reads."""
+"""Access to the database: a connection pool, a transaction that may be repeated, and the clock that it reads."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -22,58 +22,61 @@ from sluice.ledger.dialling import dialled, unreachable
 from sluice.ledger.driver import Plain, Row, Swift
 
 T = TypeVar("T")
-#: What users' code gets for writes of its own: a psycopg connection in an open transaction.
+#: The psycopg connection in an open transaction that users' code gets for its own writes.
 UserConnection = Connection[Row]
 
-#: How often a transaction is run again after a deadlock, a serialization failure or a lost connection.
+#: Maximum number of runs of a transaction. A deadlock, a serialization failure or a lost connection leads to another
+#: run.
 TRIES = 5
-#: How long a caller waits for a connection before the ledger counts as out of reach.
+#: Seconds that a caller waits for a connection before the ledger counts as unreachable.
 PATIENCE_S = 10.0
-#: A transaction in which its process does nothing for so long is ended by the database. A process that stands still in
-#: the middle of one (stopped, swapped out, its machine paused) would keep all others from the rows that it has locked.
+#: Seconds after which the database ends a transaction in which its process does nothing. A process that stands still
+#: inside a transaction (stopped, swapped out, its machine paused) would block all others at the rows that it has
+#: locked.
 IDLE_S_MAX = 60.0
 
-#: For whoever runs the same statements on a few jobs over and over. Postgres would plan each of them anew, which takes
-#: it longer than to run it; and what it keeps must not be plans for tables that were empty when they were made.
-#: Nor must they take a few for as many as the statistics say there are of such: where a hundred thousand jobs need the
-#: same one, that would have each statement about needs read them all.
+#: For processes that run the same statements on a few jobs over and over. Postgres would plan each statement again,
+#: which takes longer than running it. The plans that it keeps must not be made for tables that were empty then. Nor may
+#: they assume as many rows as the statistics suggest: if 100,000 jobs need the same parent, each statement about needs
+#: would read all of them.
 _LOOK_UP = {"plan_cache_mode": "force_generic_plan", "enable_mergejoin": "off", "enable_hashjoin": "off"}
 _READ = {"plan_cache_mode": "force_custom_plan", "enable_mergejoin": "on", "enable_hashjoin": "on"}
-#: Nor have others begin to help: there is too little to do for that.
+#: Settings for large statements as well. There is too little work for parallel workers.
 _ALWAYS = {"enable_seqscan": "off", "max_parallel_workers_per_gather": "0"}
 _STEADY = _LOOK_UP | _ALWAYS
 _READ_MANY = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in _READ.items())
-#: A statement on more than so many is planned for what it is about all the same, with all that follow it.
+#: Length of an array above which a statement is planned for its actual values, and so are all later statements of the
+#: transaction.
 _FEW = 500
 
-# Without "$user": a role may be named like the ledger's schema.
+# Without "$user", because a role may have the name of the ledger's schema.
 _FOR_USERS = b"SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL search_path = public"
 # Not LOCAL, because users' code may have set it for longer than the transaction.
 _FOR_US = b"SET LOCAL idle_in_transaction_session_timeout TO DEFAULT; RESET search_path"
 
-#: It was nobody's fault, and the next time it will do.
+#: Transient errors, after which the transaction is run again.
 _ONCE_MORE = (
     psycopg.errors.DeadlockDetected,
     psycopg.errors.SerializationFailure,
     psycopg.errors.InvalidSqlStatementName,
 )
-#: The connection is of no use any more; what it was in the middle of is undone, or has been committed.
+#: Errors after which the connection is unusable. Its transaction was rolled back, or has been committed.
 _BROKEN = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     psycopg.errors.IdleInTransactionSessionTimeout,
 )
-#: The role that the address names may not do it; no repetition helps.
+#: Errors that no repetition resolves: the role in the address may not do this.
 _FORBIDDEN = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction)
 
 
 class Tx(Struct, frozen=True):
-    """One open transaction. Verbs are functions of it; none commits.
+    """Open transaction. Verbs are functions of it; none commits.
 
-    ``now`` is None in production, where the database's clock decides. ``pools`` are those in which this transaction
-    has set somebody in line or given up a slot: before it ends, others are to be let in (``pools.admit``).
-    ``at_end`` is called as the last of the transaction, ``after_commit`` once it has committed; ``refused`` are the
-    submissions that it refuses (``refusals``).
+    ``now`` is None in production, where the database's clock decides. ``pools`` are the pools in which this transaction
+    has made a job wait for a slot, or has freed a slot. Before it ends, waiting jobs must be admitted to them
+    (``pools.admit``). ``at_end`` is called at the end of the transaction, ``after_commit`` once it has committed.
+    ``refused`` are the submissions that it refuses (``refusals``).
     """
 
     connection: Plain
@@ -87,20 +90,20 @@ class Tx(Struct, frozen=True):
         return self.connection.rows(sql, self._sent(params))
 
     def structs(self, kind: type[T], sql: str, **params: object) -> list[T]:
-        """The rows as structs of this kind; the statement's column names are the fields."""
+        """Return the rows as structs of this kind. The names of the statement's columns are the fields."""
         rows = self.connection.named_rows(sql, self._sent(params))
         return [msgspec.convert(row, kind) for row in rows]
 
     def column(self, sql: str, **params: object) -> list[Any]:
-        """The first column."""
+        """Return the first column of the rows."""
         return [row[0] for row in self.rows(sql, **params)]
 
     def write(self, sql: str, **params: object) -> int:
-        """How many rows a statement without an answer wrote."""
+        """Run a statement that returns no rows; return how many it wrote."""
         return self.connection.write(sql, self._sent(params))
 
     def _sent(self, params: dict[str, object]) -> dict[str, object]:
-        """As they go to the driver, and the time with them."""
+        """Return the values as the driver takes them, with ``now``. Switch the planning mode if an array is long."""
         if isinstance(self.connection, Swift) and any(
             isinstance(value, list) and len(value) > _FEW for value in params.values()
         ):
@@ -111,23 +114,28 @@ class Tx(Struct, frozen=True):
         return written | {"now": self.now}
 
     def take_time(self) -> None:
-        """From now on it may idle for as long as it likes: users' code is at work between its statements. It finds the
-        user's tables, as on a connection of its own."""
+        """Lift the idle limit, because users' code runs between the statements from now on.
+
+        The search path changes to ``public``: the transaction finds the user's tables, like a connection of the user.
+        """
         self.connection.execute(_FOR_USERS)
 
     def hurry(self) -> None:
-        """From now on it may not, as any other, and it finds the ledger's tables."""
+        """Restore the idle limit, and the search path with the ledger's tables."""
         self.connection.execute(_FOR_US)
 
     def instant(self) -> datetime:
-        """The time that this transaction's statements see."""
+        """Return the time that this transaction's statements see."""
         moment: datetime = self.column("SELECT coalesce(%(now)s::timestamptz, clock_timestamp())")[0]
         return moment
 
 
 class Ledger:
-    """Where the truth is kept. ``clock`` is given by simulations and tests alone. Who is ``steady`` is a process that
-    works for long."""
+    """Access to the ledger's database.
+
+    Only simulations and tests pass a ``clock``. A process that works for long is ``steady``: its statements are
+    prepared once, and its waits cannot be interrupted (``Swift``).
+    """
 
     def __init__(
         self,
@@ -140,7 +148,7 @@ class Ledger:
     ) -> None:
         options = {
             "timezone": "UTC",
-            # To compile a statement takes longer than any of ours takes to run (measured: 1,000 ms where that took 90).
+            # JIT compilation of a statement takes longer than any statement here (measured: 1,000 ms against 90).
             "jit": "off",
             "idle_in_transaction_session_timeout": math.ceil(idle_s_max * 1000),
         }
@@ -162,10 +170,10 @@ class Ledger:
         self._pool.open(wait=False)
 
     def transact(self, work: Callable[[Tx], T]) -> T:
-        """Run ``work`` in one transaction and commit it; run it again where that is known to help.
+        """Run ``work`` in one transaction and commit it; run it again after errors that a repetition may resolve.
 
-        A connection that breaks during COMMIT leaves its outcome unknown, so everything passed in
-        here must be safe to repeat. Every verb is: its guard refuses what has already happened.
+        If a connection breaks during COMMIT, the outcome is unknown. So ``work`` must be safe to repeat. Every verb is,
+        because its guard refuses changes that have already happened.
         """
         for last in (False,) * (TRIES - 1) + (True,):
             try:
@@ -188,16 +196,17 @@ class Ledger:
         raise AssertionError("the last try returns or raises")
 
     def beside(self, also: Callable[[Tx, Any], None]) -> "Ledger":
-        """The same ledger, and its connections; in each ``transact`` of this one ``also`` is done with what the work
-        has come to, before the commit. It has to be safe to repeat, as the work is."""
+        """Return this ledger with the same connections, and with ``also`` as a part of each ``transact``.
+
+        ``also`` gets the result of the work and runs before the commit. It must be safe to repeat, as the work is.
+        """
         twin = copy(self)
         twin._also = also
         return twin
 
     @contextmanager
     def transaction(self) -> Iterator[Tx]:
-        """One transaction, committed at the end of the block and never repeated: for users' own writes, which may take
-        their time."""
+        """Open a transaction for users' own writes: committed at the end of the block, never repeated, free to idle."""
         with self._pool.connection() as connection, connection.transaction():
             tx = self._tx(connection)
             tx.take_time()
@@ -205,7 +214,7 @@ class Ledger:
 
     @contextmanager
     def begin(self) -> Iterator[Tx]:
-        """One transaction, committed at the end of the block and never repeated. It may not stand still."""
+        """Open a transaction that is committed at the end of the block and never repeated. It may not idle for long."""
         with self._pool.connection() as connection:
             before = connection.asked
             try:
@@ -221,7 +230,7 @@ class Ledger:
             act(tx)
 
     def round_trips(self) -> int:
-        """How often this process has sent something and waited for the answer, in transactions that have ended."""
+        """Return the number of this process's round trips to the database, in transactions that have ended."""
         return self._asked
 
     def close(self) -> None:
@@ -239,15 +248,20 @@ class Ledger:
 
 
 def _try_on(pool: ConnectionPool[Plain]) -> None:
-    """A pool that has given up connecting tries again when somebody asks anew; who waits already would do so in vain
-    for a database that is back."""
+    """Connect again if a caller is waiting for a connection.
+
+    A pool that has given up connecting tries again only at the next request. Callers that wait already would not notice
+    that the database is back.
+    """
     if pool.get_stats().get("requests_waiting"):
         pool.check()
 
 
 def written_array(values: list[object]) -> object:
-    """A list of whole numbers, of texts or of nothing as Postgres writes it. The driver does the same ten times
-    slower, which would be the greater part of a large plan; other lists are left to it."""
+    """Return a list of integers, of texts or of nulls as Postgres writes it, and any other list as it is.
+
+    The driver takes ten times as long for this conversion, which would be the greater part of a large plan.
+    """
     kinds = set(map(type, values)) - {type(None)}
     if values and kinds <= {int}:
         return "{" + ",".join("NULL" if value is None else str(value) for value in values) + "}"
@@ -261,5 +275,5 @@ def _quoted(text: str) -> str:
 
 
 def arrays(rows: Sequence[Sequence[object]], *names: str) -> dict[str, list[object]]:
-    """Rows as named columns, for ``unnest``."""
+    """Return rows as named columns, for ``unnest``."""
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}

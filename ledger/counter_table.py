@@ -1,4 +1,4 @@
-"""The numbers that tasks without a key of their own have got."""
+"""Table of the numbers that tasks without a key of their own have received."""
 
 from sqlalchemy import BigInteger, Column, Table, Text
 

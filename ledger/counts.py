@@ -1,18 +1,19 @@
-"""How much each job still waits for: the counters on gates, and the two ways they change.
+"""Counters of dependency groups (gates): how many dependencies of a job are open, and the two ways this changes.
 
-The protocol (docs/ledger.md has it in full). What holds between transactions: ``gate.unmet`` is the
-number of its needs that are not met, ``gate.dead`` the number that cannot be met any more, and a need is
-settled if its parent has ended and its children were told. Lock order: parents' job rows, needs, gates,
+The full protocol is in docs/ledger.md. Invariants between transactions: ``gate.unmet`` is the number of the gate's
+dependencies (needs) that are not met, and ``gate.dead`` the number that cannot be met any more. A need is settled if
+its parent has ended and this end was propagated to the children. Lock order: parents' job rows, needs, gates,
 children's job rows, each in id order.
 
-A finishing parent against a plan for its child: ``recount`` locks the parents' rows FOR SHARE and reads
-their states in a later statement; whoever ends a parent writes its row first and looks for children
-in a later statement (``tell``). So one of the two always sees the other. In one statement with a common
-table expression the look-up would use the older snapshot, and the child would wait for ever.
+Race of a finishing parent against a plan for its child: ``recount`` locks the parents' rows FOR SHARE and reads their
+states in a later statement. A transaction that ends a parent writes its row first, and reads the children in a later
+statement (``tell``). So at least one transaction sees the other. In a single statement with a common table expression
+the read would use the older snapshot, and the child would wait indefinitely.
 
-Two parents finishing together: each settles its own needs; the gate's row lock orders the decrements, and
-whoever brings it to zero opens the child. Telling twice settles nothing twice. A crash leaves a row in
-``owed`` (see judging), and the groomer has it told again.
+Race of two finishing parents: each settles its own needs. The gate's row lock orders the decrements, and the
+transaction that brings the counter to zero opens the child. If an end is propagated twice, the second time settles
+nothing. A crash leaves a row in the propagation outbox (``owed``, see judging), and the groomer repeats the
+propagation.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -33,16 +34,17 @@ _MET, _DEAD = (
     )
     for of_when in (MET, DEAD_FOR)
 )
-#: Whether a parent has failed for good and is about to be split: that has decided nothing.
+#: True if a parent has failed for good and is about to be split. Its failure has decided nothing.
 UNSPLIT = f"(parent.{SPLIT.guard} AND {divisible('parent')})"
-#: Whether a parent's last success was too old when the child was planned: neither has that decided anything.
+#: True if a parent's last success was too old when the child was planned. Such a success has decided nothing either.
 OUTLIVED = f"(parent.state = '{State.SUCCEEDED}' AND parent.claim <= need.outlived)"
-#: Whether a parent whose work goes on until it is stopped is claimed and that work is not started, or has just failed.
+#: True if the child needs a running parent with unbounded work, and that parent is claimed but its work is not started,
+#: or has just failed.
 UNSTARTED = (
     "(need.condition = 'running' AND parent.unbounded AND parent.handle IS NULL"
     f" AND parent.state IN ({sql_list(State.RUNNING, State.EXECUTED)}))"
 )
-#: What a parent's state means to a need: met, dead, or (null) open yet.
+#: Verdict of a parent's state on a need: true if it is met, false if it is dead, null if it is still open.
 VERDICT = (
     f"(CASE WHEN {UNSPLIT} OR {OUTLIVED} OR {UNSTARTED} THEN NULL"
     f" WHEN {_MET} THEN true WHEN {_DEAD} THEN false END)"
@@ -68,7 +70,7 @@ FROM (
 ) counted
 WHERE gate.child = counted.child AND gate.gate = counted.gate
 """
-# As a CASE for the reason that ``sql.guard`` has: else each of ten thousand is looked for among all that wait.
+# A CASE for the same reason as in ``sql.guard``: otherwise each of 10,000 jobs is searched among all waiting jobs.
 _OPEN = f"""
 UPDATE job SET open = counted.open, queued = job.queued AND counted.open
 FROM (
@@ -79,9 +81,9 @@ WHERE job.id = counted.child
   AND CASE WHEN job.state = '{State.WAITING}' THEN job.open <> counted.open AND NOT job.flying END
 """
 
-# The parents' rows are held, so nothing that this reads of them is older than what it waited for. Needs, then gates,
-# each in its order. The needs are held before they are looked for again, not joined with: where a parent has a thousand
-# children, Postgres may look for each of the thousand among all of them.
+# The parents' rows are locked before, so their states here are not older than the rows that this statement waits for.
+# It locks needs, then gates, each in their own order. Locked needs are looked up again instead of joined: if a parent
+# has 1,000 children, Postgres may search each of the 1,000 among all of them.
 _COUNT_DOWN = f"""
 WITH held_need AS MATERIALIZED (
     SELECT child FROM need
@@ -105,7 +107,8 @@ FROM held_gate held JOIN job ON job.id = held.child
 WHERE gate.child = held.child AND gate.gate = held.gate
 RETURNING gate.unmet = 0, held.died > 0, {MAY_BEGIN}, {READY_COLUMNS}
 """
-# A need for what runs is met by no end, and whoever has begun is told by nobody who ends.
+# A need for a running parent is left as it is, because it stays met once it is met. The needs of a child with an open
+# flight are left too, because ends are not propagated to it.
 _UNTELL = """
 UPDATE need SET settled = NULL FROM job child
 WHERE need.child = ANY(%(jobs)s) AND child.id = need.child AND NOT child.flying AND need.condition <> 'running'
@@ -121,12 +124,12 @@ SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' ORDER 
 """
 
 
-#: Of jobs that may begin by this, who has them begin here and now: those that have.
+#: Callback that gets jobs which may begin now, begins some of them in this transaction, and returns their ids.
 Begin = Callable[[list[Ready]], Collection[int]]
 
 
 class _Touched(NamedTuple):
-    """A gate that was counted down, and the job behind it."""
+    """Gate that was counted down, and the job behind it."""
 
     is_open: bool
     has_lost: bool
@@ -135,10 +138,11 @@ class _Touched(NamedTuple):
 
 
 class Told(NamedTuple):
-    """``ready`` may run now; ``turned`` lost a gate and still have another, whose parents somebody must ask for.
+    """Result of a propagation.
 
-    ``stranded`` have ended by this, each with its app: who exists of their children has been told, and whoever
-    follows from such an end is still to be planned.
+    ``ready`` jobs may run now. ``turned`` jobs lost a gate and have another one; its parents must still be requested.
+    ``stranded`` jobs have ended by this, each with its app. Their ends are already propagated to existing children.
+    Children that follow from such an end must still be planned.
     """
 
     ready: list[Ready]
@@ -147,7 +151,7 @@ class Told(NamedTuple):
 
 
 def recount(tx: Tx, children: list[int]) -> None:
-    """Set everything these jobs' gates say from the states of their parents, whatever it was before."""
+    """Set all counters of these jobs' gates from the states of their parents, regardless of old values."""
     if not children:
         return
     tx.rows(_HOLD_PARENTS, jobs=children)
@@ -158,7 +162,10 @@ def recount(tx: Tx, children: list[int]) -> None:
 
 
 def untell(tx: Tx, children: list[int]) -> list[int]:
-    """Count the gates of these jobs anew, those that wait as if nobody had told them anything; who is to tell them."""
+    """Count the gates of these jobs again; return the parents with an end that must be propagated to them.
+
+    The needs of waiting jobs are reset first, as if no end had been propagated to them.
+    """
     tx.rows(_HOLD_PARENTS, jobs=children)
     tx.rows(_HOLD_NEEDS, jobs=children)
     tx.rows(_HOLD_GATES, jobs=children)
@@ -169,8 +176,10 @@ def untell(tx: Tx, children: list[int]) -> list[int]:
 
 
 def waiting(tx: Tx, children: list[int]) -> list[int]:
-    """Those of the children that wait; nobody lets them begin before this transaction ends. Whoever is about to tell
-    them of another parent has done so before we look, or does after us."""
+    """Return the waiting jobs among the children, locked so that none begins before this transaction ends.
+
+    A concurrent propagation from another parent has finished before this reads, or comes after this transaction.
+    """
     if not children:
         return []
     tx.rows(_HOLD_PARENTS, jobs=children)
@@ -179,11 +188,10 @@ def waiting(tx: Tx, children: list[int]) -> list[int]:
 
 
 def shut(tx: Tx, jobs: list[int]) -> dict[int, str]:
-    """Have those of the jobs that wait after a flight stand behind their gates again; those that this ends, with their
-    apps.
+    """Apply the gates of jobs that wait after a flight again; return the jobs that this ends, with their apps.
 
-    While they flew it did not matter what became of their parents. We hold their rows: whoever counts down a gate at
-    this moment has done so before we look, or looks at the job after us.
+    During the flight the ends of their parents did not matter. This transaction holds the jobs' rows. A concurrent
+    transaction that counts down a gate has finished before this reads, or reads the job after it.
     """
     waiting = tx.column(f"{_OPEN} RETURNING job.id", jobs=jobs) if jobs else []
     urgency.lend(tx, waiting)
@@ -191,15 +199,15 @@ def shut(tx: Tx, jobs: list[int]) -> dict[int, str]:
 
 
 def hold(tx: Tx, ended: list[int]) -> None:
-    """Whoever tells what others have ended holds it first, so that nobody has it run again meanwhile."""
+    """Lock the ended jobs (FOR SHARE) before propagating them, so that no concurrent rerun revives them in between."""
     tx.rows(_HOLD_ENDED, jobs=ended)
 
 
 def tell(tx: Tx, ended: list[int], begin: Begin | None = None) -> Told:
-    """Tell the children of ended jobs, which this transaction holds, and the children of those that this ends, to any
-    depth. Those that ``begin`` are not among the ready ones.
+    """Propagate ended jobs, which this transaction holds, to their children, and return the consequences.
 
-    Each turn of the loop ends jobs that had not ended before, so it is bounded by the graph.
+    Children that end by this are propagated too, to any depth. Jobs that ``begin`` takes are not among the ready jobs.
+    Each iteration of the loop ends jobs that had not ended before, so the loop is bounded by the graph.
     """
     ready: list[Ready] = []
     turned: list[int] = []

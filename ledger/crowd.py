@@ -1,7 +1,7 @@
-"""A ledger in which much has happened, made at once: as if a million jobs had run, a chain of apps for each key.
+"""Load fixture: a ledger as if a million jobs had run, a chain of apps for each key. It is written in one go.
 
-Every rule that ``reads.check`` holds a ledger to is kept; a test asks. For measuring what people look at, and for
-nothing else.
+It keeps every rule to which ``reads.check`` holds a ledger; a test checks that. Use it only to measure the queries of
+the console.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from sluice.jobs.states import CLAIM, FAIL, RECORD, RELEASE, SUCCEED, WANT, By, 
 from sluice.jobs.submission import SubmissionState
 from sluice.ledger.connection import Tx
 
-#: One key in so many has failed at the last app of its chain.
+#: One key in this many has failed at the last app of its chain.
 FAILS_EVERY = 100
 
 _SUBMISSIONS = f"""
@@ -72,8 +72,11 @@ WHERE {_OF_THE_CROWD} ORDER BY id, nth
 
 
 def gather(tx: Tx, apps: Sequence[str], keys: int, *, since: datetime, apart_s: float) -> None:
-    """``keys`` submissions that follow each other so closely, each for a job of the last app, which needed one of each
-    app before it. The ledger was empty."""
+    """Insert ``keys`` submissions, ``apart_s`` seconds apart, each with a chain of one job per app.
+
+    The submission requests the job of the last app, which needed the jobs of the apps before it. The ledger must be
+    empty.
+    """
     times = {"since": since, "apart": f"{apart_s} s"}
     tx.write(_SUBMISSIONS, keys=keys, last=apps[-1], **times)
     tx.write(_JOBS, keys=keys, apps=list(apps), **times)

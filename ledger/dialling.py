@@ -1,9 +1,10 @@
-"""How the database is reached, and when a line that has gone silent is given up, which is the same on either side.
+"""Connection settings of the database, among them the time after which either side drops a silent connection.
 
-A machine that is gone, or that the network no longer leads to, says nothing of it. Whoever waits for its answer would
-wait for a quarter of an hour by the ways of TCP, and for two hours if he has nothing to say himself; and of a worker
-that is gone the database would keep the connections, and the rows that it had locked. The brokers' connections have
-such limits of their own. A server that is reached by a file cannot go silent so, and knows none of this.
+A machine that is gone, or that the network does not reach any more, sends no notice. With the defaults of TCP a client
+would wait a quarter of an hour for its answer, and two hours if it has nothing to send itself. The database would keep
+the connections of a lost worker, and the rows that the worker had locked. The brokers' connections have similar limits
+of their own. None of this applies to a server that is reached by a socket file, because it cannot fall silent like
+that.
 """
 
 import re
@@ -16,14 +17,14 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sluice.jobs.address import without_password
 from sluice.jobs.errors import BadSetting, Unreachable
 
-#: Who has not answered for so long counts as gone.
+#: Seconds without an answer after which the other side counts as gone.
 SILENT_S_MAX = 10
-#: Where nothing has passed for so long the other side is asked, again after each pause, and so often.
+#: Keepalive: seconds without traffic before the first probe, seconds between probes, and number of probes.
 _IDLE_S, _PAUSE_S, _ASKED = 4, 2, 3
 
-#: Where the ledger's tables are, unless the address names another schema (``jobs.address.in_schema``).
+#: Schema of the ledger's tables, unless the address names another schema (``jobs.address.in_schema``).
 SCHEMA: Final = "sluice"
-#: What the address says itself goes before these, and before what the server is to do; not before what is a ledger's.
+#: Settings of the client. The address overrides these and ``_THE_SERVERS``, but not the settings passed to ``dialled``.
 _OURS: dict[str, str | int] = {
     "connect_timeout": SILENT_S_MAX,
     "tcp_user_timeout": SILENT_S_MAX * 1000,
@@ -33,7 +34,7 @@ _OURS: dict[str, str | int] = {
     "fallback_application_name": "sluice",
 }
 _THE_SERVERS = {
-    # Nothing of a user's stands in for a table of ours, not even a temporary table.
+    # No object of a user can replace a table of the ledger, not even a temporary table.
     "search_path": f"{SCHEMA},pg_temp",
     "tcp_user_timeout": SILENT_S_MAX * 1000,
     "tcp_keepalives_idle": _IDLE_S,
@@ -43,11 +44,11 @@ _THE_SERVERS = {
 
 
 def dialled(url: str, **settings: object) -> str:
-    """What to connect by: the address, and how the server is to be set for these connections."""
+    """Return the connection string: the address, and the settings of the server for these connections."""
     try:
         said = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        # libpq quotes the part that it cannot read, which may be the password; so neither it nor the cause is shown.
+        # libpq quotes the part that it cannot read, which may be the password. So neither it nor the cause is shown.
         raise BadSetting(
             "The ledger's address cannot be read: it is not a Postgres address, or a character in it is not escaped.",
             advice="Write it like postgresql://user:password@host/sluice; in a password write %40 for @, %25 for %",
@@ -56,7 +57,7 @@ def dialled(url: str, **settings: object) -> str:
     return make_conninfo("", **_OURS | said | {"options": options})
 
 
-#: What Postgres says of an address that is wrong, in words that people can act on. libpq has no code for these.
+#: Messages of Postgres about a wrong address, with texts on which people can act. libpq has no code for these.
 _WRONG_ADDRESSES = (
     (
         re.compile(r'password authentication failed for user "(.+?)"|no password supplied()'),
@@ -77,7 +78,7 @@ _WRONG_ADDRESSES = (
 
 
 def unreachable(url: str, error: Exception) -> Unreachable:
-    """The error as it is told to people."""
+    """Return the error in the form that is shown to people."""
     said = " ".join(str(error).split())
     for pattern, what, advice in _WRONG_ADDRESSES:
         if found := pattern.search(said):

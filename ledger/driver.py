@@ -1,11 +1,11 @@
-"""How statements get to the database and answers back: by psycopg's cursors, or by the shortest way that there is.
+"""Execution of statements: by psycopg's cursors, or directly by libpq.
 
-A cursor does more than verbs need, and waits in steps that leave room for an interrupt. ``Swift`` has each statement
-prepared once, and sent and waited for by libpq in one call. Measured, of one that finds a row by its id: 95 µs with a
-cursor, 50 so. Values are written and read by the same rules.
+A cursor does more than verbs need, and waits in steps that leave room for an interrupt. ``Swift`` prepares each
+statement once. It sends the statement and waits for the answer in a single call of libpq. Measured for a row that is
+found by its id: 95 µs with a cursor, 50 µs with ``Swift``. Values are written and read by the same rules.
 
-Whoever waits so cannot be interrupted before the answer comes. It is for processes whose threads work for long, and
-whose signals are their main thread's.
+A thread that waits in ``Swift`` cannot be interrupted before the answer comes. So it is for processes with threads that
+work for long, and in which the main thread handles the signals.
 """
 
 import re
@@ -24,10 +24,10 @@ from psycopg.rows import RowMaker, dict_row, tuple_row
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
-#: Of a statement's names, what each stands for.
+#: Values of a statement, by name.
 Values = Mapping[str, object]
 
-#: So many statements a connection keeps; who has more to say, as the console has, loses the oldest.
+#: Statements that a connection keeps prepared. A process with more of them, for example the console, drops the oldest.
 PREPARED_MAX = 500
 
 _PLACE = re.compile(r"%(?:\((\w+)\)s|(%))")
@@ -35,34 +35,33 @@ _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 
 
 class Plain(Connection[Row]):
-    """One that may be interrupted while it waits. ``asked`` is how often it has sent something and waited for the
-    answer."""
+    """Connection with waits that can be interrupted. ``asked`` counts its round trips."""
 
     asked = 0
 
     def rows(self, sql: str, values: Values) -> list[Row]:
-        """What a statement answers."""
+        """Return the rows of a statement."""
         self.asked += 1
         return self.cursor(row_factory=tuple_row).execute(sql.encode(), values).fetchall()
 
     def named_rows(self, sql: str, values: Values) -> list[dict[str, Any]]:
-        """What it answers, by the names of its columns."""
+        """Return the rows of a statement, each by the names of the columns."""
         self.asked += 1
         return self.cursor(row_factory=dict_row).execute(sql.encode(), values).fetchall()
 
     def write(self, sql: str, values: Values) -> int:
-        """How many rows a statement without an answer wrote."""
+        """Run a statement that returns no rows; return how many it wrote."""
         self.asked += 1
         return self.execute(sql.encode(), values).rowcount
 
     def begun(self) -> AbstractContextManager[object]:
-        """A transaction, committed at the end of the block."""
+        """Open a transaction that is committed at the end of the block."""
         self.asked += 2
         return self.transaction()
 
 
 class _Statement(Struct, frozen=True):
-    """As the server reads it, with ``$1`` for the first of its names."""
+    """Statement as the server reads it, with ``$1`` for the first of its names."""
 
     text: bytes
     names: tuple[str, ...]
@@ -70,7 +69,7 @@ class _Statement(Struct, frozen=True):
 
 
 class Swift(Plain):
-    """One that may not. It knows what is prepared on it: by statement and types of its values, under which name."""
+    """Connection with waits that cannot be interrupted. It keeps track of the statements prepared on it."""
 
     def __init__(self, *args: Any, **words: Any) -> None:
         super().__init__(*args, **words)
@@ -96,7 +95,7 @@ class Swift(Plain):
         try:
             yield
         except BaseException:
-            # Where that cannot be said any more, the server finds out by itself.
+            # If the connection is lost, the server rolls back by itself.
             with suppress(psycopg.OperationalError):
                 self._command(b"ROLLBACK")
             raise
@@ -135,7 +134,7 @@ class Swift(Plain):
         if self.pgconn.status != pq.ConnStatus.OK and not isinstance(error, psycopg.OperationalError):
             raise psycopg.OperationalError(str(error))
         if isinstance(error, psycopg.errors.InvalidSqlStatementName):
-            # A user's transaction has had the server forget all that was prepared here.
+            # A user's transaction has made the server drop all statements that were prepared on this connection.
             self._prepared_here.clear()
         raise error
 

@@ -1,4 +1,4 @@
-"""A ledger as it was before anybody used it: for tests and simulations, on a database that is theirs alone."""
+"""Emptying of a ledger, for tests and simulations with a database of their own."""
 
 from sluice.ledger.connection import Tx
 
@@ -21,9 +21,10 @@ TABLES = (
     *("tally", "tally_minute", "tally_stay", "tally_verb", "happening", "restoration", "retry_budget"),
     *("shared_kwargs", "plan_attempt"),
 )
-#: Where ids begin anew, so does the counting.
+#: Ids begin again, so the counting of transitions must begin again too.
 _COUNT_ANEW = "UPDATE tally_place SET counted = 0, settled = 0, mark = 0, mark_xid = 0, at = '-infinity'"
-#: To cut tables off takes ten times as long as to sweep them, unless much lies in them, dead or alive.
+#: Bytes up to which tables are emptied by DELETE. TRUNCATE takes ten times as long unless they have much data, live or
+#: dead.
 _SWEPT_BYTES_MAX = 2 * 1024 * 1024
 _CUT_OFF = f"TRUNCATE {', '.join(TABLES)} RESTART IDENTITY"
 _EMPTY = f"""
@@ -42,11 +43,11 @@ END $$
 
 
 def empty(tx: Tx) -> None:
-    """Make the ledger what it was before anybody used it."""
+    """Empty the ledger, as if it had never been used."""
     tx.write(_EMPTY)
 
 
 def cut_off(tx: Tx) -> None:
-    """The same, and nothing dead lies in it either."""
+    """Empty the ledger by TRUNCATE, which leaves no dead rows either."""
     tx.write(_CUT_OFF)
     tx.write(_COUNT_ANEW)

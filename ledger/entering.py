@@ -1,8 +1,8 @@
-"""Planned jobs enter the ledger: as new rows, or by waking or skipping rows that were only expected.
+"""Entry of planned jobs into the ledger: as new rows, or by waking or skipping jobs that were only expected.
 
-Who races whom: two plans for the same keys. The primary key decides; what was not inserted belongs to the other
-plan and is found afterwards. Plans insert in an order that all processes share (see ``jobs.plan.Plan``), so two
-that overlap wait for each other's uncommitted keys in one direction only.
+Race of two plans for the same keys: the unique key (app, key) decides. Jobs that were not inserted belong to the other
+plan and are looked up afterwards. All processes insert in the same order (see ``jobs.plan.Plan``), so two overlapping
+plans wait for each other's uncommitted keys in one direction only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +18,8 @@ from sluice.ledger import shared_kwargs
 from sluice.ledger.connection import Tx, arrays
 from sluice.ledger.sql import NOW, move
 
-#: What a job runs under: the columns, and their types as an array. It is kept per job, so that SQL can judge losses
-#: and timeouts; many jobs share it, so it is sent once for all of them.
+#: Columns with the terms of a job, and their types as an array. They are stored per job, so that SQL can judge losses
+#: and timeouts. Many jobs share the same terms, so these are sent once for all of them.
 _TERMS = {
     "app": "text[]",
     "state": "text[]",
@@ -51,14 +51,14 @@ _JSON = {"retry", "overrides", "kwargs"}
 
 
 def _value(column: str, given: str = "") -> str:
-    """What a column gets from the terms. Jobs of the same terms are put off apart, so that is sent for each of them."""
+    """Return the SQL of a column's value. The start offset is sent per job, because it differs under the same terms."""
     if column == "not_before":
         put_off = f"coalesce({given}not_before, {NOW}) + make_interval(secs => {given}offset_s)"
         return f"CASE WHEN {given}offset_s IS NULL THEN {given}not_before ELSE {put_off} END"
     return f"{given}{column}::jsonb" if column in _JSON else f"{given}{column}"
 
 
-# Whoever waits for nobody and has the time for it is ready as soon as it is there: it was released at the same moment.
+# A job that waits for no parent, and may begin at this time, is inserted as ready, as if released at the same moment.
 _BEGINS = f"""
 (terms.begins AND coalesce({_value("not_before")} <= {NOW}, true) AND coalesce(end_before > {NOW}, true))
 """
@@ -103,9 +103,9 @@ _WANT_EXPECTED = move(
     given=_GIVEN,
     sets=", ".join(f"{name} = {_value(name, 'given.')}" for name in _WOKEN),
 )
-# A job that begins anew was revived by this very transaction, so its row is held. What the submission says goes, and
-# what the definition says now; but what an earlier submission said stands where this one says nothing, or a
-# job that is only retried would forget its arguments. A deadline that has passed is not kept.
+# A job that begins again was revived by this transaction, so its row is held. The options of the submission and of the
+# current definition apply. An option of an earlier submission stays if this one does not set it. Otherwise a job that
+# is only retried would lose its arguments. A deadline that has passed is not kept.
 _KEPT = "job.overrides ? '{word}' AND NOT coalesce(given.overrides::jsonb ? '{word}', false)"
 _ANEW = {
     column: f"CASE WHEN {_KEPT.format(word=word)} THEN job.{column} ELSE {_value(column, 'given.')} END"
@@ -124,12 +124,12 @@ _ANEW = {
 } | {
     "end_before": f"CASE WHEN {_KEPT.format(word='end_before')} AND job.end_before > {NOW}"
     " THEN job.end_before ELSE given.end_before END",
-    # Without kwargs it keeps its own, and so the pool that these have led to.
+    # A job that is planned without kwargs keeps its own, and so the pool that results from these.
     "pool": f"CASE WHEN {_KEPT.format(word='concurrency')} OR given.kwargs IS NULL AND job.kwargs IS NOT NULL"
     " AND starts_with(job.pool, job.app || ':') AND starts_with(given.pool, job.app || ':')"
     " THEN job.pool ELSE given.pool END",
     "overrides": "nullif(coalesce(job.overrides, '{}') || coalesce(given.overrides::jsonb, '{}'), '{}')",
-    # A flight that goes on has been told its own.
+    # A flight that goes on keeps the kwargs with which it began.
     "kwargs": "CASE WHEN job.flying THEN job.kwargs ELSE coalesce(given.kwargs::jsonb, job.kwargs) END",
 }
 _RENEW = f"""
@@ -155,15 +155,18 @@ _SKIP_EXPECTED = move(SKIP, By.PLANNER, condition=f"job.state = '{State.EXPECTED
 
 
 class Made(NamedTuple):
-    """The jobs that were not there before, and those of them that are ready."""
+    """Jobs that are new, by name, and which of them are ready."""
 
     ids: dict[JobName, int]
     ready: list[int]
 
 
 def insert(tx: Tx, jobs: Sequence[PlannedJob], *, begin: bool = False) -> Made:
-    """Insert what is not there yet: what this very transaction made. Where they may ``begin``, those that wait for
-    nobody and stand in no line are ready by that; whoever asked sends the word."""
+    """Insert the jobs that do not exist yet; return the inserted jobs.
+
+    If they may ``begin``, jobs that wait for no parent and have no pool are ready immediately. The caller must announce
+    these.
+    """
     if not jobs:
         return Made({}, [])
     rows = tx.rows(
@@ -179,48 +182,52 @@ def insert(tx: Tx, jobs: Sequence[PlannedJob], *, begin: bool = False) -> Made:
 
 
 def wake(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> set[int]:
-    """Wake those of the jobs that were only expected; they get the terms of whoever asked first."""
+    """Wake the jobs that were only expected. They get the terms of this plan, the first that requests them."""
     if not jobs:
         return set()
     return set(tx.column(_WANT_EXPECTED, jobs=[ids[job.name] for job in jobs], **_terms(tx, jobs)))
 
 
 def renew(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
-    """Give these revived jobs the terms that they are planned with now, where these say anything."""
+    """Give these revived jobs the terms of this plan, except for options that only an earlier submission has set."""
     if jobs:
         tx.write(_RENEW, jobs=[ids[job.name] for job in jobs], **_terms(tx, jobs))
 
 
 def rejoin(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> list[int]:
-    """Those of the jobs that wait and have another pool or limit now, by what they are planned with; whoever stood in
-    the line of another pool is still to be released."""
+    """Set the pool and limit of waiting jobs as in this plan; return the changed jobs.
+
+    Changed jobs that waited for a slot of another pool must still be released.
+    """
     rows = tx.rows(_REJOIN, jobs=[ids[job.name] for job in jobs], **_terms(tx, jobs)) if jobs else []
     tx.pools.update(pool for _, pool in rows if pool is not None)
     return [id for id, _ in rows]
 
 
 def skip(tx: Tx, jobs: list[int]) -> None:
-    """Skip those of the jobs that were only expected."""
+    """Skip the jobs that were only expected."""
     if jobs:
         tx.rows(_SKIP_EXPECTED, jobs=jobs)
 
 
 def is_open(job: PlannedJob) -> bool:
-    """Whether nothing keeps it waiting, whatever its parents are in."""
+    """Return whether the job is wanted and has no gates, or a gate without needs: no parent can keep it waiting."""
     wanted = job.standing is Standing.WANTED
     return wanted and (not job.gates or any(not gate.needs for gate in job.gates))
 
 
 def _terms(tx: Tx, jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[str, list[object]]:
-    """The distinct terms as columns, for each job which of them are its own, counted from 1, and what it is put off.
-    Kwargs that jobs refer to are stored by then."""
+    """Return the distinct terms as columns, and for each job the number of its terms, from 1, and its start offset.
+
+    Large kwargs, to which jobs only refer, are stored first.
+    """
     jobs = [*jobs]
     places: dict[tuple[object, ...], int] = {}
     rows: list[tuple[object, ...]] = []
     terms: list[object] = []
     shared: dict[str, str] = {}
     for job in jobs:
-        # Policies and words are shared by the jobs of one walk, so they are told apart by identity.
+        # The jobs of a walk share policies and options, so it is enough to compare their identities.
         mark = (
             job.name.app,
             job.standing,

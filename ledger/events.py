@@ -1,12 +1,12 @@
-"""What is said to the flight of a saga: it ends a wait, or is kept for one that is to come.
+"""Events for the flight of a saga: an event ends a wait, or is kept for a later wait.
 
-What holds: an event is for the flight that its job has when it comes, and ends one wait of that at the most: the
-entry of the journal that names it has taken it. Whoever says the same thing twice, by its token, is heard once.
-Who races whom is in ``suspending``.
+Invariants: an event belongs to the flight that its job has when the event comes, and ends at most one wait of that
+flight: the journal entry that names the event has taken it. An event that is sent twice, with the same token, counts
+once. The races are described in ``suspending``.
 
-A job that is not there may be about to be planned. What is said to it is kept by its name, for a day, and the groomer
-hands it on: whoever plans the job may not see yet what is kept, nor whoever keeps it the job, but the next tick sees
-both.
+A job that does not exist may be about to be planned. An event for it is kept for a day under the job's name, and the
+groomer hands it on. The transaction that plans the job may not see the event yet, and the sender may not see the job.
+The next tick sees both.
 """
 
 from enum import StrEnum
@@ -29,7 +29,7 @@ INSERT INTO event (job, flight, token, name, payload, by, at)
 SELECT %(job)s, %(flight)s, %(token)s, %(name)s, %(payload)s::jsonb, %(by)s, {NOW}
 ON CONFLICT (job, token) DO NOTHING
 """
-#: So long an event is kept for a job that is not there.
+#: Seconds for which an event is kept if its job does not exist: a day.
 KEPT_S = 86_400.0
 _KEEP_EARLY = f"""
 INSERT INTO early (app, key, token, name, payload, by, at)
@@ -37,12 +37,13 @@ VALUES (%(app)s, %(key)s, %(token)s, %(name)s, %(payload)s::jsonb, %(by)s, {NOW}
 ON CONFLICT (app, key, token) DO NOTHING
 """
 _STALE = f"early.at < {NOW} - make_interval(secs => {KEPT_S})"
-#: Of what was kept early: what may be handed on by now, or has been kept for long enough. The groomer looks for these.
+#: Finds events that were kept early and can be handed on by now, or were kept for long enough. The groomer uses it.
 KEPT_EARLY = f"""
 SELECT 1 FROM early
 WHERE {_STALE} OR (SELECT true FROM job WHERE job.app = early.app AND job.key = early.key)
 """
-# The jobs are held; of two who hand on the same, the second finds it gone. For a job that has ended it is too late.
+# The jobs are held. If two transactions hand on the same event, the second finds it gone. For a job that has ended, an
+# event comes too late.
 _HAND_ON = f"""
 WITH held AS MATERIALIZED (
     SELECT early.id, job.id AS job, job.state, job.flight FROM early JOIN job USING (app, key)
@@ -60,8 +61,11 @@ _DROP_STALE = f"DELETE FROM early WHERE id IN (SELECT id FROM early WHERE {_STAL
 
 
 class Said(Struct, frozen=True, kw_only=True):
-    """Without a ``name``: that it goes on, whatever it waits for. ``by`` is who says so, for people; ``token`` tells
-    what is said again from what is said once more."""
+    """Event as it is sent.
+
+    Without a ``name`` it ends any wait. ``by`` is the sender, for people. A repeated delivery has the same ``token``, a
+    second event another.
+    """
 
     name: str | None = None
     payload: JSON = None
@@ -70,21 +74,21 @@ class Said(Struct, frozen=True, kw_only=True):
 
 
 class Became(StrEnum):
-    """What became of an event."""
+    """Effect of an event."""
 
     RESUMED = "resumed"
-    #: Nothing waits for it yet.
+    #: No wait for it has begun yet.
     KEPT = "kept"
-    #: The job is not there yet.
+    #: The job does not exist yet.
     EARLY = "early"
     REPEATED = "repeated"
-    #: The job has ended; nothing is kept.
+    #: The job has ended; the event is not kept.
     TOO_LATE = "too_late"
     UNKNOWN = "unknown"
 
 
 class Came(Struct, frozen=True):
-    """``state`` is what the job was in when the event came, ``ready`` are jobs to announce."""
+    """Result of sending an event. ``state`` is the job's state when it came; ``ready`` jobs must be announced."""
 
     became: Became
     state: State | None = None
@@ -92,7 +96,7 @@ class Came(Struct, frozen=True):
 
 
 def come(tx: Tx, name: JobName, said: Said, *, may_be_early: bool = False) -> Came:
-    """Say this to a job that has not ended; to one that is not there, where it may come to be there."""
+    """Send an event to a job that has not ended; if ``may_be_early``, also to a job that does not exist yet."""
     payload = msgspec.json.encode(said.payload).decode()
     found = tx.rows(_HOLD, app=name.app, key=name.key)
     if not found:
@@ -110,8 +114,10 @@ def come(tx: Tx, name: JobName, said: Said, *, may_be_early: bool = False) -> Ca
 
 
 def hand_on(tx: Tx, limit: int) -> None:
-    """Tell jobs that are there by now what came before them; the groomer releases those that go on. What nobody came
-    for is forgotten."""
+    """Hand early events on to jobs that exist by now, and resume these jobs; the groomer releases them.
+
+    Events that were kept for too long are removed.
+    """
     suspending.resume_told(tx, sorted({*tx.column(_HAND_ON, limit=limit)}))
     tx.write(_DROP_STALE, limit=limit)
 

@@ -1,13 +1,13 @@
-"""Successes about which there is nothing to judge: recorded and judged in one step.
+"""Successes that need no judgement: recorded and judged in one step.
 
-A round that did what it should has succeeded, unless the job had to end by a time, stands for data whose freshness or
-partitions are to be noted, is a saga or undoes one, or goes on until it is stopped. Of those nothing is touched here:
-they are recorded (``recording.record``), and whoever judges has the word.
+A round without an error is a success, with these exceptions: the job has an ``end_before``, is a chunk, makes
+partitions, is a saga in flight or a compensation, or runs until it is stopped. Such jobs are left unchanged here. They
+are recorded (``recording.record``), and the planner judges them.
 
-What holds: the history has both steps, the executor's and the planner's, at the same moment, and nobody sees the job
-between them. It has ended then, and this transaction holds it: it tells the children itself. The claim guards the write
-as it guards a record; offered twice or too late, it changes nothing. A crash before the commit leaves the claim as it
-was.
+Invariants: the history has both steps, that of the executor and that of the planner, at the same moment. No other
+transaction sees the job between them. The job has ended then, and this transaction holds it and propagates its end. The
+claim guards the write as it guards a record: an outcome that is offered twice or too late changes nothing. A crash
+before the commit leaves the claim as it was.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ _FINISH = move(
 
 
 def finish(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> dict[int, str]:
-    """Those of the jobs that have succeeded by this, each with its app."""
+    """Record and judge the outcomes that need no judgement; return the jobs that succeeded, each with its app."""
     done = {right: outcome for right, outcome in outcomes.items() if outcome.ending is Ending.DONE}
     if not done:
         return {}

@@ -1,7 +1,7 @@
-"""An undo that has failed for good counts as done, for somebody says that he has seen to it himself.
+"""Forcing of an undo that has failed for good: it counts as done, because a person has done it by hand.
 
-Who races whom: one who has the flight tried again. Both hold the job's row, and this asks that the job be ``fatal`` and
-the undo the last that there is: whoever comes second finds it waiting, or finds the undo done, and is refused.
+Race with a rerun of the flight: both lock the job's row, and forcing requires that the job is ``fatal`` and that the
+failed undo is the last entry. So the second transaction finds the job waiting, or finds the undo done, and is refused.
 """
 
 from msgspec import Struct
@@ -19,7 +19,7 @@ WHERE app = %(app)s AND key = %(key)s AND state = '{State.FATAL}' AND flying FOR
 
 
 class Forced(Struct, frozen=True):
-    """The undo of this step of so many counts as done."""
+    """Step with an undo that counts as done, out of ``steps``."""
 
     step: int
     name: str
@@ -27,8 +27,10 @@ class Forced(Struct, frozen=True):
 
 
 def force_done(tx: Tx, name: JobName, by: str) -> Forced | None:
-    """Write into the journal of a saga that could not be undone that the undo that failed is done. The flight goes
-    on when the job is run again. None where no undo of it has failed."""
+    """Write to the journal of a ``fatal`` saga that its failed undo is done; return None if no undo of it has failed.
+
+    The flight goes on when the job is run again.
+    """
     held = tx.rows(_HOLD, app=name.app, key=name.key)
     if not held:
         return None

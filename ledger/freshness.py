@@ -1,7 +1,8 @@
-"""How lately each app succeeded on each work ID, and what may still succeed on it.
+"""Freshness: when each app last succeeded on each work ID, and unfinished jobs that may still succeed on it.
 
-It is written when a chunk is judged, in the same transaction, so its children find it fresh. A plan that prunes by
-it looks for unfinished work too: so that no two plans miss each other, they take turns (``take_turns``).
+It is written when a chunk is judged, in the same transaction, so the children of the chunk find it fresh. A plan that
+skips fresh work also looks for unfinished work. So that no two plans overlook each other, they take turns
+(``take_turns``).
 """
 
 from collections.abc import Collection, Sequence
@@ -22,12 +23,12 @@ from sluice.ledger.shared_kwargs import KWARGS
 from sluice.ledger.sql import NOW
 
 _UNDER_WAY = sql_list(*sorted(LIVE - {State.EXPECTED}))
-#: The first of the two numbers of the locks by which planners take turns.
+#: First of the two numbers of the advisory locks by which planners take turns.
 _TURNS = 5_318_008
 
 
 def _in_earnest(kwargs: str) -> str:
-    """Somebody who only tries a pipeline out says so by a kwarg: that leaves no trace."""
+    """Return the condition that these kwargs do not set ``testing``: a trial run of a pipeline leaves no trace."""
     return f"coalesce({kwargs} -> 'testing', 'false') IN ('false', 'null')"
 
 
@@ -71,7 +72,7 @@ FROM asked LEFT JOIN freshness
     ON freshness.app = %(app)s AND freshness.mark = %(mark)s AND freshness.work_id = asked.work_id
 GROUP BY chunk ORDER BY chunk
 """
-# Of the app as a whole: somebody who asked for one of its chunks again is not counted.
+# Runs of the app as a whole: a submission of single chunks by their keys does not count.
 _LAST_RUN = f"""
 SELECT ended_at FROM submission
 WHERE app = %(app)s AND state = '{SubmissionState.SUCCEEDED}'
@@ -82,7 +83,7 @@ WHERE app = %(app)s AND state = '{SubmissionState.SUCCEEDED}'
       WHERE coalesce(request -> 'kwargs' -> name, 'null') <> value)
 ORDER BY ended_at DESC LIMIT 1
 """
-# What has failed and is to be split goes on with its halves.
+# A failed job that is about to be split goes on with its halves.
 _JOBS_UNDER_WAY = f"""
 SELECT id, app, key, state, mark, work_ids FROM job
 WHERE app = ANY(%(apps)s) AND state IN ({_UNDER_WAY}, {sql_list(*SPLIT.existing)}) AND work_ids IS NOT NULL
@@ -101,23 +102,25 @@ _TAKE_TURN = (
 
 
 def record(tx: Tx, jobs: list[int]) -> None:
-    """These jobs, chunks all, have succeeded: what they made is as old as the end of their last run."""
+    """Record that these chunks have succeeded: their results are as old as the end of their last run."""
     tx.write(_RECORD, jobs=jobs)
 
 
 def withdraw(tx: Tx, jobs: list[int]) -> None:
-    """What the last runs of these chunks have made is undone: it is as if it had never been, but for what another run
-    has made anew since."""
+    """Remove the freshness of the last runs of these chunks, because their results are undone.
+
+    Results that another run has made since then stay.
+    """
     tx.write(_WITHDRAW, jobs=jobs)
 
 
 def take_turns(tx: Tx, apps: Collection[str]) -> None:
-    """Until this transaction ends nobody else plans chunks of these apps."""
+    """Keep other transactions from planning chunks of these apps until this transaction ends."""
     tx.rows(_TAKE_TURN, turns=_TURNS, apps=sorted(apps))
 
 
 class Past(Struct, frozen=True):
-    """What the ledger knows, for the planning of one submission by its number; 0 is one that is not there yet."""
+    """Facts from the ledger for planning the submission with this ``number``; 0 if it does not exist yet."""
 
     tx: Tx
     now: datetime
@@ -148,7 +151,7 @@ class Past(Struct, frozen=True):
         return planning.find(self.tx, names)
 
     def busy(self, apps: Collection[str]) -> list[Busy]:
-        """Jobs, and older submissions that are not planned: nobody knows yet what those are about."""
+        """Return unfinished jobs, and older unplanned submissions; the work IDs of the latter are not known yet."""
         jobs = [
             Busy(app=app, what=f"{app}/{key}", job=id, state=State(state), mark=mark, parts=work_ids)
             for id, app, key, state, mark, work_ids in self.tx.rows(_JOBS_UNDER_WAY, apps=sorted(apps))

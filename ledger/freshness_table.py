@@ -1,4 +1,4 @@
-"""The table of how old results on work IDs are."""
+"""Table of the age of results, per work ID."""
 
 from sqlalchemy import Column, DateTime, Table, Text
 

@@ -1,8 +1,8 @@
-"""What jobs wait for, written down: their gates, and the needs behind each.
+"""Dependencies of jobs as rows: their dependency groups (gates), and the dependencies (needs) in each group.
 
-A waiting job keeps the needs it was planned with, whatever becomes of its app's definition, until somebody asks
-for it anew, which a push does not: then it gets those of the definition as it is now. One that was claimed keeps
-them unless it is run again.
+A waiting job keeps the needs it was planned with, even if its app's definition changes. When a submission requests it
+again, it gets the needs of the current definition; a push is no such request. A job that was claimed keeps its needs
+unless it is run again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from sluice.jobs.ref import JobName
 from sluice.jobs.states import TERMINAL, State, sql_list
 from sluice.ledger.connection import Tx, arrays
 
-#: The needs of so many jobs are written at once; one job may have a million.
+#: Jobs per statement that writes needs. A single job may have a million needs.
 BATCH = 5_000
 
 _ENDED = sql_list(*sorted(TERMINAL))
@@ -48,7 +48,7 @@ WHERE job.digest IS DISTINCT FROM given.digest
        OR job.state IN ({_ENDED}) AND job.id = ANY(%(again)s::bigint[]))
 ORDER BY job.id
 """
-# Needs, then gates, each in their own order, as whoever tells children locks them.
+# Needs, then gates, each in their own order, in the same way as a propagation locks them.
 _HOLD_NEEDS = "SELECT child FROM need WHERE child = ANY(%(jobs)s) ORDER BY child, gate, parent FOR UPDATE"
 _HOLD_GATES = "SELECT child FROM gate WHERE child = ANY(%(jobs)s) ORDER BY child, gate FOR UPDATE"
 _DROP_NEEDS = "DELETE FROM need WHERE child = ANY(%(jobs)s)"
@@ -62,10 +62,10 @@ FROM unnest(%(jobs)s::bigint[], %(digests)s::text[]) AS given (id, digest) WHERE
 def outdated(
     tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int], *, asked: list[int], again: list[int]
 ) -> list[PlannedJob]:
-    """Those of the jobs that wait, or are about to wait again, by an older definition than they are planned by now.
+    """Return the jobs that wait, or are about to, under an older definition than that of this plan.
 
-    ``again`` are to be run again though they have ended. One that waits is to have been ``asked`` for: a push names
-    parents and asks for none, so whoever asked for the job would wait for them in vain.
+    ``again`` are ended jobs that will be run again. A waiting job counts only if it was ``asked`` for. A push names
+    parents without requesting them, so a job that was requested would wait for them indefinitely.
     """
     known = {ids[job.name]: job for job in jobs if job.digest is not None}
     if not known:
@@ -77,7 +77,7 @@ def outdated(
 
 
 def replace(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
-    """Give these jobs, which wait or are about to, the needs that they are planned with now in place of theirs."""
+    """Replace the needs of these jobs, which wait or are about to, by the needs of this plan."""
     if not jobs:
         return
     numbers = [ids[job.name] for job in jobs]
@@ -90,8 +90,10 @@ def replace(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> N
 
 
 def discount(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
-    """What is too old for these jobs, which wait or are about to, does not meet their needs. They are yet to be
-    counted."""
+    """Mark the needs that a success does not meet, because it is too old for these jobs.
+
+    The jobs wait, or are about to, and must still be counted.
+    """
     needs = [
         (ids[job.name], place, ids[need.parent], job.stale[need.parent])
         for job in jobs

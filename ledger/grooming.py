@@ -1,7 +1,7 @@
-"""What the groomer mends. Each verb takes a limit and is one bounded step; all are safe to repeat.
+"""Work of the groomer. Each verb takes a limit and is one bounded step; all are safe to repeat.
 
-None of them reads a queue: that a hint was lost shows in the ledger alone, as a row that has been
-announced and has not moved since.
+No verb reads a queue. A lost notification shows only in the ledger: as a row that was announced and has not moved
+since.
 """
 
 from collections.abc import Collection
@@ -27,25 +27,25 @@ from sluice.ledger.submissions import UNWATCHED, owe
 from sluice.ledger.suspending import LATE
 from sluice.ledger.turning import turn_back
 
-#: A hint that nothing came of is repeated after this long, then after twice as long, and so on.
+#: Seconds after which a notification without effect is repeated, then twice as long, and so on.
 PATIENCE_S = 10.0
 PATIENCE_DOUBLINGS_MAX = 6
-#: Seconds after which it is repeated if the app's workers are idle: 1, a tick of the groomer. A notification takes
-#: milliseconds to reach a worker that has room.
+#: Seconds after which a notification is repeated if the app's workers are idle: 1, a tick of the groomer. A
+#: notification takes milliseconds to reach a worker that has room.
 IDLE_PATIENCE_S = 1.0
-#: A saga that loses a second worker at one place of its flight waits so long before it is taken up again, then twice as
+#: Seconds before a saga that lost a second worker at the same place of its flight is taken up again, then twice as
 #: long, and so on.
 RETAKE_S = 5.0
 RETAKE_S_MAX = 600.0
-#: What has just been promised a message of its own is left alone for this long.
+#: Seconds for which a row is left alone because a message about it was just promised.
 GRACE_S = 2.0
-#: What is owed is not put off by more.
+#: Longest delay of a repeated propagation, in seconds.
 PUT_OFF_S_MAX = PATIENCE_S * 2**PATIENCE_DOUBLINGS_MAX
 
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
 
-# These three sort by a sum, whose order no index has: one who wants the first of few is not to look for them among all
-# jobs, by their ids.
+# These three sort by a sum, which no index has as its order. Otherwise Postgres might search for the first of a few
+# among all jobs, in id order.
 _OVERDUE = f"""
 SELECT id, flying FROM job
 WHERE end_before <= {NOW} AND state IN ({_STOPPABLE})
@@ -58,7 +58,7 @@ _TIMED_OUT = f"""
 SELECT id FROM job WHERE state = '{State.RUNNING}' AND deadline <= {NOW} - make_interval(secs => {GRACE_S})
 ORDER BY id + 0 LIMIT %(limit)s
 """
-# What has passed its ``end_before`` too is left to ``expire``.
+# Jobs that have also passed their ``end_before`` are left to ``expire``.
 _STILL_LATE = f"job.deadline <= {NOW} AND {UNEXPIRED}"
 _REQUEUE_TIMED_OUT = move(
     REQUEUE,
@@ -80,16 +80,16 @@ SELECT job.id FROM job JOIN worker ON worker.id = job.worker
 WHERE job.state = '{State.RUNNING}' AND worker.lease_until < {NOW} ORDER BY job.id + 0 LIMIT %(limit)s
 """
 _STILL_LOST = f"EXISTS (SELECT 1 FROM worker WHERE worker.id = job.worker AND worker.lease_until < {NOW})"
-# The round that ends now is not among those that are counted.
+# The round that ends now is not counted.
 _RETAKEN = f"""
 (SELECT {NOW} + make_interval(secs => least({RETAKE_S} * power(2, crashes - 1), {RETAKE_S_MAX}))
  FROM (SELECT {CRASHES} AS crashes) before WHERE crashes > 0)
 """
-# A job that is taken back goes before the others of its priority: none of them was due before it. Otherwise its
-# notification would wait behind those of the whole backlog.
+# A job that is taken back precedes all others with its priority, because none of them was due before it. Otherwise its
+# notification would wait behind all notifications of the backlog.
 _WAS_DUE = "coalesce(job.not_before, job.created_at)"
-# A saga that has begun goes on where its journal ends, however often that takes. One that has cost several workers at
-# one place is likely to cost more.
+# A saga that has begun goes on where its journal ends, however often that happens. A saga that has cost several workers
+# at the same place is likely to cost more.
 _REQUEUE_LOST = move(
     REQUEUE,
     By.GROOMER,
@@ -133,7 +133,7 @@ _ANNOUNCE = {
     """
     for state in (State.READY, State.EXECUTED)
 }
-# The first ready job of each app decides, because every claim would take it. Collations: those of index job_urgency.
+# The first ready job of each app decides, because every claim would take it. Collations: as in index job_urgency.
 _LATE = f"""
 SELECT asked.app FROM unnest(%(apps)s::text[]) AS asked (app) CROSS JOIN LATERAL (
     SELECT announced_at, announcements FROM job
@@ -151,8 +151,8 @@ RETURNING {READY_COLUMNS}
 _OWED = f"""
 SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S}) ORDER BY since LIMIT %(limit)s
 """
-# Each time it is put off by as long as it has been owed by then. A planner that is behind would else get all that it is
-# behind with once more in every tick, and never catch up.
+# Each repetition delays the next by the time since the end of the job. Otherwise a planner that is behind would get its
+# whole backlog again in every tick, and never catch up.
 _TELL_AGAIN = f"""
 UPDATE owed SET since = {NOW} + least({NOW} - job.changed_at, make_interval(secs => {PUT_OFF_S_MAX}))
 FROM job WHERE job.id = owed.job AND owed.job IN (
@@ -160,7 +160,8 @@ FROM job WHERE job.id = owed.job AND owed.job IN (
     ORDER BY since LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
 RETURNING owed.job
 """
-# By when each is due: those that are put off again and again keep nobody from a turn.
+# In the order in which they are due, so that submissions that are put off repeatedly do not keep others from their
+# turn.
 _UNPLANNED = f"""
 SELECT id FROM submission
 WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
@@ -172,7 +173,7 @@ _UNPLANNED_IN_NO_HAND = f"{_UNPLANNED} FOR KEY SHARE SKIP LOCKED"
 
 
 class Chore(StrEnum):
-    """What a tick may find to do."""
+    """Chore that may be due in a tick."""
 
     EXPIRE = "expire"
     TIME_OUT = "time_out"
@@ -211,32 +212,31 @@ _SIGNS = {
     Chore.FORGET_ATTEMPTS: SETTLED,
 }
 _IS_DUE = "SELECT " + " OR ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())
-# Whoever grooms has the definitions, which may say something else of a breaker by now than the ledger does.
+# The groomer has the definitions. A breaker may differ there from the ledger, so every breaker makes the chore due.
 _LOOKED_FOR = _SIGNS | {Chore.BREAK: "SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_news"}
 _LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _LOOKED_FOR.values())
 
 
 class TakenBack(NamedTuple):
-    """Jobs whose runs were taken from their workers: some wait again, the others have failed."""
+    """Jobs with runs that were taken from their workers: ``requeued`` jobs wait again, ``ended`` jobs are over."""
 
     requeued: list[int]
     ended: list[int]
 
 
 def is_due(tx: Tx) -> bool:
-    """Whether there is anything to do that is worth a tick."""
+    """Return whether anything is due that is worth a tick."""
     return bool(tx.column(_IS_DUE, limit=1, before=None)[0])
 
 
 def due(tx: Tx) -> set[Chore]:
-    """What a tick is to look after, by one look: one that finds nothing costs one statement."""
+    """Return the chores that are due. This takes a single statement, so an idle tick is cheap."""
     found = tx.rows(_LOOK, limit=1, before=None)[0]
     return {chore for chore, is_due in zip(_LOOKED_FOR, found, strict=True) if is_due}
 
 
 def expire(tx: Tx, limit: int) -> list[int]:
-    """End what has passed its ``end_before``; its children are owed the news. A saga that has begun is undone
-    first."""
+    """End jobs that have passed their ``end_before``; their propagation is owed. A saga that began is undone first."""
     overdue = tx.rows(_OVERDUE, limit=limit)
     ended = move_out(tx, _EXPIRE, jobs=[id for id, _ in overdue])
     cut_short(tx, ended, EXPIRE.target)
@@ -247,48 +247,52 @@ def expire(tx: Tx, limit: int) -> list[int]:
 
 
 def time_out(tx: Tx, limit: int) -> list[int]:
-    """Take over runs past their deadline that their worker has not ended; the jobs that may not try again."""
+    """Take back runs past their deadline that their worker has not ended; return the jobs without tries left."""
     late = tx.column(_TIMED_OUT, limit=limit)
     return _take_back(tx, late, Lost.TIMED_OUT, _REQUEUE_TIMED_OUT, _TIME_OUT).ended
 
 
 def take_lost(tx: Tx, limit: int) -> TakenBack:
-    """Take runs back whose worker's lease has ended."""
+    """Take back the runs of workers with a lease that has ended."""
     lost = tx.column(_LOST, limit=limit)
     return _take_back(tx, lost, Lost.LEASE_LOST, _REQUEUE_LOST, _GIVE_UP)
 
 
 def release_due(tx: Tx, limit: int) -> list[Ready]:
-    """Release the waiting jobs whose time has come."""
+    """Release the waiting jobs that have become due."""
     return release(tx, By.GROOMER, sorted(tx.column(_DUE, limit=limit)))
 
 
 def announce_ready(
     tx: Tx, limit: int, *, before: datetime | None = None, app: str | None = None
 ) -> list[Ready]:
-    """Ready jobs, of an app or of all, whose announcement came to nothing, or is older than ``before``; counted as
-    announced again."""
+    """Return ready jobs that are due for another announcement, and count them as announced.
+
+    Their last announcement had no effect, or is older than ``before``. Without an ``app``, jobs of all apps count.
+    """
     return [Ready(*row) for row in tx.rows(_ANNOUNCE[State.READY], limit=limit, before=before, app=app)]
 
 
 def late_apps(tx: Tx, apps: Collection[str]) -> list[str]:
-    """Return those of the apps whose first ready job should have been claimed by now if a worker had room for it."""
+    """Return the apps with a first ready job that should have been claimed by now if a worker had room for it."""
     return tx.column(_LATE, apps=sorted(apps))
 
 
 def announce_idle(tx: Tx, limit: int, apps: Collection[str]) -> list[Ready]:
-    """Announce ready jobs of apps whose workers are idle once more; those that were not announced just now."""
+    """Announce ready jobs of apps with idle workers again, except jobs that were announced just now."""
     return [Ready(*row) for row in tx.rows(_ANNOUNCE_IDLE, limit=limit, apps=sorted(apps))]
 
 
 def announce_executed(tx: Tx, limit: int, *, before: datetime | None = None) -> list[int]:
-    """Executed jobs that nobody has judged though they were announced, likewise."""
+    """Return executed jobs that are due for another announcement, and count them as announced.
+
+    They were announced and not judged since, or their announcement is older than ``before``.
+    """
     return tx.column(_ANNOUNCE[State.EXECUTED], limit=limit, before=before, app=None)
 
 
 def owed(tx: Tx, limit: int) -> list[int]:
-    """Ended jobs whose children have waited for the news for longer than it takes; they are told again the later, the
-    longer they have waited."""
+    """Return ended jobs with an overdue propagation, and put off its repetition: the longer overdue, the later."""
     return sorted(tx.column(_TELL_AGAIN, limit=limit))
 
 

@@ -1,10 +1,10 @@
-"""Where job managers find what they started (see ``jobs.managed``).
+"""Handles, by which job managers find the work that they started (see ``jobs.managed``).
 
-What holds: a handle is stored only under the claim that stands, and stays over lost leases and hand-backs, so
-the next claim of the round reads it. It is forgotten where the job starts anew: with a recorded outcome, a timeout
-that leaves another try, a new life. A job that is over keeps it for as long as nobody has ended the work: it
-was cancelled, has expired, or its worker died. Whoever ends it then is led there by it: the worker that has just
-heard, or one that is sent to (``watching``).
+Invariants: a handle is stored only under the current claim. It survives lost leases and hand-backs, so the next claim
+of the round reads it. It is removed when the job starts again from nothing: with a recorded outcome, with a timeout
+that leaves another try, with a rerun. A job that is over (cancelled, expired, or its worker died) keeps its handle
+until its work is ended. By the handle, that work is found by the worker that has just learned of the end, or by a
+worker that is sent to end it (``watching``).
 """
 
 import msgspec
@@ -22,8 +22,8 @@ _KEEP = f"""
 UPDATE job SET handle = %(handle)s::jsonb
 WHERE id = %(job)s AND state = '{State.RUNNING}' AND claim = %(claim)s
 """
-# A job that runs without a handle under another claim is at this moment starting its work, or finding this
-# very work again by its token; one that only waits without a handle will start anew.
+# A job that runs without a handle under another claim is starting its work now, or is finding this same work by its
+# token. A job that only waits without a handle will start again from nothing.
 _KEEPER = f"""
 SELECT CASE
     WHEN state = '{State.RUNNING}' AND claim = %(claim)s THEN '{Keeper.OURS}'
@@ -43,23 +43,23 @@ WHERE id = %(job)s AND state NOT IN ({_LIVE}) AND claim = %(claim)s AND handle I
 
 
 def keep(tx: Tx, right: Claim, handle: JSON) -> bool:
-    """Store what the claim has started. False: the claim does not stand any more, and nothing was stored."""
+    """Store the handle of work that the claim has started. If the claim is lost, store nothing and return False."""
     return bool(tx.write(_KEEP, **_named(right, handle)))
 
 
 def keeper(tx: Tx, right: Claim, handle: JSON) -> Keeper:
-    """Who looks after what the claim has started."""
+    """Return whether this claim, another claim or none is responsible for the work that this claim has started."""
     found = tx.column(_KEEPER, **_named(right, handle))
     return Keeper(found[0]) if found else Keeper.NOBODY
 
 
 def forget(tx: Tx, right: Claim, handle: JSON) -> None:
-    """The work of a job that is over has been ended; of one that lives again it is forgotten already."""
+    """Remove the handle of an ended job, because its work was ended. A revived job has lost it already."""
     tx.write(_FORGET, **_named(right, handle))
 
 
 def bequeath(tx: Tx, right: Claim, handle: JSON) -> None:
-    """Leave to others what the last claim of a job that is over could not end, where they could not know of it."""
+    """Store the handle of work that the last claim of an ended job could not end, so that other workers can end it."""
     tx.write(_BEQUEATH, **_named(right, handle))
 
 

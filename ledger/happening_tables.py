@@ -1,4 +1,4 @@
-"""How often things have happened of which no row tells."""
+"""Table of the counters of events that leave no row, for example rejected results."""
 
 from sqlalchemy import BigInteger, Column, Table, Text
 

@@ -1,10 +1,11 @@
-"""How often things have happened of which no row tells.
+"""Counters of events that leave no row, for example rejected results.
 
-What is rare is counted where it happens, in the same transaction: a result that came too late, a hint that had to be
-repeated. What happens all the time, as round trips do, each process counts for itself, and adds to what stands here
-with every beat of its lease (``actors.lifeline``); what it did since the last one dies with it.
+Rare events are counted where they happen, in the same transaction: a result that came too late, a notification that had
+to be repeated. Frequent events like round trips are counted by each process. It adds its counts to these counters with
+every heartbeat (``actors.lifeline``). If it dies, its counts since the last heartbeat are lost.
 
-The rows are few and shared by all. They are written at the end of a transaction, in one order, and held for that long.
+The rows are few, and shared by all processes. They are written at the end of a transaction, in a fixed order, and
+locked from then to its commit.
 """
 
 from collections.abc import Mapping
@@ -22,25 +23,25 @@ _ALL = "SELECT what, kind, times FROM happening"
 
 
 class What(StrEnum):
-    #: A worker told what a claim came to that was not its own any more.
+    #: A worker recorded the outcome of a claim that was not its own any more.
     REFUSED = "refused"
     #: The planner refused a submission.
     SUBMISSION_REFUSED = "submission_refused"
-    #: The groomer found something that should have been done by a message.
+    #: The groomer did work that a message should have started.
     REPAIRED = "repaired"
-    #: A statement was sent to the ledger and its answer waited for.
+    #: A statement was sent to the ledger, and its answer awaited.
     ROUND_TRIP = "round_trip"
-    #: An event of lineage was dropped.
+    #: A lineage event was dropped.
     LINEAGE_DROPPED = "lineage_dropped"
 
 
 def add(tx: Tx, times: Mapping[tuple[What, str], int]) -> None:
-    """Count these, each by what it is and of which kind."""
+    """Add these counts, each by event and kind."""
     rows = [(what, kind, many) for (what, kind), many in times.items() if many]
     if rows:
         tx.write(_ADD, **arrays(rows, "what", "kind", "times"))
 
 
 def happened(tx: Tx) -> dict[tuple[str, str], int]:
-    """How often what has happened, over all processes and times."""
+    """Return the count of each event and kind, over all processes and times."""
     return {(what, kind): times for what, kind, times in tx.rows(_ALL)}

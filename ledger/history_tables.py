@@ -1,4 +1,4 @@
-"""The tables of what has happened to jobs: their claims by workers, and every step from state to state."""
+"""Tables of the history of jobs: their claims by workers, and every step from state to state."""
 
 from sqlalchemy import (
     BigInteger,
@@ -46,7 +46,7 @@ round_ = Table(
     Column("final", Boolean, comment="the run requested that the job fails without another round"),
     Column("retry_after_s", Double, comment="the delay before the next round, if the run requested one"),
     Column("error_after_commit", Text, comment="what failed after the run had committed its own success"),
-    # Of the many rounds that have none these know nothing.
+    # Partial indexes: most rounds have no blob.
     Index("round_output_blob", "output_blob", postgresql_where=text("output_blob IS NOT NULL")),
     Index("round_stderr_blob", "stderr_blob", postgresql_where=text("stderr_blob IS NOT NULL")),
 )

@@ -1,7 +1,7 @@
-"""The identity of the installation, which brokers compare: two ledgers must not share a virtual host.
+"""Identity of the installation, which brokers compare: two ledgers must not share a virtual host.
 
-A backup that is restored keeps it, so its workers go on with the broker that they had. A copy that runs beside its
-original has to be given another one first, or the two would pass for one.
+A backup that is restored keeps the identity, so its workers go on with their broker. A copy that runs beside its
+original must get another identity first, or the two would pass for the same installation.
 """
 
 from uuid import UUID

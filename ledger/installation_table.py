@@ -1,4 +1,4 @@
-"""The identity of the installation that the ledger is the center of."""
+"""Identity of the installation to which the ledger belongs."""
 
 from sqlalchemy import Boolean, CheckConstraint, Column, DateTime, Table
 from sqlalchemy.dialects.postgresql import UUID

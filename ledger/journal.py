@@ -1,16 +1,19 @@
-"""The journals of sagas' flights: what a run reads when it takes a flight up, and what it writes as it goes.
+"""Journals of sagas' flights: a run reads the journal when it takes up a flight, and writes to it on the way.
 
-What holds: an entry is written under the claim that stands and no other, while the job's row is held, so whoever
-takes the flight up after that reads it, and of a worker that comes back late nothing is read. An entry follows on the
-one before it, or is not written. The same entry under the same claim may be written twice: the answer to the first
-time may have been lost.
+Invariants: an entry is written only under the current claim, while the job's row is held. So the next run that takes up
+the flight reads it, and a worker that comes back late adds nothing. An entry follows the one before it, or is not
+written. The same entry may be written twice under the same claim, because the answer to the first write may have been
+lost.
 
-Who races whom. A late write against the groomer, or the next claim: either it is written before the claim is lost, and
-the next run begins behind it, or it is refused. A cancellation against the last entry of a flight: both hold the row.
-An entry that comes first is not told, and its run goes on to its end, or asks again (``heed``) and hears it then; one
-that comes second is told. That the flight is called off is never lost in between: it stays with the job until the
-flight has ended.
-What a crash leaves: whole entries.
+Races:
+
+- A late write against the groomer or the next claim: either the entry is written before the claim is lost, and the next
+  run begins behind it, or it is refused.
+- A cancellation against the last entry of a flight: both lock the row. If the entry comes first, its answer does not
+  report the cancellation: the run goes on to its end, or learns of it by ``heed``. If the entry comes second, its
+  answer reports it. The cancellation is not lost in between: it stays with the job until the flight has ended.
+
+A crash leaves whole entries.
 """
 
 from collections.abc import Mapping
@@ -31,13 +34,13 @@ _STANDS = f"job.id = %(job)s AND job.state = '{State.RUNNING}' AND job.claim = %
 _HEED = f"SELECT turn_back FROM job WHERE {_STANDS}"
 _HOLD = f"SELECT turn_back FROM job WHERE {_STANDS} AND flight = %(flight)s FOR UPDATE"
 
-#: When what the entry awaits is waited for no longer; null: never.
+#: When the wait that the entry began is over. Null if it has no limit.
 UNTIL = "step.at + " + interval("(step.awaits ->> 'within_s')::float8")
 #: The last entry of a job's flight.
 LAST = "SELECT step.* FROM step WHERE step.job = job.id AND step.flight = job.flight ORDER BY step.seq DESC LIMIT 1"
-#: No more are counted.
+#: Crashes that are counted at most.
 CRASHES_MAX = 12
-#: How many workers a job's flight has lost since the last entry of its journal.
+#: Number of workers that a job's flight has lost since the last entry of its journal.
 CRASHES = f"""
 (SELECT count(*) FROM (
      SELECT ending FROM round
@@ -50,10 +53,10 @@ CRASHES = f"""
 _COLUMNS = ("step", "name", "steps", "direction", "mark", "working", "awaits", "event", "failure", "note")
 _CASTS = {"working": "::json", "awaits": "::jsonb", "failure": "::jsonb"}
 _GIVEN = ", ".join(f"%({name})s{_CASTS.get(name, '')}" for name in _COLUMNS)
-# Values of the type json can be compared as texts alone; who writes the same writes it in the same way.
+# Values of type json can be compared only as texts. The same value is always written as the same text.
 _SAME = ", ".join(("claim", *(f"{name}::text" if name == "working" else name for name in _COLUMNS)))
-# Where nobody holds the job, nothing is written. An entry that is there and is the same is written once more, so that
-# it counts.
+# If the job is not held, nothing is written. An existing entry that is the same is written again, so that it is
+# returned.
 _APPEND = f"""
 INSERT INTO step (job, flight, seq, claim, at, {", ".join(_COLUMNS)})
 SELECT %(job)s, %(flight)s, %(seq)s, %(claim)s, {NOW}, {_GIVEN}
@@ -64,14 +67,14 @@ WHERE ({", ".join(f"step.{name}" for name in _SAME.split(", "))})
     IS NOT DISTINCT FROM ({", ".join(f"excluded.{name}" for name in _SAME.split(", "))})
 RETURNING seq
 """
-# One statement, since it is the one that each step of each saga costs. That it sees the journal as it was before it
-# waited for the job does no harm: the entry before this one was there when its run began, or is its run's own.
+# One statement, because every step of every saga costs it. It sees the journal from before it waited for the job. That
+# does no harm: the previous entry existed when the run began, or is the run's own.
 _WRITE = f"""
 WITH held AS MATERIALIZED ({_HOLD}), written AS ({_APPEND})
 SELECT turn_back, EXISTS (SELECT 1 FROM written) FROM held
 """
 _APPEND_ANYWAY = f"WITH held AS (SELECT 1) {_APPEND}"
-#: How a run ends that has called nothing of the user's.
+#: Endings of a run that has not called the user's code.
 _IDLE = f"'{Ending.NOT_BEGUN}', '{Ending.NOT_HERE}'"
 _READ = f"""
 SELECT job.turn_back,
@@ -97,7 +100,7 @@ _EVENTS = """
 SELECT id, name, payload, EXISTS (SELECT 1 FROM step WHERE step.event = event.id) AS taken
 FROM event WHERE job = %(job)s AND flight = %(flight)s ORDER BY id
 """
-# Without a lock: a late worker's may be shown for a moment longer, and decides nothing.
+# Without a lock: the value of a late worker may be shown for a moment longer, and decides nothing.
 _METER = f"""
 INSERT INTO meter (job, flight, name, done, total, at)
 SELECT id, flight, %(name)s, %(done)s, %(total)s, {NOW} FROM job WHERE {_STANDS} AND flight = %(flight)s
@@ -115,7 +118,7 @@ class _Found(Struct, frozen=True):
 
 
 def read(tx: Tx, right: Claim, flight: int) -> Log | None:
-    """The flight as it stands; None where the claim does not stand any more."""
+    """Return the flight as it is; None if the claim is lost."""
     named = {"job": right.job, "claim": right.number, "flight": flight}
     found = tx.structs(_Found, _READ, **named)
     if not found:
@@ -133,13 +136,13 @@ def read(tx: Tx, right: Claim, flight: int) -> Log | None:
 
 
 def last(tx: Tx, job: int) -> Entry | None:
-    """The last entry of the flight that the job is at. Whoever asks holds the job, if he means to write another."""
+    """Return the last entry of the job's current flight. A caller that will write another entry must hold the job."""
     found = tx.structs(Entry, _LAST, job=job)
     return found[0] if found else None
 
 
 def write(tx: Tx, right: Claim, flight: int, entry: Entry) -> Heard:
-    """Write the next entry, which has the number after the last; a claim that is lost writes nothing."""
+    """Write the next entry, with the number after the last. Under a lost claim nothing is written."""
     held = tx.rows(_WRITE, job=right.job, flight=flight, claim=right.number, **_columns(entry))
     if not held:
         return Heard(stands=False)
@@ -149,24 +152,24 @@ def write(tx: Tx, right: Claim, flight: int, entry: Entry) -> Heard:
 
 
 def append(tx: Tx, right: Claim, flight: int, entry: Entry) -> None:
-    """Write the entry. Whoever does so holds the job's row, and knows that the claim is its last."""
+    """Write the entry. The caller must hold the job's row, and know that the claim is the job's last."""
     written = tx.rows(_APPEND_ANYWAY, job=right.job, flight=flight, claim=right.number, **_columns(entry))
     _require(bool(written), right, entry)
 
 
 def heed(tx: Tx, right: Claim) -> Heard:
-    """Whether the claim stands, and whether the flight was called off."""
+    """Return whether the claim is current, and whether the flight was called off."""
     found = tx.column(_HEED, job=right.job, claim=right.number)
     return Heard(stands=bool(found), turn_back=found[0] if found else None)
 
 
 def meter(tx: Tx, right: Claim, flight: int, name: str, *, done: int, total: int | None) -> None:
-    """How far a step is, for whoever looks. It is not taken back with the step."""
+    """Store the progress of a step, for display. It is not reset when the step is undone."""
     named = {"job": right.job, "claim": right.number, "flight": flight}
     tx.write(_METER, **named, name=name, done=done, total=total)
 
 
-def _require(is_written: bool, right: Claim, entry: Entry) -> None:  # noqa: FBT001  # It is what it asks for.
+def _require(is_written: bool, right: Claim, entry: Entry) -> None:  # noqa: FBT001  # it is the condition
     if not is_written:
         raise AssertionError(f"entry {entry.seq} of job {right.job} is there already, or follows on nothing")
 
@@ -188,7 +191,7 @@ def _columns(entry: Entry) -> Mapping[str, Any]:
 
 
 def _kept(failure: Failure) -> Failure:
-    """Within the limits of all that users' code says, and as text that the ledger can hold."""
+    """Return the failure within the limits of texts from users' code, and as text that the ledger can store."""
     texts: dict[str, str] = msgspec.structs.asdict(failure)
     return Failure(**{name: keep(text.encode("utf-8", "replace").decode()) for name, text in texts.items()})
 

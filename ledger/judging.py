@@ -1,9 +1,9 @@
-"""Judging: executed jobs become what their outcome makes them, and their children hear of it.
+"""Judging: executed jobs change state according to their outcome. Ended jobs enter the propagation outbox.
 
-What holds before: the jobs are ``executed`` and each has one round with a recorded ending.
-Two judges of the same jobs: the second waits for the row locks, finds no job ``executed``, and does
-nothing. A crash before the commit leaves everything to the next judge; after it, ``owed`` says whose
-children were not told, and the groomer has them told.
+Preconditions: the jobs are ``executed``, and each has one round with a recorded ending. Of two judges of the same jobs,
+the second waits for the row locks, finds no job ``executed``, and does nothing. A crash before the commit leaves
+everything to the next judge. After the commit, ``owed`` has the ended jobs that were not propagated, and the groomer
+starts their propagation.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ ORDER BY job.id FOR UPDATE OF job
 """
 _FAILED = "fails = job.fails + 1"
 _LANDED = "flying = false"
-# A saga that could not be undone flies on: whoever has it tried again has that flight go on.
+# The flight of a saga that could not be undone stays open: a rerun continues that flight.
 _END = {
     SUCCEED: move(SUCCEED, By.PLANNER, sets=_LANDED),
     FAIL: move(FAIL, By.PLANNER, sets=f"{_LANDED}, {_FAILED}"),
@@ -50,7 +50,8 @@ _TRY_AGAIN = move(
     " AS given (id, not_before, failing)",
     sets=f"{_FAILED}, round = job.round + 1, not_before = given.not_before, failing = given.failing, {_NEXT_FLIGHT}",
 )
-# Undone because nobody wanted it, and somebody does by now: that is no failure, and no round of its own.
+# The saga was undone because no submission requested it, and one does by now. That is no failure, and no round of its
+# own.
 _BEGIN_ANEW = move(
     RETRY,
     By.PLANNER,
@@ -61,8 +62,11 @@ _BEGIN_ANEW = move(
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """``ended`` are terminal now and owe their children the news, each with its app; ``failed`` are those of them
-    that an error ended. ``ready`` are due for another round at once."""
+    """Result of judging.
+
+    ``ended`` are the jobs that are terminal now and must be propagated, each with its app. ``failed`` are the jobs
+    among them that an error ended. ``ready`` jobs are due for another round immediately.
+    """
 
     ended: Mapping[int, str]
     failed: list[int]
@@ -72,7 +76,7 @@ class Judged(msgspec.Struct, frozen=True):
 def judge(
     tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict], budget_of: BudgetOf = lambda _: None
 ) -> Judged:
-    """Judge those of the jobs that are executed."""
+    """Judge the executed jobs among these."""
     cases = _cases(tx, jobs)
     verdicts = [judge_one(case) for case in cases]
     by_verb = {verb: [verdict.id for verdict in verdicts if verdict.verb is verb] for verb in _END}
@@ -102,7 +106,7 @@ def judge(
 
 
 def _try_again(tx: Tx, cases: list[Case], verdicts: Mapping[int, Verdict], budget_of: BudgetOf) -> list[int]:
-    """Those of them that wait for another round."""
+    """Set the jobs with these verdicts waiting for another round; return the jobs that wait."""
     if not verdicts:
         return []
     later = put_off(tx, [case for case in cases if case.id in verdicts], budget_of)

@@ -1,8 +1,8 @@
-"""Litter: blobs of rounds that are no more, and the names of those that never were of any.
+"""Pending deletions of blobs that belonged to removed rounds, and the search for blobs that no round ever had.
 
-What holds: a round and the note that its blobs are to be thrown away change places in one transaction (``pruning``).
-The note goes once the blob has gone. Whoever takes some has a while for it; if he dies, or the store does not answer,
-somebody takes them again, and a blob that has gone already is as good as thrown away.
+Invariants: a round is removed and the deletions of its blobs are stored in the same transaction (``pruning``). A
+deletion is removed once its blob is gone. A process that takes some has a while to delete them. If it dies, or the
+store does not answer, another process takes them again. A blob that is gone already counts as deleted.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import NOW
 
-#: So long nobody else tries to throw away what somebody has taken.
+#: Seconds before another process may retry a deletion that was started.
 PATIENCE_S = 60.0
 
 _TAKE = f"""
@@ -20,7 +20,7 @@ RETURNING blob
 """
 _GONE = "DELETE FROM litter WHERE blob = ANY(%(blobs)s)"
 _COUNT = "SELECT count(*) FROM litter"
-# By the two indexes of rounds that have any.
+# By the two partial indexes of rounds with blobs.
 _UNKNOWN = """
 SELECT given.blob FROM unnest(%(blobs)s::text[]) AS given (blob)
 WHERE NOT EXISTS (SELECT 1 FROM round WHERE round.output_blob = given.blob)
@@ -30,20 +30,20 @@ WHERE NOT EXISTS (SELECT 1 FROM round WHERE round.output_blob = given.blob)
 
 
 def take(tx: Tx, limit: int) -> list[str]:
-    """So many blobs, for the caller to throw away now."""
+    """Take at most ``limit`` pending deletions; return the blobs, which the caller must delete now."""
     return tx.column(_TAKE, limit=limit)
 
 
 def gone(tx: Tx, blobs: Sequence[str]) -> None:
-    """These are no more."""
+    """Remove the pending deletions of these blobs, which are gone."""
     tx.write(_GONE, blobs=[*blobs])
 
 
 def left(tx: Tx) -> int:
-    """How many are still to be thrown away, by whomever."""
+    """Return the number of pending deletions, taken or not."""
     return int(tx.column(_COUNT)[0])
 
 
 def unknown(tx: Tx, blobs: Sequence[str]) -> list[str]:
-    """Those of the blobs that no round has, and that are not litter: whoever stored them never said so."""
+    """Return the blobs that no round has and that are not pending deletions: they were stored but never recorded."""
     return tx.column(_UNKNOWN, blobs=[*blobs])

@@ -1,18 +1,18 @@
-"""Bringing a database to the schema of this code, once, whoever starts first; and who may work on which schema.
+"""Migration of a database to the schema of this code, and the rules by which code may work on a schema.
 
-What holds. Each migration says as ``compatible_from`` which is the oldest schema whose code may go on working after
-it, and the ledger keeps that beside its revision. So code works on its own schema, on a newer one that says it may, and
-on no older one: that would lack what it writes to. A migration *expands* (adds what the code before it does not miss),
-or *contracts* (takes away what no code from ``compatible_from`` on uses); never both for one thing in one release.
+Invariants: each migration sets ``compatible_from``: code for this schema or a later one may go on working after it. The
+ledger stores it beside its revision. So code works on its own schema, and on a newer schema that permits it. It never
+works on an older schema, which lacks parts that it writes to. A migration *expands* (adds parts that older code does
+not miss) or *contracts* (removes parts that no code from ``compatible_from`` on uses). It never does both for the same
+part in one release.
 
-Who races whom. A migration needs locks that whoever works holds a lower one of, and whoever comes after the migration
-waits behind it. So it waits for each lock for ``LOCK_S`` at the most, gives all up, lets the others go on, and tries
-again until its patience ends. Each migration is a transaction of its own: none holds the locks of another. To make a
-ledger where there is none is one transaction, so nobody finds half of one. Two who upgrade wait for each other by an
-advisory lock of a session; that takes no lock of a table, which would be in its own way.
+Races: a migration needs locks that conflict with weaker locks of working processes, and processes that come later wait
+behind the migration. So it waits for each lock at most ``LOCK_S`` seconds. Then it gives up all locks, lets the others
+go on, and tries again until its patience ends. Each migration is a transaction of its own, so none holds the locks of
+another. A new ledger is made in a single transaction, so no process finds half of it. Two upgrades wait for each other
+by an advisory lock of a session. It is no lock of a table, which would block the migration itself.
 
-What a crash leaves: the migrations before the one that was under way, or a schema without tables. The next upgrade goes
-on there.
+A crash leaves the migrations before the interrupted one, or a schema without tables. The next upgrade goes on there.
 """
 
 import time
@@ -25,30 +25,30 @@ from sluice.jobs.address import without_password
 from sluice.jobs.errors import BadSetting, LedgerBusy, SchemaMismatch
 from sluice.ledger.dialling import dialled, unreachable
 
-#: The migration this code was written for. A test holds it to Alembic's head.
+#: The migration for which this code was written. A test compares it with Alembic's head.
 REVISION = "0001"
 SCRIPTS = Path(__file__).parent / "migrations"
-#: So long others may have to wait behind a migration that waits for a lock.
+#: Seconds that other transactions may have to wait behind a migration that waits for a lock.
 LOCK_S = 1.0
-#: So long an upgrade tries, pausing as long as it waited before.
+#: Seconds for which an upgrade keeps trying. Its pauses are as long as its waits for a lock.
 PATIENCE_S = 60.0
-#: Any number will do that no other program locks in the same database.
+#: Key of the advisory lock. It may be any number that no other program locks in the same database.
 _LOCK = 7_317_942_680_134
 
-# Whatever the role is held to: a lock that keeps nobody from working may be waited for.
+# Overrides the limits of the role, because a lock that blocks no other work may be waited for.
 _AS_LONG_AS_IT_TAKES = "SET lock_timeout = 0; SET statement_timeout = 0"
 
 VERSION_TABLE = "sluice_version"
 _HAS_VERSION = "SELECT to_regclass(%(table)s) IS NOT NULL"
 _VERSION = f"SELECT version_num, compatible_from FROM {VERSION_TABLE}"
-#: The first of the search path is the ledger's, whether it is there yet or not.
+#: The first schema of the search path is the ledger's, whether it exists yet or not.
 _NAMED = "SELECT split_part(current_setting('search_path'), ',', 1)"
 _IS_THERE = "SELECT to_regnamespace(%s) IS NOT NULL"
 _IS_HIDDEN = "SELECT NOT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = %s"
 
 
 class Schema(Struct, frozen=True):
-    """What a ledger is at. Code that was written for ``compatible_from`` or anything later may work on it."""
+    """Schema of a ledger. Code that was written for ``compatible_from`` or a later schema may work on it."""
 
     revision: str
     compatible_from: str
@@ -63,7 +63,7 @@ class Schema(Struct, frozen=True):
 
 
 def schema(url: str) -> Schema | None:
-    """What the database is at; None for one that has no ledger yet."""
+    """Return the schema of the database; None if it has no ledger yet."""
     try:
         with _connect(url) as connection:
             return _schema(connection)
@@ -72,13 +72,13 @@ def schema(url: str) -> Schema | None:
 
 
 def revision(url: str) -> str | None:
-    """The migration the database is at; None for one that has no ledger yet."""
+    """Return the last migration of the database; None if it has no ledger yet."""
     found = schema(url)
     return found.revision if found else None
 
 
 def pending(found: Schema | None) -> list[str]:
-    """The migrations that an upgrade would run, each with what it is about."""
+    """Return the migrations that an upgrade would run, each with its description."""
     from alembic.script import ScriptDirectory  # noqa: PLC0415 - slower than most commands
 
     done = found.revision if found else ""
@@ -87,9 +87,10 @@ def pending(found: Schema | None) -> list[str]:
 
 
 def upgrade(url: str, *, patience_s: float = PATIENCE_S) -> str:
-    """Run what migrations are missing. Others who upgrade at the same time wait and find nothing to do.
+    """Run the missing migrations. A concurrent upgrade waits, and then finds none.
 
-    LedgerBusy where a lock was not to be had for so long: what was migrated by then stays, and the rest is not begun.
+    Raise LedgerBusy if a lock was not available within ``patience_s``. Finished migrations stay, and the rest is not
+    begun.
     """
     try:
         with _connect(url) as guard:
@@ -108,8 +109,10 @@ def upgrade(url: str, *, patience_s: float = PATIENCE_S) -> str:
 
 
 def require(url: str, *, make: bool = False) -> None:
-    """Refuse a database without a ledger, unless one is to be made there; and a ledger on whose schema this code cannot
-    work."""
+    """Refuse a database without a ledger, or with a schema that does not fit this code.
+
+    With ``make``, a missing ledger is made instead.
+    """
     found = schema(url)
     if found is None and make:
         upgrade(url)
@@ -121,7 +124,7 @@ def require(url: str, *, make: bool = False) -> None:
 
 
 def _connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
-    """In no transaction: one that has read a table's row would keep migrations from it."""
+    """Connect without a transaction: if it had read a row of a table, it would block migrations of that table."""
     return psycopg.connect(dialled(url), autocommit=True)
 
 
@@ -134,7 +137,7 @@ def _schema(connection: psycopg.Connection[tuple[object, ...]]) -> Schema | None
 
 
 def _none(url: str) -> SchemaMismatch:
-    """There is no ledger, or this role is not let near it."""
+    """Return the error for a database without a ledger, or with a ledger that this role may not use."""
     with _connect(url) as connection:
         name, role = _named(connection), connection.info.user
         is_hidden = connection.execute(_IS_HIDDEN, [name]).fetchone() == (True,)
@@ -148,13 +151,16 @@ def _none(url: str) -> SchemaMismatch:
 
 
 def _named(connection: psycopg.Connection[tuple[object, ...]]) -> str:
-    """The ledger's schema."""
+    """Return the name of the ledger's schema."""
     [(name,)] = connection.execute(_NAMED).fetchall()
     return str(name)
 
 
 def _make_schema(connection: psycopg.Connection[tuple[object, ...]], url: str) -> None:
-    """Not asked for where it is there: that takes a right that the owner of the schema alone has no use for."""
+    """Create the schema if it does not exist.
+
+    If it exists, no creation is tried: that would need a right that the owner of the schema need not have.
+    """
     name = _named(connection)
     if connection.execute(_IS_THERE, [name]).fetchone() == (True,):
         return
@@ -170,7 +176,7 @@ def _make_schema(connection: psycopg.Connection[tuple[object, ...]], url: str) -
 
 
 def _run_patiently(url: str, patience_s: float, *, anew: bool) -> None:
-    """Again and again, until all is migrated or the patience ends."""
+    """Run the migrations; repeat this until all are done or the patience ends."""
     from sqlalchemy.exc import OperationalError  # noqa: PLC0415 - slower than most commands
 
     until = time.monotonic() + patience_s
@@ -190,7 +196,7 @@ _TAKEN = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
 
 
 def run_alembic(url: str, target: str = "head", *, anew: bool = False) -> None:
-    """Alembic is imported here because it takes longer to import than most commands take to run."""
+    """Run the migrations. Alembic is imported here because that takes longer than most commands take to run."""
     from alembic import command  # noqa: PLC0415 - slower than most commands
     from alembic.config import Config  # noqa: PLC0415 - slower than most commands
 
@@ -212,7 +218,7 @@ def _mismatch(url: str, found: Schema) -> SchemaMismatch:
 
 
 def remedy(found: Schema) -> str:
-    """What to do where this code does not fit the schema."""
+    """Return the advice for code that does not fit the schema."""
     if not found.is_newer:
         return "Run `sluice db upgrade` with the newest version that shares this ledger."
     if found.is_ours:

@@ -1,10 +1,11 @@
-"""Opening: tasks enter as submissions, and those that have no key of their own get a number.
+"""Opening of tasks: they enter as submissions, and tasks without a key of their own get a number.
 
-What holds: of one app no number is given out twice, though its job be removed; a number that somebody has used as a key
-by himself is passed over. The counter's row is locked until the tasks stand in the ledger, so of two who open at once
-the second gets higher numbers.
-What a crash leaves: nothing, for it is one transaction, or all of it: whoever opens the same submission again is told
-the keys that it has.
+Invariants: no number of an app is given out twice, even if its job was removed. A number that a user has used as a key
+is skipped. The counter's row is locked until the tasks are in the ledger. So if two transactions open tasks at the same
+time, the second gets higher numbers.
+
+A crash leaves nothing or everything, because opening is one transaction. If the same submission is opened again, its
+existing keys are returned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from sluice.ledger.above import ABOVE
 from sluice.ledger.connection import Tx
 from sluice.ledger.requests import BODY, read
 
-# The id of a refused one is free.
+# The id of a refused submission is free.
 _STANDING = f"""
 SELECT id, {BODY} FROM submission WHERE id = ANY(%(ids)s) AND state <> '{SubmissionState.REFUSED}'
 """
@@ -26,7 +27,7 @@ _HOLD_COUNTER = f"""
 INSERT INTO counter (app, last) VALUES (%(app)s, 0) ON CONFLICT (app) DO UPDATE SET last = counter.last
 RETURNING greatest(last, {ABOVE})
 """
-# The series ends with the number that fills the page, and OFFSET keeps the look-up one by the index, key by key.
+# The series ends with the number that fills the page. OFFSET keeps the look-up by the index, key by key.
 _FREE = """
 SELECT number FROM (SELECT generate_series(%(last)s::bigint + 1, 9223372036854775807) AS number) series
 WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.app = %(app)s AND job.key = number::text OFFSET 0)
@@ -37,29 +38,29 @@ _ADVANCE = "UPDATE counter SET last = %(last)s WHERE app = %(app)s"
 
 
 class Parcel(Struct, frozen=True, kw_only=True):
-    """A submission that names no keys yet, and the keys that it is for; None is one that is to get a number."""
+    """Batch of tasks: a submission that names no keys yet, and its keys; None stands for a key that gets a number."""
 
     submission: Submission
     keys: tuple[str | None, ...]
 
 
 def open_tasks(tx: Tx, app: str, parcels: Sequence[Parcel]) -> list[tuple[str, ...]]:
-    """Take the parcels in, numbered in their order; the keys of each. One that stands already is left as it is."""
+    """Admit the batches, with numbers in their order; return the keys of each. An existing batch is left as it is."""
     there = standing(tx, parcels)
     new = [parcel for parcel in parcels if parcel.submission.require_id() not in there]
     given = [key for parcel in new for key in parcel.keys if key is not None]
     numbers = iter(reserve(tx, app, sum(parcel.keys.count(None) for parcel in new), given))
     asked = [_asked(parcel, [next(numbers) if key is None else key for key in parcel.keys]) for parcel in new]
-    # Two that open the same tasks at once ask for different numbers, which is no conflict.
+    # If two transactions open the same tasks at the same time, they ask for different numbers. That is no conflict.
     taken = submissions.admit(tx, asked).new
     keys = {each.require_id(): each.named_keys or () for each in asked if each.id in taken}
-    # Somebody else may have been quicker with one of them; its numbers are lost then, and nothing more.
+    # If a concurrent transaction was first with a batch, only the numbers for it are lost.
     keys |= there if len(taken) == len(new) else standing(tx, parcels)
     return [keys[parcel.submission.require_id()] for parcel in parcels]
 
 
 def standing(tx: Tx, parcels: Sequence[Parcel]) -> Mapping[str, tuple[str, ...]]:
-    """Those of the submissions that the ledger has, by id, and their keys. Conflict where they are not the same."""
+    """Return the keys of the submissions that the ledger has, by id. Raise Conflict if they differ from the batches."""
     by_id = {parcel.submission.require_id(): parcel for parcel in parcels}
     found = {id_: read(body)[0] for id_, body in tx.rows(_STANDING, ids=list(by_id))}
     keys: dict[str, tuple[str, ...]] = {}
@@ -73,7 +74,7 @@ def standing(tx: Tx, parcels: Sequence[Parcel]) -> Mapping[str, tuple[str, ...]]
 
 
 def reserve(tx: Tx, app: str, count: int, given: Sequence[str]) -> list[str]:
-    """So many numbers that no task of the app has had, and that are not among the keys which are given beside them."""
+    """Return ``count`` numbers that no task of the app has had, and that are not among the ``given`` keys."""
     if not count:
         return []
     last = tx.column(_HOLD_COUNTER, app=app)[0]

@@ -1,10 +1,10 @@
-"""What one job of each app takes, as far as is known. It is for estimates: nothing is decided by it."""
+"""Mean duration of one job of each app, as far as it is known. It serves estimates only; no decision depends on it."""
 
 from collections.abc import Sequence
 
 from sluice.ledger.connection import Tx, arrays
 
-# A busy row is skipped: a mean does not need every sample, and nobody must queue for it.
+# A locked row is skipped: a mean does not need every sample, and no transaction must wait for it.
 _NOTE = """
 WITH seen AS (
     SELECT app, avg(seconds) AS mean_s FROM unnest(%(app)s::text[], %(seconds)s::float8[]) AS run (app, seconds)
@@ -23,11 +23,11 @@ _KNOWN = "SELECT app, mean_s FROM pace WHERE app = ANY(%(apps)s)"
 
 
 def note(tx: Tx, runs: Sequence[tuple[str, float]]) -> None:
-    """Apps, and what a run of each took."""
+    """Add the durations of runs, in seconds by app, to the means."""
     if runs:
         tx.write(_NOTE, **arrays(runs, "app", "seconds"))
 
 
 def known_s(tx: Tx, apps: Sequence[str]) -> dict[str, float]:
-    """What one job of each app takes, where that is known."""
+    """Return the mean seconds per job of these apps. Apps without a known duration are left out."""
     return dict(tx.rows(_KNOWN, apps=sorted(set(apps))))

@@ -1,4 +1,5 @@
-"""Indexes of the few that a screen shows of many: sagas that are under way, and submissions that did not end well."""
+"""Partial indexes for screens that list few rows of large tables: sagas in progress, and submissions that ended
+badly."""
 
 from sqlalchemy import Index, text
 

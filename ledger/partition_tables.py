@@ -1,11 +1,11 @@
-"""The table of partitions: which are there, and whose it is to make the others."""
+"""The table of partitions: which exist, and which job has to make each missing one."""
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Index, Integer, Table, Text, text
 
 from sluice.ledger.schema import metadata
 
-# So the rule that no partition is made twice is a primary key: it belongs to one job at a time, and to another only
-# once that one is dead and has not made it.
+# The primary key enforces that no partition is made twice. A partition belongs to one job at a time, and passes to
+# another job only after the first one is dead and has not made it.
 partition = Table(
     "partition",
     metadata,

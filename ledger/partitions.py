@@ -1,13 +1,13 @@
-"""Partitions: which are there, and whose it is to make the others.
+"""Partitions: which exist, and which job has to make each missing one.
 
-What holds: a partition of a table in a version belongs to one job at a time. It changes hands only in a plan, and only
-when it is there and is to be made anew, or when its job is dead. Whoever plans for a table, or lands a partition of
-it, takes his turn first (``take_turns``): so between what he reads here and his commit nobody else claims a
-partition, and a landing is seen either by the plan or by the job that the plan has left standing for it.
+Invariant: a partition of a table in a version belongs to one job at a time. It passes to another job only in a plan,
+either because it exists and must be made again, or because its job is dead. Each transaction that plans for a table or
+lands a partition of it first takes that table's lock (``take_turns``). So no other transaction claims a partition
+between its reads and its commit. A landing is seen either by the plan, or by the placeholder job that the plan created.
 
-Who races whom otherwise: a plan against the end of a job that it joins (see ``join``); a worker that acknowledges a
-partition against the one who takes its job over, whom the claim's number tells apart. What a crash leaves:
-acknowledged partitions, which stay, and others that belong to a dead job, which are the next plan's.
+Other races: for a plan against the end of a job that it joins, see ``join``. If a worker acknowledges a partition while
+another worker takes over its job, the number of the claim decides. A crash leaves acknowledged partitions, which stay,
+and a dead job's unfinished partitions, which the next plan may claim.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,14 +27,14 @@ from sluice.ledger.sql import NOW, move
 from sluice.ledger.submissions import owe
 
 _LIVE = sql_list(*sorted(LIVE))
-#: Marks these locks among others of the same database.
+#: First key of the advisory locks by table; it distinguishes them from other locks in the same database.
 _TURNS = 5_318_010
 
 _TAKE_TURN = """
 SELECT pg_advisory_xact_lock(%(turns)s, hashtext(place)) FROM unnest(%(places)s::text[]) AS each (place)
 """
 _OF_TABLE = "partition.place = %(place)s AND partition.version = %(version)s"
-# Runs of the same fate: where the number of a partition less its rank among its like stays the same, they are in a row.
+# Group consecutive partitions with the same maker: within a run, the partition number minus its rank is constant.
 _HELD = f"""
 SELECT min(run.partition), max(run.partition), job.id, job.app, job.key, job.state
 FROM (
@@ -77,7 +77,7 @@ INSERT INTO partition (place, version, partition, done_at)
 SELECT %(place)s, %(version)s, each, {NOW} FROM unnest(%(partitions)s::int[]) AS given (each) ORDER BY each
 ON CONFLICT (place, version, partition) DO UPDATE SET done_at = excluded.done_at WHERE partition.done_at IS NULL
 """
-#: What a job that has been moved has still to make; null where it makes no partitions.
+#: SQL array of the partitions that a moved job still has to make; null if the job makes no partitions.
 LEFT = """
 CASE WHEN place IS NOT NULL THEN
     ARRAY(SELECT partition.partition FROM partition WHERE partition.job = moved.id AND done_at IS NULL ORDER BY 1)
@@ -90,7 +90,7 @@ _IS_AWAITED = f"""
 (need.settled IS NULL OR need.condition = 'running')
 AND job.state IN ({_LIVE}) AND job.state <> '{State.EXPECTED}'
 """
-# Upwards from the jobs that are joined, whoever has to end well for them, or to go on running.
+# All jobs upstream of the joined jobs that must succeed, or keep running, before the joined jobs can proceed.
 _WITH_ANCESTORS = f"""
 WITH RECURSIVE up (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
@@ -100,7 +100,8 @@ WITH RECURSIVE up (id) AS (
 )
 SELECT id FROM up
 """
-# Of dead jobs that begin anew others may want some still: they want what these wait for now.
+# Revived jobs may still be requested by active submissions. These submissions also request all jobs that the revived
+# jobs now wait for.
 _WANT_ALONG = f"""
 WITH RECURSIVE up (submission, id) AS (
     SELECT wants.submission, wants.job FROM wants JOIN submission ON submission.number = wants.submission
@@ -113,32 +114,32 @@ INSERT INTO wants (submission, job, wish)
 SELECT submission, id, {Wish.PULLED:d} FROM up ORDER BY submission, id
 ON CONFLICT (submission, job) DO NOTHING
 """
-# Those that will be written first: a share lock that has to grow invites a deadlock.
+# Lock rows that will be written FOR UPDATE from the start: upgrading a share lock invites a deadlock.
 _HOLD_PAUSED = "SELECT id FROM job WHERE id = ANY(%(jobs)s) AND paused ORDER BY id FOR UPDATE"
 _HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 
 
 class Step(Struct, frozen=True):
-    """The partitions that a job is to make."""
+    """Partitions that a job has to make."""
 
     job: int
     span: Span
 
 
 class Joined(NamedTuple):
-    """Jobs of others that a plan waits for, and those of them that are paused."""
+    """Jobs of other plans that a plan waits for, and the paused ones among them."""
 
     jobs: list[int]
     paused: list[int]
 
 
 def take_turns(tx: Tx, places: Iterable[str]) -> None:
-    """Until this transaction ends nobody else plans for these tables, or lands a partition of one."""
+    """Lock these tables until the transaction ends, so that no other transaction plans for them or lands partitions."""
     tx.rows(_TAKE_TURN, turns=_TURNS, places=sorted(places))
 
 
 class Tables(Struct, frozen=True):
-    """What the ledger knows of tables, for plans."""
+    """Read access to the partitions in the ledger, for plans."""
 
     tx: Tx
 
@@ -155,7 +156,7 @@ class Tables(Struct, frozen=True):
 
 
 def claim(tx: Tx, place: str, version: str, steps: Sequence[Step]) -> None:
-    """Give the partitions of these steps to their jobs. Whoever planned them has taken his turn and found them free."""
+    """Assign the partitions of these steps to their jobs. The caller holds the table's lock and found them free."""
     columns = arrays([(*step.span, step.job) for step in steps], "first", "last", "job")
     claimed = tx.write(_CLAIM, place=place, version=version, **columns)
     if claimed != sum(len(step.span) for step in steps):
@@ -163,49 +164,49 @@ def claim(tx: Tx, place: str, version: str, steps: Sequence[Step]) -> None:
 
 
 def made(tx: Tx, jobs: list[int]) -> None:
-    """These jobs have succeeded: what was theirs to make is there."""
+    """Mark the partitions of these succeeded jobs as made."""
     tx.write(_MADE, jobs=jobs)
 
 
 def withdraw(tx: Tx, jobs: list[int]) -> None:
-    """What these jobs have made is undone: it is there no more, and whoever plans for it next has it made."""
+    """Mark the partitions of these undone jobs as missing. The next plan has them made again."""
     tx.write(_WITHDRAW, jobs=jobs)
 
 
 def acknowledge(tx: Tx, right: Claim, partition: int) -> bool:
-    """One partition of a running job is there, whatever becomes of the rest; False where the claim is lost, or the
-    partition is not its own to make."""
+    """Mark one partition of a running job as made, even if the job fails later. Return False if the claim is lost, or
+    if the partition does not belong to the job."""
     return tx.write(_ACKNOWLEDGE, job=right.job, claim=right.number, partition=partition) == 1
 
 
 def land(tx: Tx, place: str, version: str, partitions: Sequence[int]) -> int:
-    """These came from elsewhere; how many of them were not there before."""
+    """Mark partitions that were made elsewhere as existing. Return how many of them were missing before."""
     return tx.write(_LAND, place=place, version=version, partitions=[*partitions])
 
 
 def awaited(tx: Tx, table: str) -> dict[int, str]:
-    """The jobs that stand for partitions of this table which have not landed, each with its key."""
+    """Return the placeholder jobs of this table's partitions that have not landed, with their keys."""
     return dict(tx.rows(_AWAITED, app=table))
 
 
 def land_jobs(tx: Tx, jobs: list[int]) -> list[int]:
-    """What these jobs stand for has landed; their children are owed the news."""
+    """Mark the partitions of these placeholder jobs as landed. Their ends go to the propagation outbox (``owed``)."""
     landed = tx.column(_LAND_JOBS, jobs=jobs)
     owe(tx, landed)
     return landed
 
 
 def want_along(tx: Tx, jobs: list[int]) -> None:
-    """These jobs were dead and begin anew: whoever wants one of them still wants all that it waits for now."""
+    """Let the submissions that still request these revived jobs also request every job that they now wait for."""
     if jobs:
         tx.write(_WANT_ALONG, jobs=jobs)
 
 
 def join(tx: Tx, jobs: list[int]) -> Joined | None:
-    """Hold these living jobs, and all those that they wait for; None where one is dead by now.
+    """Lock these live jobs and all jobs that they wait for. Return None if any of them is dead by now.
 
-    Whoever cancels them has held them before he looks who wants them: either he finds them wanted, or we find them
-    cancelled, and the plan is made anew.
+    A cancellation locks the jobs before it reads which submissions request them. Either it finds them requested, or
+    this transaction finds them cancelled and the caller plans again.
     """
     if not jobs:
         return Joined([], [])

@@ -1,21 +1,25 @@
-"""Work IDs as SQL reads them: the parts that ``jobs.work_ids`` writes. The functions take expressions for them."""
+"""SQL for work IDs, stored as the parts that ``jobs.work_ids`` writes. The functions take SQL expressions for the
+parts."""
 
 
 def divisible(job: str) -> str:
-    """Whether this job, given by its alias, is to be split once it has failed for good.
+    """Return SQL that is true if the job, given by its alias, is split when it fails for good.
 
-    There is more than one ID where there is a second part, or a second number in the first.
+    It has more than one ID if a second part exists, or if the first part has a second number.
     """
     return f"({job}.bisect AND ({job}.work_ids -> 1 IS NOT NULL OR {job}.work_ids -> 0 -> 1 IS NOT NULL))"
 
 
 def shared(one: str, other: str) -> str:
-    """Whether the two have an ID in common."""
+    """Return SQL that is true if the two have an ID in common."""
     return f"(coalesce({_numbers(one)} && {_numbers(other)}, false) OR {one} ?| {_texts(other)})"
 
 
 def together(parts: str, halves: str) -> str:
-    """Whether these are the IDs of the halves, a query for the parts of each; none of them is in both."""
+    """Return SQL that is true if the halves together have exactly these IDs, and no ID twice.
+
+    ``halves`` is a query for the parts of each half.
+    """
     both = (
         f"(SELECT jsonb_agg(part) FROM ({halves}) half (parts), jsonb_array_elements(half.parts) each (part))"
     )
@@ -26,7 +30,11 @@ def together(parts: str, halves: str) -> str:
 
 
 def _numbers(parts: str) -> str:
-    """A run is told by the number after its last, so that two which meet become one; numeric, for that may be 2^63."""
+    """Return SQL for the numbers as a multirange.
+
+    A range ends before the number after its last one, so that adjacent ranges merge. It is numeric, because that number
+    may be 2^63.
+    """
     return f"""(
         SELECT range_agg(numrange((part ->> 0)::numeric, (part ->> -1)::numeric + 1))
         FROM jsonb_array_elements({parts}) each (part) WHERE jsonb_typeof(part) = 'array')"""

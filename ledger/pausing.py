@@ -1,16 +1,18 @@
-"""Pausing: what only paused submissions want is not begun until one of them is resumed.
+"""Pausing: jobs that only paused submissions request do not start until such a submission is resumed.
 
-What holds between transactions: a job that has not ended is ``paused`` if and only if somebody still wants it and all
-who do are paused; and no paused job is ``ready``, which a CHECK holds the ledger to. So claims need not ask. What ran
-when the pause came runs to its end, and its next round waits.
+Invariants: a job that has not ended is ``paused`` if and only if it is still requested and all submissions that request
+it are paused. No paused job is ``ready``; a CHECK enforces this, so claims need no test. A job that runs when the pause
+arrives finishes its round, and its next round waits.
 
-Who races whom. Whoever changes who wants a job, or which of these is paused, locks the job and reads all others who
-want it in a later statement (``_reconsider``); so of two the second sees what the first did. Of a job that the first
-has just made, or revived, the second knows nothing. So whoever makes one keeps those who want it from being paused or
-resumed meanwhile (``hold_still``), by advisory locks and not by their rows: a row lock that is shared by one short plan
-after another lets the one who waits for all of them starve, and each would write the row. Lock order: these, then
-submissions, then jobs in id order.
-What a crash leaves: nothing, for each is one transaction, and the groomer repeats an announcement that was not sent.
+Races: a transaction that changes which submissions request a job, or which of these are paused, locks the job. It then
+reads the requesting submissions in a later statement (``_reconsider``). So the second of two such transactions sees the
+first one's changes. The second one cannot see a job that the first one has just created or revived. So a transaction
+that creates or revives jobs first keeps their submissions from being paused or resumed (``hold_still``).
+
+These are advisory locks and not row locks. A row lock that one short plan after another shares would starve the pause
+that waits for all of them, and each plan would write the row. Lock order: these locks, submissions, jobs in id order.
+
+A crash leaves nothing, because each operation is one transaction. The groomer repeats notifications that were not sent.
 """
 
 from collections.abc import Collection
@@ -24,9 +26,9 @@ from sluice.ledger.slots import line_up, move_out
 from sluice.ledger.sql import NOW, move
 from sluice.ledger.wishes import STILL_WANTS
 
-#: The first of the two numbers of the advisory locks; the second is a submission's, as far as there are locks for it.
+#: First of the two keys of the advisory locks. The second is the submission's number modulo ``_LOCKS_MAX``.
 _STILL = 5_318_009
-#: A transaction holds no more of them than this, however many submissions it is about.
+#: Most of these locks that one transaction holds, however many submissions it concerns.
 _LOCKS_MAX = 64
 _SLOTS = f"""
 (SELECT DISTINCT mod(number, {_LOCKS_MAX})::int AS slot FROM unnest(%(numbers)s::bigint[]) AS given (number)
@@ -40,7 +42,7 @@ SELECT DISTINCT submission.number FROM wants JOIN submission ON submission.numbe
 WHERE wants.job = ANY(%(jobs)s)
 """
 
-# Nobody wants anything yet for one that is only received, and whoever plans it holds its row.
+# A submission that is only received requests no job yet, and the planner that plans it holds its row.
 _PAUSE_RECEIVED = f"""
 UPDATE submission SET paused_at = coalesce(paused_at, {NOW})
 WHERE id = %(id)s AND state = '{SubmissionState.RECEIVED}' RETURNING number
@@ -54,12 +56,12 @@ _PAUSE_ACTIVE = f"""
 UPDATE submission SET paused_at = coalesce(paused_at, {NOW})
 WHERE id = %(id)s AND state = '{SubmissionState.ACTIVE}' RETURNING number
 """
-# One that has ended while it was paused may have pushed jobs that are yet to begin.
+# A submission that ended while it was paused may have pushed jobs that have not started.
 _RESUME_PLANNED = (
     "UPDATE submission SET paused_at = NULL WHERE id = %(id)s AND paused_at IS NOT NULL RETURNING number"
 )
 
-# As a CASE for the reason that ``sql.guard`` has.
+# A CASE, so that no partial index answers it (see ``sql.guard``).
 _LIVES = f"CASE WHEN job.state IN ({sql_list(*sorted(LIVE))}) THEN true END"
 _WANTED = f"""
 SELECT job.id FROM wants JOIN job ON job.id = wants.job WHERE wants.submission = %(number)s AND {_LIVES}
@@ -74,7 +76,7 @@ _HOLD_BACK_READY = move(PAUSE, By.PLANNER, sets="paused = true")
 _HOLD_BACK = f"""
 UPDATE job SET paused = true, queued = false WHERE id = ANY(%(jobs)s) AND NOT paused AND {_LIVES} RETURNING id
 """
-# In one step with the end of its pause: each row is written once.
+# Release the jobs and end their pause in one statement, so that each row is written once.
 _LET_GO_READY = move(
     RELEASE,
     By.PLANNER,
@@ -87,8 +89,11 @@ _LET_GO = "UPDATE job SET paused = false WHERE id = ANY(%(jobs)s) AND paused RET
 
 
 class Resumed(NamedTuple):
-    """``let_go`` are jobs that wait for something else, ``ready`` those that may run at once. ``is_planned`` is false
-    of a submission that is still to be."""
+    """Result of resuming a submission.
+
+    ``let_go`` are unpaused jobs that are not ready, ``ready`` are jobs that may run now. ``is_planned`` is false if the
+    submission is still to be planned.
+    """
 
     let_go: list[int]
     ready: list[Ready]
@@ -96,9 +101,9 @@ class Resumed(NamedTuple):
 
 
 def pause(tx: Tx, id: str) -> list[int] | None:
-    """Pause a submission; the jobs that this holds back, or None where there is no open submission to pause.
+    """Pause a submission. Return the jobs held back, or None if no open submission has this id.
 
-    One that is not planned yet stays so. To pause it once more changes nothing.
+    A submission that is not planned yet remains unplanned. Pausing a paused submission changes nothing.
     """
     if tx.column(_PAUSE_RECEIVED, id=id):
         return []
@@ -109,9 +114,10 @@ def pause(tx: Tx, id: str) -> list[int] | None:
 
 
 def resume(tx: Tx, id: str) -> Resumed | None:
-    """Let a paused submission go on; None where there is none to resume.
+    """Resume a paused submission. Return None if no paused submission has this id.
 
-    All of its jobs are held, not only the paused: another submission that wants one may be paused at this moment.
+    All of its jobs are locked, not only the paused ones, because another submission that requests one may be being
+    paused.
     """
     if tx.column(_RESUME_RECEIVED, id=id):
         return Resumed([], [], is_planned=False)
@@ -123,7 +129,7 @@ def resume(tx: Tx, id: str) -> Resumed | None:
 
 
 def hold_still(tx: Tx, numbers: Collection[int]) -> set[int]:
-    """Until this transaction ends none of these submissions is paused or resumed; those that are paused."""
+    """Keep these submissions from being paused or resumed until the transaction ends. Return the paused ones."""
     if not numbers:
         return set()
     tx.rows(_HOLD_STILL, numbers=sorted(numbers))
@@ -131,13 +137,15 @@ def hold_still(tx: Tx, numbers: Collection[int]) -> set[int]:
 
 
 def hold_wanters_still(tx: Tx, jobs: list[int]) -> None:
-    """The same of whoever wants these jobs."""
+    """Keep the submissions that request these jobs from being paused or resumed until the transaction ends."""
     hold_still(tx, tx.column(_WANTERS, jobs=jobs))
 
 
 def follow(tx: Tx, jobs: list[int]) -> list[Ready]:
-    """Jobs that this transaction has made or revived, or that somebody wants anew, are paused or not, as those are who
-    want them; those that may run now because they are not any more."""
+    """Set the pause of jobs that this transaction created, revived or requested, according to their submissions.
+
+    Return the jobs that may run now because their pause has ended.
+    """
     if not jobs:
         return []
     hold_wanters_still(tx, jobs)
@@ -145,7 +153,7 @@ def follow(tx: Tx, jobs: list[int]) -> list[Ready]:
 
 
 def follow_the_rest(tx: Tx, jobs: list[int]) -> None:
-    """The same for jobs that somebody has stopped wanting; nobody wants them anew, so none is let go."""
+    """Set the pause of jobs that a submission no longer requests. No new submission requests them, so no pause ends."""
     if jobs:
         _reconsider(tx, jobs)
 
@@ -157,7 +165,7 @@ class _Reconsidered(NamedTuple):
 
 
 def _reconsider(tx: Tx, jobs: list[int]) -> _Reconsidered:
-    """Hold back those of the jobs that only paused submissions want, and let go the others."""
+    """Pause the jobs that only paused submissions request, and end the pause of the other jobs."""
     tx.rows(_HOLD, jobs=jobs)
     paused = tx.column(_WANTED_BY_PAUSED_ALONE, jobs=jobs)
     held_back = move_out(tx, _HOLD_BACK_READY, jobs=paused) + tx.column(_HOLD_BACK, jobs=paused)
@@ -168,8 +176,10 @@ def _reconsider(tx: Tx, jobs: list[int]) -> _Reconsidered:
 
 
 def _hold_alone(tx: Tx, id: str) -> list[int]:
-    """Wait for whoever holds this submission still; its number, if there is such a one. (Where there is none it may
-    come before the next statement, and is held by nobody then: it counts as not there.)"""
+    """Lock out the transactions that hold this submission still. Return its number, or nothing if it does not exist.
+
+    A submission that appears after the first statement counts as missing: no transaction holds it yet.
+    """
     numbers = tx.column(_NUMBER, id=id)
     tx.rows(_HOLD_ALONE, numbers=numbers)
     return numbers

@@ -1,4 +1,4 @@
-"""Attempts at planning a submission that take long."""
+"""The table of attempts at planning a submission that take long."""
 
 from sqlalchemy import BigInteger, Column, DateTime, Index, Table
 from sqlalchemy.dialects.postgresql import UUID

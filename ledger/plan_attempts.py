@@ -1,13 +1,14 @@
-"""Attempts at planning a submission. One whose worker has lost its lease has ended its planner.
+"""Attempts at planning a submission. If the worker of an attempt has lost its lease, the submission killed its planner.
 
-A worker records the submissions that it has been planning for a while. It does so in transactions of its own, so the
-rows outlive the one that plans, and it removes them when the attempt has ended in any way. So only a worker that died
-leaves rows. Until its lease ends, the rows may also belong to a worker that is about to remove them.
+A worker records the submissions that it has been planning for a while. It uses separate transactions, so the rows
+survive the transaction that plans. It removes them when the attempt ends in any way, so only a dead worker leaves rows.
+Until its lease ends, the rows may also belong to a worker that is about to remove them.
 
-Who races whom: a planner reads the attempts at a submission while it holds the submission's row, so the attempts of
-others have ended, unless their connection was lost. The groomer removes attempts at submissions that no longer wait to
-be planned; their worker may record one after that, and removes it itself.
-What a crash leaves: the rows of the dead worker, which are the evidence.
+Races: a planner reads the attempts at a submission while it holds the submission's row. So the attempts of other
+workers have ended, unless their connection was lost. The groomer removes attempts at submissions that no longer wait to
+be planned. A worker may record one after that, and removes it itself.
+
+A crash leaves the rows of the dead worker, which are the evidence.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,7 +20,7 @@ from sluice.jobs.submission import SubmissionState
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import NOW
 
-#: The first and second number of the lock by which planners take turns at submissions that were attempted before.
+#: The two keys of the advisory lock under which planners plan submissions that were attempted before, one at a time.
 _TURN = (5_318_026, 0)
 
 _KEEP = f"""
@@ -36,7 +37,7 @@ ORDER BY since
 """
 _FORGET = "DELETE FROM plan_attempt WHERE submission = %(submission)s"
 _TAKE_TURN = f"SELECT pg_try_advisory_xact_lock({_TURN[0]}, {_TURN[1]})"
-#: The groomer looks for these.
+#: Query for the attempts that the groomer removes.
 SETTLED = f"""
 SELECT submission, worker FROM plan_attempt
 WHERE (SELECT state FROM submission WHERE number = plan_attempt.submission) <> '{SubmissionState.RECEIVED}'
@@ -48,7 +49,8 @@ DELETE FROM plan_attempt WHERE (submission, worker) IN ({SETTLED} FOR UPDATE SKI
 
 
 class Attempt(Struct, frozen=True):
-    """An attempt of another worker, which is at it or died of it. ``is_lost``: the worker's lease has ended."""
+    """Attempt of another worker, which is planning the submission or died of it. ``is_lost``: the worker's lease has
+    ended."""
 
     submission: int
     host: str
@@ -57,29 +59,29 @@ class Attempt(Struct, frozen=True):
 
 
 def keep(tx: Tx, worker: UUID, submissions: Sequence[int]) -> None:
-    """Make these the submissions that the worker is planning."""
+    """Set the submissions that this worker is planning. Attempts of the worker at other submissions are removed."""
     tx.write(_KEEP, worker=worker, submissions=[*submissions])
 
 
 def by_others(tx: Tx, submissions: Collection[int], worker: UUID | None) -> list[Attempt]:
-    """Return the attempts at these submissions, except those of this worker; the oldest first."""
+    """Return the attempts of other workers at these submissions, oldest first."""
     return tx.structs(Attempt, _BY_OTHERS, submissions=[*submissions], worker=worker)
 
 
 def forget(tx: Tx, submission: int) -> None:
-    """Remove all attempts at a submission that is refused, so that it may be submitted again under its id."""
+    """Remove all attempts at a refused submission, so that it may be submitted again under its id."""
     tx.write(_FORGET, submission=submission)
 
 
 def forget_settled(tx: Tx, limit: int) -> int:
-    """Remove attempts at submissions that do not wait to be planned; return how many there were."""
+    """Remove attempts at submissions that no longer wait to be planned. Return how many were removed."""
     return tx.write(_FORGET_SETTLED, limit=limit)
 
 
 def take_turn(tx: Tx) -> bool:
     """Return whether this transaction may plan a submission that was attempted before.
 
-    Only one does at a time, in the whole installation. Otherwise the submission that ends its planner would take
-    others with it each time, and they would be refused too.
+    Only one transaction in the whole installation does so at a time. Otherwise a submission that kills its planner
+    would also fail the submissions planned at the same time, and these would be refused too.
     """
     return bool(tx.column(_TAKE_TURN)[0])

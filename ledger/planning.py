@@ -1,9 +1,10 @@
-"""Planning: a plan's jobs, needs and gates enter the ledger.
+"""Planning: enter the jobs, needs and gates of a plan into the ledger.
 
-Who races whom: two plans for the same keys (see ``entering``), and a plan against a parent that is just ending
-(see ``counts``). What this transaction inserts nobody else sees yet, so only what was there before is locked,
-and only children of that, or of what is skipped, are counted again after their needs have been written.
-What a crash leaves: nothing, for a plan is one transaction.
+Races: two plans for the same keys (see ``entering``), and a plan against a parent that is ending (see ``counts``).
+Other transactions cannot see the inserted rows yet. So only existing jobs are locked, and only the children of existing
+and of skipped jobs are recounted after their needs have been written.
+
+A crash leaves nothing, because a plan is one transaction.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,7 +22,7 @@ _NAMED = """
 FROM job JOIN unnest(%(app)s::text[], %(key)s::text[]) AS named (app, key) USING (app, key)
 """
 _FIND = f"SELECT job.id, job.app, job.key, job.state {_NAMED}"
-# Few walks mind how old anything is. The others are spared the times, and the needs of whoever waits.
+# Few walks depend on the age of inputs. The other walks use ``_FIND``, which reads neither times nor needs.
 _LOOK = f"""
 SELECT job.id, job.app, job.key, job.state, job.changed_at, job.claim,
        CASE WHEN job.state = '{State.WAITING}' THEN ARRAY(
@@ -31,7 +32,7 @@ SELECT job.id, job.app, job.key, job.state, job.changed_at, job.claim,
 {_NAMED}
 """
 
-# Those that will be written first: a share lock that has to grow invites a deadlock.
+# Lock rows that will be written FOR UPDATE from the start: upgrading a share lock invites a deadlock.
 _HOLD_WRITTEN = f"""
 SELECT id FROM job
 WHERE id = ANY(%(jobs)s) AND (state = '{State.EXPECTED}' OR paused OR id = ANY(%(again)s::bigint[]))
@@ -39,14 +40,14 @@ ORDER BY id FOR UPDATE
 """
 _HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 
-# Jobs that wait, and in each of their gates need a parent that nobody has asked for.
+# Waiting jobs of which every gate is dead or needs a parent that no submission has requested.
 _WITHOUT_PARENTS = f"""
 SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' AND NOT open AND NOT EXISTS (
     SELECT 1 FROM gate WHERE gate.child = job.id AND gate.dead = 0 AND NOT EXISTS (
         SELECT 1 FROM need JOIN job parent ON parent.id = need.parent
         WHERE need.child = gate.child AND need.gate = gate.gate AND parent.state = '{State.EXPECTED}'))
 """
-# Jobs that were planned with one alternative dead already and another neither dead nor met.
+# Jobs that were planned with one dead gate and another gate that is neither dead nor met.
 _TURNED = """
 SELECT child FROM gate WHERE child = ANY(%(jobs)s) GROUP BY child
 HAVING bool_or(dead > 0) AND NOT bool_and(dead > 0) AND NOT bool_or(unmet = 0)
@@ -54,7 +55,8 @@ HAVING bool_or(dead > 0) AND NOT bool_and(dead > 0) AND NOT bool_or(unmet = 0)
 
 
 def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, Known]:
-    """Which of these jobs the ledger has. It locks nothing: a hint for a walk, not a basis for a write."""
+    """Return these jobs as far as they are in the ledger. Nothing is locked, so a walk may use the result, but no write
+    may rely on it."""
     if not names:
         return {}
     rows = tx.rows(_FIND, **arrays(list(names), "app", "key"))
@@ -63,7 +65,8 @@ def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, Known]:
 
 
 def look(tx: Tx, names: Collection[JobName]) -> dict[JobName, Known]:
-    """The same, with what a walk that minds how old inputs are has to know."""
+    """Return these jobs as far as they are in the ledger, with the data by which a walk judges the age of inputs. These
+    are the time and claim of each job, and the outdated parents that a waiting job lacks."""
     if not names:
         return {}
     rows = tx.rows(_LOOK, **arrays(list(names), "app", "key"))
@@ -79,7 +82,7 @@ def _lacks(parents: Iterable[Sequence[str]]) -> tuple[tuple[JobName, int], ...]:
 
 
 def plan(tx: Tx, plan: Plan) -> Told:
-    """Enter a plan: the jobs of it that may run at once. The submissions that it is for are active by now."""
+    """Enter a plan and return the jobs that may run now. The submissions of the plan are already active."""
     paused = pausing.hold_still(tx, {number for number, _, _ in plan.wants})
     made, begun = entering.insert(tx, plan.jobs, begin=not paused)
     older, split, held_back = _hold(tx, [job.name for job in plan.jobs if job.name not in made], plan.reruns)
@@ -126,8 +129,8 @@ def plan(tx: Tx, plan: Plan) -> Told:
 def _hold(
     tx: Tx, names: list[JobName], reruns: Iterable[Rerun]
 ) -> tuple[dict[JobName, int], list[int], list[int]]:
-    """The ids of the plan's jobs that were there before, locked against ending meanwhile; of them those that were
-    split, and those that are paused."""
+    """Lock the plan's existing jobs, so that they cannot end before this transaction does. Return their ids, and the
+    split and the paused jobs among them."""
     ids = {name: known.id for name, known in find(tx, names).items()}
     if not ids:
         return {}, [], []
@@ -139,8 +142,10 @@ def _hold(
 
 
 def _still_due(tx: Tx, rerun: Rerun, ids: Mapping[JobName, int]) -> list[int]:
-    """The jobs that it asks for; of those that were too old, whom nobody else has run again by now; of those that run
-    again alone, the ones that have not succeeded."""
+    """Return the jobs to run again for this request.
+
+    If inputs were too old, these are the jobs without a newer run. If jobs run again alone, the unsuccessful ones.
+    """
     if rerun.alone:
         return reviving.unsuccessful(tx, [ids[name] for name in rerun.names])
     if not rerun.stale:
@@ -149,15 +154,15 @@ def _still_due(tx: Tx, rerun: Rerun, ids: Mapping[JobName, int]) -> list[int]:
 
 
 def _decided(jobs: Iterable[PlannedJob], names: Collection[JobName]) -> list[PlannedJob]:
-    """Those of the jobs that need any of these, whose state may have decided the need already."""
+    """Return the jobs with a parent among these names. The state of such a parent may already decide the need."""
     if not names:
         return []
     return [job for job in jobs if any(need.parent in names for gate in job.gates for need in gate.needs)]
 
 
 def _lenders(plan: Plan, fresh: list[PlannedJob], older: Collection[JobName]) -> list[PlannedJob]:
-    """Those of the jobs that may be more urgent than a parent, or less than a child who waits already: where all are
-    equally urgent, those alone who have to do with one that was there before."""
+    """Return the jobs that may lend urgency to a parent, or receive it from an existing child. If all jobs of the plan
+    are equally urgent, these are only the jobs that involve an existing job."""
     terms = {(job.policy.priority, job.policy.end_before) for job in plan.jobs}
     if len(terms) > 1 or any(end_before for _, end_before in terms):
         return fresh
@@ -170,9 +175,9 @@ def _revive(
     jobs: Sequence[PlannedJob],
     ids: Mapping[JobName, int],
 ) -> list[int]:
-    """Run again what was cancelled and is wanted now, and what the plan asks for; all whom that touches.
+    """Revive cancelled jobs that are requested again, and the jobs of the reruns. Return all jobs that this affects.
 
-    Those that the plan names begin anew under its terms, the others under those they had.
+    Jobs that the plan names start under its terms, the others under their previous terms.
     """
     if not jobs and not reruns:
         return []
@@ -192,6 +197,6 @@ def _revive(
 
 
 def _as_asked(ready: list[Ready], plan: Plan, ids: Mapping[JobName, int]) -> list[Ready]:
-    """In the order in which they were asked for: of two that are equally urgent, who came first goes first."""
+    """Sort the jobs in the order of the requests, so that of two equally urgent jobs the earlier request runs first."""
     places = {ids[name]: place for place, (_, name, _) in reversed([*enumerate(plan.wants)])} if ready else {}
     return sorted(ready, key=lambda job: places.get(job.job, len(places)))

@@ -1,18 +1,20 @@
-"""Admission: who of those that stand in line for a pool gets a slot of it.
+"""Admission to pools: which of the waiting jobs get a free slot.
 
-A job of a pool that may run is ``queued``: it waits, and is out of everybody's sight but this module's. A slot is a
-job that is ready or running, nothing else, so none can be lost. A transaction that has lined somebody up, or has taken
-a slot from somebody, notes the pool, and lets others in as the last it does (``admit``).
+A job of a pool that may run is ``queued``: it waits for a slot, and only this module releases it. A slot is not a
+record: each job that is ready or running occupies one, so no slot can be lost. A transaction that queues a job, or
+takes a slot from one, notes the pool. As its last step it admits other jobs (``admit``).
 
-What holds: no job is let in while as many of its pool are dispatched as it may be one of, by the limit that it was
-planned with. The most urgent comes first, then who was due first; one that may not be let in keeps nobody waiting
-behind it whose limit is higher.
+Invariants: no job is admitted while the number of ready and running jobs of its pool has reached the limit that it was
+planned with. The most urgent job is admitted first, then the job that was due first. A job over its limit does not
+block a job behind it that has a higher limit.
 
-Who races whom: two that let jobs into one pool. They take turns, and each counts in a statement after it got its turn,
-so the second counts whom the first let in. One that frees a slot against one that finds none: whoever comes second sees
-what the other has committed, be it the free slot or the job in line. A turn is the last lock that a transaction waits
-for, and the rows that others hold it passes over; so whoever has a turn waits for nobody. A row that was passed over is
-the groomer's to let in, who looks where there is both a free slot and a job in line. What a crash leaves: nothing.
+Races: transactions that admit jobs to one pool take its advisory lock in turn. Each counts in a statement after it has
+the lock, so the second one counts the jobs that the first one admitted. If one transaction frees a slot while another
+finds none, the later one sees the committed change of the earlier one: the free slot or the queued job.
+
+The advisory lock is the last lock that a transaction waits for, and locked rows are skipped. So its holder waits for no
+other transaction. The groomer admits the jobs that were skipped: it searches for pools with a free slot and a queued
+job. A crash leaves nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,19 +26,19 @@ from sluice.ledger.driver import Row
 from sluice.ledger.release import ANNOUNCED, MAY_RUN, READY_COLUMNS, UNEXPIRED, Ready
 from sluice.ledger.sql import DUE, IN_TURN, move
 
-#: Marks these locks among others of the same database.
+#: First key of the advisory locks by pool; it distinguishes them from other locks in the same database.
 _TURNS = 5_318_012
-#: A transaction takes no more of them than this, in however many pools it lets jobs in.
+#: Most of these locks that one transaction takes, however many pools it admits jobs to.
 _TURNS_MAX = 256
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
 
-# In the order of the locks, not of the names: two names may have one lock.
+# In the order of the lock numbers and not of the names, because two names may share a lock.
 _TAKE_TURNS = f"""
 SELECT pg_advisory_xact_lock({_TURNS}, turn) FROM (
     SELECT DISTINCT hashtext(pool) & {_TURNS_MAX - 1} AS turn FROM unnest(%(pools)s::text[]) AS given (pool)
     ORDER BY turn) turns
 """
-# Along the index job_queue, a piece of it for each limit that there is in a pool: mostly that is one.
+# One range of the index ``job_queue`` for each limit that occurs in a pool, which is mostly one.
 _NEXT = f"""
 WITH RECURSIVE line (pool, pool_limit) AS (
     SELECT given.pool, (SELECT min(pool_limit) FROM job WHERE queued AND job.pool = given.pool)
@@ -63,7 +65,7 @@ _ADMIT = {
     by: move(RELEASE, by, condition=f"job.queued AND {MAY_RUN}", sets=ANNOUNCED, returning=READY_COLUMNS)
     for by in sorted(RELEASE.by)
 }
-#: Pools with a slot for somebody in their line. From one to the next along the index, however long the lines are.
+#: Pools with both a free slot and a queued job. Skips from pool to pool along the index, however many jobs are queued.
 FREE = f"""
 WITH RECURSIVE line (pool, pool_limit) AS (
     (SELECT pool, pool_limit FROM job WHERE queued ORDER BY pool, pool_limit LIMIT 1)
@@ -80,7 +82,7 @@ LIMIT %(limit)s
 
 
 def admit(tx: Tx, by: By) -> list[Ready]:
-    """Let jobs into the pools that this transaction has noted, as its last step; those that are ready by that."""
+    """Admit jobs to the pools that this transaction has noted, as its last step. Return the jobs that are now ready."""
     if not tx.pools:
         return []
     pools = sorted(tx.pools)
@@ -91,12 +93,12 @@ def admit(tx: Tx, by: By) -> list[Ready]:
 
 
 def look(tx: Tx, limit: int) -> None:
-    """Note pools that somebody could have been let into."""
+    """Note at most ``limit`` pools that have both a free slot and a queued job."""
     tx.pools.update(tx.column(FREE, limit=limit))
 
 
 def _admitted(candidates: Sequence[Row]) -> Iterator[int]:
-    """Of the next in line, by urgency, those for whom there is a slot by their own limit."""
+    """Yield the candidates, sorted by urgency, that find a free slot under their own limit."""
     taken: dict[str, int] = {}
     for id, pool, limit, before in candidates:
         if (now := taken.setdefault(pool, before)) < limit:

@@ -1,11 +1,12 @@
-"""Which jobs retention looks at: said apart from the tables, for workers have no use for what these are made with."""
+"""Condition for the jobs that retention considers. It is not in the table modules, so that workers need not import
+those."""
 
 from sluice.jobs.states import TERMINAL, State, sql_list
 
 _ENDED = sql_list(*(state for state in State if state in TERMINAL))
 
-#: Whether a job has ended, has a history left since, and nobody has to collect it first. One that flies is a saga that
-#: could not be undone: somebody has still to deal with it.
+#: SQL that is true if a job has ended, has history to remove, and needs no collection first. A finished job that is
+#: ``flying`` is a saga that could not be undone, so an operator still has to handle it.
 HAS_HISTORY = (
     f"state IN ({_ENDED}) AND NOT flying AND (pruned_at IS NULL OR pruned_at <= changed_at)"
     f" AND (NOT collect OR archived_at IS NOT NULL OR state = '{State.SPLIT}')"

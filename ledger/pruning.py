@@ -1,25 +1,31 @@
-"""Pruning: what happened to jobs that ended long ago is removed; what they came to stays.
+"""Pruning: remove the history of jobs that ended long ago. Their outcome stays.
 
-What is removed of a job: its transitions, its rounds with all that they printed, its journals, the events and meters of
-its flights. What stays: its row (app, key, state, claim, terms), its needs and gates, who wanted it, its partitions and
-freshness. Plans, reruns and compensations go by these alone, so whatever is planned comes out the same, and the claim,
-which others may have been told as the fencing number, goes on growing. ``pruned_at`` says until when there is nothing.
+Removed are a job's transitions, its rounds with their output, its journals, and the events and meters of its flights.
+What stays is its row (app, key, state, claim, terms), its needs and gates, the submissions that requested it, its
+partitions and its freshness. Plans, reruns and compensations depend on these alone, so their results do not change. The
+claim, which may be in use elsewhere as the fencing number, continues to grow. ``pruned_at`` is the time up to which
+history was removed.
 
-What is spared, however old: whatever has not ended, is owed to its children, or whose work elsewhere is yet to be
-ended; what nobody has collected that is to be; a saga that could not be undone; what a submission wants that has not
-ended, or a saga across apps whose compensation is yet to be planned; what is yet to be undone by a compensation, and
-that compensation. Submissions stay, since an id that is sent again is to be found, and so do firings.
+Spared, however old:
 
-Who races whom. Whoever changes a job holds its row. We take only rows that nobody holds, in id order, and ask all of
-the above again in a later statement. So who plans, reruns, archives or cancels at this moment either is before us, and
-then we pass over the job or find that it may not be pruned any more, or after us, and then he misses nothing, for he
-reads nothing of what is gone. A submission that fails and its compensation enter in one transaction: there is no moment
-between the two. A reader may find rounds without their history, or the other way.
-What a crash leaves: whole jobs, pruned or not, for a batch is one transaction. The blobs of removed rounds stand in
-``litter`` from then on, until somebody has thrown them away (``litter``).
+- jobs that have not ended, are in ``owed``, or have external work that must still be ended;
+- jobs with `archive: manual` that are not archived, and sagas that could not be undone;
+- jobs of a submission that has not ended, or of a saga across apps with a compensation that is still to be planned;
+- jobs that a compensation has yet to undo, and that compensation.
 
-Nothing here waits for anybody, and a batch costs what it looks at: it goes along the index ``job_prunable`` from where
-the last one ended. What is spared is passed over once a sweep, and not with each step.
+Submissions stay because a repeated id must be recognised. Firings stay too.
+
+Races: every transaction that changes a job holds its row. Pruning takes only unlocked rows, in id order, and checks all
+of the above again in a later statement. A concurrent plan, rerun, archive or cancellation may come first: then the job
+is skipped or may no longer be pruned. Otherwise it comes later and misses nothing, because it reads nothing that was
+removed. A submission's failure and its compensation are entered in one transaction, so no state between them exists. A
+reader may find rounds without their transitions, or the reverse.
+
+A crash leaves whole jobs, pruned or not, because a batch is one transaction. From then on the blobs of removed rounds
+are in ``litter`` until they are deleted (``litter``).
+
+Pruning waits for no other transaction. A batch costs as much as the jobs that it examines: it continues along the index
+``job_prunable`` from where the last batch ended. Spared jobs are skipped once per sweep, not in each step.
 """
 
 from datetime import UTC, datetime
@@ -34,9 +40,9 @@ from sluice.ledger.connection import Tx
 from sluice.ledger.prunable import HAS_HISTORY
 from sluice.ledger.sql import LONGEST_S, NOW
 
-#: After a sweep, before the next begins. For a retention of minutes it is less.
+#: Seconds between two sweeps. A short retention time shortens the pause (``REST_SHARE``).
 REST_S = 3600.0
-#: Of the retention time, what a sweep may be late at the most.
+#: Pause between two sweeps, at most this share of the retention time.
 REST_SHARE = 0.1
 
 _BEFORE = f"{NOW} - make_interval(secs => least(%(keep_s)s, {LONGEST_S}))"
@@ -61,15 +67,15 @@ _SPARED = f"""
      SELECT 1 FROM job done
      WHERE done.id = job.undoes AND done.claim = job.undoes_claim AND done.state = '{State.SUCCEEDED}'))
 """
-# Along the index, whatever is spared: so a step costs what it looks at. The time is a query of its own, or the clock
-# would be asked again at each job, to the youngest.
+# Read along the index, including spared jobs, so that the cost of a step is bounded by ``limit``. The time is a
+# subquery; otherwise the clock would be evaluated for each job, up to the youngest.
 _NEXT = f"""
 SELECT changed_at, id FROM job
 WHERE {HAS_HISTORY} AND changed_at < (SELECT {_BEFORE})
   AND (changed_at, id) > (%(ended_at)s::timestamptz, %(job)s::bigint)
 ORDER BY changed_at, id LIMIT %(limit)s
 """
-# By the primary key, whatever the statistics say (as in ``sql.guard``).
+# A CASE, so that the primary key is used even if statistics are stale (see ``sql.guard``).
 _PRUNABLE = f"""
 SELECT job.id FROM job
 WHERE job.id = ANY(%(jobs)s) AND CASE WHEN {HAS_HISTORY} THEN changed_at < {_BEFORE} AND NOT {_SPARED} END
@@ -115,7 +121,8 @@ UPDATE sweep SET ended_at = '-infinity', job = 0, rests_until = {NOW} + make_int
 WHERE name = '{_SWEEP}'
 """
 
-# One that has not said that it leaves may be asleep. Whoever runs under one that is gone is never found to be lost.
+# A worker that has not announced its departure may be asleep. A run would never be detected as lost if its worker's row
+# were missing.
 _REMOVE_WORKERS = f"""
 DELETE FROM worker WHERE id IN (
     SELECT id FROM worker
@@ -130,18 +137,18 @@ SELECT count(*) FROM worker WHERE left_at IS NOT NULL AND lease_until < {_BEFORE
 
 
 class Place(NamedTuple):
-    """How far somebody has looked, in the order in which jobs ended."""
+    """Position in the order in which jobs ended."""
 
     ended_at: datetime
     job: int
 
 
-#: Before all of them.
+#: Position before all jobs.
 START = Place(datetime.min.replace(tzinfo=UTC), 0)
 
 
 class Removed(Struct, frozen=True, kw_only=True):
-    """How many jobs have lost their history, and what that was. The blobs stand in ``litter``."""
+    """Numbers of pruned jobs and removed rows. The ``blobs`` are in ``litter`` and not deleted yet."""
 
     jobs: int = 0
     transitions: int = 0
@@ -160,14 +167,14 @@ class Removed(Struct, frozen=True, kw_only=True):
 
 
 class Stretch(NamedTuple):
-    """What became of some jobs; ``place`` is behind the last of them, or None where there are no others."""
+    """Result of one step. ``place`` is the position of its last job, or None if no jobs remain."""
 
     removed: Removed
     place: Place | None
 
 
 def prune(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stretch:
-    """Look at so many jobs that ended longer ago than ``keep_s``; those that may be pruned lose their history."""
+    """Examine at most ``limit`` jobs that ended more than ``keep_s`` ago, and remove their history if allowed."""
     jobs, place = _next(tx, keep_s, after, limit)
     found = _prunable(tx, keep_s, _hold(tx, _prunable(tx, keep_s, jobs)))
     if found:
@@ -176,7 +183,7 @@ def prune(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stretch
 
 
 def preview(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stretch:
-    """What ``prune`` would remove, as it stands. It changes nothing."""
+    """Return what ``prune`` would remove now. Nothing is changed."""
     jobs, place = _next(tx, keep_s, after, limit)
     found = _prunable(tx, keep_s, jobs)
     if not found:
@@ -195,8 +202,8 @@ def preview(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stret
 
 
 def sweep(tx: Tx, *, keep_s: float, limit: int) -> Removed:
-    """The same where the last sweep left off, by one at a time; nothing while that rests. Workers that left, acts, and
-    unused kwargs go at its end."""
+    """Prune one batch from where the last one ended, unless the sweep rests or is locked. At the end of a sweep, also
+    remove workers that left, acts and unused kwargs."""
     if not tx.rows(_IS_KNOWN):
         tx.write(_BEGIN)
     taken = tx.rows(_TAKE_UP)
@@ -212,13 +219,13 @@ def sweep(tx: Tx, *, keep_s: float, limit: int) -> Removed:
 
 
 def is_due(tx: Tx) -> bool:
-    """Whether a sweep is under way or has rested, or blobs are to be thrown away. One that has never begun is not."""
+    """Return whether a sweep is in progress or due again, or a blob deletion is due. False before the first sweep."""
     return bool(tx.column(_IS_DUE)[0])
 
 
 def prune_others(tx: Tx, *, keep_s: float, limit: int) -> Removed:
-    """Forget so many workers that left longer ago than that, so many acts that were asked for before that, and so many
-    shared kwargs from before that which no job refers to."""
+    """Remove old workers, acts and shared kwargs, at most ``limit`` of each kind. These are workers that left, acts
+    that were requested, and unreferenced kwargs that were stored before that time."""
     workers = tx.write(_REMOVE_WORKERS, keep_s=keep_s, limit=limit)
     return Removed(
         workers=workers,
@@ -228,7 +235,7 @@ def prune_others(tx: Tx, *, keep_s: float, limit: int) -> Removed:
 
 
 def preview_others(tx: Tx, *, keep_s: float) -> Removed:
-    """How many of these there are."""
+    """Return how many workers, acts and shared kwargs ``prune_others`` could remove."""
     workers = tx.column(_COUNT_WORKERS, keep_s=keep_s)[0]
     return Removed(
         workers=workers,
@@ -244,17 +251,18 @@ def _next(tx: Tx, keep_s: float, after: Place, limit: int) -> tuple[list[int], P
 
 
 def _hold(tx: Tx, jobs: list[int]) -> list[int]:
-    """Those of the jobs that nobody else has in hand."""
+    """Lock the jobs that no other transaction has locked, and return them."""
     return tx.column(_HOLD, jobs=jobs) if jobs else []
 
 
 def _prunable(tx: Tx, keep_s: float, jobs: list[int]) -> list[int]:
-    """Asked before the jobs are held, so that what is spared is not, and again in a later statement than that."""
+    """Return the jobs that may be pruned. Checked before locking, so that no spared job is locked, and again
+    afterwards."""
     return tx.column(_PRUNABLE, jobs=jobs, keep_s=keep_s) if jobs else []
 
 
 def _remove(tx: Tx, jobs: list[int]) -> Removed:
-    """The history of these jobs, whose rows are held."""
+    """Remove the history of these jobs. The caller has locked their rows."""
     rounds, blobs = tx.rows(_REMOVE_ROUNDS, jobs=jobs)[0]
     gone = {f"{kind}s": tx.write(sql, jobs=jobs) for kind, sql in _REMOVE.items()}
     tx.write(_MARK, jobs=jobs)

@@ -1,4 +1,5 @@
-"""What claims came to. The claim's number guards what is written of it, so whoever lost it is refused (``claims``)."""
+"""Recording the outcomes of claims. The number of the claim guards every write, so the outcome of a lost claim is
+refused."""
 
 from collections.abc import Mapping
 
@@ -17,10 +18,10 @@ from sluice.ledger.sql import NOW, interval, move
 from sluice.ledger.submissions import owe
 from sluice.ledger.suspending import resume_early
 
-#: A job of a version that its worker has not waits so long for another worker.
+#: Seconds that a job waits for another worker if its worker does not have its version.
 LOOK_AGAIN_S = 30.0
 
-#: What a worker tells of its claims.
+#: The claims that a worker reports.
 CLAIMS = "unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)"
 HELD = "job.claim = given.claim"
 _RECORD = move(
@@ -39,10 +40,10 @@ _HAND_BACK = move(
     sets=f"announced_at = {NOW}, announcements = 0",
     returning=READY_COLUMNS,
 )
-# What was paused meanwhile waits. One that was resumed between these two statements does for a moment, and the
-# groomer finds it due.
+# Paused jobs wait. A job that was resumed between these two statements also waits for a moment, until the groomer finds
+# it due.
 _HAND_BACK_PAUSED = move(REQUEUE, By.EXECUTOR, given=CLAIMS, condition=HELD, note="'handed back, and paused'")
-# Whoever has the version may be there by then; nobody is to take it up in vain all the time.
+# A worker that has the version may start by then. Without the delay, other workers would claim the job over and over.
 _SET_ASIDE = move(
     REQUEUE,
     By.EXECUTOR,
@@ -51,7 +52,7 @@ _SET_ASIDE = move(
     sets=f"not_before = {NOW} + make_interval(secs => {LOOK_AGAIN_S})",
     note="'its worker has no such version'",
 )
-# The wait began where the journal says so, a moment ago or, of one that was resumed in vain, long before.
+# The wait began at the last journal entry: a moment ago, or long before if the job was resumed without its event.
 _SUSPEND = move(
     SUSPEND,
     By.EXECUTOR,
@@ -61,7 +62,7 @@ _SUSPEND = move(
     sets=f"event = given.event, not_before = coalesce((SELECT at FROM ({LAST}) last), {NOW})"
     f" + {interval('given.waits_s')}",
 )
-# What has passed its ``end_before`` too has expired, as if the groomer had been quicker.
+# A job that has also passed its ``end_before`` expires, as if the groomer had found it first.
 _EXPIRE = move(
     EXPIRE,
     By.EXECUTOR,
@@ -90,8 +91,11 @@ _CLOSE_ROUNDS = close_and_tell()
 
 
 class Recorded(Struct, frozen=True):
-    """``executed`` wait for judgement, ``ended`` are over, ``ready`` may run again at once. ``refused``
-    claims are no longer their job's. Jobs over their timeout with tries left are the groomer's to release."""
+    """Result of recording outcomes.
+
+    ``executed`` jobs wait for judgement, ``ended`` jobs are over, ``ready`` jobs may run again now. ``refused`` claims
+    no longer hold their job. The groomer releases jobs that are over their timeout and have tries left.
+    """
 
     executed: list[int]
     ended: list[int]
@@ -104,7 +108,7 @@ NOTHING = Recorded([], [], [], [], [])
 
 
 def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
-    """Write down what claims came to. Offering an outcome twice, or too late, changes nothing."""
+    """Record the outcomes of claims. An outcome that is recorded again, or too late, changes nothing."""
     by_ending: dict[Ending, list[Claim]] = {}
     for right, outcome in outcomes.items():
         by_ending.setdefault(outcome.ending, []).append(right)
@@ -136,7 +140,7 @@ def _columns(claims: list[Claim]) -> dict[str, list[object]]:
 
 
 def _hand_back(tx: Tx, claims: list[Claim]) -> tuple[list[Ready], list[int]]:
-    """The jobs that others may run now, and those that wait."""
+    """Return the jobs that other workers may run now, and the jobs that wait because they are paused."""
     if not claims:
         return [], []
     ready = [Ready(*row) for row in tx.rows(_HAND_BACK, **_columns(claims))]
@@ -146,7 +150,7 @@ def _hand_back(tx: Tx, claims: list[Claim]) -> tuple[list[Ready], list[int]]:
 
 
 def _suspend(tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]) -> tuple[list[int], list[Ready]]:
-    """The jobs, also those that need not wait; and those of these that may run now."""
+    """Suspend the jobs. Return all of them, and the jobs among them that may run now because they need not wait."""
     if not claims:
         return [], []
     rows = [(*right, outcomes[right].event, outcomes[right].waits_s) for right in claims]
@@ -155,7 +159,7 @@ def _suspend(tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]) -> 
 
 
 def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
-    """The jobs over their timeout: those that may try again, and those that may not."""
+    """End the runs over their timeout. Return the jobs that may try again, and the jobs that have ended."""
     if not claims:
         return [], []
     expired = move_out(tx, _EXPIRE, **_columns(claims))

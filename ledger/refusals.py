@@ -1,7 +1,7 @@
-"""Refused submissions: each is counted in the transaction that refuses it, and logged once that has committed.
+"""Refused submissions: each is counted in the transaction that refuses it, and logged after the commit.
 
 The count and the reason are as durable as the refusal. A process that is killed between the commit and the log line
-loses that line alone; one whose commit fails has logged nothing.
+loses only that line. If the commit fails, nothing is logged.
 """
 
 import logging
@@ -14,12 +14,12 @@ from sluice.ledger.happenings import What
 
 _LOG = logging.getLogger("sluice.planner")
 
-#: Characters of a reason that one line of the log shows: 300. The ledger keeps all of it.
+#: Most characters of a reason in one log line. The ledger keeps the whole reason.
 _REASON_LENGTH_MAX = 300
 
 
 def note(tx: Tx, refused: Iterable[Refusal]) -> None:
-    """Have these refusals counted at the end of this transaction, and logged after it."""
+    """Count these refusals at the end of this transaction, and log them after its commit."""
     tx.refused.extend(refused)
     if tx.refused:
         tx.at_end.add(_count)
@@ -41,6 +41,6 @@ def _log(tx: Tx) -> None:
 
 
 def _one_line(reason: str) -> str:
-    """Senders choose parts of it, and a line feed would let them write lines of their own."""
+    """Return the reason as one line. Submitters control parts of it, and a line feed would let them forge log lines."""
     line = " ".join(reason.split())
     return line if len(line) <= _REASON_LENGTH_MAX else f"{line[:_REASON_LENGTH_MAX]} …"

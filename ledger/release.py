@@ -1,6 +1,6 @@
-"""Waiting jobs leave their gates: to the queue when one is open, to the dead when none can open.
+"""Release of waiting jobs from their gates: they become ready if a gate is open, and end if no gate can open any more.
 
-Those of a pool go no farther than into its line; ``pools`` lets them out.
+Jobs of a pool only start to wait for a slot here; ``pools`` makes them ready.
 """
 
 from datetime import datetime
@@ -14,9 +14,12 @@ from sluice.ledger.sql import DUE, NOW, move
 
 
 class Ready(NamedTuple):
-    """A job to announce, which could have begun at ``due_at``; ``not_before`` is that too, where it had to wait for it.
-    ``alone`` says that it must not share a parcel: it once took its worker down, or it is half of what failed, so one
-    of the two may do so, or it is a saga that has begun, whose losses nobody counts."""
+    """A job to notify workers of.
+
+    ``due_at`` is when it could have started; ``not_before`` is the same time if the job had to wait for it. An
+    ``alone`` job must not share a batch. It once took its worker down, or it is half of a failed chunk, so that either
+    half may do so. Or it is a saga that has started; the losses of such a saga are not counted.
+    """
 
     job: int
     app: str
@@ -33,20 +36,20 @@ class Ready(NamedTuple):
 
 
 ALONE = "(losses > 0 OR half_of IS NOT NULL OR flying)"
-#: What a statement on ``job`` returns for each ``Ready``.
+#: The columns that a statement on ``job`` returns for each ``Ready``.
 READY_COLUMNS = f"id, app, round, priority, urgent_by, {DUE}, {ALONE}, not_before"
 
-#: A job that has passed its ``end_before`` is the groomer's to end, not a worker's to begin; a saga that has begun is
-#: a worker's all the same, to be undone.
+#: The groomer ends a job that has passed its ``end_before``, and no worker starts it. A saga that has started is
+#: claimed by a worker all the same, to be undone.
 UNEXPIRED = f"(job.flying OR coalesce(job.end_before > {NOW}, true))"
 _HAS_COME = f"coalesce(job.not_before <= {NOW}, true) AND {UNEXPIRED}"
-#: Whether nothing keeps a waiting job but a pause.
+#: SQL that is true if at most a pause keeps a waiting job from running.
 MAY_RUN = f"job.open AND {_HAS_COME}"
-#: Whoever releases sends the word.
+#: A released job counts as announced: the caller of the release sends its notification.
 ANNOUNCED = f"announced_at = {NOW}, announcements = 0"
-#: What becomes of a job of a pool instead.
+#: Set instead if the job belongs to a pool: it waits for a slot.
 IN_LINE = "queued = true"
-#: Whether a job behind a gate that has just opened may begin, and needs no slot for it.
+#: SQL that is true if a job behind a gate that has just opened may start and needs no slot.
 MAY_BEGIN = (
     f"(CASE WHEN job.{RELEASE.guard} THEN {_HAS_COME} AND NOT job.paused AND job.pool IS NULL ELSE false END)"
 )
@@ -61,7 +64,7 @@ _RELEASE = {
     )
     for by in sorted(RELEASE.by)
 }
-# Of those behind a gate that has just opened.
+# For jobs behind a gate that has just opened.
 _RELEASE_OPENED = {
     by: move(
         RELEASE,
@@ -76,13 +79,13 @@ _RELEASE_OPENED = {
 _ROWS = f"SELECT {READY_COLUMNS} FROM job WHERE id = ANY(%(jobs)s) ORDER BY id"
 _SET_OPEN = f"UPDATE job SET open = true WHERE id = ANY(%(jobs)s) AND NOT open AND state = '{State.WAITING}'"
 
-# What has begun has its inputs: what becomes of the parents after that is none of its business.
+# A job that has started already has its inputs, so the later outcomes of its parents do not matter.
 _EVERY_GATE_DEAD = """
 NOT job.flying AND EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
 AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.dead = 0)
 """
-# A job is skipped, not failed, where nothing went wrong with one of its gates: its dead parents were skipped, or
-# they came to a good end that it would have waited for in vain.
+# A job is skipped instead of failed if nothing went wrong in some gate of it. That is so if the gate's dead parents
+# were skipped, or if they ended well while the job needed them to fail.
 _A_GATE_ONLY_SKIPPED = f"""
 EXISTS (
     SELECT 1 FROM gate WHERE gate.child = job.id AND NOT EXISTS (
@@ -97,20 +100,23 @@ _STRAND = move(STRAND, By.PLANNER, condition=_EVERY_GATE_DEAD, returning="id, ap
 
 
 def release(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
-    """Those of the jobs that may run now become ready, and count as announced: whoever asked sends the word.
+    """Make ready the jobs that may run now, and return them. They count as announced; the caller notifies workers.
 
-    Those of a pool stand in its line: whoever asked lets them in before his transaction ends.
+    Jobs of a pool start to wait for a slot. The caller admits them before its transaction ends.
     """
     return [Ready(*row) for row in line_up(tx, tx.rows(_RELEASE[by], jobs=jobs)).ready] if jobs else []
 
 
 def made_ready(tx: Tx, jobs: list[int]) -> list[Ready]:
-    """These jobs, which this transaction has made ready otherwise."""
+    """Return these jobs, which this transaction has made ready in another way."""
     return [Ready(*row) for row in tx.rows(_ROWS, jobs=jobs)] if jobs else []
 
 
 def open_gates(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
-    """The same of jobs of which a gate has opened. Those of them that may not run yet are open from now on."""
+    """Mark these jobs as open, because a gate of each has opened. Return the jobs that are ready by that.
+
+    Jobs of a pool start to wait for a slot. The caller admits them before its transaction ends.
+    """
     if not jobs:
         return []
     released = line_up(tx, tx.rows(_RELEASE_OPENED[by], jobs=jobs))
@@ -121,7 +127,8 @@ def open_gates(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
 
 
 def strand(tx: Tx, jobs: list[int]) -> dict[int, str]:
-    """End those of the jobs that no gate can let through any more; each with its app."""
+    """End the jobs that no gate can let through any more, as skipped or ``upstream_failed``. Return each with
+    its app."""
     if not jobs:
         return {}
     return dict(tx.rows(_SKIP, jobs=jobs) + tx.rows(_STRAND, jobs=jobs))

@@ -1,14 +1,15 @@
-"""What the ledger says twice, and says differently, is worked out anew from the one that the other follows from.
+"""Repair: recompute derived data that contradicts the data it follows from.
 
-What holds: no history is rewritten, and no job moves but by a verb of its own. Gates are counted by the needs, the
-needs are told anew by the parents; what is owed, paused, urgent, counted or watched follows from the jobs and from who
-wants them. So after it the groomer and the planner go on as after any message that was lost. Where nothing is left that
-tells the truth, as of histories, nobody can repair it (``can_be_repaired``).
+Invariants: no history is rewritten, and jobs change their state only by their own verbs. Gates are counted from the
+needs, and the needs are settled from the parents again. Propagation, pauses, urgency, counts and polls follow from the
+jobs and the submissions that request them. So afterwards the groomer and the planner continue as after any lost
+message. If no correct data is left, as for histories, no repair is possible (``can_be_repaired``).
 
-Who races whom: everybody, for others work meanwhile. What a repair reads again it holds, in the order that all verbs
-hold it in; or it is one statement, and what that finds broken in its snapshot does not become whole by itself. A
-difference between two counts stays what it is, whoever adds to both. What a crash leaves: some rules that are true
-again, and others that are not yet.
+Races: all other transactions continue during a repair. Data that a repair reads again is locked first, in the lock
+order of all verbs. Other repairs are one statement each, and a breach found in its snapshot does not disappear by
+itself. A difference between two counts stays the same when concurrent transactions add to both.
+
+A crash leaves some rules repaired, and others still broken.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,11 +25,11 @@ from sluice.ledger.reads.check import Breach, breaches, broken
 from sluice.ledger.sql import NOW
 from sluice.ledger.submissions import owe
 
-#: Of the rows that break a rule so many are looked for at a time, and so many are repaired in one transaction: those
-#: who work wait for no more than that.
+#: Rows that break a rule are searched for in groups of ``LOOK``, and repaired in transactions of ``BATCH`` rows.
+#: Concurrent transactions wait for no more than one batch.
 LOOK = 10_000
 BATCH = 1_000
-#: One repair brings to light what the next has to do, and so on; there are not as many kinds.
+#: Most passes over the ledger. One repair may reveal the next one, but there are fewer than 20 kinds of repair.
 TURNS_MAX = 20
 
 _COUNT = f"""
@@ -82,7 +83,7 @@ def _writing(sql: str) -> Callable[[Tx, list[int]], object]:
     return lambda tx, jobs: tx.write(sql, jobs=jobs)
 
 
-#: What makes a rule true again of the rows that break it.
+#: Function that repairs the rows that break a rule, by rule.
 _REPAIRS: Mapping[str, Callable[[Tx, list[int]], object]] = {
     check.NAMED: _forget,
     check.GATES_COUNT: _count_anew,
@@ -105,10 +106,10 @@ def can_be_repaired(breach: Breach) -> bool:
 
 
 def repair(ledger: Ledger) -> tuple[list[str], list[Breach]]:
-    """The rules that are true again, and what is still broken.
+    """Repair the ledger. Return the rules that were repaired, and the breaches that remain.
 
-    Each turn looks once at the whole ledger, and then makes rule by rule true of all rows that break it. One repair may
-    bring another to light: it is over when a turn has changed nothing.
+    Each pass checks the whole ledger once, then repairs rule by rule all rows that break it. One repair may reveal
+    another breach, so passes continue until one changes nothing.
     """
     seen: list[list[Breach]] = []
     found = ledger.transact(breaches)
@@ -122,7 +123,8 @@ def repair(ledger: Ledger) -> tuple[list[str], list[Breach]]:
 
 
 def _repair(ledger: Ledger, rule: str) -> None:
-    """Until nothing breaks it but what has been repaired in this turn already, in vain; the next one may do better."""
+    """Repair one rule until only rows break it that this pass has already tried. The next pass may succeed with
+    these."""
     tried: set[Any] = set()
     while new := {*ledger.transact(partial(broken, rule=rule, limit=LOOK))} - tried:
         tried |= new

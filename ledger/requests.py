@@ -1,8 +1,9 @@
-"""Stored requests of submissions, read so that a bad one affects no other.
+"""Stored requests of submissions, read so that one bad request affects no other.
 
-``sluice.submit`` and the other entries refuse what cannot be read, but a row may be older than their limits, or written
-past them. So a statement that reads many rows fetches each request as text and only if that text is safe to make
-(``BODY``); each is decoded by itself afterwards (``read``), and each reason for a refusal is a value, not an exception.
+``sluice.submit`` and the other entry points refuse unreadable requests. But a row may be older than their limits, or
+written without them. So a statement that reads many rows fetches each request as text, and only if that text is safe to
+produce (``BODY``). Each one is then decoded separately (``read``). The reason for a refusal is a value and not an
+exception.
 """
 
 import msgspec
@@ -10,17 +11,17 @@ import msgspec
 from sluice.jobs.request_limits import DEPTH_MAX, DIGITS_MAX, is_deeper
 from sluice.jobs.submission import JSON, Submission
 
-#: Bytes of a request as Postgres stores it: 8 MiB. A text of 1 MiB takes up to six times its size as jsonb.
+#: Most bytes of a request as Postgres stores it: 8 MiB. A text of 1 MiB takes up to six times its size as jsonb.
 STORED_BYTES_MAX = 8 * 1024 * 1024
-#: As SQL, whether a number takes more digits than are accepted. A short number may be written out as 130,000 of them.
+#: SQL that is true if a number has more digits than accepted. A short number may expand to 130,000 digits.
 HAS_LONG_NUMBERS = f"""
 jsonb_path_exists(request, 'strict $.** ? (@.type() == "number" && (@ >= 1e{DIGITS_MAX} || @ <= -1e{DIGITS_MAX}))')
 """
-#: As SQL, the request as text; null if that must not be made of it.
+#: SQL for the request as text; null if producing the text is unsafe.
 BODY = f"""
 CASE WHEN pg_column_size(request) <= {STORED_BYTES_MAX} AND NOT {HAS_LONG_NUMBERS} THEN request::text END
 """
-#: As SQL, how many keys the request names. It may have anything under that name.
+#: SQL for the number of keys that the request names. The value under that name may be of any type.
 KEYS = """
 CASE WHEN jsonb_typeof(request -> 'keys') = 'array' THEN jsonb_array_length(request -> 'keys') ELSE 0 END
 """
@@ -28,7 +29,7 @@ _UNREAD = f"it is larger than {STORED_BYTES_MAX} bytes, or holds a number of mor
 
 
 def read(body: str | None) -> tuple[Submission | None, str]:
-    """Return a stored request as a submission, or None and why it cannot be read, as a sentence."""
+    """Return a stored request as a submission, or None and the reason why it cannot be read, as a sentence."""
     try:
         return msgspec.json.decode(_safe(body), type=Submission), ""
     except (msgspec.MsgspecError, ValueError) as error:
@@ -36,7 +37,7 @@ def read(body: str | None) -> tuple[Submission | None, str]:
 
 
 def document(body: str | None) -> dict[str, JSON]:
-    """Return a stored request as it was sent, for people; empty if it is no JSON object or cannot be read."""
+    """Return a stored request as it was sent, for display. Empty if it is no JSON object or cannot be read."""
     try:
         found = msgspec.json.decode(_safe(body))
     except (msgspec.MsgspecError, ValueError):
@@ -45,7 +46,7 @@ def document(body: str | None) -> dict[str, JSON]:
 
 
 def _safe(body: str | None) -> bytes:
-    """Return what may be given to a decoder; ValueError if nothing may."""
+    """Return the text as bytes for a decoder. ValueError if it is unsafe to decode."""
     if body is None:
         raise ValueError(_UNREAD)
     text = body.encode()

@@ -1,4 +1,4 @@
-"""How often the ledger was restored to an earlier moment, and above which number it gives out its numbers since."""
+"""The table of restorations to an earlier moment, with the number above which new numbers are issued since."""
 
 from sqlalchemy import BigInteger, Column, DateTime, Table
 

@@ -1,21 +1,22 @@
-"""A ledger that was restored to an earlier moment goes on above all numbers that it has ever given out.
+"""Restoration: a ledger that was restored to an earlier moment continues above all numbers that it has ever issued.
 
-It knows nothing of what happened after that moment, and others do: the numbers of claims are with whoever was shown
-them, those of jobs and submissions in messages that still lie in queues, those of tasks with whoever opened them. Given
-out once more, a claim's number would let a worker of the time before in, and a hint for one job would be for another.
+It has lost everything after that moment, but numbers issued then still exist outside it. Claim numbers are held by
+workers and other systems, numbers of jobs and submissions are in queued messages, and task numbers are with clients. If
+a claim's number were issued twice, a worker from before the restoration could record an outcome. A notification for one
+job would apply to another.
 
-What holds: ``above`` is larger than all of them. It is the time in milliseconds, and each of them grows by steps, none
-of which takes as little: a claim is two transactions at the least, and of a backup that is restored twice the second
-time is later than the first. So it is right if the server's clock is not behind by as long as the ledger has lived.
-New ids begin behind it; so do the claims of every job (``claims``), those that were there and those that are yet to be
-planned, and the numbers of tasks (``opening``). What a job has had stays as it is, for others compare it.
+Invariant: ``above`` is larger than all of these numbers. It is the current time in milliseconds, and each number grows
+in steps that take longer than a millisecond: a claim takes at least two transactions. If a backup is restored twice,
+the second value is later than the first. So ``above`` is right unless the server's clock is behind by as long as the
+ledger has existed. New ids start above it. So do the claims of all existing and future jobs (``claims``), and the
+numbers of tasks (``opening``). Existing claims stay as they are, because other rows are compared with them.
 
-Who races whom: nobody may work meanwhile. A lease that stands is refused, whether it is that of somebody who works or
-was backed up a moment ago; it ends by itself. Whoever comes later waits for the lock, and finds the new numbers. So
-nothing has to be taken from anybody: the groomer finds the leases that have ended, and counts each as lost, for what
-ran under it may have come to its end. A restoration is done again without harm; its number is larger each time.
+Races: no process may work during a restoration. It is refused while any lease is valid, of a live worker or of a worker
+in the backup. Leases end by themselves. A transaction that comes later waits for the lock and uses the new numbers. So
+no job has to be taken from a worker. The groomer finds the expired leases and counts each as lost, because the run
+under it may have finished. A restoration may be repeated without harm; its number is larger each time.
 
-What a crash leaves: a ledger that was not restored, or was.
+A crash leaves a ledger that was either restored or not.
 """
 
 from sluice.ledger import tallies
@@ -23,7 +24,7 @@ from sluice.ledger.above import ABOVE
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import NOW
 
-# The counting looks at nobody's number after this, so there must be nobody whose row it could miss.
+# From then on counting does not check transaction numbers, so no transaction may be open that has rows still to commit.
 _LOCK = "LOCK TABLE worker, submission, job, transition IN SHARE MODE"
 _STANDING = f"SELECT count(*) FROM worker WHERE left_at IS NULL AND lease_until > {NOW}"
 _ABOVE = f"""
@@ -39,12 +40,12 @@ SELECT setval(quote_ident(sequencename)::regclass, %(above)s) FROM pg_sequences 
 
 
 def leases(tx: Tx) -> int:
-    """How many workers hold one that has not ended."""
+    """Return the number of workers with a valid lease."""
     return int(tx.column(_STANDING)[0])
 
 
 def restore(tx: Tx) -> int | None:
-    """No number up to the one that is returned is given out again. None where a lease stands; nothing is done then."""
+    """Continue all numbers above the returned one. Return None and change nothing if a lease is valid."""
     tx.write(_LOCK)
     if leases(tx):
         return None

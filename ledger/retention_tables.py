@@ -1,4 +1,4 @@
-"""What retention keeps: which jobs have lost their history, how far it has looked, and what is to be thrown away."""
+"""The tables of retention: which jobs have been pruned, the position of the sweep, and pending blob deletions."""
 
 from sqlalchemy import BigInteger, Column, DateTime, Index, Table, Text, text
 

@@ -1,4 +1,4 @@
-"""What is left of the retry budgets of apps."""
+"""The table of the remaining retry budgets of apps."""
 
 from sqlalchemy import Column, DateTime, Table, Text
 

@@ -1,11 +1,11 @@
-"""Retry budgets: how much later than else a failed round is tried again.
+"""Retry budgets: how much the retry of a failed round is delayed beyond its own terms.
 
-What holds: of each app with a budget one row says when it is full again, and whoever judges failed rounds of the app
-takes from it in the transaction that has them tried again. A crash takes nothing.
+Invariant: each app with a budget has one row with the time at which the budget is full again. A transaction that judges
+failed rounds of the app takes from the budget in the same transaction that retries them. A crash takes nothing.
 
-Who races whom: two judges of one app. Each has its jobs' rows by then, and no other is locked while a row of a budget
-is; of several apps they are taken in the order of their names. So the second waits for the first to commit, and takes
-what that has left.
+Races: two transactions that judge rounds of one app. Each already holds the rows of its jobs, and locks no other rows
+while it holds a budget's row. Several apps are locked in the order of their names. So the second transaction waits for
+the first one's commit, and takes from the remaining budget.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from sluice.jobs.retry_budget import RetryBudget
 from sluice.jobs.verdict import Case
 from sluice.ledger.connection import Tx
 
-#: Of an app, if it has one.
+#: Function from an app to its retry budget, if it has one.
 BudgetOf = Callable[[str], RetryBudget | None]
 
 _HOLD = """
@@ -27,8 +27,8 @@ _TAKE = "UPDATE retry_budget SET full_at = %(full_at)s WHERE app = %(app)s"
 
 
 def put_off(tx: Tx, cases: Sequence[Case], budget_of: BudgetOf) -> Mapping[int, timedelta]:
-    """How much later each of these cases, all to be tried again, is due than by its own terms; where there is a
-    budget."""
+    """Take these retries from the budgets. Return the additional delay of each case; apps without a budget are left
+    out."""
     later: dict[int, timedelta] = {}
     by_app = sorted(cases, key=lambda case: (case.app, case.executed_at))
     for app, of_app in groupby(by_app, key=lambda case: case.app):

@@ -1,8 +1,9 @@
-"""Ended jobs wait again: by request, because a dead parent does, or because somebody wants a cancelled one.
+"""Reviving: jobs that have ended wait again.
 
-A revived job starts a new life: its tries begin at zero, its claims go on counting, its history stays. So does the
-time before which it was not to start; one that was to be tried again later need not wait for that. Of a saga it
-is a new flight, with a journal of its own; but where the last one could not be undone, it is that one which goes on.
+This happens by request, because a dead parent is revived, or because a cancelled job is requested again. A revived job
+starts a new life: its tries start at zero, its claims continue to count, and its history stays. A start time from its
+terms stays too, but a pending retry delay is dropped. A saga starts a new flight with its own journal. The exception is
+a flight that could not be undone, which continues.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +19,10 @@ from sluice.ledger.wishes import forget_ended
 _DEAD = sql_list(*sorted(DEAD))
 _ENDED = sql_list(*sorted(TERMINAL))
 
-# Skipped for its own sake, by its app's filter, and not for its parents': such a job has no gates.
+# Skipped by its app's filter and not because of its parents. Such a job has no gates.
 _FILTERED = f"(job.state = '{State.SKIPPED}' AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id))"
 
-# Upwards from what is to run again: the dead parents that would strand it at once.
+# From the jobs to revive upstream: the dead parents that would make them ``upstream_failed`` again.
 _DEAD_ANCESTORS = f"""
 WITH RECURSIVE up (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
@@ -31,7 +32,7 @@ WITH RECURSIVE up (id) AS (
 )
 SELECT id FROM up
 """
-# Downwards: jobs that ended only because these had.
+# Downstream: jobs that ended only because these jobs had ended.
 _DEAD_DESCENDANTS = f"""
 WITH RECURSIVE down (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
@@ -69,18 +70,18 @@ _REVIVE = move(
     forgets_work=True,
     note="CASE WHEN id = ANY(%(named)s::bigint[]) THEN %(note)s::text END",
 )
-#: Said of a job that is run again for the age of its last success.
+#: Note in the history of a job that is run again because its last success is too old.
 STALE_INPUT = "a stale input"
-# A child that may run, and has not been let to, may be released at any moment by somebody who asks no gate: he waits
-# for these rows, or passes over them, and finds it shut.
+# Any transaction may release a child that may run but is not ready, without reading its gates. Such a transaction waits
+# for these rows, or skips them, and then finds the child closed.
 _HOLD_OPEN_CHILDREN = f"""
 SELECT id FROM job
 WHERE id IN (SELECT child FROM need WHERE parent = ANY(%(jobs)s))
   AND CASE WHEN state = '{State.WAITING}' THEN open AND NOT flying END
 ORDER BY id FOR UPDATE
 """
-# From the parents to their children, whatever the statistics say of waiting jobs: these know nothing of the hundred
-# thousand that this very transaction has set waiting (as in ``sql.guard``).
+# Written to go from the parents to their children. The statistics on waiting jobs do not include the 100,000 jobs that
+# this very transaction may have set waiting (see ``sql.guard``).
 _WAITING_CHILDREN = f"""
 SELECT DISTINCT need.child FROM unnest(%(jobs)s::bigint[]) AS given (id)
 JOIN need ON need.parent = given.id JOIN job ON job.id = need.child
@@ -89,25 +90,29 @@ WHERE CASE WHEN job.state = '{State.WAITING}' THEN NOT job.flying END
 
 
 class Revived(NamedTuple):
-    """``jobs`` wait again. ``touched`` are those and whoever waits for them: all were counted anew, which may have
-    told them of other parents' ends too, so each is to be released or stranded by whoever revived."""
+    """Result of a revival.
+
+    ``jobs`` wait again. ``touched`` are these jobs and the jobs that wait for them. All of them were recounted, which
+    may also have settled ends of their other parents. So the caller must release them, or end them if no gate can open.
+    """
 
     jobs: list[int]
     touched: list[int]
 
 
 def unchanged(tx: Tx, claims: Mapping[int, int]) -> list[int]:
-    """Those of the jobs whose last run is the one under this claim, and has succeeded. Their rows are held."""
+    """Return the jobs that have succeeded under this claim, and so have had no later run. The caller has locked their
+    rows."""
     return tx.column(_UNCHANGED, jobs=list(claims), claims=list(claims.values()))
 
 
 def unsuccessful(tx: Tx, jobs: list[int]) -> list[int]:
-    """Return those of the jobs that have ended without success. The caller holds their rows."""
+    """Return the jobs that have ended without success. The caller has locked their rows."""
     return tx.column(_UNSUCCESSFUL, jobs=jobs)
 
 
 def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None) -> Revived:
-    """Run these jobs again, with whatever dead ancestors and descendants they have. The note is on themselves."""
+    """Run these jobs again, with their dead ancestors and descendants. The note is written for the named jobs only."""
     if not jobs:
         return Revived([], [])
     roots = tx.column(_DEAD_ANCESTORS, jobs=jobs)
@@ -116,17 +121,18 @@ def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None)
 
 
 def rerun_alone(tx: Tx, jobs: list[int]) -> Revived:
-    """Run these jobs again, and no others with them."""
+    """Run these jobs again, without any ancestors or descendants."""
     return _revive(tx, jobs) if jobs else Revived([], [])
 
 
 def begin_anew(tx: Tx, jobs: list[int]) -> list[int]:
-    """Run these jobs again and nobody with them: what they need is about to be said anew. All whom that touches."""
+    """Revive these jobs alone, because the caller is about to replace their needs. Return all jobs that this
+    affects."""
     return _revive(tx, jobs).touched if jobs else []
 
 
 def want_again(tx: Tx, jobs: list[int]) -> Revived:
-    """Those of the jobs that were cancelled wait again: the reason for it, that nobody wants them, is gone."""
+    """Revive the cancelled jobs among these. The reason of their cancellation, that nothing requested them, is gone."""
     cancelled = tx.column(_CANCELLED, jobs=jobs)
     return _revive(tx, tx.column(_DEAD_DESCENDANTS, jobs=cancelled)) if cancelled else Revived([], [])
 
@@ -136,7 +142,7 @@ def _revive(tx: Tx, jobs: list[int], *, named: Sequence[int] = (), note: str | N
     repay(tx, revived)
     forget_ended(tx, revived)
     tx.rows(_HOLD_OPEN_CHILDREN, jobs=revived)
-    # One of them may begin by another gate, or by the last of its other parents, while we wait for these.
+    # While this transaction waits for the rows, a child may start by another gate or by the last of its other parents.
     touched = sorted({*revived, *counts.waiting(tx, tx.column(_WAITING_CHILDREN, jobs=revived))})
     counts.recount(tx, touched)
     return Revived(revived, touched)

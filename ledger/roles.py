@@ -1,25 +1,26 @@
-"""Who may do what in the ledger's database, as SQL that may be run again and again.
+"""Roles in the ledger's database and their privileges, as an SQL script that may be run again and again.
 
-What holds once it has been run:
+Privileges after the script has run:
 
-- ``owner`` has the tables, and is who migrates. Nobody else makes, changes or drops one.
-- ``control`` is for who plans, grooms and fires schedules, or serves every queue. It reads and writes rows; of the
-  history it adds and removes, for retention is the groomer's, and changes nothing. It sees how many ids the history has
-  given out, for whoever leads counts it.
-- ``worker`` is for processes that run jobs, submit, or act by the console. As ``control``, with two exceptions. It adds
-  to the history and never removes from it, so no process that runs users' code can rewrite what has happened. It reads
-  definitions that the ledger keeps and does not write them, so it cannot decide by which ones others plan.
-- ``reader`` is for the console that may only look, and for people. It reads every table, in transactions that write
-  nothing.
-- ``submitter`` calls ``submit`` and can do nothing else; that runs with its owner's rights, and finds its table and
-  functions in the ledger's schema alone, whatever the caller's ``search_path`` says. ``resume`` runs the same way, and
-  a submitter may not call it: that would reach sagas of others.
+- ``owner`` owns the tables and runs migrations. No other role creates, changes or drops tables.
+- ``control`` is for processes that plan, groom and fire schedules, or serve every queue. It reads and writes rows. It
+  adds and removes history rows, because the groomer performs retention, but does not change them. It may read the last
+  id issued for the history, which the leader needs for counting.
+- ``worker`` is for processes that run jobs, submit, or act through the console. It has the rights of ``control`` with
+  two exceptions. It adds to the history and never removes from it, so no process that runs users' code can rewrite the
+  past. It reads definitions in the ledger and does not write them, so it cannot choose the definitions that other
+  processes plan with.
+- ``reader`` is for the read-only console and for people. It reads every table, in read-only transactions.
+- ``submitter`` may call ``submit`` and nothing else. That function runs with its owner's rights, and finds its table
+  and functions in the ledger's schema alone, independent of the caller's ``search_path``. ``resume`` runs in the same
+  way, but a submitter may not call it, because that would reach the sagas of other users.
 
-People who log in by one of these roles find the tables by their names alone: the roles look in the schema first.
+People logged in with these roles can use unqualified table names: the roles search the ledger's schema first.
 
-Retention has a role, and no function with its owner's rights: whoever may call such a one may remove history by it, and
-then it is the groomer's right all the same, in two places. Nothing is granted by default: a table that a migration adds
-is out of everybody's reach until this is run again, which shows at once, and does not when too much was granted.
+Retention uses the privileges of a role and not a function with its owner's rights. Any role that could call such a
+function could remove history with it, so the groomer's right would exist in two places. Nothing is granted by default.
+A table that a migration adds is inaccessible until the script is run again. Such an error shows immediately, while an
+excessive privilege would go unnoticed.
 """
 
 import re
@@ -31,11 +32,12 @@ from sluice.ledger.migrate import REVISION, VERSION_TABLE
 from sluice.ledger.tables import metadata
 from sluice.ledger.tallies import SEQUENCE
 
-#: Rows are added to these and never changed. Whatever else tells of the past, those who run jobs have to change.
+#: Tables to which rows are only added. Roles that run jobs must be able to change all other tables about the past.
 HISTORY = ("transition", "audit")
-#: Definitions by version, and the branches that point at them. The planner and `sluice apps sync` write them.
+#: Tables of definitions by version, and of the branches that point at them. The planner and `sluice apps sync` write
+#: them.
 DEFINITIONS = ("app_version", "branch", "branch_sync")
-#: Functions that run with their owner's rights, and who may call them.
+#: Functions that run with their owner's rights, and the roles that may call them.
 _FUNCTIONS = {"submit(jsonb)": ("control", "worker", "submitter"), "resume(jsonb)": ("control", "worker")}
 #: Functions that run with the caller's rights.
 _PLAIN_FUNCTIONS = {
@@ -44,8 +46,8 @@ _PLAIN_FUNCTIONS = {
     "request_fault(jsonb)": (),
 }
 _PREFIX = re.compile(r"[a-z_][a-z0-9_]{0,40}")
-#: What a role's statements may take, wait for locks, and idle in a transaction; a process of ours says the last itself.
-#: Whoever migrates may take long, but not keep everybody waiting who waits behind him for a lock.
+#: Limits per role on statements and lock waits. An idle limit is added below; our own processes set that themselves. A
+#: migration may take long, but must not block the transactions that queue behind its lock request.
 _LIMITS: dict[str, dict[str, str]] = {
     "owner": {"statement_timeout": "0", "lock_timeout": "10s"},
     "control": {"statement_timeout": "10min", "lock_timeout": "1min"},
@@ -54,32 +56,33 @@ _LIMITS: dict[str, dict[str, str]] = {
     "submitter": {"statement_timeout": "10s", "lock_timeout": "5s"},
 }
 _IDLE = {"idle_in_transaction_session_timeout": "1min"}
-#: Idle sessions are ended after so long, but not those of pools: a process of ours expects them to last.
+#: Idle sessions end after this time. Not for roles with connection pools, because our processes expect them to last.
 _IDLE_SESSIONS = {"submitter": "10min"}
-#: Sessions at once, of the roles that are given to others.
+#: Most simultaneous sessions of the roles that are handed out to other parties.
 _CONNECTIONS = {"reader": 50, "submitter": 50}
-#: Functions that every role may call by default. An advisory lock of ours stops all planning while a session
-#: holds it, and large objects fill the disk.
+#: Functions that every role may call by default. Our advisory locks stop all planning while a session holds them, and
+#: large objects fill the disk.
 _EVERYBODYS = "proname LIKE 'pg\\_advisory%' OR proname LIKE 'pg\\_try\\_advisory%' OR proname LIKE 'lo\\_%'"
 _LOCKS = "proname LIKE 'pg\\_advisory%' OR proname = 'pg_try_advisory_xact_lock'"
 
 
 class Right(Struct, frozen=True):
-    """What a role may do to the rows of a table, or to a sequence. Whoever inserts rows needs none to theirs."""
+    """Privileges of a role on the rows of a table, or on a sequence. Inserting rows needs none on the table's
+    sequence."""
 
     role: str
     verbs: str
 
 
 def names(prefix: str) -> dict[str, str]:
-    """What each role is called; ValueError for a prefix that Postgres would have quoted."""
+    """Return the database name of each role. ValueError if Postgres would require quotes for the prefix."""
     if not _PREFIX.fullmatch(prefix):
         raise ValueError(f"{prefix!r} is not made of up to 41 small letters, digits and _")
     return {role: f"{prefix}_{role}" for role in _LIMITS}
 
 
 def script(prefix: str = "sluice", schema: str = SCHEMA) -> str:
-    """For a superuser, in the ledger's database, after each migration."""
+    """Return the script that a superuser runs in the ledger's database after each migration."""
     called = names(prefix)
     parts = [
         f"-- Roles of a ledger at {REVISION}. Run it again after every `sluice db upgrade`.",
@@ -113,7 +116,7 @@ def tables() -> list[str]:
 
 
 def rights(name: str) -> list[Right]:
-    """Nobody who is not named here may do anything, but for the owner. Of a sequence likewise."""
+    """Return the privileges on a table or a sequence. Roles without an entry have none, except for the owner."""
     if name == SEQUENCE:
         return [Right("control", "SELECT")]
     if name == VERSION_TABLE:
@@ -128,7 +131,7 @@ def rights(name: str) -> list[Right]:
 
 
 def _made(name: str) -> str:
-    """Without a password it cannot log in by one, until somebody gives it one."""
+    """Create the role if it is missing. Without a password it cannot log in by password until an operator sets one."""
     return (
         f"DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{name}') "
         f"THEN CREATE ROLE {name} LOGIN; END IF; END $$;"
@@ -140,7 +143,7 @@ def _limited(name: str, limits: dict[str, str]) -> str:
 
 
 def _for_each_function(which: str, statement: str) -> str:
-    """Of Postgres' own, as far as the caller may: otherwise Postgres warns and goes on."""
+    """Apply the statement to functions of Postgres itself. Postgres only warns where the caller lacks the privilege."""
     return (
         "DO $$ DECLARE each regprocedure; BEGIN FOR each IN SELECT oid FROM pg_proc"
         f" WHERE pronamespace = 'pg_catalog'::regnamespace AND ({which})"
@@ -149,7 +152,7 @@ def _for_each_function(which: str, statement: str) -> str:
 
 
 def _table(name: str, rights: list[Right], called: dict[str, str]) -> str:
-    """Its sequence goes with it to the owner."""
+    """Set the table's owner and privileges. The table's sequence changes its owner with it."""
     return f"ALTER TABLE {name} OWNER TO {called['owner']};\n{_granted(name, rights, called)}"
 
 
@@ -164,7 +167,7 @@ def _callable(function: str, roles: tuple[str, ...], called: dict[str, str]) -> 
 
 
 def _granted(what: str, rights: list[Right], called: dict[str, str]) -> str:
-    """What was granted before is taken back first, so that this is all there is."""
+    """Revoke all earlier privileges and grant these, so that no others remain."""
     others = ", ".join(name for role, name in called.items() if role != "owner")
     return "\n".join(
         [

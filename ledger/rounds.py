@@ -1,5 +1,7 @@
-"""The ends of rounds: with what the worker tells; or without it, where the job was taken from it while it ran, and what
-it brings is refused."""
+"""Ending rounds: with the outcome that the worker reports, or without one if the running job was taken from its worker.
+
+In the second case the worker's later outcome is refused.
+"""
 
 from collections.abc import Mapping
 
@@ -23,7 +25,7 @@ _COMPLETE_COMMITTED = f"""
 UPDATE round SET output = %(output)s, error_after_commit = %(error)s
 WHERE job = %(job)s AND claim = %(claim)s AND ending = '{Ending.DONE}'
 """
-#: What a worker tells of its claims that have ended, as ``of_rounds`` sends it.
+#: The outcomes of claims that a worker reports, as ``of_rounds`` sends them.
 ENDED = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
             %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[],
             %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[], %(finals)s::bool[],
@@ -37,7 +39,7 @@ _OF_ROUNDS = (
 
 
 def close_rounds(given: str = ENDED) -> str:
-    """The statement that ends the rounds of these claims; of each its job, how it ended, and its error."""
+    """Return the statement that ends the rounds of these claims. It returns each round's job, ending and error."""
     return f"""
     UPDATE round SET executed_at = {NOW}, ending = given.ending, took_s = given.took_s,
                      exit_code = given.exit_code, error = given.error, stderr = given.stderr,
@@ -50,24 +52,24 @@ def close_rounds(given: str = ENDED) -> str:
 
 
 def close_and_tell() -> str:
-    """The same, and the breakers of their apps are told."""
+    """Return the statement that ends the rounds of these claims and reports them to the breakers of their apps."""
     ended = "SELECT job.app, closed.ending, closed.error, job.turn_back FROM closed JOIN job ON job.id = closed.job"
     return f"WITH closed AS ({close_rounds()}) {telling(ended)}"
 
 
 def complete_committed(tx: Tx, claim: Claim, *, output: str, error: str | None) -> None:
-    """Add to a round that committed its own success what the run did after the commit."""
+    """Add the output and error after the commit to a round of a run that committed its own success."""
     tx.write(_COMPLETE_COMMITTED, job=claim.job, claim=claim.number, output=output, error=error)
 
 
 def cut_short(tx: Tx, jobs: list[int], ending: Lost | State) -> None:
-    """End the rounds of those of the jobs that this transaction has taken from a worker."""
+    """End the rounds of those jobs that this transaction has taken from a worker."""
     if jobs:
         tx.write(_CUT_SHORT, jobs=jobs, ending=ending)
 
 
 def of_rounds(outcomes: Mapping[Claim, Outcome]) -> dict[str, list[object]]:
-    """What the ledger keeps of rounds that have ended."""
+    """Return the parameters for the ends of these rounds."""
     rows = [
         (
             *right,

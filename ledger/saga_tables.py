@@ -1,4 +1,4 @@
-"""The tables of sagas: the journals of their flights, what was said to them, and how far their steps are."""
+"""The tables of sagas: the journals of their flights, the events sent to them, and the progress of their steps."""
 
 from enum import StrEnum
 
@@ -37,7 +37,7 @@ step = Table(
     Column("steps", Integer, nullable=False, comment="of how many it was one"),
     Column("direction", Text, nullable=False),
     Column("mark", Text, nullable=False),
-    # As it was written: JSONB would make whole numbers of large fractions.
+    # JSON and not JSONB, which would turn large fractions into whole numbers.
     Column("working", JSON, nullable=False, comment="the whole of the working map"),
     Column("awaits", JSONB, comment="what the next step waits for"),
     Column("event", BigInteger, comment="the one that has ended a wait"),
@@ -48,7 +48,7 @@ step = Table(
     _one_of("direction", Direction),
     _one_of("mark", Mark),
     CheckConstraint(f"(mark = '{Mark.AWAITS}') = (awaits IS NOT NULL)", name="step_awaits"),
-    # One event ends one wait.
+    # Each event ends at most one wait.
     Index("step_event", "event", unique=True, postgresql_where=text("event IS NOT NULL")),
 )
 

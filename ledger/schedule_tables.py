@@ -1,4 +1,4 @@
-"""The tables of schedules: where each stands, and what became of each due time."""
+"""The tables of schedules: the position of each schedule, and the outcome of each due time."""
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Identity, Index, Table, Text, text
 

@@ -1,9 +1,9 @@
-"""Schedules: where each stands, and what became of each due time.
+"""Schedules: the position of each schedule, and the outcome of each due time.
 
-A due time of a schedule is one row of ``firing``, whoever writes it first. With it, in the same transaction, comes its
-submission, whose id follows from the two, and ``next_due`` moves on. So whatever leads, doubles or crashes, a due time
-has one submission at most; and one that nothing has become of is still there to be found, as the ``next_due`` of its
-schedule.
+A due time of a schedule is one row of ``firing``; the first transaction to insert it wins. The same transaction creates
+its submission, with an id derived from schedule and due time, and advances ``next_due``. So a due time has at most one
+submission, whatever leads, runs twice or crashes. A due time without an outcome is still found, as the ``next_due`` of
+its schedule.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,13 +19,13 @@ _COLUMNS = """
 id, app, source, digest, rule, timezone, next_due, fire_at, paused_at, resumed_at, retired_at
 """
 _KNOWN = "unnest(%(ids)s::text[], %(sources)s::text[], %(digests)s::text[]) AS known (id, source, digest)"
-# Each half has a partial index of its own, which one condition for both would not find.
+# Each half has its own partial index, which a single condition for both states would not use.
 _OPEN = f"""
 (SELECT id, app FROM submission WHERE state = '{SubmissionState.RECEIVED}'
  UNION ALL SELECT id, app FROM submission WHERE state = '{SubmissionState.ACTIVE}') AS opened
 """
 
-# A schedule of a source that this process does not load is others' to see to.
+# A schedule from a source that this process does not load is handled by other processes.
 _GONE = """
 SELECT id FROM schedule
 WHERE retired_at IS NULL AND source = ANY(%(loaded)s::text[]) AND id <> ALL(%(ids)s::text[])
@@ -44,7 +44,7 @@ _LOOK = f"""
 SELECT id, false FROM ({_GONE}) gone
 UNION ALL (SELECT id, true FROM ({_STIRRING}) stirring ORDER BY id LIMIT %(limit)s)
 """
-# Whoever has them loaded.
+# Includes sources that this process does not load.
 _ANY_DUE = f"""
 SELECT EXISTS (SELECT 1 FROM schedule WHERE fire_at <= {NOW} AND retired_at IS NULL)
     OR EXISTS (SELECT 1 FROM firing WHERE outcome = '{FiringOutcome.QUEUED}')
@@ -55,7 +55,7 @@ _HOLD = f"""
 SELECT {_COLUMNS} FROM schedule WHERE id = ANY(%(ids)s::text[]) OR app = ANY(%(apps)s::text[])
 ORDER BY id FOR UPDATE
 """
-# There may be very many open submissions, which nobody need read for schedules that do not care.
+# Open submissions may be very numerous, so they are not read for schedules that ignore them.
 _BUSY = f"""
 WITH opened AS MATERIALIZED (
     SELECT id, app FROM {_OPEN} WHERE true = ANY(%(cares)s::bool[])
@@ -81,7 +81,7 @@ INSERT INTO schedule (id, app, source, digest, rule, timezone, next_due, fire_at
 SELECT id, app, source, digest, rule, timezone, next_due, fire_at, {NOW}, {NOW} FROM {_GIVEN} ORDER BY id
 ON CONFLICT (id) DO NOTHING
 """
-# Whoever has read another next_due than stands there now was overtaken, and what he found is known.
+# If ``next_due`` differs from the value that was read, another transaction has handled the due time already.
 _MOVE = f"""
 UPDATE schedule SET app = given.app, source = given.source, rule = given.rule, timezone = given.timezone,
     changed_at = CASE WHEN schedule.digest = given.digest THEN changed_at ELSE {NOW} END, digest = given.digest,
@@ -99,13 +99,13 @@ SET outcome = excluded.outcome, submission = excluded.submission, note = exclude
 WHERE {{guard}}
 RETURNING submission
 """
-# What waits for its turn is fired once, or not at all. Nothing else that is known of a due time changes by itself.
+# A queued due time is fired at most once. Any other outcome of a due time changes only by hand.
 _RECORD_ALONE = _RECORD.format(
     guard=f"known.outcome = '{FiringOutcome.QUEUED}' AND excluded.outcome <> '{FiringOutcome.QUEUED}'"
 )
 _RECORD_BY_HAND = _RECORD.format(guard=f"known.outcome <> '{FiringOutcome.FIRED}'")
 
-# One that is paused stays paused since when it was.
+# A schedule that is already paused keeps the time of its pause.
 _PAUSE = f"""
 UPDATE schedule SET paused_at = {NOW} WHERE id = ANY(%(ids)s::text[]) AND paused_at IS NULL RETURNING id
 """
@@ -124,7 +124,7 @@ class Known(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A schedule, its app, and whether it makes a difference to it what is open."""
+    """A schedule, its app, and whether open submissions matter to it."""
 
     id: str
     app: str
@@ -132,35 +132,37 @@ class Asked(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """``gone`` have left their source. ``stirring``: something is due, waits, or is not as it is defined."""
+    """Schedules that need work. ``gone`` have left their source. ``stirring`` have a due time or a queued one, or a
+    definition that differs from the ledger's."""
 
     gone: list[str]
     stirring: list[str]
 
 
 def look(tx: Tx, *, known: Sequence[Known], loaded: Sequence[str], limit: int) -> Sight:
-    """What there is to do, by one statement; ``loaded`` are the sources that this process loads."""
+    """Return the schedules that need work, by one statement. ``loaded`` are the sources that this process loads."""
     rows = tx.rows(_LOOK, loaded=list(loaded), limit=limit, **arrays(known, "ids", "sources", "digests"))
     return Sight([id_ for id_, stirs in rows if not stirs], [id_ for id_, stirs in rows if stirs])
 
 
 def any_due(tx: Tx) -> bool:
-    """Whether any schedule is due, or has something that waits, whoever loads it."""
+    """Return whether any schedule is due or has a queued due time. Sources that this process does not load are
+    included."""
     return bool(tx.column(_ANY_DUE)[0])
 
 
 def retire(tx: Tx, *, known: Sequence[Known], loaded: Sequence[str]) -> None:
-    """Those that have left their source fire no more, and stay to be looked at."""
+    """Retire the schedules that have left their source. They fire no more, and remain for inspection."""
     tx.write(_RETIRE, ids=[each.id for each in known], loaded=list(loaded))
 
 
 def hold(tx: Tx, ids: Sequence[str], apps: Sequence[str] = ()) -> dict[str, Standing]:
-    """These schedules and all of these apps, kept for this transaction."""
+    """Lock and return these schedules and all schedules of these apps."""
     return {each.id: each for each in tx.structs(Standing, _HOLD, ids=list(ids), apps=list(apps))}
 
 
 def busy(tx: Tx, asked: Sequence[Asked]) -> dict[str, Busy]:
-    """What is under way for each of these schedules; whether anything is open, only where one of them cares."""
+    """Return the open work of each of these schedules. Open submissions are only read if any of the schedules cares."""
     rows = tx.rows(_BUSY, **arrays(asked, "ids", "apps", "cares"))
     return {
         id_: Busy(own=tuple(own or ()), app=app, waiting=tuple(waiting or ()))
@@ -169,7 +171,7 @@ def busy(tx: Tx, asked: Sequence[Asked]) -> dict[str, Busy]:
 
 
 def move(tx: Tx, standings: Sequence[Standing], before: Mapping[str, Standing]) -> None:
-    """Where they stand from now on. ``before`` has those that were held; the others are new."""
+    """Store the new positions. ``before`` has the locked schedules; the others are new."""
     new = [(*_row(each), None) for each in standings if each.id not in before]
     moved = [each for each in standings if each != before.get(each.id, each)]
     old = [(*_row(each), before[each.id].next_due) for each in moved]
@@ -179,7 +181,8 @@ def move(tx: Tx, standings: Sequence[Standing], before: Mapping[str, Standing]) 
 
 
 def record(tx: Tx, firings: Sequence[Firing], *, by_hand: bool = False) -> set[str]:
-    """What became of due times, of which each is told once. The ids of the submissions that are to be made for them."""
+    """Record outcomes of due times, each at most once. Return the ids of the submissions that the caller must
+    create."""
     if not firings:
         return set()
     rows = [
@@ -194,12 +197,13 @@ def record(tx: Tx, firings: Sequence[Firing], *, by_hand: bool = False) -> set[s
 
 
 def pause(tx: Tx, ids: Sequence[str]) -> list[str]:
-    """What is due from now on is passed over; those of them that were not paused before."""
+    """Pause these schedules: from now on their due times are passed over. Return the schedules that were not paused
+    before."""
     return tx.column(_PAUSE, ids=list(ids))
 
 
 def resume(tx: Tx, ids: Sequence[str]) -> list[str]:
-    """They go on with what is due after now; those of them that were paused."""
+    """Resume these schedules with the due times after now. Return the schedules that were paused."""
     return tx.column(_RESUME, ids=list(ids))
 
 

@@ -1,7 +1,8 @@
-"""The tables of submissions and jobs. Every rule that can be a constraint is one: a bug is an error, not a history.
+"""Tables of submissions and jobs. Every rule that can be a constraint is one, so a bug causes an error instead of bad
+data.
 
-There are no foreign keys on the hot tables: rows of one job are written together in one
-transaction and removed together by retention, and `sluice db check` looks for strays.
+The hot tables have no foreign keys. The rows of one job are written together in one transaction and removed together by
+retention. `sluice db check` finds orphaned rows.
 """
 
 from sqlalchemy import (
@@ -183,7 +184,8 @@ job = Table(
         "not_before",
         postgresql_where=text(f"state = '{State.WAITING}' AND open AND NOT paused AND NOT queued"),
     ),
-    # By a sum, whose order no other index has: one who wants the first hundred is not to read all jobs by their ids.
+    # The index has ``id + 0``, an order that no other index has. Otherwise a query for the first hundred uncollected
+    # jobs could read all jobs along the primary key.
     Index(
         "job_uncollected",
         "app",
@@ -191,7 +193,7 @@ job = Table(
         text("(id + 0)"),
         postgresql_where=text(f"collect AND archived_at IS NULL AND state IN ({_COLLECTED})"),
     ),
-    # Who has a slot, and who comes next.
+    # Jobs that hold a slot of a pool, and jobs that wait for one in the order of admission.
     Index("job_slot", "pool", postgresql_where=text(f"pool IS NOT NULL AND state IN ({_DISPATCHED})")),
     Index(
         "job_queue",
@@ -220,9 +222,10 @@ job = Table(
         "end_before",
         postgresql_where=text(f"end_before IS NOT NULL AND state NOT IN ({_ENDED})"),
     ),
-    # By a sum, likewise: of an app and a state whoever wants the newest finds them here.
+    # The index has ``id + 0``, an order that no other index has. So a query for the newest jobs of an app in a state
+    # uses it.
     Index("job_app_state", "app", "state", text("(id + 0)")),
-    # Its key has the collation "C" (see below): how a key begins is asked byte by byte.
+    # The column ``key`` has the collation "C" (see below), so that prefixes of keys are compared byte by byte.
     Index("job_key", "key", "id"),
     Index(
         "job_shared_kwargs",
@@ -231,8 +234,9 @@ job = Table(
     ),
     Index("job_undoes", "undoes", postgresql_where=text("undoes IS NOT NULL")),
     Index("job_half_of", "half_of", postgresql_where=text("half_of IS NOT NULL")),
-    # Its app has the collation "C", though Alembic cannot tell: only queries that ask in this collation use this index,
-    # and they use no other. By statistics from before a hundred thousand jobs became ready, each would look cheap.
+    # The column ``app`` has the collation "C" in this index, which Alembic cannot express. Only queries with this
+    # collation use the index, and they can use no other. With statistics from before 100,000 jobs became ready, every
+    # other index would look cheap.
     Index(
         "job_urgency",
         "app",
@@ -242,7 +246,7 @@ job = Table(
         "id",
         postgresql_where=text(f"state COLLATE \"C\" = '{State.READY}'"),
     ),
-    # Who may begin before another, of those that have a time to start.
+    # Ready jobs that have a start time. An earlier start time is claimed first if priority and deadline are equal.
     Index(
         "job_start",
         "app",

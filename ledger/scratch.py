@@ -1,4 +1,5 @@
-"""A ledger for a while: a database of its own beside an existing one, removed with everything in it."""
+"""Temporary ledgers: a separate database beside an existing one, dropped with all its content; and helpers to
+fill it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ INSERT INTO freshness (app, mark, work_id, at)
 SELECT app, '', id, clock_timestamp() - make_interval(secs => %(age_s)s)
 FROM unnest(%(apps)s::text[]) AS apps (app), unnest(%(ids)s::bigint[]) AS ids (id)
 """
-# The least that a transaction can write down.
+# The smallest write that a transaction can make.
 _TOUCH = "UPDATE submission SET look_at = clock_timestamp()"
 _WRITTEN = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 _OPEN = f"""
@@ -34,17 +35,17 @@ SELECT 1 FROM submission
 WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') AND app IS DISTINCT FROM %(besides)s LIMIT 1
 """
 
-# What most rows of a plan are in.
+# The tables with most rows of a plan.
 _PLANNED = ("job", "need")
-#: The identity of every scratch ledger: one after the other may use the same broker.
+#: Identity of every scratch ledger, so that successive scratch ledgers may use the same broker.
 SCRATCH = UUID(int=0)
-#: By how much numbers of one kind differ from copy to copy.
+#: Distance between the numbers of two successive copies, by kind.
 _STEPS = """
 SELECT (SELECT max(number) FROM submission) AS submissions, (SELECT max(id) FROM job) AS jobs,
        (SELECT max(id) FROM transition) AS transitions, (SELECT count(*) FROM job) AS keys,
        (SELECT max(ended_at) - min(received_at) FROM submission) AS period
 """
-#: What stands in a copy where the original has something of its own, besides moments.
+#: Expressions for the columns that must differ in each copy, apart from timestamps.
 _COPIED: Mapping[Table, Mapping[str, str]] = {
     submission: {
         "number": "number + copy * %(submissions)s",
@@ -71,7 +72,7 @@ class Steps(Struct, frozen=True):
 
 
 class Size(Struct, frozen=True):
-    """Of a table with its indexes; ``dead_rows`` as the server's statistics have them."""
+    """Size of a table with its indexes. ``dead_rows`` is from the server's statistics."""
 
     table: str
     bytes: int
@@ -80,8 +81,11 @@ class Size(Struct, frozen=True):
 
 @contextmanager
 def scratch_ledger(url: str, *, is_copy: bool = False) -> Iterator[str]:
-    """The address of an empty ledger on the same server, for as long as the block lasts. A copy of one that is empty,
-    and that nobody is connected to, takes a tenth of the time."""
+    """Provide the address of an empty ledger on the same server until the block ends.
+
+    With ``is_copy`` it is a copy of the database of ``url``, which must be an empty ledger without connections. This
+    takes a tenth of the time.
+    """
     name = f"sluice_scratch_{uuid4().hex}"
     try:
         with psycopg.connect(url, autocommit=True) as server:
@@ -105,39 +109,39 @@ def scratch_ledger(url: str, *, is_copy: bool = False) -> Iterator[str]:
 
 
 def remember(tx: Tx, apps: list[str], ids: list[int], *, age_s: float) -> None:
-    """As if these apps had last succeeded so long ago on these work IDs; and the statistics know of them."""
+    """Set these apps' last success on these work IDs to ``age_s`` seconds ago, and update the statistics."""
     tx.write(_REMEMBER, apps=apps, ids=ids, age_s=age_s)
     tx.write("ANALYZE freshness")
 
 
 def touch(tx: Tx) -> None:
-    """Change one row, where there is one submission, for whoever asks what a commit takes."""
+    """Change the rows of all submissions, to measure the duration of a commit. With one submission that is one row."""
     tx.write(_TOUCH)
 
 
 def written(tx: Tx) -> int:
-    """How many transactions the server has had that wrote anything; those of other databases count too."""
+    """Return how many transactions on this server have written anything, in any of its databases."""
     return int(tx.column(_WRITTEN)[0])
 
 
 def has_work(tx: Tx, *, besides: str | None = None) -> bool:
-    """Whether a submission has not ended, besides those of one app."""
+    """Return whether any submission has not ended. Submissions of the app ``besides`` do not count."""
     return bool(tx.rows(_OPEN, besides=besides))
 
 
 def jobs(tx: Tx, state: State) -> int:
-    """How many jobs are in that state."""
+    """Return how many jobs are in this state."""
     return int(tx.column("SELECT count(*) FROM job WHERE state = %(state)s", state=state)[0])
 
 
 def tidy(url: str) -> None:
-    """As a ledger is that has stood for a while: nothing dead lies in it, and the statistics know what does."""
+    """Vacuum and analyze, so that the ledger has no dead rows and current statistics, like one in regular use."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(b"VACUUM (ANALYZE)")
 
 
 def planned_rows(tx: Tx) -> dict[str, list[bytes]]:
-    """All jobs and needs as COPY writes them, by table."""
+    """Return all jobs and needs in the format of COPY, by table."""
     cursor, rows = tx.connection.cursor(), {}
     for table in _PLANNED:
         with cursor.copy(f"COPY {table} TO STDOUT".encode()) as out:
@@ -146,13 +150,13 @@ def planned_rows(tx: Tx) -> dict[str, list[bytes]]:
 
 
 def make_twins(tx: Tx) -> None:
-    """Empty tables like those, with all of their indexes and constraints."""
+    """Create empty twins of the tables that ``planned_rows`` reads, with all of their indexes and constraints."""
     for table in _PLANNED:
         tx.write(f"CREATE TABLE {table}_twin (LIKE {table} INCLUDING ALL)")
 
 
 def copy_to_twins(tx: Tx, rows: Mapping[str, Iterable[bytes]]) -> None:
-    """What ``planned_rows`` found."""
+    """Copy the rows that ``planned_rows`` returned into the twin tables."""
     for table, blocks in rows.items():
         with tx.connection.cursor().copy(f"COPY {table}_twin FROM STDIN".encode()) as into:
             for block in blocks:
@@ -160,15 +164,16 @@ def copy_to_twins(tx: Tx, rows: Mapping[str, Iterable[bytes]]) -> None:
 
 
 def planned_graph(tx: Tx) -> tuple[list[int], list[tuple[int, int]]]:
-    """The ids of all jobs, and each need from parent to child."""
+    """Return the ids of all jobs, and each need as parent and child."""
     needs = [(parent, child) for parent, child in tx.rows("SELECT parent, child FROM need")]
     return tx.column("SELECT id FROM job"), needs
 
 
 def multiply(tx: Tx, times: int) -> None:
-    """Everything that has happened has happened so many times before, to jobs of the same apps whose keys are higher.
+    """Add ``times`` copies of all submissions, jobs and history, each further in the past.
 
-    All jobs have ended, none needs another, and their keys are the whole numbers from 0 on.
+    The copied jobs belong to the same apps and have higher keys. All jobs must have ended, without needs, and their
+    keys must be the whole numbers from 0 on.
     """
     [steps] = tx.structs(Steps, _STEPS)
     for table, changed in _COPIED.items():
@@ -178,12 +183,12 @@ def multiply(tx: Tx, times: int) -> None:
 
 
 def sizes(tx: Tx) -> list[Size]:
-    """Of the tables in which each job has rows."""
+    """Return the sizes of the tables in which each job has rows."""
     return tx.structs(Size, _SIZES, tables=[table.name for table in _COPIED])
 
 
 def _copy(table: Table, changed: Mapping[str, str]) -> str:
-    """The first copy is the oldest."""
+    """Return the statement that copies a table. The first copy is the oldest."""
     moments = {
         column.name: f'"{column.name}" - (%(times)s + 1 - copy) * %(period)s'
         for column in table.columns

@@ -1,13 +1,14 @@
-"""Large kwargs, stored once; the jobs that have them refer to them by digest.
+"""Large kwargs, stored once. The jobs that have them refer to them by digest.
 
-What holds: kwargs that a job refers to exist. Rows are written once and never changed.
+Invariant: kwargs that a job refers to exist. Rows are written once and never changed.
 
-Who races whom: a plan that is about to refer to a row, and its removal. The plan holds the row FOR KEY SHARE until it
-has ended. Removal locks only rows that no transaction holds (SKIP LOCKED), and checks in a later statement that no job
-refers to them. A plan that finds its row gone stores it again. Two plans that store the same kwargs: the second waits
-for the first and uses its row. A half or a compensation copies the digest from a job whose row its transaction holds,
-so at every moment one of the two refers to the kwargs.
-What a crash leaves: nothing, or a row that no job refers to, which retention removes.
+Races: a plan that is about to refer to a row, and its removal. The plan holds the row FOR KEY SHARE until it ends.
+Removal locks only unlocked rows (SKIP LOCKED), and checks in a later statement that no job refers to them. A plan that
+finds its row missing stores it again. If two plans store the same kwargs, the second waits for the first and uses its
+row. A half or a compensation copies the digest from a job that its transaction has locked. So at every moment one job
+at least refers to the kwargs.
+
+A crash leaves nothing, or a row that no job refers to, which retention removes.
 """
 
 import hashlib
@@ -19,16 +20,16 @@ from sluice.jobs.submission import JSON
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import LONGEST_S, NOW
 
-#: Bytes of JSON up to which kwargs are stored in the row of the job: 1 KiB, half of the size above which
-#: Postgres stores a row in several pieces.
+#: Most bytes of JSON for kwargs in the job's own row: 1 KiB, half of the size above which Postgres stores a row in
+#: several pieces.
 OWN_BYTES_MAX = 1024
 
-#: Whether a job refers to its kwargs. The reference is a text and its own kwargs are an object.
+#: SQL that is true if a job refers to its kwargs. A reference is a text, while its own kwargs would be an object.
 IS_SHARED = "jsonb_typeof(job.kwargs) = 'string'"
-#: The digest, for a job that refers to its kwargs.
+#: SQL for the digest of a job that refers to its kwargs.
 DIGEST = "job.kwargs #>> '{}'"
-#: The kwargs of ``job``, for statements that do not lock it. A statement that waits for the lock of a job may return
-#: its new row without the kwargs, which its snapshot does not have; after such a statement use ``read``.
+#: SQL for the kwargs of ``job``, for statements that do not lock it. A statement that waits for a job's lock may return
+#: the job's new row without the kwargs, which its snapshot does not have. After such a statement use ``read``.
 KWARGS = f"""
 (CASE WHEN {IS_SHARED} THEN (
     SELECT shared_kwargs.kwargs FROM shared_kwargs WHERE shared_kwargs.digest = {DIGEST})
@@ -53,8 +54,8 @@ _COUNT = f"SELECT count(*) FROM shared_kwargs WHERE {_UNUSED}"
 
 
 def stored(kwargs: Mapping[str, JSON], shared: dict[str, str]) -> str | None:
-    """Return the JSON that the row of a job has for these kwargs: their own, or a digest. If it is a digest, they are
-    added to ``shared``."""
+    """Return the JSON for the ``kwargs`` column of a job: the kwargs or a digest. If it is a digest, add them to
+    ``shared``."""
     if not kwargs:
         return None
     text = msgspec.json.encode(kwargs, order="deterministic")
@@ -66,7 +67,7 @@ def stored(kwargs: Mapping[str, JSON], shared: dict[str, str]) -> str | None:
 
 
 def keep(tx: Tx, shared: Mapping[str, str]) -> None:
-    """Store the kwargs that are missing, and lock all of them until this transaction ends."""
+    """Store missing kwargs, and lock all of them until this transaction ends."""
     missing = set(shared)
     while missing:
         missing -= {*tx.column(_HOLD, digests=sorted(missing))}
@@ -81,11 +82,11 @@ def read(tx: Tx, digests: Collection[str]) -> dict[str, str]:
 
 
 def prune(tx: Tx, *, keep_s: float, limit: int) -> int:
-    """Remove at most ``limit`` that are older than ``keep_s`` and that no job refers to; return how many."""
+    """Remove at most ``limit`` unreferenced kwargs that are older than ``keep_s``. Return how many were removed."""
     held = tx.column(_HOLD_UNUSED, keep_s=keep_s, limit=limit)
     return tx.write(_REMOVE, digests=held, keep_s=keep_s) if held else 0
 
 
 def prunable(tx: Tx, *, keep_s: float) -> int:
-    """Return how many ``prune`` would remove in all."""
+    """Return how many kwargs ``prune`` would remove in all."""
     return int(tx.column(_COUNT, keep_s=keep_s)[0])

@@ -1,4 +1,4 @@
-"""The table of kwargs that jobs refer to."""
+"""The table of kwargs that jobs refer to by digest."""
 
 from sqlalchemy import Column, DateTime, Table, Text
 from sqlalchemy.dialects.postgresql import JSONB

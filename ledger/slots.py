@@ -1,6 +1,6 @@
-"""Who gives up a slot of a pool, and who stands in line for one. Whoever does either notes the pool (``Tx.pools``).
+"""Slots of pools: jobs that release a slot and jobs that start to wait for one. Both note the pool (``Tx.pools``).
 
-Nobody counts slots: a job that is ready or running *is* one. ``pools`` says who gets those that are free.
+Slots are not counted in any table: each job that is ready or running occupies one. ``pools`` assigns free slots.
 """
 
 from collections.abc import Iterable
@@ -11,21 +11,22 @@ from sluice.ledger.driver import Row
 
 
 class Released(NamedTuple):
-    """The rows of those that are ready, and the ids of those that stand in line for it."""
+    """Rows of the jobs that are ready, and ids of the jobs that wait for a slot."""
 
     ready: list[Row]
     in_line: list[int]
 
 
 def move_out(tx: Tx, sql: str, **params: object) -> list[int]:
-    """The jobs that this statement of ``sql.move`` moves; those that had a slot give it up."""
+    """Move jobs by this statement of ``sql.move`` and return them. A job that had a slot releases it."""
     moved = tx.rows(sql, **params)
     tx.pools.update(pool for _, pool in moved if pool is not None)
     return [id for id, _ in moved]
 
 
 def line_up(tx: Tx, rows: Iterable[Row]) -> Released:
-    """What a move that lets jobs stand in line came to: each row says last in which pool's it stands, if in any."""
+    """Sort the rows of a move that lets jobs wait for a slot. The last column is the pool of a job that waits, else
+    null."""
     released = Released([], [])
     for *row, pool in rows:
         if pool is None:

@@ -1,19 +1,25 @@
-"""Splitting: a chunk that is to be bisected and has failed for good leaves its place to its halves.
+"""Splitting: two halves replace a chunk with `on_failure: bisect` that has failed for good.
 
-What holds once it has committed: the whole is ``split``, and two jobs with half of its work IDs each have what it had:
-its terms, its needs, its place in its children's needs, and everybody who wanted it. Nobody waits for the whole any
-more. Between the end of a run and this an end decides nothing: to its children such a parent is still open (see
-``counts.VERDICT``). So who fails is split until single IDs fail, and only these strand anybody.
+Invariants after the commit: the whole is ``split``, and two jobs have half of its work IDs each. They take over its
+terms, its needs, its place in its children's needs, and all submissions that request it. No job waits for the whole any
+more. Between the end of a run and the split, the end decides nothing: to its children such a parent is still open (see
+``counts.VERDICT``). So failing chunks are split until single IDs fail, and only these make children
+``upstream_failed``.
 
-Where a relative is a chunk itself, only the half that has an ID in common with it concerns it: children of the good
-IDs do not die of the others.
+If a parent or child is itself a chunk, it is related only to the half that has an ID in common with it. So children of
+the good IDs do not fail because of the bad ones.
 
-Who races whom: two who split the same job, where the second finds it split. A plan that names it: that holds its row
-FOR SHARE, and either has written all it wants and needs before we move them, or finds it split and does so itself
-(``stand_in``). A cancellation: we hold the submissions that want it before we ask who still does, so either we see them
-cancelled or they see the halves. One who makes a child more urgent: we hold the children before they lend
-to the halves. Lock order as in ``counts``: the wholes, needs, gates, children. A crash before the commit leaves a
-job that has failed and stands in ``owed``; the groomer has its children told, and whoever does that splits it first.
+Races:
+
+- Two transactions that split the same job: the second finds it split.
+- A plan that names the whole holds its row FOR SHARE. Either it has written all its requests and needs before this
+  transaction moves them, or it finds the whole split and moves them itself (``stand_in``).
+- A cancellation: this transaction locks the submissions that request the whole before it checks whether they still do.
+  Either it sees them cancelled, or the cancellation sees the halves.
+- A plan that makes a child more urgent: this transaction locks the children before they lend to the halves.
+
+Lock order as in ``counts``: wholes, needs, gates, children. A crash before the commit leaves a failed job in ``owed``.
+The groomer has that end propagated again, and the job is split first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +48,7 @@ _TERMS = (
     "app, priority, max_fails, max_timeouts, max_losses, timeout_s, retry, overrides, kwargs, end_before, "
     "urgent_by, digest, mark, bisect, collect, pool, pool_limit"
 )
-# What the whole was allowed to do its halves are, so they are open; whether it may be now is for the release to say.
+# Halves are open, because the whole was allowed to run. The release decides whether they may run now.
 _INSERT = f"""
 WITH made AS (
     INSERT INTO job (half_of, key, work_ids, state, open, created_at, changed_at, {_TERMS})
@@ -60,12 +66,13 @@ WITH made AS (
 SELECT id, app FROM made ORDER BY id
 """
 
-# Who needs the whole, or is needed by it, for other reasons than an ID in common has both halves.
+# SQL that is true if the other job is related to the half. A job that is related to the whole for another reason than a
+# common ID is related to both halves.
 _CONCERNS = (
     f"(other.work_ids IS NULL OR {shared('half.work_ids', 'other.work_ids')}"
     f" OR NOT {shared('whole.work_ids', 'other.work_ids')})"
 )
-# As they stand: a need that is open is none of the gate's that let the whole run.
+# Needs are copied as they are: an open need cannot belong to the gate that let the whole run.
 _COPY_NEEDS = f"""
 WITH copied AS (
     INSERT INTO need (child, gate, parent, condition, settled, outlived)
@@ -96,7 +103,7 @@ _HOLD_GATES = """
 SELECT gate.child FROM gate JOIN unnest(%(child)s::bigint[], %(gate)s::int[]) AS touched (child, gate)
 USING (child, gate) ORDER BY gate.child, gate.gate FOR UPDATE OF gate
 """
-# The gates are counted on, not counted anew: that would tell the children of other parents' ends as well.
+# The gates are adjusted and not recounted, because a recount would also settle the ends of other parents.
 _HAND_OVER = f"""
 WITH gone AS (
     DELETE FROM need WHERE parent = ANY(%(wholes)s) RETURNING child, gate, parent, condition, settled
@@ -122,15 +129,18 @@ _HOLD_HALVES = "SELECT id, state FROM job WHERE half_of = ANY(%(wholes)s) ORDER 
 
 
 class Halved(NamedTuple):
-    """``ready`` are halves that may run now. ``cancelled`` are those that nobody wants any more, each with its app:
-    they have ended by this, and their children are owed the news."""
+    """Result of splitting jobs.
+
+    ``ready`` are halves that may run now. ``cancelled`` are halves that are no longer requested, each with its app.
+    They have ended, and their ends must be propagated to their children.
+    """
 
     ready: list[Ready]
     cancelled: Mapping[int, str]
 
 
 def split(tx: Tx, ended: list[int]) -> Halved:
-    """Split those of the ended jobs that have failed for good and are to be bisected, before ``counts.tell``."""
+    """Split the ended jobs that have failed for good and have `on_failure: bisect`. Called before ``counts.tell``."""
     wholes = tx.rows(_SPLIT, jobs=ended) if ended else []
     if not wholes:
         return Halved([], {})
@@ -149,9 +159,9 @@ def split(tx: Tx, ended: list[int]) -> Halved:
 
 
 def stand_in(tx: Tx, wholes: list[int]) -> list[int]:
-    """Who has just named these jobs, which were split while he made his plans, means their halves; all of these.
+    """Move the needs and requests of a plan from jobs that have been split to their halves. Return all of the halves.
 
-    Each turn of the loop halves the work IDs, so it is bounded by their number.
+    Each pass of the loop halves the work IDs, so the number of passes is bounded.
     """
     stood_in: list[int] = []
     while wholes:
@@ -163,7 +173,7 @@ def stand_in(tx: Tx, wholes: list[int]) -> list[int]:
 
 
 def _take_place(tx: Tx, wholes: list[int]) -> list[int]:
-    """The halves of these jobs are wanted and needed as they were; whose needs that are."""
+    """Move the requests and the children's needs from these jobs to their halves. Return the children."""
     tx.write(_COPY_WANTS, wholes=wholes)
     needs = tx.rows(_HOLD_NEEDS, wholes=wholes)
     if not needs:
@@ -174,14 +184,14 @@ def _take_place(tx: Tx, wholes: list[int]) -> list[int]:
 
 
 def _halves(whole: int, key: str, parts: JSON) -> list[tuple[int, str, str]]:
-    """The first half of the sorted IDs and the second, each as whose it is, its key and its parts."""
+    """Return the first and the second half of the sorted IDs, each with its whole, its key and its parts."""
     ids = tuple(ids_of(parts))
     middle = (len(ids) + 1) // 2
     return [(whole, _key(key, half), _json(half)) for half in (ids[:middle], ids[middle:])]
 
 
 def _key(of: str, ids: Sequence[WorkId]) -> str:
-    """What stands behind the IDs of a chunk says whose it is, and its halves are no less."""
+    """Return the key of a half. The suffix after `@`, which has the number of the submission, is that of the whole."""
     _, at, whose = of.rpartition("@")
     return f"{short_text_of(ids)}{at}{whose if at else ''}"
 

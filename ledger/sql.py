@@ -1,46 +1,50 @@
-"""The shape that every transition shares, and the clock that every statement reads."""
+"""The statement that every transition uses, and the clock that every statement reads."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from sluice.jobs.states import DISPATCHED, TERMINAL, By, State, Verb, sql_list
 
-#: The database's own clock, unless a simulation or a test passes an instant.
+#: The database's clock. Simulations and tests pass an instant instead.
 NOW = "coalesce(%(now)s::timestamptz, clock_timestamp())"
 
-#: Since when a job could have begun, as far as time goes. A round that is tried again has its place by when it is due
-#: again: it is before whoever comes after that, and behind whoever has waited meanwhile.
+#: SQL for the time from which a job could have started. A retry is placed by the time at which it is due again: before
+#: jobs that become due later, and behind jobs that became due during its delay.
 DUE = "coalesce(not_before, created_at)"
-#: The order in which jobs that may run are run: that of ``jobs.urgency.Urgency``, then that in which they were due.
+#: The order in which jobs that may run are run: by ``jobs.urgency.Urgency``, then by the time at which they were due.
 IN_TURN = f"-priority, coalesce(urgent_by, 'infinity'), {DUE}, id"
 
-#: What a verb is told about its jobs where their ids are all there is to tell.
+#: The parameters of a verb that gets nothing but the ids of its jobs.
 IDS = "unnest(%(jobs)s::bigint[]) AS given (id)"
 
-#: A longer time than this has no end that a timestamp could tell.
+#: Longest interval in seconds, about 95 years. Longer ones could lead to times that a timestamp cannot hold.
 LONGEST_S = 3e9
 
 _GIVEN_UP = f"CASE WHEN source IN ({sql_list(*sorted(DISPATCHED))}) THEN pool END AS pool"
 
-#: Where a job ends whose worker is about to hear of it, the worker has so long to end its work elsewhere by itself.
+#: Seconds that a worker has to end its external work itself, if its job was ended and the worker is about to notice
+#: that.
 ENDS_ITSELF_S = 10.0
 
 
 class Step(NamedTuple):
-    """A verb, and who carries it out."""
+    """A verb, and the actor that carries it out."""
 
     verb: Verb
     by: By
 
 
 def one_of(value: str, words: Iterable[str]) -> str:
-    """As ``value IN (…)``. Postgres makes a CHECK ready again for each statement, and a list takes it longer the longer
-    that is: of 50 pairs 130 µs, where an insertion takes 40; one text takes it 7."""
+    """Return SQL equivalent to ``value IN (…)``, written as a search in one text.
+
+    Postgres prepares a CHECK again for each statement. For a list the time grows with its length: 130 µs for 50 pairs,
+    while an insertion takes 40 µs. For one text it takes 7 µs.
+    """
     return f"strpos('|{'|'.join(words)}|', '|' || {value} || '|') > 0"
 
 
 def interval(seconds: str) -> str:
-    """So many seconds, of which there may be more than a timestamp can tell, or null."""
+    """Return SQL for an interval of this many seconds, at most ``LONGEST_S``, or null."""
     return f"CASE WHEN {seconds} IS NOT NULL THEN make_interval(secs => least({seconds}, {LONGEST_S})) END"
 
 
@@ -58,15 +62,17 @@ def move(
     then: Step | None = None,
     also: str = "",
 ) -> str:
-    """The one statement by which jobs change state: hold, guard, write, log.
+    """Return the statement by which jobs change state: lock, check, write, log.
 
-    ``held`` locks the jobs in id order, so that two transactions never wait for each other in a circle, and reads
-    each again after the wait. The guard stands once more in the UPDATE. The history row is written in the same
-    statement, so no state changes without one. ``condition`` and ``sets`` may read ``job`` and ``given``; ``note`` and
-    ``returning`` read the row as moved: its id, and the pool whose slot it gives up (``slots.move_out``).
-    ``forgets_work``: what the job had started elsewhere is over, or is to be found by its token alone.
-    ``in_line``: a job of a pool stays as it is and is set like that instead; each row says last which pool that is of.
-    ``then``: at the same moment they go one step on. ``also``: one more common table expression, which reads ``moved``.
+    ``held`` locks the jobs in id order to avoid deadlocks, and reads each row again after the wait. The guard is
+    repeated in the UPDATE. The history row is written in the same statement, so every change of state has one.
+    ``condition`` and ``sets`` may read ``job`` and ``given``. ``note`` and ``returning`` read the row as moved. By
+    default the statement returns each id, and the pool of the slot that the job releases (``slots.move_out``).
+
+    - ``forgets_work``: the job's external work is over, or can be found by its token alone.
+    - ``in_line``: a job of a pool is not moved; these columns are set instead. The last result column is then its pool.
+    - ``then``: the jobs take this further step at the same moment.
+    - ``also``: one more common table expression, which reads ``moved``.
     """
     _check(verb, by, then)
     work = "handle = NULL, watch_at = NULL, misses = 0" if forgets_work else _work(verb)
@@ -103,21 +109,21 @@ def _check(verb: Verb, by: By, then: Step | None) -> None:
 
 
 def guard(verb: Verb) -> str:
-    """The verb's guard for a job that is found by its id, written so that no partial index can answer it.
+    """Return the verb's guard for a job that is found by its id, written so that no partial index can answer it.
 
-    While the statistics still say that hardly any job is ready, the index of the ready ones looks cheaper
-    than the primary key, and each claim would read all of a hundred thousand (measured: 180 ms instead of 1).
+    While the statistics are from a time with hardly any ready job, the index of the ready jobs looks cheaper than the
+    primary key. Each claim would then read all of 100,000 jobs (measured: 180 ms instead of 1).
     """
     return f"CASE WHEN job.{verb.guard} THEN true END"
 
 
 def gives_up_a_slot(verb: Verb) -> bool:
-    """Whether a job that it moves may have been dispatched, and is not after that."""
+    """Return whether the verb may move a job that is ready or running to a state that holds no slot."""
     return verb.target not in DISPATCHED and not DISPATCHED.isdisjoint(verb.sources)
 
 
 def _history(verb: Verb, by: By, note: str, then: Step | None) -> str:
-    """The rows for the log: one of each job, or two that follow each other."""
+    """Return the query for the history rows: one per job, or two successive ones."""
     if then is None:
         return f"""SELECT id, changed_at, source, state, '{verb.name}', '{by}', round, claim, {note}
         FROM moved ORDER BY id"""
@@ -130,14 +136,16 @@ def _history(verb: Verb, by: By, note: str, then: Step | None) -> str:
 
 
 def _leaving(verb: Verb) -> str:
-    """A job that stops running belongs to no worker, one that stops waiting is in no line; CHECKs hold the ledger to
-    it."""
+    """Return assignments that clear the columns of the state that a job leaves. CHECKs require them.
+
+    A job that stops running has no worker. A job that stops waiting does not wait for a slot.
+    """
     left = {State.RUNNING: "worker = NULL, deadline = NULL", State.WAITING: "queued = false"}
     return ", ".join(words for source, words in left.items() if source in verb.sources)
 
 
 def _lined_up(sets: str) -> str:
-    """Those of a pool, who take no slot before ``pools.admit`` says so."""
+    """Return the expression that lets jobs of a pool wait for a slot, which they do not hold before ``pools.admit``."""
     if not sets:
         return ""
     return f""", lined_up AS (
@@ -151,7 +159,8 @@ def _answer(returning: str) -> str:
 
 
 def _work(verb: Verb) -> str:
-    """What becomes of work elsewhere: a job that is over has it ended (``watching``), any other finds it again."""
+    """Return assignments for external work. A job that is over has it ended (``watching``); any other job finds it
+    again."""
     if verb.target in TERMINAL:
         grace = f"CASE WHEN job.worker IS NULL THEN 0 ELSE {ENDS_ITSELF_S} END"
         when = f"CASE WHEN job.handle IS NOT NULL THEN {NOW} + make_interval(secs => {grace}) END"

@@ -1,9 +1,9 @@
-"""Steps enter the ledger: the jobs of one plan that each make partitions of a table, some thousands at a time.
+"""Entry of steps into the ledger: the jobs of one plan that make partitions of a table, some thousands at a time.
 
-They come table by table, each after those that it is made from, so a plan of any size is never in memory as a whole.
-Whoever plans has taken his turn at the tables, and holds the jobs of others that these wait for; so whatever was there
-before under one of their names is dead and begins anew. But for a job that has made all of its partitions, and is asked
-for again before it ends: that is left to it.
+They come table by table, in the order of their dependencies, so a plan of any size is never in memory as a whole. The
+caller has locked the tables, and the jobs of other plans that these steps wait for. So an existing job under the name
+of a step is dead, and is revived. The exception is a live job that has made all of its partitions and is requested
+again before it ends: it is left as it is.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,15 +17,18 @@ from sluice.ledger.connection import Tx
 from sluice.ledger.planning import find
 from sluice.ledger.release import Ready, release
 
-# Held, so that none of them ends before it is written down who else wants it.
+# Locked, so that none of these jobs ends before the additional request for it is recorded.
 _HOLD_LIVING = f"""
 SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state IN ({sql_list(*sorted(LIVE))}) ORDER BY id FOR UPDATE
 """
 
 
 class Entered(NamedTuple):
-    """``ready`` are those of the jobs that may run at once; ``living`` were there before, and go on as they did;
-    ``again`` were dead and begin anew."""
+    """Result of entering steps.
+
+    ``ready`` are jobs that may run now. ``living`` existed before and continue unchanged. ``again`` were dead and are
+    revived.
+    """
 
     ids: Mapping[JobName, int]
     ready: list[Ready]
@@ -41,8 +44,11 @@ def enter(
     *,
     even: bool,
 ) -> Entered:
-    """``known`` has the ids of all that they need, of whom ``joined`` were there before and may have come to what is
-    needed of them. ``even`` says that none of the others is less urgent than these."""
+    """Enter steps. ``known`` has the ids of all jobs that they need.
+
+    The ``joined`` ones among these existed before, so a need for them may be met already. ``even`` is true if none of
+    the needed jobs is less urgent than these steps.
+    """
     made = entering.insert(tx, jobs).ids
     older = find(tx, [job.name for job in jobs if job.name not in made])
     ids = {**made, **{name: job.id for name, job in older.items()}}
@@ -63,7 +69,7 @@ def enter(
 
 
 def expect(tx: Tx, jobs: Sequence[PlannedJob]) -> dict[JobName, int]:
-    """The ids of jobs that only stand for what others make."""
+    """Insert placeholder jobs for partitions that are made elsewhere, if they are missing. Return their ids."""
     made = entering.insert(tx, jobs).ids
     older = find(tx, [job.name for job in jobs if job.name not in made])
     return {**made, **{name: each.id for name, each in older.items()}}

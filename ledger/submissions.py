@@ -1,10 +1,10 @@
-"""Submissions: taken in once, planned once, settled when nothing of theirs is left to do.
+"""Submissions: received once, planned once, and settled when no work of theirs remains.
 
-A submission in state ``received`` is its own outbox: the groomer has it planned, however it came here
-(a message, the command line, the SQL function). ``sentinel`` is one job that an active submission still
-waits for; only when that one ends is another looked for, so that settling costs little
-however many jobs a submission has. It is the one that was planned last: parents are planned before their children, and
-who was first to come is first to go, so there is little left to look for when it ends.
+A submission in state ``received`` is its own outbox: the groomer has it planned, whatever way it was entered (message,
+command line or SQL function). ``sentinel`` is one job that an active submission still waits for. Only when that job
+ends is another one searched for, so settling is cheap however many jobs a submission has. The sentinel is the job that
+was planned last: parents are planned before their children, and jobs run in that order. So when it ends, few unfinished
+jobs are left.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ from sluice.ledger.wishes import UNWANTED, WAKING, WATCHING
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
-#: What does a submission no harm. Whoever wanted a job that was split wants its halves.
+#: States that do not make a submission fail. A submission that requested a split job also requests its halves.
 _GOOD = sql_list(State.SUCCEEDED, State.SKIPPED, State.SPLIT)
 
 _GIVEN = """
@@ -43,9 +43,9 @@ FROM {_GIVEN}
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 """
-# A refused submission waits for nothing, so its row is never locked for long. Of two that renew
-# it at once the second finds it received, and is compared with the first. ``sluice.submit`` does the same. A message
-# that is delivered again renews nothing.
+# A refused submission waits for nothing, so its row is never locked for long. If two transactions renew it
+# concurrently, the second one finds it received and is compared with the first. ``sluice.submit`` does the same. A
+# redelivered message renews nothing.
 _RENEW = f"""
 WITH held AS MATERIALIZED (
     SELECT number, new.* FROM submission JOIN {_GIVEN} USING (id)
@@ -69,9 +69,9 @@ UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, re
 WHERE number = ANY(%(numbers)s)
 """
 _NOTE = "UPDATE submission SET reason = %(reason)s WHERE number = %(number)s"
-# A job keeps a submission open while it lives or its children have not been told. One that was only pushed
-# does not while it waits for its parents: nobody asked for those, so it may wait for ever, and
-# those that were asked for keep the submission open themselves.
+# A job keeps its submission open while it lives or its end has not been propagated. The exception is a job that was
+# only pushed and waits for its parents: the submission has not requested these, so it might stay open indefinitely.
+# Requested jobs keep the submission open themselves.
 _SETTLE = f"""
 WITH candidate AS (
     SELECT number FROM submission s
@@ -101,7 +101,7 @@ FROM looked WHERE submission.number = looked.number
 RETURNING submission.number, submission.state
 """
 _WATCHING = f"WITH woken AS ({WAKING}) {WATCHING}"
-#: The groomer looks for these too.
+#: Query for submissions that the groomer settles, because their sentinel has ended or is missing.
 UNWATCHED = f"""
 SELECT number FROM submission LEFT JOIN job ON job.id = submission.sentinel
 WHERE submission.state = '{SubmissionState.ACTIVE}' AND (job.id IS NULL OR (job.state NOT IN ({_LIVE})
@@ -109,8 +109,8 @@ WHERE submission.state = '{SubmissionState.ACTIVE}' AND (job.id IS NULL OR (job.
 LIMIT %(limit)s
 """
 
-# Whoever ends it otherwise than well sees it undone, in one transaction with that. The id is the ledger's own: what
-# somebody may have put there by SQL, nobody has planned.
+# A saga that ends unsuccessfully is compensated by a submission of the same transaction. Its id belongs to the ledger:
+# a row that was inserted under it by SQL and is not a compensation has not been planned, and is overwritten.
 _COMPENSATE = f"""
 INSERT INTO submission (id, app, state, request, push, received_at, look_at)
 SELECT id || '{COMPENSATION}', app, '{SubmissionState.RECEIVED}',
@@ -131,8 +131,8 @@ UPDATE submission SET state = '{SubmissionState.CANCELLED}', ended_at = {NOW}
 WHERE id = %(id)s AND state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
 RETURNING number
 """
-# What it asked for stays, so that it is planned once more for what has not succeeded. A saga and the submission that
-# undoes it are never open at the same time.
+# The request stays, so the submission is planned again for the jobs that have not succeeded. A saga and the submission
+# that compensates it are never open at the same time.
 _RETRY = f"""
 UPDATE submission SET state = '{SubmissionState.RECEIVED}', ended_at = NULL, reason = NULL, sentinel = NULL,
     look_at = {NOW}
@@ -143,8 +143,8 @@ WHERE id = %(id)s AND state IN ('{SubmissionState.FAILED}', '{SubmissionState.CA
         AND other.state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}'))
 RETURNING number
 """
-# An executed job cannot be stopped, but whoever judges it may have it tried again. It is held like the others: either
-# we find it waiting after that, or he finds that nobody wants it.
+# An executed job cannot be stopped, but its judgement may retry it. It is locked like the others. Either this
+# transaction finds it waiting afterwards, or the judgement finds it no longer requested.
 _WANTED_BY = f"""
 SELECT job.id FROM wants JOIN job ON job.id = wants.job
 WHERE wants.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE}, '{State.EXECUTED}')
@@ -158,20 +158,23 @@ _OWE = f"INSERT INTO owed (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} 
 _REPAY = "DELETE FROM owed WHERE job = ANY(%(jobs)s)"
 
 
-#: Id, app, state, request, whether children are pushed, why it is refused, and the message that brought it.
+#: Id, app, state, request, whether children are pushed, reason for a refusal, and id of the message.
 _Row = tuple[str, str, SubmissionState, str, bool, str | None, str | None]
 
 
 class Admitted(NamedTuple):
-    """``new`` are the ids that were free, or were those of refused submissions. ``conflicts`` are the submissions, by
-    their place in what was given, whose id belongs to one that asks for something else: they are not in the ledger."""
+    """Result of admitting submissions.
+
+    ``new`` are ids that were free or belonged to refused submissions. ``conflicts`` are indexes into the given
+    submissions with an id that belongs to a submission with another content. These are not in the ledger.
+    """
 
     new: set[str]
     conflicts: list[int]
 
 
 def receive(tx: Tx, submissions: Sequence[Submission]) -> set[str]:
-    """Take submissions in; the ids that are new. Conflict if one of the ids belongs to another submission."""
+    """Receive submissions. Return the new ids; raise Conflict if an id belongs to a submission with another content."""
     admitted = admit(tx, submissions)
     for place in admitted.conflicts:
         raise conflict(submissions[place])
@@ -181,11 +184,13 @@ def receive(tx: Tx, submissions: Sequence[Submission]) -> set[str]:
 def admit(
     tx: Tx, submissions: Sequence[Submission], reasons: Sequence[str] = (), messages: Sequence[str] = ()
 ) -> Admitted:
-    """Take in what has no conflict. ``reasons`` and ``messages`` go with the submissions: one that has a reason is
-    refused and kept; the id of the message that brought it tells another delivery from another attempt.
+    """Receive all submissions without a conflict.
 
-    Only a repeated id costs more than the one statement. What was committed since that one is visible to the later
-    ones, so of two submitters that use an id at once the second is compared with the first.
+    ``reasons`` and ``messages`` are parallel to ``submissions``. A submission with a reason is refused and stored. The
+    id of the message distinguishes a redelivery from a new attempt.
+
+    Only repeated ids cost more than one statement. Later statements see everything that was committed before them. So
+    if two clients use an id concurrently, the second submission is compared with the first.
     """
     rows = [_row(*each) for each in zip_longest(submissions, reasons, messages)]
     first = {row[0]: place for place, row in reversed([*enumerate(rows)])}
@@ -216,59 +221,59 @@ def _given(rows: Sequence[_Row]) -> dict[str, list[object]]:
 
 
 def activate(tx: Tx, numbers: list[int]) -> None:
-    """They are planned: from now on what they want is wanted."""
+    """Mark these submissions as planned. From now on their requests count."""
     tx.write(_ACTIVATE, numbers=numbers)
 
 
 def note(tx: Tx, number: int, reason: str) -> None:
-    """Keep with an open submission which of its work is left as it is, and why."""
+    """Record with an open submission which of its jobs are left unchanged, and why."""
     tx.write(_NOTE, number=number, reason=reason)
 
 
 def settle(tx: Tx, numbers: list[int]) -> None:
-    """End those of the submissions that have nothing left to wait for; give the others a new sentinel."""
+    """End the submissions that have nothing left to wait for. Give the others a new sentinel."""
     settled = tx.rows(_SETTLE, numbers=sorted(numbers)) if numbers else []
     compensate(tx, [number for number, state in settled if state == SubmissionState.FAILED])
 
 
 def compensate(tx: Tx, ended: list[int]) -> None:
-    """Have what these submissions have done undone, where they are sagas that have ended otherwise than well.
+    """Compensate the sagas among these submissions that have failed or were cancelled.
 
-    It is another submission, which waits to be planned until nothing of theirs goes on.
+    The compensation is another submission, which is planned when no job of theirs runs any more.
     """
     if ended:
         tx.write(_COMPENSATE, numbers=ended)
 
 
 def settle_watchers(tx: Tx, jobs: list[int]) -> None:
-    """Settle the submissions whose sentinel is among these jobs, and have those planned that waited for one."""
+    """Settle submissions with a sentinel among these jobs. Unplanned submissions that wait for one become due."""
     if not jobs:
         return
     settle(tx, tx.column(_WATCHING, jobs=jobs))
 
 
 def settle_unwatched(tx: Tx, limit: int) -> int:
-    """Settle the submissions whose sentinel has ended without their noticing; how many there were."""
+    """Settle the submissions that missed the end of their sentinel. Return how many were found."""
     numbers = tx.column(UNWATCHED, limit=limit)
     settle(tx, numbers)
     return len(numbers)
 
 
 def retry(tx: Tx, id: str) -> bool:
-    """Open a submission again that has failed or was cancelled; the planner then runs its unsuccessful jobs again.
+    """Reopen a failed or cancelled submission. The planner then runs its unsuccessful jobs again.
 
-    Return False, and change nothing, if it is in another state or paused, or if it is a saga that is being undone, or
-    undoes one that is open.
+    Return False and change nothing if it is in another state or paused. The same applies to a saga that is being
+    compensated, and to a compensation of an open saga.
     """
     return bool(tx.column(_RETRY, id=id))
 
 
 def cancel(tx: Tx, id: str) -> list[int] | None:
-    """Cancel a submission and the jobs that nobody else wants; their ids, or None where there was nothing to cancel.
-    Sagas among these that have begun are not cancelled yet, but undone first (``turning``).
+    """Cancel a submission and the jobs that no other submission requests. Return them, or None if nothing was open.
 
-    The candidates are locked before the other submissions' wants are read, in a later statement: a plan
-    that wants one of them locks it too, so either it sees it cancelled or we see it wanted.
+    Sagas among them that have started are not cancelled yet, but undone first (``turning``). The jobs are locked before
+    the requests of other submissions are read, in a later statement. A plan that requests such a job locks it too. So
+    either the plan sees it cancelled, or this transaction sees it requested.
     """
     numbers = tx.column(_CANCEL, id=id)
     if not numbers:
@@ -281,8 +286,10 @@ def cancel(tx: Tx, id: str) -> list[int] | None:
 
 
 def cancel_job(tx: Tx, name: JobName) -> list[int]:
-    """Cancel one job, whoever wants it; for them it has ended badly. What depends on it is told. A saga that has begun
-    is undone first."""
+    """Cancel one job, even if submissions request it; to them it has ended badly. Its children are notified of its end.
+
+    A saga that has started is undone first.
+    """
     job = tx.column(_NAMED, app=name.app, key=name.key)
     flying = _flying(tx.rows(_HOLD, jobs=job))
     cancelled = move_out(tx, _CANCEL_ANYWAY, jobs=job)
@@ -294,7 +301,7 @@ def cancel_job(tx: Tx, name: JobName) -> list[int]:
 
 
 def cancel_unwanted(tx: Tx, jobs: list[int]) -> list[int]:
-    """Cancel those of the jobs that no active submission wants; their children are owed the news."""
+    """Cancel the jobs that no active submission requests. Their ends go to the propagation outbox (``owed``)."""
     flying = _flying(tx.rows(_HOLD, jobs=jobs))
     cancelled = move_out(tx, _CANCEL_UNWANTED, jobs=jobs)
     cut_short(tx, cancelled, CANCEL.target)
@@ -309,12 +316,12 @@ def _flying(held: Iterable[Row]) -> list[int]:
 
 
 def owe(tx: Tx, ended: list[int]) -> None:
-    """Note that the children of these ended jobs have not been told."""
+    """Add these ended jobs to the propagation outbox (``owed``)."""
     if ended:
         tx.write(_OWE, jobs=ended)
 
 
 def repay(tx: Tx, ended: list[int]) -> None:
-    """The children of these jobs have been told, and planned where that was wanted."""
+    """Remove these jobs from the propagation outbox, because their ends have been propagated."""
     if ended:
         tx.write(_REPAY, jobs=ended)

@@ -1,4 +1,4 @@
-"""Every table of the ledger, for whoever compares them with what a database has."""
+"""All tables of the ledger, for comparison with the schema of a database."""
 
 from sluice.ledger import (
     app_pause_table,

@@ -1,22 +1,21 @@
-"""Counting: how many jobs of each app are in each state, without looking at the jobs.
+"""Counting: how many jobs of each app are in each state, without reading the jobs.
 
-The history says it all: a row for each step of a job, with the state that it left and the one that it came into. So
-nobody who moves a job counts anything, and no row is written by all; what has been written is counted afterwards, each
-row once, in the order of its ids.
+The history has one row for each transition of a job, with its source and target state. So transitions update no shared
+counters. The rows are counted afterwards, each once, in the order of their ids.
 
-What holds: the tables say what all transitions up to ``counted`` come to. Whoever adds those that he sees behind it
-(``reads.standing``), in the same statement, knows the truth of his snapshot, however late the counting is.
+Invariant: the tables contain the counts of all transitions up to ``counted``. A reader that adds the later transitions
+in the same statement (``reads.standing``) gets the exact counts of its snapshot, however late the counting is.
 
-Who races whom: ids are given out in order and committed in any. Of two rows the one with the larger id may be counted
-before the other one is there, which would be missed then. So nothing is counted before all who may have an id up to it
-have ended. We look which id was the last that was given out (``mark``), and only then take a number, as every
-transaction does that writes (``mark_xid``). Whoever got one of those ids had moved a job before, and so had a number by
-then, a smaller one than ours. Once the oldest transaction under way has ours or a larger one, nothing up to the mark is
-yet to come. One that takes long holds the counting up, and loses nothing.
+Races: ids are issued in order and committed in any order. A row with a larger id may be committed before one with a
+smaller id, which would then be missed. So no transition is counted before all transactions that may have an id up to it
+have ended. Counting first reads the last id issued (``mark``). Only then it takes a transaction number, as every
+writing transaction does (``mark_xid``). A transaction with an id up to the mark had moved a job before, so its number
+is smaller. Once the oldest open transaction has this number or a larger one, no id up to the mark is still to be
+committed. A long transaction delays the counting, but nothing is lost.
 
-Two who count at once: the row of ``tally_place`` is held by one, and the other leaves it at that. What a crash leaves:
-nothing, for all of it is one transaction. History is removed long after it is counted; what is not by then
-is counted by whoever removes it (``count_of``). Rows of jobs stay for ever.
+If two transactions count concurrently, one holds the row of ``tally_place`` and the other gives up. A crash leaves
+nothing, because all of it is one transaction. History is usually removed long after it was counted. Otherwise the
+transaction that removes it counts it (``count_of``). Rows of jobs are never removed.
 """
 
 from sluice.jobs.history import Lost
@@ -24,19 +23,19 @@ from sluice.jobs.states import State, sql_list
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import NOW
 
-#: So often something is counted, and so many rows in one go.
+#: Seconds between two counts, and most rows per count. A larger backlog is counted without the pause.
 EVERY_S = 2.0
 LIMIT = 20_000
-#: So long it is told by the minute what happened.
+#: Seconds for which counts per minute are kept: 25 hours.
 MINUTES_KEPT_S = 90_000.0
-#: What gives out the ids of transitions. Whoever counts has to be allowed to look at it (``ledger.roles``).
+#: Sequence of the transition ids. The role of the process that counts needs the right to read it (``ledger.roles``).
 SEQUENCE = "transition_id_seq"
-#: The lengths of stays, as a histogram has them.
+#: Upper bounds of the histogram of stays, in seconds.
 BUCKETS_S = (
     *(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
     *(300.0, 900.0, 3600.0, 14_400.0, 86_400.0),
 )
-#: How long jobs stay here is of interest: until they are claimed, while they run or wait, until they are judged.
+#: States in which the duration of stays is counted: until the claim, running, suspended, and until the judgement.
 TIMED = (State.READY, State.RUNNING, State.SUSPENDED, State.EXECUTED)
 
 _NEWEST = "(SELECT max(id) FROM transition)"
@@ -45,9 +44,9 @@ SELECT 1 FROM tally_place WHERE counted < {_NEWEST}
   AND (at < {NOW} - make_interval(secs => {EVERY_S}) OR counted < {_NEWEST} - {LIMIT})
 """
 _HOLD = "SELECT counted, settled, mark, mark_xid FROM tally_place FOR UPDATE SKIP LOCKED"
-# Null before the first; and from Postgres 18 on for a role that may not look, where older ones refuse it.
+# Null before the first id. From Postgres 18 on also null for a role without the right to read it; older versions raise.
 _GIVEN_OUT = f"SELECT coalesce(pg_sequence_last_value('{SEQUENCE}'), 0)"
-# In snapshots of their own: whoever is not under way in this one is seen by whatever is read later.
+# In a snapshot of its own: the rows of a transaction that has ended in this snapshot are visible to later statements.
 _NUMBERS = """
 SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 """
@@ -59,7 +58,7 @@ _HOLD_FOR_US = "SELECT counted FROM tally_place FOR UPDATE"
 _IS_UNCOUNTED = """
 SELECT 1 FROM transition WHERE job = ANY(%(jobs)s) AND id > (SELECT counted FROM tally_place) LIMIT 1
 """
-# To what was counted before.
+# Adds to the earlier counts.
 _ADD = """, moved AS (
     INSERT INTO tally (app, state, jobs, entered)
     SELECT app, state, sum(jobs), sum(entered) FROM (
@@ -85,10 +84,11 @@ ON CONFLICT (verb, by, lost) DO UPDATE SET steps = tally_verb.steps + excluded.s
 
 
 def _counting(rows: str) -> str:
-    """Each row is looked at once, for all that is counted of it; what that comes to is little.
+    """Return the statement that counts these transitions. Each row is read once for all counts, and the results are
+    small.
 
-    The step before one is among those that are counted with it, mostly. A stay as long as a bound is within it, so the
-    bounds are the negative ones.
+    The previous transition of a job is mostly among the rows counted with it. A stay exactly as long as a bound belongs
+    below the bound, so ``width_bucket`` is given negative values.
     """
     return f"""
     WITH step AS MATERIALIZED (
@@ -115,7 +115,7 @@ def _counting(rows: str) -> str:
 
 _COUNT = _counting("id > %(counted)s AND id <= %(upto)s")
 _COUNT_OF = _counting("job = ANY(%(jobs)s) AND id > %(counted)s")
-#: As they are asked for.
+#: Bounds as ``_counting`` passes them to ``width_bucket``.
 _BOUNDS = sorted(-bound for bound in BUCKETS_S)
 _FORGET = f"DELETE FROM tally_minute WHERE minute < {NOW} - make_interval(secs => {MINUTES_KEPT_S})"
 
@@ -125,14 +125,14 @@ def is_due(tx: Tx) -> bool:
 
 
 def count(tx: Tx) -> int:
-    """Count what is settled and is not counted yet, a bounded number; how many transitions that was at the most.
+    """Count settled transitions that are not counted yet, at most ``LIMIT`` ids. Return the number of ids.
 
-    The transaction has written nothing before.
+    The transaction must not have written anything before.
     """
     if not is_due(tx):
         return 0
     given_out: int = tx.column(_GIVEN_OUT)[0]
-    if not (held := tx.rows(_HOLD)):  # By this we take our number.
+    if not (held := tx.rows(_HOLD)):  # This lock assigns our transaction number.
         return 0
     counted: int
     settled: int
@@ -151,22 +151,26 @@ def count(tx: Tx) -> int:
 
 
 def count_of(tx: Tx, jobs: list[int]) -> None:
-    """Count what is not counted yet of these jobs, whose transitions this one transaction is about to remove. It holds
-    the jobs, so there is nothing of them that it does not see."""
+    """Count the uncounted transitions of these jobs, which this transaction is about to remove.
+
+    It holds the jobs' rows, so it sees all of their transitions.
+    """
     if not tx.rows(_IS_UNCOUNTED, jobs=jobs):
         return
     tx.write(_COUNT_OF, jobs=jobs, counted=tx.column(_HOLD_FOR_US)[0], bounds=_BOUNDS)
 
 
 def hold(tx: Tx) -> None:
-    """Until this transaction ends nobody counts."""
+    """Keep other transactions from counting until this one ends."""
     tx.rows(_HOLD_FOR_US)
 
 
 def go_on_from(tx: Tx, place: int) -> None:
-    """Count all there is, and say that it was counted up to this id, which is beyond all that were given out. For
-    whoever keeps all others from moving jobs. The number of a transaction that is kept may be of a server that is no
-    more."""
+    """Count all transitions, and mark them as counted up to this id, which is above all issued ids.
+
+    The caller keeps all other transactions from moving jobs. The stored transaction number is reset, because it may be
+    of a server that no longer exists.
+    """
     counted = tx.column(_HOLD_FOR_US)[0]
     newest = tx.column(f"SELECT coalesce({_NEWEST}, 0)")[0]
     if newest > counted:

@@ -1,4 +1,4 @@
-"""What the history comes to in numbers, as far as it has been counted."""
+"""The tables of counts derived from the history, as far as it has been counted."""
 
 from sqlalchemy import (
     BigInteger,

@@ -1,13 +1,14 @@
-"""Flights that are called off: what a saga has begun is undone, and not dropped half done.
+"""Flights that are called off: the effects of a started saga are undone before it ends.
 
-What holds: a job that flies is neither cancelled nor expired. It gets a ``turn_back`` instead, which its run hears at
-the next boundary between two steps, or reads when it takes the flight up. A flight that had only to end has come too
-far, and succeeds; one that goes back already goes on doing so. What follows from its end is for the judge to say.
+Invariants: a job that is ``flying`` is neither cancelled nor expired. It gets a ``turn_back`` instead. Its run notices
+this at the next boundary between two steps, or when it resumes the flight. If the last step of the flight is done, it
+is too late, and the job succeeds. A flight that is already being undone continues to be. The judgement of the flight's
+end decides the state of the job.
 
-Who races whom. A cancellation against a run that is handed back, or is lost: whatever state the job is in by
-then, its ``turn_back`` is with it, and the next run reads it. Against the entry of the last do: see ``journal``.
-Against the end of a run that asked to wait, or ``end_before`` against a wait: see ``suspending``. One who wants the job
-anew while it is undone: the judge finds him, and it begins anew (``judging``). A crash leaves nothing.
+Races: a cancellation against a run that is handed back or lost: in any state the job keeps its ``turn_back``, and the
+next run reads it. Against the entry of the last step: see ``journal``. Against the end of a run that asked to wait, or
+``end_before`` against a wait: see ``suspending``. If the job is requested again while it is undone, the judgement finds
+the request, and the job starts again (``judging``). A crash leaves nothing.
 """
 
 from sluice.jobs.sagas.turn_back import TurnBack
@@ -23,7 +24,7 @@ _CONDITIONS = {
     TurnBack.CANCELLED: "true",
     TurnBack.EXPIRED: f"job.end_before <= {NOW}",
 }
-# That nobody wants it is the weakest reason: it may pass.
+# ``UNWANTED`` is the weakest reason, because it may cease to apply, so the other reasons overwrite it.
 _TURN_BACK = {
     why: f"""
     WITH held AS MATERIALIZED (
@@ -38,6 +39,6 @@ _TURN_BACK = {
 
 
 def turn_back(tx: Tx, by: By, jobs: list[int], why: TurnBack) -> None:
-    """Have those of the jobs undone that fly. Those that wait for an event wait no longer."""
+    """Have the ``flying`` jobs among these undone. Suspended ones among them resume for that."""
     turned = tx.column(_TURN_BACK[why], jobs=jobs)
     suspending.resume_turned(tx, by, turned)

@@ -1,9 +1,9 @@
-"""What a compensation that has succeeded undoes: the job it is for leaves ``succeeded``.
+"""Undoing: a compensation has succeeded, so the job that it is for leaves ``succeeded``.
 
-It is part of the compensation's judgement, in the same transaction. The job may have been run again since it was to be
-undone: then it has another claim, and its success stands. Its children have had what they needed of it. So nobody tells
-them that it was cancelled; but who waits for others too does not begin with what is undone. Who may begin, or has
-begun, goes on; run again, he needs it made anew.
+This is part of the compensation's judgement, in the same transaction. If the job has been run again since its
+compensation was planned, it has another claim, and its success stands. Its children have used its result, so its
+cancellation is not propagated to them. But a child that still waits for other parents does not start with the undone
+result. A child that may start, or has started, continues; if run again, it needs the result to be made again.
 """
 
 from collections.abc import Mapping
@@ -26,8 +26,10 @@ _CHILDREN = "SELECT DISTINCT child FROM need WHERE parent = ANY(%(jobs)s) ORDER 
 
 
 def undo(tx: Tx, compensations: list[int]) -> Mapping[int, str]:
-    """What these have undone is so in the ledger too. Those whom that leaves without a way to begin, each with its app:
-    they have ended, and owe their children the news."""
+    """Cancel the jobs that these compensations have undone.
+
+    Return the children that can no longer start, each with its app. They have ended, and their ends must be propagated.
+    """
     undone = tx.column(_UNDO, jobs=compensations) if compensations else []
     if not undone:
         return {}

@@ -1,7 +1,7 @@
-"""Submissions that were taken in and wait to be planned: who holds them meanwhile, puts them off or refuses them.
+"""Submissions that were received and wait to be planned: lock them, delay them, or refuse them.
 
-Planners race. Each locks the submissions that it plans until its transaction ends, and skips those that another has
-locked, so that a large plan does not delay others. It sends a message about those that it locked and did not plan.
+Planners race. Each locks the submissions that it plans until its transaction ends, and skips locked submissions, so
+that a large plan does not delay others. It sends a message about submissions that it locked and did not plan.
 """
 
 from msgspec import Struct
@@ -12,11 +12,11 @@ from sluice.ledger.connection import Tx
 from sluice.ledger.requests import BODY
 from sluice.ledger.sql import NOW
 
-#: The most keys of a small submission. Any other one is planned alone, by a message of its own: one of 100,000 keys
-#: took 59 s, in which no job could start that was planned in the same transaction.
+#: Most keys of a small submission. Any other submission is planned alone, by a message of its own: one with 100,000
+#: keys took 59 s, in which no job planned in the same transaction could start.
 FEW_KEYS = 20
 
-#: Seconds after which a waiting submission may have ended a planner: 10, five times the delay of a lost message.
+#: Seconds after which a waiting submission may have killed a planner: 10, five times the delay of a lost message.
 LATE_S = 10.0
 
 _WAITING = f"FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
@@ -66,8 +66,11 @@ WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 
 
 class Held(Struct, frozen=True):
-    """A submission that waits to be planned, locked by this transaction. ``again``: it was planned before, and is
-    retried. ``attempted``: a worker has recorded an attempt at planning it (``plan_attempts``)."""
+    """Submission that waits to be planned, locked by this transaction.
+
+    ``again``: it was planned before, and is retried. ``attempted``: a worker has recorded an attempt at planning it
+    (``plan_attempts``).
+    """
 
     number: int
     id: str
@@ -76,9 +79,12 @@ class Held(Struct, frozen=True):
 
 
 class Received(Held, frozen=True):
-    """``body`` is the request as text (``requests.read``), which may be unreadable. One that is ``recent``
-    came within the grace for unknown apps; one that is ``late`` came longer ago than ``LATE_S``. It is ``named`` if a
-    message asks for it, and not only what piled up."""
+    """Submission that waits to be planned, with its request.
+
+    ``body`` is the request as text (``requests.read``), which may be unreadable. A ``recent`` submission came within
+    the grace period for unknown apps, a ``late`` one more than ``LATE_S`` ago. It is ``named`` if a message names it,
+    and not if it only piled up behind named ones.
+    """
 
     body: str | None
     recent: bool
@@ -89,14 +95,17 @@ class Received(Held, frozen=True):
 def hold(tx: Tx, ids: list[str]) -> list[Held]:
     """Lock the submissions that are not planned yet and not paused.
 
-    Those that were set aside are included, because the planner that set them aside continues with them.
+    Submissions that were set aside are included, because the planner that set them aside continues with them.
     """
     return tx.structs(Held, _HOLD, ids=ids)
 
 
 def take(tx: Tx, id: str) -> Held | None:
-    """Lock one that is still to be planned and not paused. None also if another planner has locked it, or if it was
-    attempted before and another planner has the turn of those."""
+    """Lock a submission that is still to be planned and not paused. None if there is no such submission.
+
+    Also None if another planner has locked it, or if it was attempted before and another planner holds the lock for
+    such submissions.
+    """
     held = tx.structs(Held, _TAKE, ids=[id])
     if not held or (held[0].attempted and not plan_attempts.take_turn(tx)):
         return None
@@ -104,30 +113,33 @@ def take(tx: Tx, id: str) -> Held | None:
 
 
 def hold_piled_up(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[Received]:
-    """Lock the submissions that are named and not set aside. If all of them are small and none was attempted before,
-    also lock small ones that came later and were neither put off nor attempted; ``most`` in all."""
+    """Lock the named submissions that are not set aside, and small ones behind them; ``most`` in all.
+
+    Later submissions are included only if all named ones are small and none was attempted before. They must be small
+    too, and neither delayed nor attempted.
+    """
     room = max(most - len(ids), 0)
     return tx.structs(Received, _HOLD_PILED_UP, ids=ids, room=room, grace_s=grace_s)
 
 
 def set_aside(tx: Tx, numbers: list[int], *, for_s: float, reason: str | None = None) -> None:
-    """Have no planner look at them for so long: the one that holds them goes on with them outside of this transaction,
-    or there is a ``reason`` why they cannot be planned yet."""
+    """Keep planners from these submissions for ``for_s`` seconds. Either the caller continues with them outside of this
+    transaction, or ``reason`` is why they cannot be planned yet."""
     if numbers:
         tx.write(_SET_ASIDE, numbers=numbers, seconds=for_s, reason=reason)
 
 
 def refuse(tx: Tx, number: int, reason: str) -> None:
-    """Keep it with its reason; nothing of it will run. It is counted and logged, and its id may be used again. One that
-    was planned before has failed once more."""
+    """Refuse a submission and keep it with its reason. No job of it will run, and its id may be used again. The refusal
+    is counted and logged. A submission that was planned before becomes ``failed`` again."""
     refusals.note(tx, [Refusal(*row) for row in tx.rows(_REFUSE, number=number, reason=reason)])
 
 
 def wait(tx: Tx, number: int, *, job: int | None, reason: str, within_s: float) -> None:
-    """Leave it unplanned until the job has ended, or, whatever becomes of that, for so long."""
+    """Leave a submission unplanned until the job has ended, or for ``within_s`` seconds, whichever is first."""
     tx.write(_WAIT, number=number, job=job, reason=reason, seconds=within_s)
 
 
 def call_off(tx: Tx, number: int, reason: str) -> None:
-    """Cancel it before it is planned, for there is nothing to do."""
+    """Cancel a submission before it is planned, because it has no work."""
     tx.write(_CALL_OFF, number=number, reason=reason)

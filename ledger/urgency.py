@@ -1,16 +1,16 @@
-"""Who waits lends his urgency: a parent is as urgent as the most urgent of those who wait for it, to any depth.
+"""Urgency: a waiting job lends its priority and deadline to its parents, to any depth.
 
-What holds once a plan has committed: whoever waits at closed gates has, in each parent that a need of his is open for
-and that has not ended, one with at least his own priority and a deadline (``urgent_by``) no later than his own. Both
-only ever grow more urgent. A child that is cancelled, or finds another way, does not take back what it lent: urgency
-decides who goes first and never whether, and to lower it somebody would have to ask all others who wait.
-A revived job keeps the priority that it had, and sets out with the deadline of its own terms.
+Invariant after the commit of a plan: consider a job that waits at closed gates, and a parent of it that has not ended
+and for which it has an open need. The parent has at least the job's priority, and a deadline (``urgent_by``) no later
+than the job's. Both only ever become more urgent. A child that is cancelled or finds another way does not take back the
+urgency that it lent. Urgency decides only the order of jobs, and lowering it would require reading all other waiting
+children. A revived job keeps its priority, and its deadline is that of its own terms again.
 
-Who races whom: two plans whose jobs lend to the same parents, and a plan against a verb that moves one of them. Each
-turn locks in id order what it writes, but the turns go upwards and come late in the plan, which by then holds
-its parents to read. So two plans that raise the same parent can wait for each other; Postgres ends one and
-``Ledger.transact`` runs it again, to find the parent raised. Each turn is a statement of its own and
-sees what others have committed meanwhile: a parent that came by parents of its own just now passes on to them.
+Races: two plans with jobs that lend to the same parents, and a plan against a verb that moves such a parent. Each pass
+locks its rows in id order. But the passes go upstream and come late in a plan, which already holds its parents FOR
+SHARE. So two plans that raise the same parent can deadlock. Postgres then aborts either plan, ``Ledger.transact`` runs
+it again, and it finds the parent raised. Each pass is a separate statement and sees changes that were committed in
+between: a parent that has just got parents of its own passes its urgency on to them.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from sluice.jobs.states import TERMINAL, State, sql_list
 from sluice.ledger.connection import Tx
 
 _ENDED = sql_list(*sorted(TERMINAL))
-# Both as a CASE, for the reason that ``sql.guard`` has: these jobs are found by their ids.
+# Both are a CASE, so that no partial index answers them (see ``sql.guard``): these jobs are found by their ids.
 _WAITS = f"CASE WHEN child.state = '{State.WAITING}' THEN NOT child.open END"
 _LIVES = f"CASE WHEN parent.state NOT IN ({_ENDED}) THEN true END"
 _LENDS = "(child.priority > parent.priority OR child.urgent_by < coalesce(parent.urgent_by, 'infinity'))"
@@ -31,7 +31,7 @@ WITH held AS MATERIALIZED (
 )
 UPDATE job SET urgent_by = least(job.urgent_by, job.end_before) FROM held WHERE job.id = held.id
 """
-# A job that was only expected, or had ended, may have had children that waited for it before this plan.
+# A job that was only expected, or had ended, may have had waiting children before this plan.
 _WAIT_ALREADY = f"""
 SELECT DISTINCT child.id
 FROM unnest(%(jobs)s::bigint[]) AS given (id)
@@ -40,8 +40,8 @@ JOIN job child ON child.id = need.child JOIN job parent ON parent.id = given.id
 WHERE NOT EXISTS (SELECT 1 FROM unnest(%(jobs)s::bigint[]) AS known (id) WHERE known.id = need.child)
   AND {_WAITS} AND {_LENDS}
 """
-# Grouped by parent before the parents are looked at, so that one of a hundred thousand children is written once. A
-# recursive statement could not group, and would carry every pair of a priority and a deadline up to every ancestor.
+# Grouped by parent before the parents are read, so that a parent of 100,000 children is written once. A recursive
+# statement could not group, and would carry every pair of priority and deadline up to every ancestor.
 _RAISE = f"""
 WITH lent AS (
     SELECT need.parent AS id, max(child.priority) AS priority, min(child.urgent_by) AS urgent_by
@@ -57,7 +57,7 @@ FROM held WHERE job.id = held.id
 RETURNING job.id
 """
 
-# Of somebody else's submission that asks for a job which lives already, this alone counts.
+# From a submission that requests an existing live job, only the priority counts.
 _ASK = f"""
 WITH held AS MATERIALIZED (
     SELECT job.id, given.priority FROM job
@@ -70,18 +70,18 @@ UPDATE job SET priority = held.priority FROM held WHERE job.id = held.id RETURNI
 
 
 def ask(tx: Tx, priorities: Mapping[int, int]) -> list[int]:
-    """Those of the living jobs that are asked for more urgently than before, and are as urgent now."""
+    """Raise the priority of live jobs that are requested with a higher one. Return the raised jobs."""
     if not priorities:
         return []
     return tx.column(_ASK, jobs=list(priorities), priorities=list(priorities.values()))
 
 
 def lend(tx: Tx, jobs: list[int]) -> None:
-    """Have these jobs, which have just been set waiting under their own terms and counted, lend to their parents.
+    """Let these jobs lend to their parents. They have just been set waiting under their own terms, and counted.
 
-    Those who waited for one of them already lend to it again, for its own terms have replaced what they had lent.
-    Each turn of the loop raises the parents of those whom the turn before raised, so it is bounded by the graph;
-    where nobody is more urgent than his parents it writes nothing.
+    Their earlier waiting children lend to them again, because their own terms have replaced the lent ones. Each pass
+    raises the parents of the jobs that the previous pass raised, so the number of passes is bounded by the graph. If no
+    job is more urgent than its parents, nothing is written.
     """
     if not jobs:
         return

@@ -1,4 +1,4 @@
-"""The tables of definitions that are kept by what they say: versions of apps, and which of them each branch has."""
+"""The tables of definitions that are stored by content: versions of apps, and the versions that each branch has."""
 
 from sqlalchemy import Column, DateTime, Table, Text
 from sqlalchemy.dialects.postgresql import JSONB

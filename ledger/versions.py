@@ -1,8 +1,8 @@
-"""Definitions that are kept by what they say: each version of an app once, and which of them a branch has.
+"""Definitions that are stored by content: each version of an app once, and the versions of each branch.
 
-They are written when a plan uses them, so that any worker can run a job of a version that its own definitions have
-left behind; and when a branch is synchronised. Rows of ``app_version`` are only added, or get other words that say
-the same. A branch changes as a whole, under a lock of its own, so two that synchronise it are one after the other.
+They are written when a branch is synchronised, and when a plan uses them. So any worker can run a job of a version that
+its own definitions no longer have. Rows of ``app_version`` are only added, or get other options with the same meaning.
+A branch changes as a whole under its own lock, so synchronisations of one branch run one after the other.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ from sluice.jobs.submission import JSON
 from sluice.ledger.connection import Tx, arrays
 from sluice.ledger.sql import NOW
 
-#: Marks these locks among others of the same database.
+#: First key of the advisory locks by branch; it distinguishes them from other locks in the same database.
 _SYNCS = 5_318_011
 
 _KEEP = f"""
@@ -63,7 +63,7 @@ GROUP BY old.place
 
 
 class Kept(Struct, frozen=True):
-    """One version of an app, in the words of definitions (``jobs.app.App``)."""
+    """One version of an app, with the options of its definition (``jobs.app.App``)."""
 
     app: str
     version: str
@@ -72,7 +72,7 @@ class Kept(Struct, frozen=True):
 
 
 class Synced(Struct, frozen=True):
-    """A branch as a whole. ``confs`` are by their names, each with the app that it ends in by mode."""
+    """A branch as a whole. ``confs`` maps each conf to the app that it ends in, by mode."""
 
     branch: str
     confs: Mapping[str, Mapping[str, str]]
@@ -96,7 +96,7 @@ class Change(Struct, frozen=True):
 
 
 def keep(tx: Tx, versions: Collection[Kept]) -> None:
-    """Keep these versions; one that is there gets the words that it has now."""
+    """Store these versions. A version that exists gets the options that it has now."""
     rows = [
         (each.app, each.version, each.code, msgspec.json.encode(each.words).decode()) for each in versions
     ]
@@ -109,14 +109,14 @@ def kept(tx: Tx, app: str, version: str) -> Kept | None:
 
 
 def take_turn(tx: Tx, branch: str) -> None:
-    """Until this transaction ends nobody else synchronises this branch."""
+    """Lock this branch until the transaction ends, so that no other transaction synchronises it."""
     tx.rows(_TAKE_TURN, syncs=_SYNCS, branch=branch)
 
 
 def point(
     tx: Tx, branch: str, versions: Sequence[Kept], confs: Mapping[str, Mapping[str, str]], *, by: str | None
 ) -> None:
-    """The branch has these versions, and no others, from now on."""
+    """Set the versions of a branch to exactly these."""
     keep(tx, versions)
     tx.write(_SYNC, branch=branch, confs=msgspec.json.encode(confs).decode(), by=by)
     apps = [each.app for each in versions]
@@ -125,7 +125,7 @@ def point(
 
 
 def synced(tx: Tx, branch: str) -> Synced | None:
-    """None where nobody has synchronised such a branch."""
+    """Return a branch, or None if it was never synchronised."""
     return next(iter(tx.structs(Synced, _SYNCED, branch=branch)), None)
 
 
@@ -138,6 +138,6 @@ def branches(tx: Tx) -> list[Listed]:
 
 
 def remade(tx: Tx, changes: Sequence[Change]) -> dict[str, int]:
-    """By table, how many partitions that are there would have to be made again."""
+    """Return, by table, how many existing partitions would have to be made again."""
     rows = [(each.place, each.before, each.after) for each in changes]
     return dict(tx.rows(_REMADE, **arrays(rows, "place", "before", "after"))) if rows else {}

@@ -1,17 +1,18 @@
-"""Work elsewhere that no worker looks after: when somebody is to look, and what he saw.
+"""External work that no worker holds: when it is polled, and the results of polls.
 
-There are two kinds. Of a job that runs without a worker, the work goes on until it is stopped (``job.unbounded``). Of a
-job that is over, with a handle, the work is still to be ended. Both have a ``watch_at``, and nothing else has.
+There are two kinds. If a job runs without a worker, its work goes on until it is stopped (``job.unbounded``). If a job
+is over and has a handle, its work must still be ended. Both have a ``watch_at``, and no other job has one.
 
-What holds: ``watch_at`` lies ahead, or the next tick sends a hint for a look and moves it on, farther each time that
-nothing comes of it. A look is taken by one: ``announcements`` counts the hints since the last, and whoever takes it
-sets it to zero, so a doubled hint finds nothing to take. If he dies, the look is due again after ``TERM_S``. None of
-that changes a state. What ends a round is recorded like any outcome, under its claim; all else is written only while
-the work is what it was when the look was taken: of the same claim, and of a job that runs, or that is over.
+Invariants: ``watch_at`` is in the future, or the next tick sends a notification for a poll and moves it on. Without a
+result it moves farther each time. One process takes a poll: ``announcements`` counts the notifications since the last
+poll and is set to zero when the poll is taken, so a duplicate notification finds nothing to take. If the process dies,
+the poll is due again after ``TERM_S``. None of this changes a state. The end of a round is recorded like any outcome,
+under its claim. Other results are written only while the work is the same as when the poll was taken: of the same
+claim, and of a job that still runs, or is still over.
 
-Who races whom: a look against a cancellation. Either the cancellation finds the round ended, or what the look
-brings is refused, and the next one ends the work. A plan against ``leave``: as with a claim (``counts``), those who
-wait for the job to run are looked for in a statement after the one that says that its work is started.
+Races: a poll against a cancellation. Either the cancellation finds the round ended, or the result of the poll is
+refused and the next poll ends the work. A plan against ``leave``: as with a claim (``counts``), children that wait for
+the job to run are searched for after its work is marked as started, in a later statement.
 """
 
 from collections.abc import Iterable
@@ -27,19 +28,19 @@ from sluice.ledger.connection import Tx, arrays
 from sluice.ledger.grooming import PATIENCE_DOUBLINGS_MAX, PATIENCE_S
 from sluice.ledger.sql import NOW
 
-#: Whoever takes a look has so long to say what he saw.
+#: Seconds after which a poll that was taken and has no result is due again.
 TERM_S = 30.0
-#: After looks that failed the next is put off, by twice as long each time, up to this.
+#: Most seconds between two polls after failures. The delay doubles with each failed poll.
 PAUSE_S_MAX = 3600.0
 _DOUBLINGS_MAX = 20
-#: How often is looked whether work that is to be ended has been, where it was never said.
+#: Default seconds between polls of work that must be ended, if the job has no interval of its own (``watch_s``).
 _WATCH_S = 1.0
 
 _LIVE = sql_list(*sorted(LIVE))
 _ALONE = f"job.state = '{State.RUNNING}' AND job.worker IS NULL"
 _LEFT_OVER = f"job.state NOT IN ({_LIVE})"
 
-# Said twice, it writes the same down: a commit of unknown outcome is run again.
+# Idempotent, because a commit of unknown outcome is run again.
 _LEAVE = f"""
 WITH written AS (
     UPDATE round SET output = nullif(%(said)s, '') WHERE job = %(job)s AND claim = %(claim)s AND ending IS NULL
@@ -86,7 +87,8 @@ UPDATE job SET misses = least(job.misses + 1, 1000), said = seen.said,
 FROM {_SEEN} WHERE job.id = seen.id AND job.claim = seen.claim AND job.watch_at IS NOT NULL
     AND CASE WHEN seen.over THEN {_LEFT_OVER} ELSE {_ALONE} END
 """
-# What was said before is not said again: of a job that is asked every second, the last line would be all there is.
+# An unchanged status is not written again. Otherwise the output of a job that is polled each second would only contain
+# its last line.
 _WRITE_DOWN = f"""
 UPDATE round SET output = right(concat(round.output, seen.line), {KEPT_BYTES})
 FROM {_SEEN} JOIN job ON job.id = seen.id
@@ -96,7 +98,7 @@ WHERE round.job = seen.id AND round.claim = seen.claim AND job.watch_at IS NOT N
 
 
 class Watched(Struct, frozen=True):
-    """Work to look at: how it stands, or, where the job is over, to end it. ``misses`` looks in a row have failed."""
+    """External work to poll, or to end if its job is over. ``misses`` is the number of consecutive failed polls."""
 
     id: int
     app: str
@@ -120,8 +122,11 @@ class Watched(Struct, frozen=True):
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """What a look came to that ended nothing. ``missed``: it failed, and ``said`` is why. The ``line`` is for the
-    output of the round, unless the same was said the last time. ``is_over`` as it was when the look was taken."""
+    """Result of a poll that ended nothing.
+
+    ``missed``: the poll failed, and ``said`` is the reason. ``line`` is added to the output of the round unless the
+    status is the same as last time. ``is_over`` is the job's state when the poll was taken.
+    """
 
     right: Claim
     is_over: bool
@@ -132,19 +137,20 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 def leave(tx: Tx, right: Claim, handle: JSON, *, watch_s: float, said: str = "") -> bool:
-    """Store what the claim has started, and leave it to the looks. False: the claim does not stand any more."""
+    """Store the handle of the work that the claim has started, and leave it to polls. Return False if the claim is
+    lost."""
     written = msgspec.json.encode(handle).decode()
     named = {"job": right.job, "claim": right.number}
     return bool(tx.write(_LEAVE, **named, handle=written, watch_s=watch_s, said=said))
 
 
 def awaited(tx: Tx, right: Claim) -> list[int]:
-    """The job, if somebody waits for it to run."""
+    """Return the job, if a child waits for it to run."""
     return tx.column(_AWAITED, job=right.job)
 
 
 def send(tx: Tx, limit: int) -> dict[str, list[int]]:
-    """The jobs that are to be looked at now, by app; they count as announced."""
+    """Return the jobs that must be polled now, by app. They count as announced."""
     jobs: dict[str, list[int]] = {}
     for id, app in tx.rows(_SEND, limit=limit):
         jobs.setdefault(app, []).append(id)
@@ -152,12 +158,12 @@ def send(tx: Tx, limit: int) -> dict[str, list[int]]:
 
 
 def take(tx: Tx, app: str, jobs: list[int]) -> list[Watched]:
-    """Those of the jobs that nobody has looked at since they were announced: they are the caller's to look at."""
+    """Take the jobs that have not been polled since they were announced. The caller must poll them."""
     return tx.structs(Watched, _TAKE, app=app, jobs=jobs)
 
 
 def note(tx: Tx, seen: Iterable[Seen]) -> None:
-    """Write down looks that ended nothing. What has moved on since is left as it is."""
+    """Record polls that ended nothing. Work that has changed since is left as it is."""
     seen = list(seen)
     if not seen:
         return

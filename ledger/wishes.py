@@ -1,4 +1,4 @@
-"""Who wants what: the rows that tie submissions to jobs, and those who want more because of what happened."""
+"""Requests: the rows that tie submissions to jobs, and the submissions that get more jobs when a job ends."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -15,13 +15,13 @@ from sluice.ledger.requests import BODY, read
 from sluice.ledger.shared_kwargs import KWARGS
 from sluice.ledger.sql import NOW
 
-#: Whether a submission wants a job yet. One that has ended does where it pushed the job, for a pushed job may
-#: begin long after whoever pushed it had all that was asked for; one that was cancelled wants nothing.
+#: SQL that is true if a submission still requests a job. A submission that has ended still requests the jobs that it
+#: pushed, because these may start long after the requested jobs have ended. A cancelled submission requests nothing.
 STILL_WANTS = f"""
 (submission.state = '{SubmissionState.ACTIVE}'
  OR wants.wish = {Wish.PUSHED:d} AND submission.state <> '{SubmissionState.CANCELLED}')
 """
-#: Whether no submission wants a job any more.
+#: SQL that is true if no submission requests a job any more.
 UNWANTED = f"""
 NOT EXISTS (SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
             WHERE wants.job = job.id AND {STILL_WANTS})
@@ -44,11 +44,11 @@ SELECT job.app, job.key, job.state, {KWARGS} AS kwargs, job.overrides,
        array_agg(submission.number ORDER BY submission.number) AS submissions
 {_OF_PUSHERS} GROUP BY job.id ORDER BY job.id
 """
-#: A submission that waits for one of these jobs to be planned is to be planned now.
+#: Statement that makes unplanned submissions due for planning now if they wait for any of these jobs.
 WAKING = f"""
 UPDATE submission SET look_at = {NOW} WHERE state = '{SubmissionState.RECEIVED}' AND sentinel = ANY(%(jobs)s)
 """
-#: A submission by whom one of these jobs is watched, and the job.
+#: Query for the submissions with a sentinel among these jobs, and the job.
 WATCHING = f"""
 SELECT number, sentinel FROM submission WHERE state = '{SubmissionState.ACTIVE}' AND sentinel = ANY(%(jobs)s)
 """
@@ -56,7 +56,7 @@ _CONCERNED = f"""
 WITH woken AS ({WAKING}), watching AS ({WATCHING})
 SELECT NULL AS number, job.id AS job {_OF_PUSHERS} UNION SELECT * FROM watching ORDER BY number, job
 """
-# Those who asked for a job that waits, or for one that does, and what they asked for it under.
+# Submissions that requested any of these waiting jobs by name, or as a parent of a requested job, with their request.
 _ASKERS = f"""
 SELECT submission.number, {BODY} AS body, job.app, job.key
 FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
@@ -85,7 +85,7 @@ WHERE wants.job = ANY(%(jobs)s) AND wants.wish = {Wish.PUSHED:d} AND submission.
 
 
 class Pusher(Struct, frozen=True):
-    """A job that came to something, and the submissions that want those of its children too that wait for this."""
+    """A job with an outcome, and the submissions that also request the children that wait for this outcome."""
 
     app: str
     key: str
@@ -100,35 +100,40 @@ class Pusher(Struct, frozen=True):
 
 
 def pushers(tx: Tx, jobs: list[int]) -> list[Pusher]:
-    """Those of the jobs whose children are to be planned though nobody asked for them."""
+    """Return the jobs among these that have children to be planned although no submission requested them."""
     return tx.structs(Pusher, _PUSHERS, pushing=jobs)
 
 
 class Concerned(NamedTuple):
-    """Whom ends concern: of which jobs others follow, and the submissions by whom the other jobs are watched."""
+    """Effects of ends: ``pushing`` are jobs with children that may follow, ``watching`` submissions with another of the
+    jobs as their sentinel."""
 
     pushing: list[int]
     watching: list[int]
 
 
 def concerned(tx: Tx, ended: list[int], *, may_push: list[int]) -> Concerned:
-    """Look before the children of these jobs are told, and see to the submissions after that. Those that wait for one
-    of the jobs to be planned are woken."""
+    """Return the jobs and submissions that these ends affect. Also wake submissions that wait for any of the jobs.
+
+    Call it before the ends are propagated to the children, and settle the submissions after that.
+    """
     rows = tx.rows(_CONCERNED, jobs=ended, pushing=may_push)
     pushing = [job for number, job in rows if number is None]
     return Concerned(pushing, [number for number, job in rows if number is not None and job not in pushing])
 
 
 class Asker(NamedTuple):
-    """A submission, and what it asks for anew: one job that it wants already."""
+    """A submission narrowed to one job that it requests already, to be requested again."""
 
     number: int
     submission: Submission
 
 
 def askers(tx: Tx, jobs: list[int]) -> list[Asker]:
-    """Who asked for these waiting jobs. Those that were only pushed have nobody who would ask for their parents, and
-    neither does a submission whose request can no longer be read."""
+    """Return the submissions that requested these waiting jobs. Jobs that were only pushed have none.
+
+    A submission with an unreadable request is left out.
+    """
     return [
         Asker(number, narrowed(submission, JobName(app, key)))
         for number, body, app, key in tx.rows(_ASKERS, jobs=jobs)
@@ -137,7 +142,7 @@ def askers(tx: Tx, jobs: list[int]) -> list[Asker]:
 
 
 def unsuccessful(tx: Tx, number: int) -> list[JobName]:
-    """Return the jobs of a submission that have ended without success. It locks nothing."""
+    """Return the jobs of a submission that have ended without success. Nothing is locked."""
     return [JobName(app, key) for app, key in tx.rows(_UNSUCCESSFUL, number=number)]
 
 
@@ -147,16 +152,16 @@ def live(tx: Tx, number: int) -> list[int]:
 
 
 def want(tx: Tx, wants: list[tuple[int, int, Wish]]) -> None:
-    """Note which submission wants which job; asked for by name once is asked for by name."""
+    """Record which submission requests which job, and how. A request by name overrides the other ways."""
     if wants:
         tx.write(_INSERT, **arrays(wants, "submission", "job", "wish"))
 
 
 def forget_ended(tx: Tx, jobs: list[int]) -> None:
-    """These jobs begin anew: those who had pushed them and have ended have had what they wanted."""
+    """Drop the requests of ended submissions that had pushed these jobs, because the jobs are revived."""
     tx.write(_FORGET_ENDED, jobs=jobs)
 
 
 def forget_steps(tx: Tx, number: int) -> None:
-    """Remove the dead steps from a submission, because it is about to be planned again and may be cut differently."""
+    """Remove the dead steps of a submission, which is about to be planned again and may be divided differently."""
     tx.write(_FORGET_STEPS, number=number)

@@ -1,4 +1,4 @@
-"""The tables of those who work: which processes there are, how fast each app's jobs go, and who leads."""
+"""The tables of workers: processes, the mean duration of each app's jobs, and leadership."""
 
 from sqlalchemy import Column, DateTime, Double, Index, Integer, Table, Text
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID

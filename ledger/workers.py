@@ -1,4 +1,4 @@
-"""Workers and their leases. A job's lease is its worker's, so one row beats for all that a process holds."""
+"""Workers and their leases. A job's lease is its worker's, so one heartbeat row covers all jobs of a process."""
 
 from uuid import UUID
 
@@ -18,7 +18,7 @@ VALUES (%(id)s, %(host)s, %(pid)s, %(queues)s, %(threads)s, %(code)s, {NOW},
         {NOW} + make_interval(secs => %(lease_s)s))
 ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, left_at = NULL
 """
-# A lease that ran out is renewed all the same: what it protected may be gone, the process is not.
+# A lease that ran out is renewed all the same: its jobs may be lost, but the process is not.
 _BEAT = f"""
 UPDATE worker SET lease_until = greatest(lease_until, {NOW} + make_interval(secs => %(lease_s)s))
 WHERE id = %(id)s
@@ -48,7 +48,7 @@ GROUP BY worker.id ORDER BY worker.host, worker.pid
 """
 _LEAVE = f"UPDATE worker SET left_at = {NOW}, lease_until = least(lease_until, {NOW}) WHERE id = %(id)s"
 
-# Taking a pulse only saves work: whatever it guards is safe to do twice.
+# A pulse only saves work: everything that it guards may safely run twice.
 _PULSE = f"""
 INSERT INTO pulse (name, holder, at) VALUES (%(name)s, %(holder)s, {NOW})
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, at = excluded.at
@@ -68,13 +68,15 @@ def join(
     lease_s: float,
     code: str | None = None,
 ) -> None:
-    """Make a worker known; only one that is may claim. ``threads`` is how many jobs it runs at once, ``code`` the
-    version of the users' code that it has."""
+    """Register a worker; only a registered worker may claim jobs.
+
+    ``threads`` is the number of jobs it runs at once, ``code`` the version of its users' code.
+    """
     tx.write(_JOIN, id=id, host=host, pid=pid, queues=queues, threads=threads, code=code, lease_s=lease_s)
 
 
 def know(tx: Tx, id: UUID, known: KnownDefinitions) -> None:
-    """Record by which definitions the worker goes from now on, for comparison with others."""
+    """Record the definitions that the worker uses from now on, for comparison with other workers."""
     tx.write(
         _KNOW,
         id=id,
@@ -85,23 +87,23 @@ def know(tx: Tx, id: UUID, known: KnownDefinitions) -> None:
 
 
 def beat(tx: Tx, id: UUID, claims: list[Claim], *, lease_s: float) -> set[Claim]:
-    """Renew the lease, and learn which of the worker's claims still stand."""
+    """Renew the worker's lease, and return its claims that are still valid."""
     tx.write(_BEAT, id=id, lease_s=lease_s)
     return {Claim(*row) for row in tx.rows(_HELD, **arrays(claims, "jobs", "claims"))}
 
 
 def strays(tx: Tx, id: UUID, known: list[Claim], *, grace_s: float) -> list[Claim]:
-    """The worker's running claims that it knows nothing of, though they are older than this.
+    """Return this worker's running claims that it does not know, although older than the grace period.
 
-    They are left by a claim whose COMMIT went through and whose answer was lost: it was run again, and took
-    other jobs. Their lease is the worker's and would protect them as long as that lives.
+    They are left by a claim transaction that was committed while the answer was lost. It was run again and took other
+    jobs. Their lease is the worker's, which would protect them as long as the worker lives.
     """
     rows = tx.rows(_STRAYS, id=id, grace_s=grace_s, **arrays(known, "jobs", "claims"))
     return [Claim(*row) for row in rows]
 
 
 class LostWorker(Struct, frozen=True):
-    """A worker whose lease has ended, and how many jobs were taken from it. ``failed`` of them were lost too often."""
+    """A worker with an expired lease, and how many jobs were taken from it. ``failed`` of these had no losses left."""
 
     host: str
     pid: int
@@ -116,12 +118,14 @@ def lost(tx: Tx, requeued: list[int], ended: list[int]) -> list[LostWorker]:
 
 
 def leave(tx: Tx, id: UUID) -> None:
-    """A worker that stops gives its lease up: whatever it still holds is the groomer's at once.
-    Planning that it breaks off has not ended it."""
+    """End the lease of a worker that stops. The groomer then takes its remaining jobs immediately.
+
+    Its attempts at planning are removed, because an interrupted plan has not killed its planner.
+    """
     plan_attempts.keep(tx, id, [])
     tx.write(_LEAVE, id=id)
 
 
 def take_pulse(tx: Tx, name: str, holder: UUID, *, term_s: float) -> bool:
-    """Whether this holder leads: it did already, or whoever did has not been heard of for a term."""
+    """Return whether this holder leads: it led before, or the previous leader has not renewed its pulse for a term."""
     return bool(tx.column(_PULSE, name=name, holder=holder, term_s=term_s))

@@ -1,11 +1,17 @@
-"""The operator's desk: the command line, and later the console and the benchmarks.
+"""User interfaces of Sluice: the command line, the console, metrics, deployment files and benchmarks.
 
-Owns how things look to people. What it shows it reads from the ledger; what it does goes through the same
-submissions and messages that every other program uses. Nothing imports this room.
+This package owns the presentation for people. It reads the data that it shows from the ledger. Its actions use the same
+submissions and messages that every other program uses. No other package of Sluice imports it.
 
-    cli/       the ``sluice`` command: a table of commands, a module for each, and what they share
-    why/       why a job is in its state, in words        graph/    pictures of apps and of live jobs
-    simulation/  pipelines in virtual time, for tests of users and our own
-    preview, facts      the JSON of ``sluice plan``       dossier   the JSON of ``sluice show``
-    demo                ``make demo``                     states_page   ``docs/states.md``
+    cli/         the ``sluice`` command: a table of commands, a module for each, and shared code
+    console/     the page in a browser, and its HTTP calls
+    desk/        queries and actions that the command line and the console share
+    why/         explanation of a job's state           doctor/      findings of ``sluice doctor``
+    graph/       pictures of apps and of live jobs      overview/    counts, queues and alarms on one page
+    metrics/     metrics for Prometheus                 bench/       benchmarks
+    autoscale/   workers by demand on one machine       deploy/      manifests for Kubernetes
+    completion/  completion scripts for shells          starter/     the project that ``sluice init`` creates
+    simulation/  pipelines in virtual time for tests of users and of Sluice
+    tools/       ``make demo``, ``docs/states.md`` and other generated pages
+    preview, facts    the JSON of ``sluice plan``       dossier      the JSON of ``sluice show``
 """

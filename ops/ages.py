@@ -1,4 +1,4 @@
-"""How old results are, and what follows, in words."""
+"""Texts about the age of results: fresh or stale, and since when."""
 
 from datetime import datetime
 
@@ -6,12 +6,12 @@ from sluice.ops.times import span
 
 
 def fresh(at: datetime, now: datetime, lag_s_max: float, *, what: str = "last ran") -> str:
-    """Why something need not run."""
+    """Return why a job need not run, as text."""
     return f"fresh: {what} {_ago(at, now)}, max_lag {span(lag_s_max)}"
 
 
 def stale(at: datetime, now: datetime) -> str:
-    """Why it would run though it has succeeded."""
+    """Return why a job would run although it has succeeded, as text."""
     return f"stale: last ran {_ago(at, now)}"
 
 

@@ -1,4 +1,4 @@
-"""An app in the words that programs rely on (docs: the JSON of ``sluice apps show``)."""
+"""JSON document of an app (docs: the JSON of ``sluice apps show``)."""
 
 from msgspec.structs import asdict
 
@@ -14,7 +14,7 @@ from sluice.jobs.sagas.saga import Saga
 from sluice.jobs.values import Values
 from sluice.ops import partitioning_document
 
-#: Of an identifier with more values than this, the first and the last are told.
+#: Maximum number of values of an identifier in the document. Of more values, only the first and the last are included.
 VALUES_MAX = 12
 
 
@@ -44,7 +44,9 @@ def as_document(catalogue: Catalogue, app: App) -> dict[str, object]:
 
 
 def parents_of(app: App) -> dict[str, list[str]]:
-    """Group → apps. Groups are alternatives, and each needs all of its apps; dependencies and tables are one."""
+    """Return the parent apps by dependency group. Groups are alternatives, and each group needs all of its apps. An app
+    that is not keyed by template has a single group ``default`` for its dependencies and tables.
+    """
     if not app.is_keyed_by_template:
         parents = list(dict.fromkeys(app.parent_apps))
         return {"default": parents} if parents else {}
@@ -59,7 +61,9 @@ def children_of(catalogue: Catalogue, app: App) -> list[str]:
 
 
 def values_of(values: Values) -> list[object]:
-    """All of them, or the ends of many: a range may hold a million."""
+    """Return all values, or the first and the last if there are more than ``VALUES_MAX``. A range may hold a
+    million.
+    """
     if len(values) <= VALUES_MAX:
         return list(values)
     *_, last = values
@@ -67,7 +71,7 @@ def values_of(values: Values) -> list[object]:
 
 
 def policy_document(policy: Policy) -> dict[str, object]:
-    """Of the environment the names alone: a value may be a secret."""
+    """Return the policy as a document. Environment variables have no values here, because a value may be a secret."""
     limits = {word: value for word, value in asdict(policy.limits).items() if value is not None}
     debug = {word: value for word, value in asdict(policy.debug).items() if value}
     return {**asdict(policy), "env": dict.fromkeys(policy.env, "…"), "limits": limits, "debug": debug}
@@ -78,12 +82,14 @@ def runs_of(app: App) -> str | None:
 
 
 def program_document(program: Program) -> dict[str, str]:
-    """What the app states, in its own words, without passwords."""
+    """Return the options that the app sets for its program, under their names in the definition and without
+    passwords.
+    """
     return {word: masked_source(text) if word == "source" else masked(text) for word, text in program.stated}
 
 
 def _of_chunks(chunking: Chunking) -> dict[str, object]:
-    """In the words of the definition, which has functions by their paths."""
+    """Return the chunking under its option names in the definition. Functions are import paths."""
     return {
         "chunk_size": chunking.size,
         "dependencies": [
@@ -106,7 +112,7 @@ def _of_chunks(chunking: Chunking) -> dict[str, object]:
 
 
 def _of_saga(saga: Saga) -> dict[str, object]:
-    """In the words of the definition, by the paths that lead to the objects."""
+    """Return the saga under its option names in the definition. Objects are import paths."""
     return {
         "context": saga.context and path_of(saga.context),
         "hooks": [path_of(hook) for hook in saga.hooks],

@@ -1,4 +1,4 @@
-"""Broken rules of the ledger in words, and what to do about them."""
+"""Texts about broken rules of the ledger, with advice."""
 
 from sluice.ledger.reads.check import Breach
 from sluice.ledger.repairing import can_be_repaired
@@ -11,7 +11,7 @@ _NOT_REPAIRABLE = "Nothing in the ledger shows what is right here. Take a dump f
 
 
 def advice(breach: Breach) -> str:
-    """Return what to do about a broken rule."""
+    """Return the advice for a broken rule."""
     if can_be_repaired(breach):
         return REPAIRABLE
     if breach.job is None:
@@ -23,6 +23,6 @@ def advice(breach: Breach) -> str:
 
 
 def examples(breach: Breach, *, most: int) -> str:
-    """Return the names of some of the things that break a rule."""
+    """Return the names of the first objects that break a rule, as text."""
     named = ", ".join(legible(each) for each in breach.examples[:most])
     return f"{named} …" if breach.count > min(most, len(breach.examples)) else named

@@ -1,4 +1,4 @@
-"""What a submission about work IDs would come to, in the words of ``ops.preview``."""
+"""JSON document of a plan for a submission about work IDs, in the format of ``ops.preview``."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,8 +14,9 @@ from sluice.planner.preview import Preview
 
 
 def as_chunk_document(found: Chunked, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:
-    """The jobs that would run, each with why it is not spared; or, where the submission would wait unplanned, what
-    for, and no jobs."""
+    """Return the jobs that would run, each with the reason why its results are not fresh. If the submission would stay
+    unplanned, return the work that it waits for and no jobs.
+    """
     planned = () if found.waits_for else found.jobs
     outlook = Outlook(planned, found.known)
     document = as_document(Preview(jobs=planned, known={}, outlook=outlook), paces_s, now=now)
@@ -29,7 +30,7 @@ def as_chunk_document(found: Chunked, paces_s: Mapping[str, float], *, now: date
 
 
 def nothing_to_do(app: str) -> dict[str, Any]:
-    """Where there are no work IDs."""
+    """Return the document of a submission that has no work IDs."""
     what = "it would be cancelled: there are no work IDs"
     return {"jobs": [], "satisfied": [], "waits_for": [], "errors": [{"app": app, "what": what}]}
 

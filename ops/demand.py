@@ -1,4 +1,4 @@
-"""How much work there is for workers, as the command, the console and whoever scales them tell it."""
+"""Number of jobs that workers could run at the same time, for ``sluice demand``, the console and autoscalers."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -14,12 +14,14 @@ from sluice.ledger.reads.demand import HORIZON_S, Demand, demand
 T = TypeVar("T")
 Ask = Callable[[Callable[[Tx], T]], T]
 
-#: So long an answer will do for others who ask the same.
+#: Seconds for which an answer is reused for other callers.
 RECENT_S = 1.0
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """``demand`` is the sum over the ``apps``: so many jobs could be run at once, now or within the horizon."""
+    """Demand for workers. ``demand`` is the sum over ``apps``: the number of jobs that could run at the same time, now
+    or within the horizon. ``at_least``: a count was cut off, so the demand may be higher.
+    """
 
     demand: int
     at_least: bool
@@ -30,13 +32,15 @@ class Wanted(Struct, frozen=True, kw_only=True):
 def wanted(
     tx: Tx, apps: Sequence[str] = (), *, known: Iterable[str] = (), horizon_s: float = HORIZON_S
 ) -> Wanted:
-    """Of these apps, or of all that there are; those that are ``known`` also where they have nothing to do."""
+    """Return the demand of the named apps. Default: every app that has something to do or is in ``known``."""
     return _summed(demand(tx, apps, known=known, horizon_s=horizon_s), horizon_s)
 
 
 class Recent:
-    """What was told last. Who scales three hundred apps asks as often; what the ledger is asked for all of them at once
-    costs it as much as for one. Those who ask meanwhile wait, and are told the same, be it that nobody can say."""
+    """Cache of the last answer. An autoscaler with three hundred apps sends as many requests, and one query for all
+    apps costs the ledger as much as a query for one. Callers that arrive during a query wait for it. They get the same
+    answer, or the same error.
+    """
 
     def __init__(self, ask: Ask[list[Demand]]) -> None:
         self._ask = ask

@@ -1,4 +1,4 @@
-"""A job's dossier in the words that programs rely on (docs: the JSON of ``sluice show``)."""
+"""JSON document of a job (docs: the JSON of ``sluice show``)."""
 
 from typing import Any
 
@@ -15,9 +15,10 @@ from sluice.ops import saga_document
 
 
 def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> dict[str, Any]:
-    """Plain data for JSON; field names are a contract. The calendar is that of a step, where the definitions that have
-    it are at hand; only sagas have flights. The record and the log are of the whole, and left out where that was not
-    read."""
+    """Return the records of a job as plain data for JSON. The field names are a public contract. ``calendar`` is that
+    of a partition job, or None if its definition is not loaded. Only sagas have a flight. The fields ``record`` and
+    ``log`` need the whole history and are left out if only a part of it was read.
+    """
     job = found.job
     return {
         "app": job.app,
@@ -60,12 +61,12 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
 
 
 def done(found: Dossier, calendar: Calendar) -> list[str]:
-    """Those of a step's partitions that are there, in the words of its app."""
+    """Return the existing partitions of a partition job, as the calendar of its app writes them."""
     return [span_text(calendar, span) for span in found.done]
 
 
 def round_document(each: Round) -> dict[str, Any]:
-    """One claim of the job. A round that was handed back has several."""
+    """Return one claim of the job. A round that was handed back has several."""
     at = {"running": each.running_at} | ({"executed": each.executed_at} if each.executed_at else {})
     return {
         "round": each.round,
@@ -109,7 +110,7 @@ def _step(each: Transition) -> dict[str, Any]:
 
 
 def _watch(job: Job) -> dict[str, Any] | None:
-    """Of work elsewhere that no worker stays with: what is done about it, and when."""
+    """Return how external work without a worker is polled or ended, and when. None if the job has no such work."""
     if not job.is_left and not job.is_to_be_ended:
         return None
     return {

@@ -1,4 +1,4 @@
-"""Workers with different definitions, in words for people."""
+"""Texts about workers with different definitions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ def by_app(variants: Sequence[Variant]) -> Mapping[str, Sequence[Variant]]:
 
 
 def differ(app: str, variants: Sequence[Variant], *, here: str = "here") -> str:
-    """``here`` names this process."""
+    """Return a sentence about the definitions of an app that are in use. ``here`` is the name of this process."""
     groups = [_group(each, here) for each in variants]
     return f"There are {len(variants)} definitions of {app} in use: {'; '.join(groups)}."
 

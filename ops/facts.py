@@ -1,4 +1,4 @@
-"""Facts given to ``sluice plan`` in place of what the ledger knows."""
+"""Facts given to ``sluice plan`` in place of the ledger's data."""
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ Moment = str | float
 
 
 class JobFact(Struct, frozen=True, forbid_unknown_fields=True):
-    """``at`` is when it came to its state; without it that counts as just now."""
+    """Fact about one job. ``at`` is the time at which the job entered its state. Default: just now."""
 
     app: str
     key: str
@@ -34,7 +34,9 @@ class JobFact(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Active(Struct, frozen=True, forbid_unknown_fields=True):
-    """Work that is queued or running, by work IDs or from one partition to another; of all where neither is given."""
+    """Work that is queued or running. For an app keyed by chunk it is given by ``work_ids``. Default: all work IDs. For
+    an app keyed by partition, ``span`` has the first and the last partition.
+    """
 
     app: str
     work_ids: JSON = None
@@ -43,10 +45,13 @@ class Active(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Facts(Struct, frozen=True, forbid_unknown_fields=True):
-    """``freshness`` is when apps last succeeded on each work ID, or each key; where an app is fresh by kwargs, perhaps
-    apart for each set of these, as JSON. ``runs`` are when a submission of an app that is keyed by chunk last did:
-    without it the latest on any work ID counts as that. What is not told apart holds for all kwargs. ``partitions`` are
-    there, in whichever version, by table: each by itself, or from one to another (``2024-04-03..2024-04-05``)."""
+    """Facts as they are written in the file.
+
+    ``freshness`` has the last success of each app by work ID or key. If the freshness of an app depends on kwargs, the
+    times may be nested by kwargs, written as JSON. ``runs`` has the last successful submission of each app keyed by
+    chunk. Default: the latest time in ``freshness``. Times without kwargs hold for all kwargs. ``partitions`` has the
+    existing partitions of each table, in any version: single ones, or ranges like ``2024-04-03..2024-04-05``.
+    """
 
     freshness: Mapping[str, Mapping[str, Moment | Mapping[str, Moment]]] = {}
     runs: Mapping[str, Moment | Mapping[str, Moment]] | None = None
@@ -56,15 +61,16 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Whose(NamedTuple):
-    """Results of an app under the kwargs of a mark, or, where it is None, under any."""
+    """Results of an app under the kwargs of a freshness mark. If ``mark`` is None, they hold for any kwargs."""
 
     app: str
     mark: str | None
 
 
 class Given(Struct, frozen=True, kw_only=True):
-    """The facts as plans ask for them: jobs by their canonical names, ``tables`` for plans by partition, and what
-    ``GivenPast`` tells."""
+    """Facts in the form that plans read. ``jobs`` is by canonical name. ``tables`` is for plans by partition. Plans by
+    chunk read the facts through ``GivenPast``.
+    """
 
     jobs: Mapping[JobName, Known]
     fresh: Mapping[Whose, Mapping[str, datetime]]
@@ -77,7 +83,7 @@ class Given(Struct, frozen=True, kw_only=True):
 
 
 class GivenPast(Struct, frozen=True):
-    """What plans by chunk ask for (``planner.chunks.Knowledge``)."""
+    """Facts as the ``Knowledge`` of plans by chunk (``planner.chunks``)."""
 
     now: datetime
     given: Given
@@ -99,7 +105,7 @@ class GivenPast(Struct, frozen=True):
 
 
 def read_facts(file: str, catalogue: Catalogue) -> Given:
-    """BadRequest where the file, or - for stdin, cannot be used."""
+    """Read the facts from a file, or from stdin if it is ``-``. BadRequest if they cannot be used."""
     try:
         text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         return _given(msgspec.json.decode(text, type=Facts), catalogue)
@@ -112,7 +118,7 @@ def read_facts(file: str, catalogue: Catalogue) -> Given:
 
 
 def no_facts(catalogue: Catalogue) -> Given:
-    """As if nothing had ever run."""
+    """Return facts without any past run."""
     return _given(Facts(), catalogue)
 
 
@@ -135,7 +141,7 @@ def _given(facts: Facts, catalogue: Catalogue) -> Given:
 
 
 def _makings(facts: Facts, catalogue: Catalogue) -> Iterator[Making]:
-    """Jobs that make partitions, or have made them."""
+    """Yield the jobs that make partitions, or have made them."""
     for active in facts.active:
         if (app := catalogue[active.app]).partitioning:
             yield making(app, active.span, active.state)
@@ -145,7 +151,7 @@ def _makings(facts: Facts, catalogue: Catalogue) -> Iterator[Making]:
 
 
 def _told_apart(times: Mapping[str, Moment | Mapping[str, Moment]]) -> dict[str | None, dict[str, datetime]]:
-    """By mark, what has none under None."""
+    """Return the times by freshness mark. Times without a mark are under None."""
     found: dict[str | None, dict[str, datetime]] = {}
     for named, at in times.items():
         if isinstance(at, Mapping):
@@ -166,7 +172,7 @@ def _runs(runs: Mapping[str, Moment | Mapping[str, Moment]]) -> dict[Whose, date
 
 
 def _mark(text: str) -> str:
-    """However it is spaced and ordered."""
+    """Return the kwargs as canonical JSON, independent of spaces and order."""
     try:
         kwargs = msgspec.json.decode(text, type=dict[str, JSON])
     except msgspec.MsgspecError:
@@ -175,7 +181,7 @@ def _mark(text: str) -> str:
 
 
 def _succeeded(fresh: Mapping[Whose, Mapping[str, datetime]], catalogue: Catalogue) -> Iterator[Known]:
-    """Jobs that stand among what is fresh."""
+    """Yield a succeeded job for each key in the freshness facts."""
     for (name, _), times in fresh.items():
         app = catalogue.app(name)
         for key, at in {} if app.chunking else times.items():
@@ -190,7 +196,7 @@ def _jobs(facts: Iterable[JobFact], catalogue: Catalogue) -> Iterator[Known]:
 
 
 def _active(active: Active) -> Busy:
-    """A job by the work IDs that it is about, as they are given."""
+    """Return the active work with the work IDs that the facts give."""
     parts = None if active.work_ids is None else parts_of(parse_work_ids(active.work_ids))
     return Busy(app=active.app, what=active.app, parts=parts, state=active.state)
 
@@ -204,7 +210,9 @@ def _chunks_under_way(jobs: Iterable[JobFact], catalogue: Catalogue) -> Iterable
 
 
 def _parts_of_key(key: str) -> Sequence[Part] | None:
-    """A short key tells the work IDs of its chunk, unless they are texts that look like something else."""
+    """Return the work IDs that a short key of a chunk lists. None for a long key, and for a text that is not a list of
+    work IDs. A text ID that looks like a number or a range is read as such.
+    """
     text = key.rpartition("@")[0] or key
     try:
         return None if ".." in text else parts_of(parse_work_ids(text))

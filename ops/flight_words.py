@@ -1,4 +1,4 @@
-"""A saga's flight in a few words: where it stands, and why it is undone."""
+"""Short texts about a saga's flight: its position, and why it is undone."""
 
 from sluice.jobs.sagas.answers import ANSWERS
 from sluice.jobs.sagas.course import next_leg
@@ -8,13 +8,13 @@ from sluice.ledger.journal import CRASHES_MAX
 from sluice.ledger.reads.flights import Flight
 from sluice.ops.words import first_line
 
-#: These say by themselves what has happened, and no step has failed.
+#: Failure types with a message that states the whole event. They are not failures of a step.
 _UNFAILED = {CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT}
 _ANSWERS = {each.__name__ for each in ANSWERS}
 
 
 def place(flight: Flight) -> str:
-    """``at step 2 of 3, after Reserve``; of one that goes back, ``at the undo of step 2 of 3, Pay``."""
+    """Return the flight's position, like ``at step 2 of 3, after Reserve``, or ``at the undo of step 2 of 3, Pay``."""
     last = flight.last
     if last is None:
         return "at its first step"
@@ -30,20 +30,26 @@ def place(flight: Flight) -> str:
 
 
 def counted(flight: Flight, step: int) -> str:
-    """``step 2 of 3, Pay``. Steps are counted from 1 in prose; everywhere else the first is 0."""
+    """Return a step as text, like ``step 2 of 3, Pay``. Steps are counted from 1 in texts and from 0 everywhere
+    else.
+    """
     name = next((line.name for line in reversed(flight.lines) if line.step == step), "")
     return f"step {step + 1} of {flight.steps}{f', {name}' if name else ''}"
 
 
 def undone(flight: Flight) -> str:
-    """``is being undone, since it was cancelled``; nothing of one that goes on."""
+    """Return that the flight is undone and why, like ``is being undone, since it was cancelled``. Empty for a flight
+    that goes on.
+    """
     if flight.undoing and flight.failure:
         return f"is being undone, since {cause(flight.failure)}"
     return f"is to be undone, since {flight.turn_back}" if flight.turn_back else ""
 
 
 def crashes(flight: Flight) -> str:
-    """``it has lost 3 workers there, one after the other``; nothing of one that has lost none since its last step."""
+    """Return how many workers the flight lost since its last step, like ``it has lost 3 workers there, one after the
+    other``. Empty if it lost none.
+    """
     if not flight.crashes:
         return ""
     if flight.crashes == 1:
@@ -53,14 +59,16 @@ def crashes(flight: Flight) -> str:
 
 
 def cause(failure: Failure) -> str:
-    """Why a flight turned back: what has failed, or what has happened."""
+    """Return why the flight turned back: the failed step, or the event that caused it."""
     if failure.type in _UNFAILED:
         return f"{failure.message[:1].lower()}{failure.message[1:].rstrip('.')}"
     return f"{failure.step or 'making its steps'} failed: {told(failure)}"
 
 
 def told(failure: Failure) -> str:
-    """In a line, without the modules of its type; of what a step has answered in so many words, these."""
+    """Return the failure in one line, without the modules of its type. If a step returned an answer with a message,
+    return only the message.
+    """
     kind = failure.type.rpartition(".")[2]
     message = first_line(failure.message)
     if failure.type in _ANSWERS and message:

@@ -1,4 +1,4 @@
-"""When an app last succeeded, in the words that ``--facts`` takes, and for people."""
+"""Last successes of an app, in the format of ``--facts`` and as text."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -16,8 +16,9 @@ from sluice.ledger.reads.successes import Success
 
 
 class Told(Struct, frozen=True, kw_only=True):
-    """``runs`` are the last submissions of the app that succeeded, by mark. ``never`` is what was asked for by name and
-    has not succeeded so far, by mark; ``more``: the rest is not told."""
+    """Successes of an app. ``runs`` has the last successful submission by mark. ``never`` has the work IDs or keys that
+    were named in the request and have not succeeded, by mark. ``more``: there may be further successes.
+    """
 
     now: datetime
     successes: Sequence[Success]
@@ -27,7 +28,7 @@ class Told(Struct, frozen=True, kw_only=True):
 
 
 class Alike(Struct, frozen=True, kw_only=True):
-    """Work IDs, or keys, that succeeded at one time, or never."""
+    """Work IDs or keys that last succeeded at the same time, or never succeeded."""
 
     mark: str
     names: Sequence[WorkId]
@@ -35,7 +36,9 @@ class Alike(Struct, frozen=True, kw_only=True):
 
 
 def as_document(app: App, told: Told) -> dict[str, Any]:
-    """Of an app that is fresh by kwargs each set of these is told apart, as JSON."""
+    """Return the successes in the format of ``--facts``. If the freshness of the app depends on kwargs, the times are
+    nested by kwargs, written as JSON.
+    """
     times: dict[str, dict[str, datetime]] = {}
     for each in told.successes:
         times.setdefault(each.mark, {})[each.name] = each.at
@@ -48,7 +51,9 @@ def as_document(app: App, told: Told) -> dict[str, Any]:
 
 
 def alike(told: Told) -> Iterator[Alike]:
-    """What never succeeded, then what did, the longest ago first."""
+    """Yield the work IDs or keys grouped by their last success. Groups that never succeeded come first, then the
+    oldest.
+    """
     yield from (Alike(mark=mark, names=names) for mark, names in told.never.items() if names)
     ordered = sorted(told.successes, key=lambda each: (each.at, each.mark))
     for (at, mark), members in groupby(ordered, key=lambda each: (each.at, each.mark)):
@@ -56,19 +61,19 @@ def alike(told: Told) -> Iterator[Alike]:
 
 
 def is_kept(mark: str, chunking: Chunking) -> bool:
-    """Whether results of the app as it is defined now may stand under this mark."""
+    """Return whether the app's current definition stores results under marks of this kind."""
     return [*_kwargs(mark)] == sorted(chunking.freshness_by)
 
 
 def in_words(mark: str) -> str:
-    """``region=eu, year=2024``."""
+    """Return a mark as text, like ``region=eu, year=2024``."""
     return ", ".join(f"{name}={_plain(value)}" for name, value in masked_kwargs(_kwargs(mark)).items())
 
 
 def never(
     ids: Sequence[WorkId], marks: Iterable[str], successes: Iterable[Success]
 ) -> dict[str, list[WorkId]]:
-    """Of each mark, those of the IDs that have not succeeded."""
+    """Return the IDs that have not succeeded, by mark."""
     known = {(each.mark, each.name) for each in successes}
     return {mark: [each for each in ids if (mark, str(each)) not in known] for mark in marks}
 
@@ -82,6 +87,6 @@ def _plain(value: object) -> str:
 
 
 def _id(name: str) -> WorkId:
-    """A work ID as it was before the ledger made a text of it."""
+    """Return a work ID in its original type. The ledger stores every work ID as text."""
     number = name.removeprefix("-")
     return int(name) if number.isdecimal() and number.isascii() and str(int(name)) == name else name

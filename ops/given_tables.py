@@ -1,4 +1,4 @@
-"""The partitions that facts tell of, as plans ask for them (``planner.partitions.Knowledge``)."""
+"""Partitions from given facts, as plans read them (``planner.supply.Knowledge``)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from sluice.planner.spans import in_both, places, united, without
 
 
 class GivenTables(Struct, frozen=True):
-    """By table, what is there or under way, in order. It is of whichever version is asked for."""
+    """Partitions by table that exist or are under way, in order. They count for every version of the table."""
 
     tables: Mapping[str, Sequence[Held]] = {}
 
@@ -34,7 +34,7 @@ class GivenTables(Struct, frozen=True):
 
 
 class Making(Struct, frozen=True):
-    """A job that makes partitions, or made them."""
+    """Job that makes partitions, or has made them."""
 
     app: App
     span: Span
@@ -46,7 +46,7 @@ class Making(Struct, frozen=True):
 
 
 def making(app: App, span: tuple[str, str] | None, state: State | None) -> Making:
-    """ValueError where it does not say which partitions."""
+    """Return the job under way that makes these partitions. ValueError if the span is missing or invalid."""
     if app.unbounded:
         return Making(app, ALWAYS, state or State.RUNNING)
     if span is None:
@@ -57,14 +57,16 @@ def making(app: App, span: tuple[str, str] | None, state: State | None) -> Makin
 
 
 def made(app: App, key: str, state: State) -> Making:
-    """By the key of the job."""
+    """Return the job with this key and the partitions in its key."""
     return Making(app, read_key(app, key), state)
 
 
 def given_tables(
     catalogue: Catalogue, there: Mapping[str, Iterable[str]], makings: Iterable[Making]
 ) -> GivenTables:
-    """What is there is nobody's to make any more; of two that make a partition, it belongs to the one told first."""
+    """Combine the facts by table. A partition that exists is not attributed to a job under way. If two jobs make the
+    same partition, it belongs to the job that is listed first.
+    """
     spans: dict[str, list[Span]] = defaultdict(list)
     under_way: dict[str, list[Making]] = defaultdict(list)
     for name, texts in there.items():

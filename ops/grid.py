@@ -1,5 +1,6 @@
-"""How partitions of several tables are laid side by side: one axis of time, cut into columns, and for each app the
-stretch of its partitions that falls into each column."""
+"""Layout of partitions of several tables side by side. One time axis is cut into columns. Each column has a stretch of
+the partitions of each app.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -11,14 +12,15 @@ from sluice.jobs.calendar import UNITS, Calendar, Span, Unit
 from sluice.jobs.states import DEAD, State
 from sluice.ledger.reads.partitions import Place
 
-#: So many of a unit make a column, if one would make too many; after that it is doubled.
+#: Numbers of units that a column may have, the smallest first. If all of them give too many columns, the last one is
+#: doubled repeatedly.
 _SIZES: Mapping[Unit, Sequence[int]] = {"hour": (1, 2, 3, 6, 12, 24, 168), "day": (1, 7), "month": (1, 3, 12)}
-#: A partition of the unit at which a longer column begins; of the days a Monday.
+#: Partition at which a column of several units begins. For hours and days it is a Monday.
 _ORIGINS: Mapping[Unit, int] = {"hour": -3 * 24, "day": -3, "month": 0}
 
 
 class Row(Struct, frozen=True):
-    """An app's partitions from the first to the last that is shown."""
+    """Partitions of an app from the first to the last that is shown."""
 
     app: str
     place: Place
@@ -27,8 +29,9 @@ class Row(Struct, frozen=True):
 
 
 class Axis(Struct, frozen=True):
-    """``starts_s`` are the moments at which the columns begin, and one at which the last one ends; each is ``size`` of
-    the unit."""
+    """Columns of a grid. ``starts_s`` has the second at which each column begins, and the end of the last column. A
+    column has ``size`` units.
+    """
 
     unit: Unit
     size: int
@@ -36,14 +39,16 @@ class Axis(Struct, frozen=True):
 
     @property
     def in_words(self) -> str:
-        """How long a column is."""
+        """Length of a column as text, like ``one day``."""
         is_days = self.unit == "hour" and self.size % 24 == 0
         size, unit = (self.size // 24, "day") if is_days else (self.size, self.unit)
         return f"one {unit}" if size == 1 else f"{size} {unit}s"
 
 
 class Strip(Struct, frozen=True):
-    """A row's part of the axis: ``before`` it come so many columns, then a stretch of partitions for each column."""
+    """Columns that a row covers. ``before`` is the number of columns before it. ``stretches`` has the row's partitions
+    in each column after those.
+    """
 
     row: Row
     before: int
@@ -51,8 +56,9 @@ class Strip(Struct, frozen=True):
 
 
 def axis(rows: Iterable[Row], columns_max: int) -> Axis:
-    """Columns for these rows: each is one partition of the app that has the longest, or several where that would be too
-    many columns."""
+    """Return the columns for these rows. A column is one partition of the app with the longest unit, or several
+    partitions if there would be more than ``columns_max`` columns.
+    """
     calendars = [row.calendar for row in rows]
     unit = max((each.unit for each in calendars), key=UNITS.index)
     calendar = Calendar(unit)
@@ -85,7 +91,7 @@ def total(cells: Iterable[Mapping[State, int]]) -> dict[State, int]:
 
 
 def as_document(strip: Strip, cells: Sequence[Mapping[State, int]]) -> dict[str, Any]:
-    """One app, in the words that programs rely on."""
+    """Return one app as a JSON document."""
     row, write = strip.row, strip.row.calendar.write
     return {
         "app": row.app,
@@ -101,16 +107,16 @@ def as_document(strip: Strip, cells: Sequence[Mapping[State, int]]) -> dict[str,
 
 
 class Mark(Struct, frozen=True):
-    """What a cell looks like: a character, the state whose colour it has, and what it means."""
+    """Appearance of a cell: its character, the state that determines its colour, and its meaning."""
 
     sign: str
     state: State | None
     meaning: str
 
 
-#: These did not succeed for reasons that are not their own.
+#: States of jobs that did not succeed for a reason outside the job.
 _FOR_OTHERS = {State.CANCELLED, State.UPSTREAM_FAILED}
-#: What most needs somebody's eye goes first.
+#: Marks by state, the most urgent first. A cell with several states gets the first matching mark.
 MARKS = (
     *((state, Mark("!", State.FAILED, "did not succeed")) for state in State if state in DEAD - _FOR_OTHERS),
     (State.UPSTREAM_FAILED, Mark("^", State.UPSTREAM_FAILED, "lacks what it needs")),
@@ -128,7 +134,7 @@ NOTHING = Mark("-", None, "not asked for")
 
 
 def mark(stretch: Span, counts: Mapping[State, int]) -> Mark:
-    """Of several states the one that needs somebody's eye the most."""
+    """Return the mark of the most urgent state in the cell."""
     if not counts:
         return NOTHING
     for state, mark in MARKS:

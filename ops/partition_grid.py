@@ -1,7 +1,7 @@
-"""Tables side by side by time: a row for each, a character for each cell, one axis for all of them.
+"""Grid of tables by time, with a row for each table, a character for each cell, and one axis for all tables.
 
-A column is one partition of the unit that most of the tables have, or several where that would be too many columns. Of
-a table with longer partitions one stands in several columns, and of one with shorter ones several stand in one.
+A column is one partition of the most common unit, or several partitions if there would be too many columns. A longer
+partition of another table spans several columns. Several shorter partitions share one column.
 """
 
 from collections import Counter
@@ -21,9 +21,9 @@ from sluice.ledger.reads.coverage import Band
 from sluice.ledger.reads.partitions import Place
 from sluice.ops.grid import NOTHING, PARTLY, THERE, Axis, Row, Strip, axis, mark, strip, total
 
-#: So many columns where nobody says from where to where, and at the most; and so many cells.
+#: Default number of columns if the caller gives no range, maximum number of columns, and maximum number of cells.
 COLUMNS, COLUMNS_MAX, CELLS_MAX = 100, 1000, 20_000
-#: What stands for a cell of which the most urgent state is this.
+#: Character of a cell by its most urgent state.
 SIGNS: Mapping[State, str] = {
     State.SUCCEEDED: "s",
     State.FAILED: "f",
@@ -42,11 +42,13 @@ LEGEND: Mapping[str, str] = {
 
 
 class BadWindow(BadRequest):
-    """What says from where to where does not."""
+    """Raised when the given range is not a range of partitions."""
 
 
 class Line(Struct, frozen=True):
-    """``app`` fills the table, or nobody here does. A sign a column."""
+    """Row of the grid, with a character for each column in ``cells``. ``app`` fills the table. It is None if no app of
+    these definitions does.
+    """
 
     app: str | None
     table: str
@@ -55,8 +57,9 @@ class Line(Struct, frozen=True):
 
 
 class Grid(Struct, frozen=True, kw_only=True):
-    """``columns`` are the first partition of each; ``size`` is how many of the ``unit`` it has. ``jobs`` counts the
-    partitions that are shown, by state."""
+    """Grid for the console. ``columns`` has the first partition of each column, and ``size`` is the number of units in
+    a column. ``jobs`` counts the shown partitions by state.
+    """
 
     columns: Sequence[str]
     unit: Unit | None
@@ -67,7 +70,9 @@ class Grid(Struct, frozen=True, kw_only=True):
 
 
 def grid(tx: Tx, catalogue: Catalogue, first: str | None, last: str | None) -> Grid:
-    """Without a beginning or an end it shows what was made last. BadWindow for what is no partition."""
+    """Return the grid for a range of partitions. Default: the latest partitions. BadWindow if a text is not a
+    partition.
+    """
     tables = [*tables_of(catalogue)]
     unit = _unit(tables)
     window = _window(tx, tables, unit, first, last) if unit else None
@@ -93,7 +98,7 @@ def grid(tx: Tx, catalogue: Catalogue, first: str | None, last: str | None) -> G
 
 
 def _unit(tables: Iterable[TableOf]) -> Unit | None:
-    """The most frequent, and of those the shortest."""
+    """Return the most common unit. Of equally common units, return the shortest."""
     counts = Counter(table.calendar.unit for table in tables)
     return max(counts, key=lambda unit: (counts[unit], -UNITS.index(unit)), default=None)
 
@@ -105,7 +110,9 @@ def _any_of(tables: Iterable[TableOf], unit: Unit) -> TableOf:
 def _window(
     tx: Tx, tables: Sequence[TableOf], unit: Unit, first: str | None, last: str | None
 ) -> tuple[int, int] | None:
-    """From which second to before which; None where nothing is there and nobody says."""
+    """Return the start of the range and its exclusive end in seconds. None if no partition is known and the caller
+    gives no range.
+    """
     calendar = Calendar(unit)
     start_s = None if first is None else _start_s(first)[0]
     end_s = None if last is None else _start_s(last)[1]
@@ -123,7 +130,7 @@ def _window(
 
 
 def _start_s(text: str) -> tuple[int, int]:
-    """Where a partition begins and where it ends, whatever its unit is."""
+    """Return the start and the end of a partition in seconds, whatever its unit."""
     for unit in UNITS:
         calendar = Calendar(unit)
         try:
@@ -143,7 +150,7 @@ def _row(table: TableOf, window: tuple[int, int]) -> Row:
 
 
 def _strips(rows: Iterable[Row], along: Axis) -> Iterator[Strip]:
-    """Rows that are counted alike are cut alike, and that is done once."""
+    """Yield the strip of each row. Tables with the same calendar have the same columns, so these are computed once."""
     known: dict[Calendar, Strip] = {}
     for row in rows:
         if row.calendar not in known:
@@ -152,7 +159,7 @@ def _strips(rows: Iterable[Row], along: Axis) -> Iterator[Strip]:
 
 
 def _band(strip: Strip) -> Band:
-    """A partition may stand in several columns, and is counted once."""
+    """Return the stretches to count. A partition that spans several columns is counted once."""
     begins = [*dict.fromkeys(stretch.first for stretch in strip.stretches)]
     return Band(place=strip.row.place, span=strip.row.span, begins=begins)
 

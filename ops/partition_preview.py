@@ -1,4 +1,4 @@
-"""What a submission about partitions would come to, in the words of ``ops.preview``."""
+"""JSON document of a plan for a submission about partitions, in the format of ``ops.preview``."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -18,8 +18,9 @@ from sluice.planner.supply import Supply
 
 
 def as_partition_document(layout: Layout, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:
-    """The steps that would run; the jobs under way that they would share, and the partitions that others have to bring;
-    and, of what is there already, that it is. Of both of these the partitions that follow each other stand together."""
+    """Return the jobs that would run, the jobs under way that they share, the external partitions that have to land,
+    and the existing partitions. Adjacent external or existing partitions are joined into one span.
+    """
     known = {job.name: job for supply in layout.supplies for job in supply.joined}
     jobs = tuple(job for supply in layout.supplies for job in _jobs(layout, supply))
     outlook = Outlook(jobs, {name: job.state for name, job in known.items()})
@@ -33,7 +34,7 @@ def as_partition_document(layout: Layout, paces_s: Mapping[str, float], *, now: 
 
 
 def _jobs(layout: Layout, supply: Supply) -> Iterator[PlannedJob]:
-    """In the order of their partitions, whether they are under way or would be made."""
+    """Return new jobs and jobs under way in the order of their partitions."""
     steps = {step.first: job for step, job in zip(supply.steps, layout.jobs(supply), strict=True)}
     joined = {
         _first(supply.calendar, job.name): PlannedJob(name=job.name, standing=Standing.WANTED)
@@ -58,7 +59,9 @@ def _satisfied(supply: Supply) -> Iterator[dict[str, Any]]:
 
 
 def _to_come(supply: Supply) -> Iterator[dict[str, Any]]:
-    """What others have to bring. Gates have each of these partitions by its name: ``events/2024-04-03``."""
+    """Yield the external partitions that have to land. Dependency groups name each of them separately, like
+    ``events/2024-04-03``.
+    """
     if supply.app is not None:
         return
     for span in united(step for step in supply.steps if step not in supply.or_later):

@@ -1,11 +1,13 @@
-"""An app's partitioning in the words that programs rely on: ``partitions`` in the JSON of ``sluice apps show``."""
+"""JSON document of an app's partitioning: ``partitions`` in the JSON of ``sluice apps show``."""
 
 from sluice.jobs.calendar import Calendar
 from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
 
 
 def as_document(partitioning: Partitioning) -> dict[str, object]:
-    """In the words of the definition, spelled out. The cut-offs are the first and the last partition to be read."""
+    """Return the partitioning under its option names in the definition, written in full. The cut-offs are the first and
+    the last partition that is read.
+    """
     first = partitioning.first
     return {
         "output_table": partitioning.table,
@@ -43,6 +45,6 @@ def first_read(dependency: TableDependency) -> str | None:
 
 
 def last_read(dependency: TableDependency) -> str | None:
-    """What is cut off begins where this one ends."""
+    """Return the last partition that is read. It ends where the cut-off begins."""
     calendar, cutoff_s = dependency.calendar, dependency.end_cutoff_s
     return None if cutoff_s is None else calendar.write(calendar.at(cutoff_s - 1))

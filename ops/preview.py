@@ -1,4 +1,4 @@
-"""A preview in the words that programs rely on (the JSON of ``sluice plan``)."""
+"""JSON document of a plan (the JSON of ``sluice plan``)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -18,8 +18,9 @@ from sluice.planner.preview import Preview
 
 
 def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:
-    """``jobs`` would run, in this order; ``satisfied`` need not; ``waits_for`` will, whoever asks; for ``errors``
-    there is no way."""
+    """Return the plan as plain data for JSON. ``jobs`` would run, in this order. ``satisfied`` jobs need not run.
+    ``waits_for`` jobs are requested already and run in any case. ``errors`` are jobs that cannot run.
+    """
     telling = _Telling(found, now)
     new = telling.with_fate(Fate.NEW)
     document: dict[str, Any] = {
@@ -34,7 +35,7 @@ def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) 
 
 
 class _Telling:
-    """Jobs in the document's words."""
+    """Builder of the document's entries about jobs."""
 
     def __init__(self, found: Preview, now: datetime) -> None:
         self._found = found
@@ -47,7 +48,7 @@ class _Telling:
         return [job for job in self._found.jobs if self._outlook[job.name].fate in fates]
 
     def planned(self, job: PlannedJob) -> dict[str, Any]:
-        """A job that would run, and what it would wait for."""
+        """Return a job that would run, with the jobs that it would wait for."""
         return {
             "ref": self._references[job.name],
             "app": job.name.app,
@@ -61,7 +62,9 @@ class _Telling:
         }
 
     def satisfied(self, job: PlannedJob) -> dict[str, Any]:
-        """A job that need not run; where it might be too old for one that would, by its age."""
+        """Return a job that need not run. If a job that would run limits its age (``max_lag``), the entry has its
+        age.
+        """
         told = self.told(job, "why")
         known = self._found.known.get(job.name)
         if job.name in self._lags_s and known and known.since and known.state is State.SUCCEEDED:
@@ -75,7 +78,7 @@ class _Telling:
         return told
 
     def awaited(self, job: PlannedJob) -> dict[str, Any]:
-        """A job that is under way. Others may wait for it, so it has a reference too."""
+        """Return a job that is under way. It has a reference, because new jobs may wait for it."""
         reference, state = self._references[job.name], self._found.known[job.name].state
         return {"ref": reference, **self.told(job, "why"), "state": state}
 
@@ -87,13 +90,13 @@ class _Telling:
         return ages.stale(since, self._now) if since else "stale: it always runs"
 
     def _gate(self, job: PlannedJob, gate: Gate) -> dict[str, Any]:
-        """``when`` has those that need not succeed but come to something else."""
+        """Return a dependency group. ``when`` has only the parents with a condition other than ``succeeded``."""
         told = {self._reference(need): need.when for need in gate.needs if self._outlook.is_open(job, need)}
         unusual = {reference: when for reference, when in told.items() if when != "succeeded"}
         return {"name": gate.name, "needs": [*told]} | ({"when": unusual} if unusual else {})
 
     def _reference(self, need: Need) -> str:
-        """By name what nobody would ask for."""
+        """Return the reference of the parent, or its name if it has no reference."""
         return self._references.get(need.parent, str(need.parent))
 
     def _may_run(self, job: PlannedJob) -> bool:
@@ -105,14 +108,14 @@ class _Telling:
 
 
 def _pool(job: PlannedJob) -> dict[str, Any]:
-    """With which others it is counted, and how many of these may be at it at once."""
+    """Return the pool of the job and its limit, which is the number of jobs of the pool that may run at once."""
     if job.pool is None or job.policy.concurrency is None:
         return {}
     return {"pool": masked(job.pool), "pool_limit": job.policy.concurrency.limit}
 
 
 def _lags_s(jobs: Iterable[PlannedJob]) -> dict[JobName, float]:
-    """How old the parents of these may be, where that matters: for whoever is the strictest."""
+    """Return the maximum age of each parent in seconds, if any of these jobs limits it. The strictest limit counts."""
     lags_s: dict[JobName, float] = {}
     for need in (need for job in jobs for gate in job.gates for need in gate.needs):
         if need.lag_s_max is not None:
@@ -121,7 +124,7 @@ def _lags_s(jobs: Iterable[PlannedJob]) -> dict[JobName, float]:
 
 
 def _references(jobs: Iterable[PlannedJob]) -> dict[JobName, str]:
-    """``B#2`` is the second job of B in the plan."""
+    """Number the jobs of each app. ``B#2`` is the second job of B in the plan."""
     numbers: Counter[str] = Counter()
     references = {}
     for job in jobs:

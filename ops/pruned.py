@@ -1,11 +1,11 @@
-"""What is said of a job whose history is not there any more."""
+"""Text about removed history of a job."""
 
 from sluice.ledger.reads.dossier import Job
 from sluice.ops.times import moment
 
 
 def removed(job: Job) -> str:
-    """Empty where all of it is there."""
+    """Return which part of the history was removed, and when. Empty if nothing was removed."""
     if job.pruned_at is None:
         return ""
     until = "how it came to its end" if job.is_pruned else "what happened to it before"

@@ -1,4 +1,4 @@
-"""A saga's flight in the words that programs rely on: ``saga`` in the JSON of ``sluice show`` and ``saga show``."""
+"""JSON document of a saga's flight: ``saga`` in the JSON of ``sluice show`` and ``sluice saga show``."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +12,9 @@ from sluice.ledger.reads.flights import Flight, Line, Said
 
 
 def as_document(flight: Flight, *, whole: bool) -> Mapping[str, Any]:
-    """Plain data for JSON; field names are a contract. ``step``, ``name`` and ``mark`` are of the last entry of the
-    journal, ``direction`` is that in which the flight goes on. The whole has what was raised with its traceback, too.
+    """Return the flight as plain data for JSON. The field names are a public contract. ``step``, ``name`` and ``mark``
+    belong to the last journal entry. ``direction`` is the direction in which the flight goes on. With ``whole``,
+    failures include their tracebacks.
     """
     last = flight.last
     return {
@@ -40,7 +41,7 @@ def as_document(flight: Flight, *, whole: bool) -> Mapping[str, Any]:
 
 
 def whole_document(found: Dossier) -> dict[str, Any]:
-    """All there is to say of a saga (docs: the JSON of ``sluice saga show``)."""
+    """Return a saga with all details (docs: the JSON of ``sluice saga show``)."""
     job = found.job
     return {
         "app": job.app,

@@ -1,20 +1,22 @@
-"""Times as people read them. All of them are UTC; ``jobs.durations`` reads those that people write."""
+"""Times as text for people, always in UTC. ``jobs.durations`` parses the times that people write."""
 
 from datetime import UTC, datetime
 
 
 def moment(at: datetime | None) -> str:
-    """``2026-11-20 02:00:00``; nothing for no time."""
+    """Return a time like ``2026-11-20 02:00:00``. Empty for None."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}" if at else ""
 
 
 def precise(at: datetime | None) -> str:
-    """The same to the millisecond, for what follows each other fast."""
+    """Return a time with milliseconds, for events in quick succession. Empty for None."""
     return f"{moment(at)}.{at.microsecond // 1000:03}" if at else ""
 
 
 def span(seconds: float | None) -> str:
-    """``25 ms``, ``0.25 s``, ``12.0 s``, ``3 min 20 s``, ``2 h 5 min``, ``1 d 3 h``; nothing for none."""
+    """Return a duration like ``25 ms``, ``0.25 s``, ``12.0 s``, ``3 min 20 s``, ``2 h 5 min`` or ``1 d 3 h``. Empty for
+    None.
+    """
     if seconds is None:
         return ""
     if seconds < 60:
@@ -29,7 +31,7 @@ def span(seconds: float | None) -> str:
 
 
 def ago(at: datetime, now: datetime) -> str:
-    """``2026-11-20 02:00:00 UTC, 3 min 20 s ago``."""
+    """Return a time and its age, like ``2026-11-20 02:00:00 UTC, 3 min 20 s ago``."""
     return f"{moment(at)} UTC, {span((now - at).total_seconds())} ago"
 
 

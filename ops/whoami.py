@@ -1,4 +1,4 @@
-"""Who types a command: what is kept of those who step in by hand."""
+"""Identity of the user of a command. It is stored with manual interventions."""
 
 import getpass
 import os
@@ -6,7 +6,7 @@ import socket
 
 
 def whoami() -> str:
-    """``ana@desk``. An account that nobody has named is a number."""
+    """Return the user and the host, like ``ana@desk``. An account without a name is given by its number."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

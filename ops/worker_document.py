@@ -1,4 +1,4 @@
-"""A worker in the words that programs rely on (docs: the JSON of ``sluice workers``)."""
+"""JSON document of a worker (docs: the JSON of ``sluice workers``)."""
 
 from typing import Any
 
@@ -15,7 +15,9 @@ def workers_and_pools(tx: Tx) -> tuple[list[fleet.Worker], Pools]:
 
 
 def as_document(worker: fleet.Worker, pools: Pools) -> dict[str, Any]:
-    """The answer is a list of workers, so a pool stands with each worker that runs jobs of it."""
+    """Return a worker with the pools of the jobs that it runs. The JSON is a list of workers, so each worker of a pool
+    repeats it.
+    """
     its_own = pools.workers.get(worker.id, [])
     return {**asdict(worker), "pools": [_of_pool(each, pools) for each in pools.told if each.pool in its_own]}
 

@@ -1,11 +1,11 @@
-"""What a message implies.
+"""Planning and judging: the jobs and verdicts that follow from a message.
 
-This room owns the keyspaces (which jobs need which), the walk that closes what is wanted over its missing
-parents, and the rules by which an outcome is judged.
+This package contains three things: the keyspaces (which jobs need which), the walk from requested jobs to their missing
+parents, and the rules for judging an outcome.
 
-What holds: everything here is pure. It takes values and, where it matters, the time; it returns values that
-say what to do. The relation between jobs is one, read from both ends: ``gates`` and ``children`` of a
-keyspace are inverse for whatever a catalogue holds.
+Everything here is pure. Functions take values and, if it matters, the time. They return values that describe what to
+do. The dependencies between jobs are one relation, read from both ends: ``gates`` and ``children`` of a keyspace are
+inverse for every catalogue.
 
-It must not know: the ledger, the broker, the clock, the environment.
+This package must not depend on the ledger, the broker, the clock or the environment.
 """

@@ -1,4 +1,4 @@
-"""Jobs of a submission that are run again: under the definitions of today, and without jobs that it never asked for."""
+"""Rerun of a submission's jobs under today's definitions, without jobs that it never requested."""
 
 from collections.abc import Iterable, Mapping
 
@@ -15,14 +15,14 @@ from sluice.planner.merge import in_order, put
 
 
 class Again(Struct, frozen=True):
-    """``plan`` runs the jobs again; ``left_out`` are those that cannot run any more, each with the reason."""
+    """Plan that runs the jobs again. ``left_out`` are the jobs that cannot run any more, each with the reason."""
 
     plan: Plan
     left_out: Mapping[JobName, str]
 
 
 def plan_again(catalogue: Catalogue, number: int, names: Iterable[JobName]) -> Again:
-    """Plan these jobs of a submission once more. Their parents are named, and none of them is asked for."""
+    """Plan these jobs of a submission again. Their parents are named, but not requested."""
     jobs: dict[JobName, PlannedJob] = {}
     again: list[JobName] = []
     left_out: dict[JobName, str] = {}
@@ -64,5 +64,5 @@ def _planned(catalogue: Catalogue, number: int, name: JobName) -> tuple[PlannedJ
 
 
 def _keeps_its_needs(catalogue: Catalogue, app: App) -> bool:
-    """Return whether its jobs keep the needs that they were planned with: chunks, and jobs that undo others."""
+    """Return whether the app's jobs keep the needs that they were planned with. Chunks and compensations do."""
     return app.chunking is not None or catalogue.undoes(app.name)

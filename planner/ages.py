@@ -1,4 +1,4 @@
-"""How old the inputs of one walk may be, and which of them are too old (``max_lag``)."""
+"""Age limits of the inputs of one walk (``max_lag``), and the inputs that exceed them."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -19,7 +19,7 @@ _UNDER_WAY = LIVE - {State.EXPECTED}
 
 
 class Ages:
-    """What is known of the jobs that a walk has come by, and the time by which it is judged."""
+    """Known states of the jobs that a walk has visited, and the time by which their age is judged."""
 
     def __init__(self, catalogue: Catalogue, now: datetime) -> None:
         self._catalogue = catalogue
@@ -27,16 +27,19 @@ class Ages:
         self._known: dict[JobName, Known] = {}
 
     def note(self, name: JobName, known: Known) -> None:
-        """It may turn out to be somebody's parent."""
+        """Record a visited job, because it may turn out to be a parent of another."""
         self._known[name] = known
 
     def matter(self, app: str) -> bool:
-        """Whether a parent of this app's jobs, or one further up, may be too old."""
+        """Return whether a parent of this app's jobs, or one further upstream, may be too old."""
         return self._catalogue.minds_age(app)
 
     def told(self, job: PlannedJob, gates: Iterable[Gate]) -> PlannedJob:
-        """The job with those of its parents that are too old for it. Where several needs name a parent, the
-        shortest lag counts. One that would not pass its filter any more cannot be had anew, so it has to do."""
+        """Return the job with its stale parents, which are too old for it.
+
+        If several needs name a parent, the shortest lag applies. A parent that would no longer pass its filter cannot
+        run again, so it is accepted as it is.
+        """
         if not self.matter(job.name.app):
             return job
         child = self._known.get(job.name)
@@ -48,7 +51,7 @@ class Ages:
         return replace(job, stale=stale) if stale else job
 
     def _too_old(self, needs: Iterable[Need]) -> Iterable[Known]:
-        """A success that nobody can tell the time of counts as one of just now."""
+        """Yield the parents that are too old now. If the time of a success is unknown, it counts as just now."""
         for need in needs:
             if need.lag_s_max is None:
                 continue
@@ -61,8 +64,8 @@ class Ages:
                 yield known
 
     def _too_old_then(self, child: Known) -> Iterable[Known]:
-        """Whoever is under way keeps the inputs he was planned with, so only what was too old for him already and has
-        not run since."""
+        """Yield the parents that were too old when the child was planned and have not run since. A child under way
+        keeps the inputs that it was planned with, so no other parents count."""
         for name, claim in child.lacks:
             known = self._known.get(name)
             if known and known.state is State.SUCCEEDED and known.claim == claim:

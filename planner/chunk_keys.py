@@ -1,4 +1,5 @@
-"""Keys of chunks. They come about with a submission; afterwards a chunk can be named, but not made, by its key."""
+"""Keys of chunks. A submission for work IDs creates them. Afterwards an existing chunk can be named by its key, but a
+key cannot create a chunk."""
 
 from collections.abc import Iterator
 
@@ -12,7 +13,7 @@ _FOREIGN = ("start", "end", "mode", "branch")
 
 
 class ChunkKeyspace(Planned):
-    """Only the ledger knows which chunks there are."""
+    """Keyspace of chunks. Existing chunks are recorded only in the ledger, so every key is accepted as it is."""
 
     def canonical(self, app: App, key: str) -> str:
         return key
@@ -23,12 +24,12 @@ class ChunkKeyspace(Planned):
 
 
 def is_by_chunk(app: App, submission: Submission) -> bool:
-    """Whether the submission is about work IDs, and not about chunks that are there."""
+    """Return whether the submission is about work IDs, and not about existing chunks."""
     return app.chunking is not None and submission.named_keys is None
 
 
 def require_chunk_words(app: App, submission: Submission) -> None:
-    """BadRequest where it is put in words of other keyspaces."""
+    """Raise BadRequest if the submission uses options of other keyspaces."""
     if foreign := submission.words_of(_FOREIGN):
         raise BadRequest(
             f"{app.name} is keyed by chunk; {' and '.join(foreign)} do not say which work IDs.",

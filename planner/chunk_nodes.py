@@ -1,7 +1,7 @@
-"""Which apps a submission about work IDs may need: the graph before it is cut into chunks.
+"""Graph of the apps that a submission about work IDs may need, before it is cut into chunks.
 
-An app stands in it once for each set of kwargs that reaches it, and once more for each parent that wants one of
-its own. Nobody looks yet whether anything is fresh.
+An app has one node for each set of kwargs that reaches it. It has one more for each node with a ``unique`` dependency
+on it. Freshness is not considered here.
 """
 
 from collections import Counter
@@ -19,19 +19,20 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.freshness import mark_of
 from sluice.jobs.submission import JSON, Submission
 
-#: What is unique, or differs by its kwargs, multiplies downwards.
+#: Maximum number of nodes. Apps that are ``unique``, or reached with different kwargs, multiply upstream.
 NODES_MAX = 10_000
 
 
 class Edge(NamedTuple):
-    """``parent`` is the place of the node that is needed."""
+    """Dependency of a node. ``parent`` is the position of the needed node."""
 
     dependency: Dependency
     parent: int
 
 
 class Node(Struct, frozen=True, kw_only=True):
-    """``number`` tells the nodes of one app apart, from 1. ``mark`` says which of the app's results these are."""
+    """App with its kwargs. ``number`` distinguishes the nodes of one app, counted from 1. ``mark`` distinguishes the
+    app's results, for freshness (``jobs.freshness``)."""
 
     app: App
     chunking: Chunking
@@ -42,7 +43,7 @@ class Node(Struct, frozen=True, kw_only=True):
 
 
 class _Same(NamedTuple):
-    """What two edges must have in common to lead to one node; ``child`` is None where it is shared."""
+    """Values that two edges must share to lead to the same node. ``child`` is None if the node is shared."""
 
     app: str
     kwargs: bytes
@@ -50,8 +51,8 @@ class _Same(NamedTuple):
 
 
 def nodes_of(catalogue: Catalogue, submission: Submission, kwargs: Mapping[str, JSON]) -> list[Node]:
-    """The node that was asked for first, and each before those that it needs; it alone where the submission says
-    what it needs."""
+    """Return the requested node and the nodes that it needs, children first. If the submission names its dependencies
+    itself (``after``), return the requested node alone."""
     name = submission.app
     nodes: list[Node] = []
     places: dict[_Same, int] = {}
@@ -70,7 +71,7 @@ def nodes_of(catalogue: Catalogue, submission: Submission, kwargs: Mapping[str, 
     place_of(name, kwargs, None)
     if submission.after is not None:
         return nodes
-    for place, node in enumerate(nodes):  # It grows while it is read.
+    for place, node in enumerate(nodes):  # The list grows during the loop.
         for each in node.chunking.dependencies:
             handed = {**node.kwargs, **each.kwargs} if each.kwargs else node.kwargs
             node.edges.append(Edge(each, place_of(each.app, handed, place if each.unique else None)))

@@ -1,11 +1,13 @@
-"""Keys by chunk: what a submission about work IDs comes to.
+"""Keys by chunk: the jobs that result from a submission for work IDs.
 
-From the app that was asked for downwards: all of its chunks run; of an app that it needs, a chunk runs if one that
-runs has work IDs in common with it and its results are not fresh enough for that one. What is fresh is not
-looked behind. In the end each chunk that runs waits for those of the apps it needs that run too and have an ID in
-common with it, whoever they run for.
+Planning starts at the requested app and goes upstream. All chunks of the requested app are planned. A chunk of a needed
+app is planned under two conditions: a planned chunk shares work IDs with it, and its results are not fresh enough for
+that planned chunk. The inputs of fresh chunks are not examined.
 
-Pure: ``Knowledge`` says what has happened so far.
+In the end, each planned chunk waits for the planned chunks of the apps it needs, if they share an ID with it. It does
+not matter which chunk caused them to run.
+
+Pure: ``Knowledge`` provides the history.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,31 +35,31 @@ from sluice.planner.walk import JOBS_MAX
 
 
 class Knowledge(Protocol):
-    """What a plan needs to know of the past and the present."""
+    """Past and present runs, as far as a plan needs them."""
 
     @property
     def now(self) -> datetime: ...
 
     def ages(self, app: str, mark: str, chunks: Sequence[Sequence[WorkId]]) -> Sequence[Age]:
-        """For each chunk, how old the app's results on its IDs are."""
+        """Return, for each chunk, the age of the app's results on its IDs."""
         ...
 
     def last_run(self, app: str, mark: str) -> datetime | None:
-        """When a submission that asked for this app as a whole last succeeded."""
+        """Return when a submission that requested this app as a whole last succeeded."""
         ...
 
     def look_up(self, names: Collection[JobName]) -> Mapping[JobName, Known]:
-        """Those of the jobs that there are."""
+        """Return the existing jobs among these."""
         ...
 
     def busy(self, apps: Collection[str]) -> Iterable[Busy]:
-        """What is queued or running of these apps."""
+        """Return the queued and running work of these apps."""
         ...
 
 
 class Fresh(Struct, frozen=True, kw_only=True):
-    """A chunk that need not run. ``at`` is when its app last succeeded on the ID where that is longest ago, or, for
-    ``any_ids``, as a whole."""
+    """Chunk that need not run. ``at`` is the oldest of the app's last successes on its IDs; with ``any_ids``, the last
+    success of the app as a whole."""
 
     app: str
     work_ids: tuple[WorkId, ...]
@@ -67,9 +69,11 @@ class Fresh(Struct, frozen=True, kw_only=True):
 
 
 class Chunked(Struct, frozen=True, kw_only=True):
-    """``jobs`` stand after those that they need; ``known`` are those that the submission itself says it needs. Where it
-    ``waits_for`` anything it is to be planned anew once that has ended, and what stands here is what it would come
-    to now.
+    """Result of planning a submission for work IDs.
+
+    ``jobs`` come after the jobs that they need. ``known`` are the dependencies that the submission names itself
+    (``after``), with their states. If ``waits_for`` is not empty, the submission must be planned again once that work
+    has ended; the other fields are then the result as of now.
     """
 
     jobs: tuple[PlannedJob, ...]
@@ -80,7 +84,7 @@ class Chunked(Struct, frozen=True, kw_only=True):
     waits_for: tuple[Busy, ...]
 
     def plan(self, number: int) -> Plan:
-        """For the submission of this number."""
+        """Return the plan for the submission of this number."""
         wants = (
             (number, job.name, Wish.ASKED if job.name in self.asked else Wish.PULLED)
             for job in self.jobs
@@ -98,8 +102,8 @@ def chunk(
     *,
     number: int = 0,
 ) -> Chunked:
-    """What it comes to for these IDs, which are sorted. ``number`` is the submission's, 0 for one that is only looked
-    at. BadRequest: it cannot be carried out."""
+    """Plan a submission for these sorted work IDs. ``number`` is the submission's; 0 for a preview. BadRequest if it
+    cannot be carried out."""
     nodes = nodes_of(catalogue, submission, kwargs)
     after = _after(submission.after or (), known)
     run = _Chunks(nodes, ids, known)
@@ -129,7 +133,7 @@ def chunk(
 
 
 def _after(names: Collection[JobName], known: Knowledge) -> dict[JobName, State]:
-    """The jobs that are waited for by name, each in its state; BadRequest where one is not there."""
+    """Return the jobs that the submission names to wait for, with their states; BadRequest if one is missing."""
     found = known.look_up(names) if names else {}
     if missing := [str(name) for name in dict.fromkeys(names) if name not in found]:
         raise BadRequest(
@@ -140,7 +144,7 @@ def _after(names: Collection[JobName], known: Knowledge) -> dict[JobName, State]
 
 
 class _Chunks:
-    """Which chunks of which node run."""
+    """Planned chunks, by node."""
 
     def __init__(self, nodes: Sequence[Node], ids: Sequence[WorkId], known: Knowledge) -> None:
         self._nodes = nodes
@@ -162,7 +166,7 @@ class _Chunks:
                         wanting.append(edge.dependency)
 
     def needs(self, place: int, named: Sequence[Mapping[Cut, JobName]]) -> dict[Cut, list[Need]]:
-        """Of each chunk of a node that runs, the chunks it waits for."""
+        """Return, for each planned chunk of a node, the chunks it waits for."""
         needs: dict[Cut, list[Need]] = {}
         for edge in self._nodes[place].edges:
             for cut, parent in touching(self.needed[place], self.needed[edge.parent]):
@@ -170,7 +174,8 @@ class _Chunks:
         return needs
 
     def waits_for(self) -> Iterator[Busy]:
-        """What others have under way of what would run here too. Whoever asks for an app by name wants it run."""
+        """Yield work of other submissions that covers chunks planned here. The requested app is left out, because a
+        submission that names an app wants it to run."""
         places = [place for place in range(1, len(self._nodes)) if self.needed[place]]
         for busy in self._known.busy({self._nodes[place].app.name for place in places}):
             if any(self._is_same(busy, place) for place in places):
@@ -186,7 +191,8 @@ class _Chunks:
         return any(touching(found, self.needed[place]))
 
     def _stale(self, place: int, reached: Mapping[Cut, Sequence[Dependency]], whole: list[Cut]) -> list[Cut]:
-        """Of the chunks of a node that somebody reaches, in order, those that are not fresh enough for everybody."""
+        """Return the reached chunks of a node, in order, that are not fresh enough for all dependencies that reach
+        them."""
         node = self._nodes[place]
         candidates = [cut for cut in whole if cut in reached]
         pieces = [self._ids[slice(*cut)] for cut in candidates]
@@ -209,7 +215,8 @@ class _Chunks:
     def _fresh(
         self, node: Node, cut: Cut, dependency: Dependency, age: Age, ran: datetime | None
     ) -> Fresh | None:
-        """Just as old as is allowed is fresh; of what may not be old at all nothing is."""
+        """Return why the chunk is fresh; None if it is not. An age of exactly the limit is fresh; with a limit of zero,
+        nothing is."""
         oldest = None if age.missing else age.oldest
         for at, any_ids in ((ran if dependency.any_ids else None, True), (oldest, False)):
             if at and is_fresh(at, dependency.lag_s_max, self._known.now):
@@ -224,7 +231,7 @@ class _Chunks:
 
 
 class _Shared(NamedTuple):
-    """What all jobs have in common, and the terms of each app."""
+    """Values that all jobs share, and the terms of each app."""
 
     ids: Sequence[WorkId]
     of_app: Mapping[str, Terms]
@@ -252,7 +259,8 @@ def _jobs(
 
 
 def _name(node: Node, ids: Sequence[WorkId], number: int) -> JobName:
-    """Each submission has chunks of its own; of one app, a chunk may be there several times, under different kwargs."""
+    """Return the name of a chunk. Each submission has its own chunks, so the key contains its number. An app may have
+    one chunk several times under different kwargs, so the key also contains the node's number."""
     whose = f"@{number}" if number else ""
     which = f".{node.number}" if node.number > 1 else ""
     return JobName(node.app.name, f"{short_text_of(ids)}{whose}{which}")

@@ -1,7 +1,7 @@
-"""What undoes a saga across apps: which jobs, and which of them before which. Pure, as all planning.
+"""Compensation of a saga across apps: which jobs undo it, and in which order. Pure, like all planning.
 
-Everything is undone after what came of it. That goes through jobs that have nothing to undo, and through what cannot be
-undone: those above them are undone all the same.
+Every job is undone after the jobs that came of it. Jobs that have nothing to undo, or cannot be undone, do not
+interrupt this order: the jobs above them are still undone, after the jobs below them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,14 +23,17 @@ from sluice.jobs.submission import JSON
 from sluice.planner.merge import in_order
 
 _GATE = "compensation"
-#: Of those that cannot be undone so many are named.
+#: Maximum number of jobs of each kind that the reason names.
 NAMED_MAX = 5
 
 
 class Compensation(Struct, frozen=True, kw_only=True):
-    """``undoing`` has, by its id, the job that undoes each effect; ``irreversible`` are those that stay, and
-    ``unknown`` those of apps that the definitions do not have any more. ``uncompensated`` are sagas whose apps do not
-    say what undoes their success: they have done something, and the undos of their own steps are not called for it."""
+    """Jobs that undo the effects of a saga.
+
+    ``undoing`` maps the id of each effect to the job that undoes it. ``irreversible`` are the effects that stay.
+    ``unknown`` are effects of apps that are no longer defined. ``uncompensated`` are sagas without a compensation for
+    their success. They have had effects, and the undos of their own steps are not called after a success.
+    """
 
     undoing: Mapping[int, JobName]
     effects: Mapping[int, Effect]
@@ -40,7 +43,7 @@ class Compensation(Struct, frozen=True, kw_only=True):
 
     @property
     def reason(self) -> str | None:
-        """What has to be said of it."""
+        """Text that lists the jobs that are not undone, by kind; None if there are none."""
         kinds = {
             "irreversible": self.irreversible,
             "not in the definitions": self.unknown,
@@ -50,7 +53,7 @@ class Compensation(Struct, frozen=True, kw_only=True):
 
 
 def lay_out(catalogue: Catalogue, effects: Iterable[Effect]) -> Compensation:
-    """Which job undoes which."""
+    """Assign to each effect the job that undoes it."""
     undoing: dict[int, JobName] = {}
     irreversible: list[JobName] = []
     unknown: list[JobName] = []
@@ -85,12 +88,12 @@ def plan_of(
     askers: Mapping[int, int] | None = None,
     behind: Iterable[tuple[int, JobName]] = (),
 ) -> Plan:
-    """The jobs that undo, each after those that undo what came of it.
+    """Plan the jobs that undo, each after the jobs that undo its consequences.
 
-    ``ties`` are (parent, child) of all that the sagas wanted, by their ids. What undid an ``earlier`` success, or
-    failed to, is run again; one that is under way for this very success keeps what it waits for. ``askers`` has, by a
-    saga, what undoes it, if that is not all ``number``. ``behind`` are compensations planned before, of what came of
-    these effects.
+    ``ties`` are the pairs (parent, child) of all jobs that the sagas wanted, by id. A job in ``earlier`` has undone an
+    earlier success, or failed to: it runs again. If it is under way for this very success, it keeps its needs.
+    ``askers`` maps each saga to the submission that undoes it, if that is not ``number`` for all. ``behind`` are
+    compensations that were planned before, for consequences of these effects.
     """
     undoing, own = laid_out.undoing, set(laid_out.undoing.values())
     below = _below(undoing, ties)
@@ -121,7 +124,7 @@ def _askers(effect: Effect, askers: Mapping[int, int] | None) -> tuple[int, ...]
 
 
 def _named(catalogue: Catalogue, name: JobName) -> PlannedJob:
-    """One that is there already; whoever needs it waits for it as it is."""
+    """Return an existing compensation. Jobs that need it wait for it as it is."""
     return PlannedJob(name=name, standing=Standing.EXPECTED, policy=catalogue.app(name.app).policy)
 
 
@@ -134,7 +137,7 @@ def _planned(
         name=name,
         standing=Standing.WANTED,
         gates=(gate,) if gate.needs else (),
-        # What it waits for is of this saga, and of another the next time: so it is never taken for what it was.
+        # The needs belong to this saga. The number in the digest keeps a later saga from reusing them.
         digest=f"{_GATE} {number}",
         policy=app.policy,
         offset_s=app.policy.start_offset_s(name, str(number)),
@@ -148,7 +151,7 @@ def _as_it_is(job: PlannedJob) -> PlannedJob:
 
 
 def _below(undoing: Mapping[int, JobName], ties: Iterable[tuple[int, int]]) -> dict[int, frozenset[int]]:
-    """For each job the nearest of those to be undone that came of it."""
+    """Return, for each job, the nearest of its consequences that are undone."""
     children: dict[int, list[int]] = {}
     for parent, child in ties:
         children.setdefault(parent, []).append(child)

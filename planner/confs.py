@@ -1,4 +1,4 @@
-"""Submissions about partitions: by an app, or by a conf, which means the app that it ends in, in its mode."""
+"""Submissions for partitions, by app or by conf. A conf stands for the app that its mode ends in, run in that mode."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from sluice.jobs.submission import Submission
 
 
 def is_by_partition(catalogue: Catalogue, submission: Submission) -> bool:
-    """Whether the submission is about partitions. Branches, and confs, are of nothing else."""
+    """Return whether the submission is about partitions. Branches and confs apply to nothing else."""
     name = submission.app
     if submission.branch is not None or name in catalogue.confs:
         return True
@@ -18,7 +18,7 @@ def is_by_partition(catalogue: Catalogue, submission: Submission) -> bool:
 
 
 def meant(catalogue: Catalogue, submission: Submission) -> Submission:
-    """The submission with an app in place of a conf; BadRequest where the conf, or the app, has no such mode."""
+    """Return the submission with the app in place of a conf; BadRequest if the conf or the app has no such mode."""
     name, mode = submission.app, submission.layout_mode
     terminals = catalogue.confs.get(name)
     if terminals is None:

@@ -1,8 +1,8 @@
-"""Where lists of work IDs are cut.
+"""Cuts of lists of work IDs.
 
-A cut is a piece of the sorted list, by its first position and the one after its last. The list falls into
-stretches as long as the longest chunk of any app; each app cuts every stretch by its own size. So no chunk
-reaches into two stretches, and each is a graph by itself.
+A cut is a piece of the sorted list, given by its first position and the position after its last. The list is divided
+into stretches as long as the longest chunk of any app, and each app cuts every stretch by its own size. So no chunk
+reaches into two stretches, and each stretch is a graph by itself.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,7 +15,7 @@ Cut: TypeAlias = tuple[int, int]
 
 
 def cuts(length: int, size: int, longest: int) -> list[Cut]:
-    """Pieces of this size, but at the end of a stretch, where what is left makes a shorter one."""
+    """Return pieces of this size. The last piece of a stretch may be shorter."""
     return [
         (start, min(start + size, stretch + longest, length))
         for stretch in range(0, length, longest)
@@ -24,7 +24,7 @@ def cuts(length: int, size: int, longest: int) -> list[Cut]:
 
 
 def touching(these: Sequence[Cut], those: Sequence[Cut]) -> Iterator[tuple[Cut, Cut]]:
-    """The pairs that have a position in common; both lists are in order, and neither touches itself."""
+    """Yield the pairs of cuts that share a position. Both lists are sorted, and the cuts of one list do not overlap."""
     begin = 0
     for this in these:
         while begin < len(those) and those[begin][1] <= this[0]:
@@ -36,7 +36,7 @@ def touching(these: Sequence[Cut], those: Sequence[Cut]) -> Iterator[tuple[Cut, 
 
 
 def positions(ids: Sequence[WorkId], part: Part) -> Cut:
-    """Where in the sorted list the IDs of a part stand; empty where none of them does."""
+    """Return the positions in the sorted list at which the IDs of a part are; empty if it has none of them."""
     first, last = (part, part) if isinstance(part, str) else (part[0], part[-1])
     return (
         bisect_left(ids, in_order(first), key=in_order),

@@ -1,4 +1,4 @@
-"""Whether the policy of a submission fits the app that it asks for, and the terms that result for each app."""
+"""Terms of jobs: whether a submission's policy fits the requested app, and the resulting terms for each app."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -15,24 +15,25 @@ from sluice.jobs.submission import JSON, Submission
 
 
 class Terms(NamedTuple):
-    """Terms for the jobs of one app: ``overrides`` are the options that replace those of its definition."""
+    """Terms for the jobs of one app. ``overrides`` are the options that replace options of its definition."""
 
     overrides: Mapping[str, JSON]
     policy: Policy
 
 
 def mode_of(app: App, submission: Submission) -> Mapping[str, JSON]:
-    """Return what the app defines for the mode of the submission: its author's own words, so any option."""
+    """Return the app's options for the mode of the submission. Any option is accepted there, because the app's author
+    wrote it."""
     modes = app.partitioning.modes if app.partitioning else {}
     return modes.get(submission.layout_mode or "", {})
 
 
 def terms_of(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = {}) -> Terms:
-    """Return the terms for the jobs of an app. ``asked`` is the policy of a submission, ``mode`` as for ``mode_of``;
-    BadRequest if either cannot be read.
+    """Return the terms for the jobs of an app; BadRequest if ``asked`` or ``mode`` cannot be read.
 
-    Options of the submission that the app does not leave to it do not apply. For the app that is asked for,
-    ``require_fit`` has refused them; this is for the other apps that the submission reaches.
+    ``asked`` is the policy of a submission, ``mode`` is the result of ``mode_of``. Options of the submission that the
+    app does not leave to submitters do not apply. For the requested app, ``require_fit`` has refused them, so this
+    concerns only the other apps that the submission reaches.
     """
     if not asked and not mode:
         return Terms({}, app.policy)
@@ -42,8 +43,10 @@ def terms_of(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = {})
 
 
 def require_fit(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = {}) -> None:
-    """BadRequest if a submission for this app asks for terms that do not fit it, or that are not the submitter's to
-    set. Other apps that it reaches keep their own terms instead, except that sagas among them obey ``debug``."""
+    """Raise BadRequest if a submission for this app requests terms that do not fit it, or that submitters may not set.
+
+    Other apps that the submission reaches keep their own terms instead, except that sagas among them obey ``debug``.
+    """
     if not asked and not mode:
         return
     own = app.policy.overridden(parse_policy(mode))

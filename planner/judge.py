@@ -1,4 +1,4 @@
-"""What follows from a recorded outcome."""
+"""Verdict on a recorded outcome."""
 
 from datetime import timedelta
 
@@ -6,7 +6,8 @@ from sluice.jobs.outcome import Ending
 from sluice.jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, Verb
 from sluice.jobs.verdict import Case, Verdict
 
-#: A round of work that never ends is healthy if it went on for longer than its longest pause, and than this.
+#: Minimum duration in seconds of a healthy round of a long-running service. It must also be longer than the longest
+#: retry delay.
 HEALTHY_S_MIN = 10.0
 
 
@@ -25,11 +26,11 @@ def judge(case: Case) -> Verdict:
 
 
 def _end(case: Case) -> Verb | None:
-    """What ends the job; None where it has failed, which may not be the end."""
+    """Return the verb that ends the job; None after a failure, which may be retried."""
     if case.ending is Ending.DISMAL:
         return CONDEMN
     is_late = case.end_before is not None and case.executed_at > case.end_before
-    # What a saga has done stands, so its end came in time.
+    # The effects of a saga remain, so its end counts as in time.
     if case.ending is Ending.DONE and (case.flying or not is_late):
         return SUCCEED
     if is_late:
@@ -38,6 +39,7 @@ def _end(case: Case) -> Verb | None:
 
 
 def _in_a_row(case: Case) -> int:
-    """What breaks once a day has not failed for the hundredth time after a hundred days, but for the first."""
+    """Return the number of failures since the last healthy round, including this one. A healthy round that fails counts
+    as the first failure."""
     is_healthy = case.ran_s > max(case.retry.longest_s, HEALTHY_S_MIN)
     return 1 if is_healthy else case.failing + 1

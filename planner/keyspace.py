@@ -1,4 +1,4 @@
-"""What the walk needs to know of a way to key jobs. Templates are one; chunks and partitions are others."""
+"""Interface of a keyspace, as the walk uses it. Templates, chunks and partitions implement it."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -11,44 +11,45 @@ from sluice.jobs.submission import Submission
 
 
 class Keyspace(Protocol):
-    """``parents`` and ``children`` read one relation from its two ends and are inverse wherever both are defined.
+    """Way to key jobs. ``gates`` and ``children`` read one relation from its two ends, and are inverse wherever both
+    are defined.
 
-    All are pure functions of the catalogue. They raise ``BadKey`` for a key that does not fit its app.
+    All methods are pure functions of the catalogue. They raise ``BadKey`` for a key that does not fit its app.
     """
 
     def canonical(self, app: App, key: str) -> str:
-        """The one spelling of this key."""
+        """Return the canonical spelling of this key."""
         ...
 
     def expand(self, app: App, submission: Submission) -> Iterator[str]:
-        """The canonical keys a submission asks for; BadRequest where its words do not fit this keyspace."""
+        """Return the canonical keys that a submission requests; BadRequest if its options do not fit this keyspace."""
         ...
 
     def gates(self, app: App, key: str) -> tuple[Gate, ...]:
-        """The parents of a job, by alternative; empty for a job that needs nobody."""
+        """Return the gates of a job: its parents, by alternative. Empty for a job without dependencies."""
         ...
 
     def unmatched(self, app: App, key: str) -> bool:
-        """Whether the app has dependency groups and this key fits none of them."""
+        """Return whether the app has dependency groups and this key fits none of them."""
         ...
 
     def children(
         self, app: App, key: str, state: State | None = None, *, of: str | None = None
     ) -> Iterator[JobName]:
-        """The jobs that name this one as a parent, in canonical order, each once.
+        """Return the jobs that have this one among their parents, in canonical order, each once.
 
-        Given its state, only those that need it to be in it; given an app, only those of that.
+        ``state`` limits them to jobs that need the parent in this state, ``of`` to the jobs of one app.
         """
         ...
 
     def passes(self, app: App, key: str) -> bool:
-        """Whether the job passes the app's own filter."""
+        """Return whether the job passes the app's own filter."""
         ...
 
 
 class Planned:
-    """What keyspaces have in common in which a job's needs depend on what there was when it was planned: they stand in
-    the ledger, and nobody follows from it who was not planned with it."""
+    """Base of keyspaces in which a job's needs depend on the situation when it was planned. The needs are stored in the
+    ledger. A job leads to no children except the jobs that were planned with it."""
 
     def gates(self, _app: App, _key: str) -> tuple[Gate, ...]:
         return ()

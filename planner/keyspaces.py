@@ -1,4 +1,4 @@
-"""Which keyspace an app's jobs belong to."""
+"""Keyspace of each app."""
 
 from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
@@ -9,7 +9,7 @@ from sluice.planner.template_keys import TemplateKeyspace
 
 
 def keyspace_of(app: App, catalogue: Catalogue) -> Keyspace:
-    """The keyspace that reads this app's keys. Others are chosen here, by what the app's definition says."""
+    """Return the keyspace that reads this app's keys. It is determined by the app's definition."""
     if app.partitioning:
         return PartitionKeyspace()
     return ChunkKeyspace() if app.chunking else TemplateKeyspace(catalogue)

@@ -1,6 +1,6 @@
-"""Which partitions are made from which, by the definitions alone: the relation itself, whatever there is.
+"""Relation between partitions by the definitions alone, independent of existing partitions.
 
-A step is cut when it is planned, so it is partitions that are related here. ``parents`` and ``children`` are two
+It relates partitions and not jobs, because a step is cut only when it is planned. ``parents`` and ``children`` are two
 readings of ``TableDependency.needed_for`` and are inverse to each other.
 """
 
@@ -19,15 +19,15 @@ from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
 from sluice.jobs.ref import JobName
 from sluice.planner.partition_keys import partitioning_of
 
-#: The start of the year 9999: no partition is later.
+#: Seconds since 1970 at the start of the year 9999. No partition is later.
 _END_S = 253_370_764_800
 
 
 class Relatives(Struct, frozen=True, kw_only=True):
-    """Partitions of one table, or the one job of an app whose work never ends (``span`` is None).
+    """Partitions of one table, or the one job of a long-running service (``span`` is None).
 
-    ``app`` makes them; None where others do. ``or_later``: any later one will do in place of the only one. ``endless``:
-    all that come before them belong to it too, or, of children, all that come after.
+    ``app`` makes them; it is None for an external table. ``or_later``: any later partition serves instead of the only
+    one in ``span``. ``endless``: all earlier partitions belong to it too; of children, all later ones.
     """
 
     table: str
@@ -40,7 +40,7 @@ class Relatives(Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> Iterator[JobName]:
-        """Each partition by itself, as if it were a step."""
+        """Job names of the partitions, each as if it were a step of its own."""
         name = self.app.name if self.app else self.table
         if self.span is None:
             yield JobName(name, UNBOUNDED)
@@ -50,7 +50,7 @@ class Relatives(Struct, frozen=True, kw_only=True):
 
 
 def parents(catalogue: Catalogue, app: App, output: Span) -> Iterator[Relatives]:
-    """What these partitions are made from, in the order of the definition."""
+    """Yield the partitions that ``output`` is made from, in the order of the definition."""
     own = partitioning_of(app)
     for each in own.dependencies:
         producer = catalogue.fills(each.table)
@@ -70,7 +70,7 @@ def parents(catalogue: Catalogue, app: App, output: Span) -> Iterator[Relatives]
 
 
 def children(catalogue: Catalogue, table: TableOf, made: Span) -> Iterator[Relatives]:
-    """What is made from these partitions, in the order of the definitions."""
+    """Yield the partitions that are made from ``made``, in the order of the definitions."""
     for app, dependency in catalogue.readers_of(table.name):
         own = partitioning_of(app)
         if app.unbounded:
@@ -103,8 +103,11 @@ def _of(
 
 
 def _readers(dependency: TableDependency, own: Partitioning, made: Span) -> tuple[int, int | None]:
-    """The first and the last output that needs any of these; the last is None where all later ones do, and before the
-    first where none does. The later an output, the later what it needs begins and ends."""
+    """Return the first and the last output that needs any of ``made``.
+
+    The last is None if all later outputs need it, and less than the first if no output does. The later an output is,
+    the later the range that it needs begins and ends.
+    """
     begin_s = dependency.calendar.start_s(made.first)
     end_s = dependency.calendar.start_s(made.last + 1)
     if dependency.start_cutoff_s is not None:
@@ -118,7 +121,7 @@ def _readers(dependency: TableDependency, own: Partitioning, made: Span) -> tupl
 
 
 def _lasts(dependency: TableDependency, own: Partitioning, end_s: int) -> Iterator[int]:
-    """No output later than these needs anything of what ends at this moment."""
+    """Yield upper bounds: outputs after any of them need no partition that ends by ``end_s``."""
     cut_s = dependency.end_cutoff_s
     if dependency.cumulative:
         if cut_s is None or cut_s > end_s:
@@ -130,7 +133,7 @@ def _lasts(dependency: TableDependency, own: Partitioning, end_s: int) -> Iterat
 
 
 def _trimmed(dependency: TableDependency, own: Partitioning, span: Span) -> tuple[int, int]:
-    """Without those at the ends for which nothing is left of what they need."""
+    """Return the first and last output of the span, without outputs at its ends that need nothing at all."""
     first, last = span
     while first <= last and dependency.needed_for(Span(first, first), own.calendar) is None:
         first += 1
@@ -140,7 +143,8 @@ def _trimmed(dependency: TableDependency, own: Partitioning, span: Span) -> tupl
 
 
 def _first(own: Partitioning, offset: Offset, moment_s: int, *, after: bool = False) -> int:
-    """The first output that begins, or ends where ``after`` says so, no earlier than the offset after the moment."""
+    """Return the first output that begins no earlier than the offset after the moment; with ``after``, that ends no
+    earlier."""
     calendar = own.calendar
     outputs = range(calendar.at(BEGINNING_S) if own.first is None else own.first, calendar.at(_END_S))
     return outputs[0] + bisect_left(

@@ -1,4 +1,4 @@
-"""Several walks, and several pushes, as one plan."""
+"""Merge of several walks, or of several pushes, into one plan."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,12 +15,13 @@ from sluice.planner.keyspaces import keyspace_of
 from sluice.planner.walk import Walk
 
 _NUMBER = re.compile(r"\d+")
-#: Of longer numbers the digits decide.
+#: Digits to which numbers in keys are padded for sorting. Longer numbers are compared digit by digit.
 _DIGITS = 20
 
 
 def merge(catalogue: Catalogue, walks: Iterable[Walk]) -> Plan:
-    """One plan for all that have arrived. Where two want a job under different terms, the first wins."""
+    """Merge all walks, which have arrived, into one plan. If two want a job under different terms, the first one's
+    terms apply."""
     jobs: dict[JobName, PlannedJob] = {}
     wants: list[tuple[int, JobName, Wish]] = []
     reruns: list[Rerun] = []
@@ -33,8 +34,11 @@ def merge(catalogue: Catalogue, walks: Iterable[Walk]) -> Plan:
 
 
 class Push(Struct, frozen=True, eq=False):
-    """A child that follows from a parent's success, for the submissions that want it to; it takes over the
-    parent's terms. Each push is itself: two for one child are two."""
+    """Child that follows from the end of a parent, with the submissions that request pushing. It takes over the
+    parent's terms.
+
+    Pushes are compared by identity: two pushes of one child are distinct.
+    """
 
     child: JobName
     submissions: tuple[int, ...]
@@ -43,9 +47,10 @@ class Push(Struct, frozen=True, eq=False):
 
 
 def follow(catalogue: Catalogue, push: Push) -> tuple[PlannedJob, ...]:
-    """The child as it would be planned, and its parents, who are named and not asked for: pushing goes down only.
+    """Return the child as it would be planned, and its parents. The parents are named but not requested, because
+    pushing only goes downstream.
 
-    BadRequest where the definitions do not have it (any more), or its filter raises.
+    BadRequest if the child is not in the definitions (any more), or if its filter raises.
     """
     name = push.child
     app = catalogue.app(name.app)
@@ -70,7 +75,8 @@ def follow(catalogue: Catalogue, push: Push) -> tuple[PlannedJob, ...]:
 
 
 def merge_pushes(catalogue: Catalogue, pushes: Mapping[Push, tuple[PlannedJob, ...]]) -> Plan:
-    """One plan for children that nobody asked for (bubble down). The first to name a job sets its terms."""
+    """Merge pushes into one plan of children that no submission requested (bubble down). The first push that names a
+    job sets its terms."""
     jobs: dict[JobName, PlannedJob] = {}
     for planned in pushes.values():
         for job in planned:
@@ -80,9 +86,10 @@ def merge_pushes(catalogue: Catalogue, pushes: Mapping[Push, tuple[PlannedJob, .
 
 
 def in_order(catalogue: Catalogue, jobs: Iterable[PlannedJob]) -> tuple[PlannedJob, ...]:
-    """Parents before children, and the same order in every process that has these definitions.
+    """Sort jobs so that parents come before children, in the same order in every process with these definitions.
 
-    Of one app in the order that a reader would put the keys in, with 2 before 10: who is entered first is the older.
+    Jobs of one app are sorted by key as a reader would, with 2 before 10, because jobs that are inserted first count as
+    older.
     """
     return tuple(
         sorted(jobs, key=lambda job: (catalogue.rank(job.name.app), job.name.app, *_as_read(job.name.key)))
@@ -90,18 +97,22 @@ def in_order(catalogue: Catalogue, jobs: Iterable[PlannedJob]) -> tuple[PlannedJ
 
 
 def _as_read(key: str) -> tuple[str, str]:
-    """Numbers in it are compared as such; keys that come out alike, as they are written."""
+    """Return a sort key in which numbers are compared by value. Keys that are equal then are compared as text."""
     return _NUMBER.sub(lambda number: number[0].zfill(_DIGITS), key), key
 
 
 def put(jobs: dict[JobName, PlannedJob], job: PlannedJob) -> None:
-    """Being wanted outranks being expected, and to run outranks to stay as it is; otherwise the first to name a job
-    sets its terms."""
+    """Add a job to the plan, or replace a weaker entry.
+
+    A wanted job outranks an expected one, and a job that may run outranks a job that stays as it is. Otherwise the
+    first entry sets the terms.
+    """
     known = jobs.get(job.name)
     if known is None or _rank(known) < _rank(job):
         jobs[job.name] = job
 
 
 def _rank(job: PlannedJob) -> tuple[bool, bool]:
-    """Only what may run has had anybody look at what it needs."""
+    """Return the rank of an entry. Only a job that may run has gates or a digest, because only its needs have been
+    determined."""
     return job.standing is not Standing.EXPECTED, bool(job.gates) or job.digest is not None

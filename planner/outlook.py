@@ -1,4 +1,4 @@
-"""What would become of the jobs of a plan, by what is known of them."""
+"""Predicted fate of each job of a plan, based on the known states."""
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
@@ -11,8 +11,11 @@ from sluice.jobs.states import LIVE, TERMINAL, State
 
 
 class Fate(StrEnum):
-    """What would become of a job: it need not run, somebody has asked for it already, it would run, it cannot;
-    or it is only named, as a parent in an alternative that was not chosen."""
+    """Predicted fate of a job.
+
+    A ``SETTLED`` job need not run. An ``UNDER_WAY`` job has already been requested. A ``NEW`` job would run, a ``LOST``
+    job cannot run. A ``NAMED`` job is only a parent in an alternative that was not chosen.
+    """
 
     SETTLED = "settled"
     UNDER_WAY = "under way"
@@ -22,7 +25,8 @@ class Fate(StrEnum):
 
 
 class Prospect(NamedTuple):
-    """``state`` is the one that it has and keeps, or comes to without running; None where it would run."""
+    """Predicted fate of a job, with the reason. ``state`` is the state that the job keeps, or reaches without running;
+    None if it would run or is unknown to the ledger."""
 
     fate: Fate
     state: State | None = None
@@ -30,9 +34,10 @@ class Prospect(NamedTuple):
 
 
 class Outlook:
-    """The prospect of each job. They come parents first, so what one needs is known before it.
+    """Prospect of each job of a plan.
 
-    ``again`` are to run though they have ended.
+    ``jobs`` must be in parents-first order, so that the prospects of a job's parents are known before its own.
+    ``again`` names the jobs that will run although they have ended.
     """
 
     def __init__(
@@ -48,11 +53,12 @@ class Outlook:
         return self._prospects[name]
 
     def is_open(self, job: PlannedJob, need: Need) -> bool:
-        """Whether this need of the job would not be met at once."""
+        """Return whether the need would still be unmet right after the job is planned."""
         return job.discounts(need) or self._prospects[need.parent].state not in MET[need.when]
 
     def stranded(self) -> dict[JobName, State]:
-        """What would end without having run, for its own parents' sake, and has not ended yet."""
+        """Return the jobs that would become ``skipped`` or ``upstream_failed`` without running, with that state. Jobs
+        that have already ended are left out."""
         return {
             name: prospect.state
             for name, prospect in self._prospects.items()
@@ -61,7 +67,8 @@ class Outlook:
         }
 
     def _judge(self, job: PlannedJob) -> Prospect:
-        """The walk wants a job that has ended only where it was asked for by name."""
+        """Return the prospect of one job. An ended job that the walk wants was requested by name: the walk wants no
+        other ended jobs."""
         state = self._states.get(job.name)
         if job.standing is Standing.SKIPPED:
             why = f"{State.SKIPPED}: it does not pass valid_if_or"
@@ -69,7 +76,7 @@ class Outlook:
         if job.standing is Standing.EXPECTED:
             return _standing(state)
         if state is State.WAITING and (prospect := self._possible(job)).fate is not Fate.NEW:
-            return prospect  # By needs that nobody has looked after so far.
+            return prospect  # Its needs are dead, but that has not been propagated yet.
         if state in LIVE - {State.EXPECTED}:
             return Prospect(Fate.UNDER_WAY, state, f"{state}: somebody has asked for it already")
         if state in TERMINAL - {State.CANCELLED} and job.name not in self._again:
@@ -77,7 +84,8 @@ class Outlook:
         return self._possible(job)
 
     def _possible(self, job: PlannedJob) -> Prospect:
-        """It would run, unless each of its alternatives has a parent that will not come to what it needs."""
+        """Return the prospect of a job that may run: it runs, unless each of its alternatives has a parent that can no
+        longer meet the need."""
         dead = [[need for need in gate.needs if self._is_dead(need)] for gate in job.gates]
         if not dead or not all(dead):
             return Prospect(Fate.NEW)
@@ -91,12 +99,13 @@ class Outlook:
         return self._prospects[need.parent].state in DEAD_FOR[need.when]
 
     def _is_harmless(self, need: Need) -> bool:
-        """Nothing went wrong with a parent that was skipped, or that did not fail as its child wanted."""
+        """Return whether a dead need means that nothing went wrong: its parent was skipped, or the child needed a
+        failure that did not happen."""
         return need.when == "failed" or self._prospects[need.parent].state is State.SKIPPED
 
 
 def _standing(state: State | None, *, asked_for: bool = False) -> Prospect:
-    """The prospect of a job that stays as it is."""
+    """Return the prospect of a job that stays as it is."""
     if state in (State.SUCCEEDED, State.SKIPPED):
         return Prospect(Fate.SETTLED, state, f"{state}: the ledger has it")
     if asked_for:

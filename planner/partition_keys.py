@@ -1,4 +1,4 @@
-"""Keys of jobs that fill partitions, and the submissions that ask for partitions."""
+"""Keys of jobs that fill partitions, and the partitions that submissions request."""
 
 from collections.abc import Iterator
 
@@ -20,12 +20,13 @@ from sluice.planner.keyspace import Planned
 from sluice.planner.spans import united
 
 _FOREIGN = ("work_ids", "after")
-#: An app whose work never ends has one job for all partitions: this one stands for them.
+#: Span that stands for all partitions of a long-running service, which has a single job.
 ALWAYS = Span(0, 0)
 
 
 class PartitionKeyspace(Planned):
-    """A key names the partitions that one job makes; which jobs there are depends on what was there before."""
+    """Keyspace of apps that fill partitions. A key names the partitions that one job makes. Which jobs exist depends on
+    the partitions that existed when they were planned."""
 
     def canonical(self, app: App, key: str) -> str:
         return key_of(app, read_key(app, key))
@@ -35,20 +36,20 @@ class PartitionKeyspace(Planned):
 
 
 def partitioning_of(app: App) -> Partitioning:
-    """BadRequest where the app is keyed otherwise."""
+    """Return the partitioning of an app; BadRequest if the app is not keyed by partition."""
     if app.partitioning is None:
         raise BadRequest(f"{app.name} is not keyed by partition.", where=app.name)
     return app.partitioning
 
 
 def key_of(app: App, span: Span) -> str:
-    """The key of the job that makes these partitions."""
+    """Return the key of the job that makes these partitions."""
     text = UNBOUNDED if app.unbounded else span_text(partitioning_of(app).calendar, span)
     return with_version(text, app.version)
 
 
 def read_key(app: App, key: str) -> Span:
-    """The partitions that a key speaks of; BadKey where it does not fit the app, or is of another version."""
+    """Return the partitions that a key names; BadKey if it does not fit the app or has another version."""
     calendar = partitioning_of(app).calendar
     text, version = without_version(key)
     if version not in ("", app.version):
@@ -74,7 +75,7 @@ def read_key(app: App, key: str) -> Span:
 
 
 def canonical_landing(calendar: Calendar, table: str, key: str) -> str:
-    """The one spelling of a partition of a table that others fill; BadKey for other texts."""
+    """Return the canonical spelling of a partition of an external table; BadKey if the key names no partition."""
     try:
         partition, or_later = read_landing_key(calendar, key)
     except ValueError as error:
@@ -83,7 +84,8 @@ def canonical_landing(calendar: Calendar, table: str, key: str) -> str:
 
 
 def asked_for(app: App, submission: Submission) -> list[Span]:
-    """The partitions that a submission asks for; BadRequest where its words do not say."""
+    """Return the partitions that a submission requests; BadRequest if its options do not determine them, or if they
+    begin before the app's first partition."""
     if foreign := submission.words_of(_FOREIGN):
         raise BadRequest(
             f"{app.name} is keyed by partition; {' and '.join(foreign)} do not say which.",
@@ -104,7 +106,7 @@ def asked_for(app: App, submission: Submission) -> list[Span]:
 
 
 def span_of(app: App, submission: Submission) -> Span | None:
-    """The partitions from its start to its end; None where it has neither."""
+    """Return the partitions from the start to the end of a submission; None if it does not have both."""
     if submission.start is None or submission.end is None:
         return None
     calendar = partitioning_of(app).calendar

@@ -1,9 +1,12 @@
-"""Keys by partition: what a submission about a range of partitions comes to.
+"""Keys by partition: the jobs that result from a submission for a range of partitions.
 
-From the app that was asked for downwards: whatever of its range is neither there nor under way is packed into steps,
-the tables that each step reads say which of their partitions it needs, and of these likewise. All that the apps of
-one plan need of a table is put together before it is packed. What is there is not looked behind. In the end each
-step waits for the steps, and the jobs under way, that make anything it needs. Pure: ``Knowledge`` says what there is.
+Planning starts at the requested app and goes upstream. The part of the range that neither exists nor is under way is
+packed into steps; each step is a job. The tables that a step reads determine which of their partitions it needs, and
+these are planned in the same way. All needs of the plan's apps on one table are united before they are packed. The
+inputs of existing partitions are not examined. In the end, each step waits for the steps, and for the jobs under way,
+that make a partition it needs.
+
+Pure: ``Knowledge`` provides the existing partitions.
 """
 
 from collections import defaultdict
@@ -28,15 +31,15 @@ from sluice.planner.spans import united, without
 from sluice.planner.supply import ALL, Knowledge, Supply, jobs_in, refuse_excess
 from sluice.planner.walk import JOBS_MAX
 
-#: The jobs of one submission may need others so often, all together.
+#: Maximum number of needs of all jobs of one submission together.
 NEEDS_MAX = 10_000_000
 _GATE = "default"
 
 
 class Layout:
-    """What one submission comes to: BadRequest where it cannot be carried out.
+    """Jobs of one submission, by table. BadRequest if the submission cannot be carried out.
 
-    ``supplies`` are the tables that have a part in it, each after those that it is made from.
+    ``supplies`` are the tables that take part, each after the tables that it is made from.
     """
 
     def __init__(self, catalogue: Catalogue, submission: Submission, known: Knowledge) -> None:
@@ -65,12 +68,13 @@ class Layout:
         self.supplies = tuple(reversed(self._by_table.values()))
 
     def is_asked_for(self, supply: Supply) -> bool:
-        """Whether its jobs' ends are the submission's; the others are needed for these."""
+        """Return whether the jobs of this table were requested themselves, so that the submission depends on their
+        outcomes. Jobs of other tables are only needed as inputs."""
         return supply.app is self._app or supply.table in self._forced
 
     @property
     def is_even(self) -> bool:
-        """Whether no job of it is more urgent than another, so that none has anything to lend to its own."""
+        """True if no job of the plan is more urgent than another, so that no job has urgency to lend to its parents."""
         policies = [self._terms_of(supply.app).policy for supply in self.supplies if supply.app]
         lands = len(policies) < len(self.supplies)
         if lands and self.priority > Policy().priority:
@@ -79,11 +83,12 @@ class Layout:
 
     @property
     def priority(self) -> int:
-        """Of what was asked for."""
+        """Priority of the requested jobs."""
         return self._terms_of(self._app).policy.priority
 
     def jobs(self, supply: Supply) -> Iterator[PlannedJob]:
-        """The jobs of its steps, in their order; one by one, for a table may have hundreds of thousands."""
+        """Yield the jobs of a table's steps in order. They are made one by one, because a table may have hundreds of
+        thousands."""
         app = supply.app
         for name, step in zip(supply.names, supply.steps, strict=True):
             yield self._job(name, app, supply.table, step) if app else _landing(name)
@@ -104,7 +109,7 @@ class Layout:
         )
 
     def gates(self, app: App, step: Span) -> tuple[Gate, ...]:
-        """What the job of this step waits for."""
+        """Return the gates of the job of this step."""
         whens: dict[JobName, Need] = {}
         for dependency, span in self._needed(app, step):
             supply = self._by_table.get(dependency.table)
@@ -121,14 +126,15 @@ class Layout:
         return (Gate(_GATE, tuple(whens[name] for name in sorted(whens))),) if whens else ()
 
     def _terms_of(self, app: App) -> Terms:
-        """The app's own, with what it says of the mode, and what the submission says."""
+        """Return the terms of an app: its own, overridden by its options for the mode, and these by the submission's
+        options."""
         if app.name not in self._terms:
             mode = mode_of(app, self._submission)
             self._terms[app.name] = terms_of(app, self._submission.policy, mode)
         return self._terms[app.name]
 
     def _children_first(self) -> list[App]:
-        """The apps that may have a part in it."""
+        """Return the apps that may take part, children before parents."""
         asked = {app.name for table in self._wanted if (app := self._catalogue.fills(table))}
         reached: set[str] = set()
         ahead = sorted(asked)
@@ -139,8 +145,9 @@ class Layout:
         return [self._catalogue[name] for name in sorted(reached, key=self._catalogue.rank, reverse=True)]
 
     def _lay_out(self, app: App) -> None:
-        """Pack what is wanted of its table, and want what that needs."""
-        self._terms_of(app)  # What is wrong with it has to be known before any of its jobs is made.
+        """Pack the wanted partitions of the app's table into steps, and add the partitions that these steps need to the
+        wanted ones."""
+        self._terms_of(app)  # Terms that cannot be read must be refused before any job is made.
         partitioning = partitioning_of(app)
         table, forced = partitioning.table, self._forced.get(partitioning.table, ())
         wanted = self._all_wanted(table, app.version)
@@ -174,7 +181,7 @@ class Layout:
             self._needs += jobs_in([span], size)
 
     def _look_for(self, table: str, calendar: Calendar) -> None:
-        """Of a table that others fill each partition that is not there is waited for by itself."""
+        """Plan an external table: each missing partition is waited for individually."""
         or_later = [Span(each, each) for each in self._missing_later(table, calendar.unit)]
         wanted = united([*self._wanted[table], *or_later])
         if not wanted:
@@ -187,7 +194,11 @@ class Layout:
         refuse_excess(self._by_table.values(), jobs_max=JOBS_MAX, where=self._app.name)
 
     def _all_wanted(self, table: str, version: str) -> list[Span]:
-        """With one partition that will do for all who can do with any later one, where none is there or wanted."""
+        """Return the wanted partitions of a table.
+
+        Some needs accept any partition from a given one on. If no existing or wanted partition meets all of these, one
+        more partition is added that does. A partition under way is preferred to a new one.
+        """
         wanted = united(self._wanted[table])
         later = self._missing_later(table, version)
         if later and not (wanted and wanted[-1].last >= max(later)):
@@ -197,20 +208,21 @@ class Layout:
         return wanted
 
     def _within(self, table: str, wanted: Sequence[Span]) -> Span:
-        """What has to be known of a table."""
+        """Return the span of a table that must be looked up."""
         if or_later := self._or_later[table]:
             return Span(min(wanted[0].first, *or_later), ALL.last)
         return Span(wanted[0].first, wanted[-1].last)
 
     def _missing_later(self, table: str, version: str) -> list[int]:
-        """Of what is wanted or anything later, what nothing is there for."""
+        """Return the needs that accept this or any later partition, and for which none exists yet."""
         if not self._or_later[table]:
             return []
         latest = self._extent(table, version).last
         return sorted(each for each in self._or_later[table] if latest is None or each > latest)
 
     def _needed(self, app: App, step: Span) -> Iterator[tuple[TableDependency, Span]]:
-        """What this step of the app needs of each table that it reads; of a cumulative one, the last partition."""
+        """Yield the partitions that this step needs of each table it reads; of a cumulative table, the last one
+        needed."""
         own = partitioning_of(app)
         output = self._output(app, step)
         for dependency in own.dependencies:
@@ -235,7 +247,8 @@ class Layout:
                 yield dependency, Span(first, reach.last)
 
     def _output(self, app: App, step: Span) -> Span | None:
-        """What the step makes; of work that never ends, as much as the submission speaks of."""
+        """Return the partitions that the step makes. For a long-running service: the range that the submission names,
+        if any."""
         if not app.unbounded:
             return step
         if self._horizon_s is None:
@@ -244,8 +257,8 @@ class Layout:
         return Span(calendar.at(self._horizon_s[0]), calendar.at(self._horizon_s[1] - 1))
 
     def _earliest(self, dependency: TableDependency, begins_s: int) -> int:
-        """From where on a table is read that is read from its beginning: the same for all steps of an app, of which the
-        first ``begins_s``."""
+        """Return the first partition to read of a table that is read from its beginning. It is the same for all steps
+        of an app, of which the first begins at ``begins_s``."""
         producer = self._catalogue.fills(dependency.table)
         if producer and (declared := partitioning_of(producer).first) is not None:
             return declared
@@ -260,14 +273,14 @@ class Layout:
         return self._extents[table]
 
     def _horizon(self, asked: Sequence[Span], submission: Submission) -> tuple[int, int] | None:
-        """From when to when the submission asks for anything."""
+        """Return the start and end, in seconds, of the time for which the submission requests partitions."""
         calendar = partitioning_of(self._app).calendar
         whole = Span(asked[0].first, asked[-1].last) if asked else None
         span = span_of(self._app, submission) if self._app.unbounded else whole
         return (calendar.start_s(span.first), calendar.start_s(span.last + 1)) if span else None
 
     def _to_be_made_anew(self, asked: list[Span], submission: Submission) -> dict[str, list[Span]]:
-        """By table, what is made though it is there."""
+        """Return, by table, the partitions that are made again although they exist."""
         if submission.rerun is None or not asked:
             return {}
         table = partitioning_of(self._app).table
@@ -285,5 +298,5 @@ class Layout:
 
 
 def _landing(name: JobName) -> PlannedJob:
-    """What stands for a partition that others make."""
+    """Return the job that stands for a partition of an external table."""
     return PlannedJob(name=name, standing=Standing.EXPECTED)

@@ -1,4 +1,4 @@
-"""What a submission would come to, without doing it."""
+"""Preview of a submission: its plan, without any change to the ledger."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
@@ -20,13 +20,16 @@ from sluice.planner.walk import Walk
 
 Lookup = Callable[[list[JobName]], Mapping[JobName, Known]]
 
-#: What ended only because something else had.
+#: States of jobs that ended only because another job did.
 _STRANDED = frozenset({State.UPSTREAM_FAILED, State.SKIPPED})
 
 
 class Preview(Struct, frozen=True, kw_only=True):
-    """``jobs`` would be planned, in order; ``known`` holds what was known of them and of their parents. Of those that
-    would run again, ``stale`` ones would for their age."""
+    """Jobs that would be planned, in order.
+
+    ``known`` contains the known jobs among them and among their parents. ``stale`` are the jobs that would run again
+    because of their age.
+    """
 
     jobs: tuple[PlannedJob, ...]
     known: Mapping[JobName, Known]
@@ -35,10 +38,10 @@ class Preview(Struct, frozen=True, kw_only=True):
 
 
 def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: datetime) -> Preview:
-    """Walk as the planner would, on what ``lookup`` says. BadRequest where the planner would refuse.
+    """Walk as the planner would, using the states that ``lookup`` returns. BadRequest if the planner would refuse.
 
-    Where an alternative would turn out to be lost, the planner walks again and asks for the next, so
-    this does too, until no walk strands anything that the one before did not.
+    If an alternative would turn out to be lost, the planner walks again and requests the next alternative. So this
+    function also walks again, until a walk predicts no further job that ends without running.
     """
     known: dict[JobName, Known] = {}
     jobs: dict[JobName, PlannedJob] = {}
@@ -64,7 +67,7 @@ def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: d
 def _walked(
     walk: Walk, lookup: Lookup, known: dict[JobName, Known], stranded: Mapping[JobName, Known]
 ) -> Walk:
-    """To its end; what is looked up on the way goes into ``known``."""
+    """Run a walk to its end. The jobs that it looks up are added to ``known``; ``stranded`` overrides their states."""
     while not walk.arrived:
         known.update(lookup(sorted(walk.asks() - known.keys())))
         walk.step({**known, **stranded})
@@ -74,7 +77,7 @@ def _walked(
 def _taken_along(
     kin: "_Kin", planned: dict[JobName, PlannedJob], rerun: Rerun, submission: Submission
 ) -> set[JobName]:
-    """Who would run again, and so would be planned too."""
+    """Return the jobs that a rerun would revive. They and their parents are added to ``planned``."""
     revived = kin.revived(rerun.names, downstream=rerun.downstream)
     wanted = {name for name, job in planned.items() if job.standing is not Standing.EXPECTED}
     for name in revived - wanted:
@@ -86,7 +89,8 @@ def _taken_along(
 
 
 def _parents_first(catalogue: Catalogue, jobs: Mapping[JobName, PlannedJob]) -> tuple[PlannedJob, ...]:
-    """By the ranks of their apps, which say nothing of two that a function put in one order or another."""
+    """Sort jobs so that parents come first. The ranks of the apps determine this order, except if two-way functions
+    relate the jobs: then their needs do."""
     ordered = in_order(catalogue, jobs.values())
     if not any(catalogue.has_bridges(app) for app in {job.name.app for job in ordered}):
         return ordered
@@ -95,7 +99,8 @@ def _parents_first(catalogue: Catalogue, jobs: Mapping[JobName, PlannedJob]) -> 
 
 
 class _Kin:
-    """Who would run again because something else does: the ledger goes by the needs it has, this by the definitions."""
+    """Jobs that run again because another job does. The ledger uses the needs that it has stored; the preview uses the
+    definitions."""
 
     def __init__(self, catalogue: Catalogue, known: dict[JobName, Known], lookup: Lookup) -> None:
         self._catalogue = catalogue
@@ -103,7 +108,8 @@ class _Kin:
         self._lookup = lookup
 
     def revived(self, names: Iterable[JobName], *, downstream: bool) -> set[JobName]:
-        """These, their dead ancestors, and whoever ended because of any; or all descendants that have ended."""
+        """Return these jobs, their dead ancestors, and the jobs that ended because of any of these. With
+        ``downstream``, return all ended descendants instead of only the latter."""
         roots = self._closure(names, self._parents, DEAD)
         return self._closure(roots, self._children, TERMINAL if downstream else _STRANDED)
 
@@ -119,7 +125,7 @@ class _Kin:
         )
 
     def unknown_parents(self, jobs: Collection[PlannedJob]) -> set[JobName]:
-        """Those that the jobs name and that are not among them; from now on they are known."""
+        """Return the parents that are named by the jobs and are not among them, and look up their states."""
         named = {need.parent for job in jobs for gate in job.gates for need in gate.needs}
         unknown = named - {job.name for job in jobs}
         self._look_up(unknown)

@@ -1,12 +1,17 @@
-"""The two readings of the relation that ``jobs.catalogue.links`` describes.
+"""Two readings of the relation that ``jobs.catalogue.links`` describes.
 
-A child ``c`` needs a parent ``p`` through a link of an alternative exactly if the alternative admits every
-identifier of ``c``, ``p`` has one of the link's ``choices`` wherever it is not bound (or is one of its
-``keys``), and both are the same in what is bound. ``parents`` fixes ``c`` and runs through what is left of
-``p``; ``children`` fixes ``p`` and runs through what is left of ``c``. Neither looks at a job that is not
-part of the answer, but for values that a parent's kind refuses.
+A child ``c`` needs a parent ``p`` through a link of an alternative exactly if these conditions hold:
 
-Through a bridge ``c`` needs what the user's function says; ``bridged_children`` holds it to its own word.
+- The alternative admits every identifier of ``c``.
+- ``p`` is in the link's ``keys``; or, in each identifier that is not bound, its value is in the link's ``choices``.
+- Both have the same values in the bound identifiers.
+
+``parents`` fixes ``c`` and enumerates the remaining values of ``p``. ``children`` fixes ``p`` and enumerates the
+remaining values of ``c``. Neither visits a job that is not part of the answer, except values that a parent's kind
+refuses.
+
+Through a bridge, the user's function determines what ``c`` needs. ``bridged_children`` verifies that its two directions
+agree.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -21,12 +26,12 @@ from sluice.jobs.two_way import Neighbour
 
 
 def admits(alternative: Alternative, ids: Mapping[str, Value]) -> bool:
-    """Whether this child has its parents by this group."""
+    """Return whether this child has its parents by this group."""
     return all(alternative.is_for(name, value) for name, value in ids.items())
 
 
 def parents(link: Link, ids: Mapping[str, Value]) -> list[str]:
-    """The keys of the link's parents that an admitted child needs, in canonical order."""
+    """Return the keys of the link's parents that an admitted child needs, in canonical order."""
     if link.keys:
         return sorted(link.keys)
     if not link.choices:
@@ -35,7 +40,7 @@ def parents(link: Link, ids: Mapping[str, Value]) -> list[str]:
 
 
 def children(alternative: Alternative, link: Link, key: str, ids: Mapping[str, Value]) -> list[str]:
-    """The keys of the children that need this parent through this link, in canonical order."""
+    """Return the keys of the children that need this parent through this link, in canonical order."""
     if not (link.serves(key, ids) and all(alternative.admits(name, ids[name]) for name in link.bound)):
         return []
     bound = {name: [ids[name]] for name in link.bound}
@@ -43,7 +48,7 @@ def children(alternative: Alternative, link: Link, key: str, ids: Mapping[str, V
 
 
 def bridged_parents(bridge: Bridge, child: App, ids: Mapping[str, Value]) -> Iterator[JobName]:
-    """The jobs that a two-way function names as this child's parents; BadRequest for any other answer."""
+    """Yield the jobs that a two-way function names as this child's parents; BadRequest for any other answer."""
     for neighbour in bridge.function.parents_of(child.name, ids):
         parent = bridge.parents.get(neighbour.app)
         if parent is None:
@@ -57,7 +62,8 @@ def bridged_parents(bridge: Bridge, child: App, ids: Mapping[str, Value]) -> Ite
 def bridged_children(
     alternative: Alternative, bridge: Bridge, name: JobName, ids: Mapping[str, Value]
 ) -> Iterator[JobName]:
-    """The jobs of the child app that a two-way function names for this parent; each has to name it back."""
+    """Yield the jobs of the child app that a two-way function names for this parent; BadRequest if one does not name it
+    back."""
     child = alternative.child
     for neighbour in bridge.function.children_of(name.app, ids):
         if neighbour.app != child.name:
@@ -74,7 +80,7 @@ def bridged_children(
 
 
 def _named(bridge: Bridge, app: App, neighbour: Neighbour, asked: str, ids: Mapping[str, Value]) -> JobName:
-    """What the function named, in the canonical spelling."""
+    """Return the job that the function named, in canonical spelling."""
     written = neighbour.ids
     try:
         if not isinstance(written, str):
@@ -86,16 +92,16 @@ def _named(bridge: Bridge, app: App, neighbour: Neighbour, asked: str, ids: Mapp
 
 
 def everyone(alternative: Alternative) -> list[str]:
-    """The keys of all children the group is for, where each identifier has a domain."""
+    """Return the keys of all children of the group, in which each identifier has a domain."""
     return keys(alternative.child, _open(alternative))
 
 
 def keys(app: App, columns: Mapping[str, Iterable[Value]]) -> list[str]:
-    """Every combination, in canonical order, which is that of the keys as text.
+    """Return every combination of values as keys, in canonical order, which is that of the keys as text.
 
-    No part of a key but the last contains the delimiter, so the order of the keys is that of their parts
-    if each part is compared with the delimiter that ends it. To sort the parts costs nothing, to sort a hundred
-    thousand keys more than to make them.
+    No part of a key but the last contains the delimiter. So keys are in the order of their parts, if each part is
+    compared together with the delimiter that ends it. Sorting the parts costs nothing; sorting a hundred thousand keys
+    costs more than making them.
     """
     *firsts, last = ([str(value) for value in columns[name]] for name in app.template.names)
     delimiter = app.template.delimiter
@@ -105,7 +111,7 @@ def keys(app: App, columns: Mapping[str, Iterable[Value]]) -> list[str]:
 
 
 def _open(alternative: Alternative, *, but: Collection[str] = ()) -> dict[str, Iterable[Value]]:
-    """Of each identifier the values that children can have."""
+    """Return, for each identifier, the values that children can have."""
     return {
         name: [value for value in values if alternative.admits(name, value)]
         if name in alternative.doubtful

@@ -1,4 +1,4 @@
-"""What else has to be made anew where some partitions are: whatever there is that was made from them."""
+"""Downstream partitions that must be made again because some of the partitions that they are made from are."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -12,12 +12,12 @@ from sluice.planner.partition_keys import partitioning_of
 from sluice.planner.spans import places, united
 from sluice.planner.supply import ALL
 
-#: What of a table in a version is there or under way within a span.
+#: Query for the partitions of a table, in a version and within a span, that exist or are under way.
 Look = Callable[[str, str, Span], Sequence[Held]]
 
 
 def tables_of(catalogue: Catalogue, submission: Submission) -> set[str]:
-    """Every table that a plan for it may claim a partition of, or wait for."""
+    """Return every table of which a plan for the submission may claim a partition, or wait for one."""
     app = catalogue.app(submission.app)
     asked = [app]
     if submission.rerun == "downstream":
@@ -33,7 +33,8 @@ def tables_of(catalogue: Catalogue, submission: Submission) -> set[str]:
 
 
 def touched(catalogue: Catalogue, table: str, changed: Sequence[Span], held: Look) -> dict[str, list[Span]]:
-    """By table: these partitions, and of each table further down those that are there and need one that changes."""
+    """Return, by table, the changed partitions, and the partitions of downstream tables that exist or are under way and
+    need a changed one."""
     runs = {table: united(changed)}
     for app in _downwards(catalogue, table):
         own = partitioning_of(app)
@@ -45,7 +46,7 @@ def touched(catalogue: Catalogue, table: str, changed: Sequence[Span], held: Loo
 
 
 def _downwards(catalogue: Catalogue, table: str) -> list[App]:
-    """The apps that read the table, or one that is made from it, each after those that it reads from."""
+    """Return the apps that read the table or a table made from it, each after the apps that it reads from."""
     reached: dict[str, App] = {}
     ahead = [table]
     while ahead:
@@ -57,7 +58,7 @@ def _downwards(catalogue: Catalogue, table: str) -> list[App]:
 
 
 def _of(app: App, span: Span, changed: Mapping[str, Sequence[Span]]) -> Iterator[int]:
-    """The partitions of this span that are made from what changes."""
+    """Yield the partitions of this span that are made from changed partitions."""
     dependencies = [each for each in partitioning_of(app).dependencies if each.table in changed]
     for partition in range(span.first, span.last + 1):
         if any(_needs(app, partition, each, changed[each.table]) for each in dependencies):

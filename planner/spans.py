@@ -1,4 +1,4 @@
-"""Sets of partitions, as runs: spans in order that neither touch nor overlap."""
+"""Sets of partitions as runs: sorted spans that neither touch nor overlap."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from sluice.jobs.calendar import Span
 
 
 def united(spans: Iterable[Span]) -> list[Span]:
-    """All of these as runs."""
+    """Merge spans into runs."""
     runs: list[Span] = []
     for span in sorted(spans):
         if runs and span.first <= runs[-1].last + 1:
@@ -19,7 +19,7 @@ def united(spans: Iterable[Span]) -> list[Span]:
 
 
 def without(runs: Iterable[Span], taken: Sequence[Span]) -> list[Span]:
-    """What is left of the runs where these, which are in order and do not overlap, are taken away."""
+    """Remove the ``taken`` spans, which are sorted and do not overlap, from the runs."""
     left: list[Span] = []
     for run in runs:
         first = run.first
@@ -33,7 +33,7 @@ def without(runs: Iterable[Span], taken: Sequence[Span]) -> list[Span]:
 
 
 def in_both(runs: Iterable[Span], others: Sequence[Span]) -> list[Span]:
-    """What is in both; the others are in order and do not overlap."""
+    """Return the partitions that are in both. ``others`` are sorted and do not overlap."""
     return [
         Span(max(run.first, span.first), min(run.last, span.last))
         for run in runs
@@ -42,12 +42,12 @@ def in_both(runs: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 
 def meeting(spans: Sequence[Span], span: Span) -> Iterator[Span]:
-    """Those that have a partition in common with the one; they are in order and do not overlap."""
+    """Return the spans that share a partition with ``span``. ``spans`` are sorted and do not overlap."""
     return (spans[place] for place in places(spans, span))
 
 
 def places(spans: Sequence[Span], span: Span) -> range:
-    """Where these stand."""
+    """Return the positions in ``spans`` of the spans that share a partition with ``span``."""
     begin = bisect_left(spans, span.first, key=_last)
     end = begin
     while end < len(spans) and spans[end].first <= span.last:
@@ -56,7 +56,7 @@ def places(spans: Sequence[Span], span: Span) -> range:
 
 
 def steps(runs: Iterable[Span], size: int) -> list[Span]:
-    """Each run in steps of so many partitions from its first on; the last of a run may be shorter."""
+    """Cut each run into steps of ``size`` partitions, starting at its first. The last step of a run may be shorter."""
     return [
         Span(first, min(first + size - 1, run.last))
         for run in runs

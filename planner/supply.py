@@ -1,4 +1,4 @@
-"""One table, as far as a plan goes: which of its partitions are asked for, and whose it is to make each."""
+"""Supply of one table in a plan: the wanted partitions, and the job that makes each."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cached_property
@@ -14,28 +14,29 @@ from sluice.jobs.ref import JobName
 from sluice.planner.partition_keys import key_of
 from sluice.planner.spans import in_both, meeting, places, steps, united, without
 
-#: Partitions that one submission may have made: a million, more than the hours of a century. Each is a row, and while
-#: they are written nobody else plans for the same tables.
+#: Maximum number of partitions that one submission may have made: a million, more than the hours of a century. Each is
+#: a row, and while they are written no other plan for the same tables can proceed.
 PARTITIONS_MAX = 1_000_000
 
 
 class Knowledge(Protocol):
-    """What a plan needs to know of the tables. The version of one that no app fills is the unit of its partitions."""
+    """Tables, as far as a plan needs them. The version of an external table is the unit of its partitions."""
 
     def held(self, table: str, version: str, within: Span) -> Sequence[Held]:
-        """What of this span is there or under way, in order."""
+        """Return the parts of this span that exist or are under way, in order."""
         ...
 
     def extent(self, table: str, version: str) -> Extent: ...
 
 
 class Supply:
-    """``app`` fills the table; where it is None others do, and each missing partition has a job that stands for its
-    landing.
+    """Supply of one table. ``app`` fills it. For an external table ``app`` is None, and each missing partition has a
+    job that stands for its landing.
 
-    ``held`` is what was known of all that is ``wanted``; ``missing`` is the part of it that exists nowhere and that no
-    job is making. What is ``forced`` is made anew although it is there. Where any partition from one of ``later`` on
-    would do, none is there; of the steps, those of ``or_later`` may be replaced by any later partition.
+    ``held`` are the partitions in ``wanted`` that exist or are under way. ``missing`` is the part of ``wanted`` that
+    does not exist and that no job is making. ``forced`` partitions are made again although they exist. ``later`` are
+    needs that accept this or any later partition, and for which none exists. The steps in ``or_later`` may be replaced
+    by any later partition.
     """
 
     def __init__(
@@ -65,22 +66,23 @@ class Supply:
 
     @cached_property
     def steps(self) -> list[Span]:
-        """Return the jobs that make the missing partitions, by their spans. There may be too many to be made."""
+        """Spans of the jobs that make the missing partitions. Check ``jobs`` first, because there may be too many to
+        make."""
         return steps(self.missing, self._size)
 
     @property
     def jobs(self) -> int:
-        """How many steps there are, without making them."""
+        """Number of steps, determined without making them."""
         return jobs_in(self.missing, self._size)
 
     @property
     def satisfied(self) -> list[Span]:
-        """What is wanted and there."""
+        """Wanted partitions that exist."""
         return united(in_both(self.wanted, self.there))
 
     @property
     def joined(self) -> list[Known]:
-        """The jobs under way that make some of what is wanted, each once."""
+        """Jobs under way that make wanted partitions, each once."""
         ends = (self._first_made(each) for each in self._later)
         runs = [*self.wanted, *(Span(each, each) for each in ends if each is not None)]
         met = (place for run in runs for place in places(self._held_spans, run))
@@ -88,7 +90,7 @@ class Supply:
 
     @cached_property
     def names(self) -> list[JobName]:
-        """Of the steps' jobs, in their order. Many others may name one, so they are made once."""
+        """Names of the steps' jobs, in order. They are made once, because many other jobs may name one."""
         return [self.name_of(step) for step in self.steps]
 
     def name_of(self, step: Span) -> JobName:
@@ -97,7 +99,7 @@ class Supply:
         return JobName(self.table, landing_key(self.calendar, step.first, or_later=step in self.or_later))
 
     def makers(self, span: Span) -> Iterator[JobName]:
-        """Who is to make what of this span is not there."""
+        """Yield the jobs that make the missing partitions of this span."""
         for place in places(self.steps, span):
             yield self.names[place]
         for place in places(self._held_spans, span):
@@ -105,12 +107,14 @@ class Supply:
                 yield job.name
 
     def first_maker(self, partition: int) -> JobName | None:
-        """Who makes the earliest of the partitions from this one on, where one that is there would do but none is."""
+        """Return the job that makes the earliest partition from this one on. None if such a partition exists, or if
+        none is made."""
         earliest = self._first_made(partition)
         return None if earliest is None else next(self.makers(Span(earliest, earliest)))
 
     def _first_made(self, partition: int) -> int | None:
-        """The earliest from this one on that somebody is to make, where one that is there would do but none is."""
+        """Return the earliest partition from this one on that a job makes. None if such a partition exists, or if none
+        is made."""
         if self.there and self.there[-1].last >= partition:
             return None
         ahead = Span(partition, _AFTER_ALL)
@@ -119,7 +123,7 @@ class Supply:
 
 
 def refuse_excess(supplies: Collection[Supply], *, jobs_max: int, where: str) -> None:
-    """Refuse too many jobs or partitions before any of them takes memory."""
+    """Refuse too many jobs or partitions before they take memory."""
     if sum(supply.jobs for supply in supplies) > jobs_max:
         raise BadRequest(f"It comes to more than {jobs_max:,} jobs.", where=where)
     if sum(len(span) for supply in supplies for span in supply.missing) > PARTITIONS_MAX:
@@ -130,11 +134,11 @@ def refuse_excess(supplies: Collection[Supply], *, jobs_max: int, where: str) ->
         )
 
 
-#: Later than any partition.
+#: Number greater than that of any partition.
 _AFTER_ALL = 2**31 - 1
 ALL = Span(-(2**31), _AFTER_ALL)
 
 
 def jobs_in(spans: Iterable[Span], size: int) -> int:
-    """At least so many jobs of this size make the spans."""
+    """Return the least number of jobs of this size that can make the spans."""
     return sum(-(-len(span) // size) for span in spans)

@@ -1,4 +1,4 @@
-"""Keys by template: ``{date}_{client_id}``, with dependencies by identifier."""
+"""Keys by template, such as ``{date}_{client_id}``, with dependencies by identifier."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -17,17 +17,18 @@ from sluice.jobs.submission import Submission
 from sluice.jobs.values import arithmetic
 from sluice.planner import relation
 
-#: Where one gate names a parent twice, the stricter need counts, and the shorter lag.
+#: Conditions, the strictest first. If one gate names a parent twice, the stricter condition applies, and the shorter
+#: lag.
 _STRICTEST: tuple[When, ...] = ("succeeded", "failed", "finished", "running")
 
-#: ``JobName._make`` without its call into Python, which for a hundred thousand parents is most of the work.
+#: ``JobName._make`` without its call into Python, which is most of the work for a hundred thousand parents.
 _named = partial(tuple.__new__, JobName)
 
 _FOREIGN = ("work_ids", "start", "end", "mode", "branch")
 
 
 class TemplateKeyspace:
-    """Jobs in canonical order are sorted by app and key, as text."""
+    """Keyspace of templates. Canonical order is by app and key, as text."""
 
     def __init__(self, catalogue: Catalogue, limit: int = LIMIT) -> None:
         self._catalogue = catalogue
@@ -37,7 +38,8 @@ class TemplateKeyspace:
         return app.write_key(app.read_key(key))
 
     def expand(self, app: App, submission: Submission) -> Iterator[str]:
-        """The keys it names, each once; without any, every key for which the definition has values."""
+        """Return the keys that the submission names, each once. If it names none, return every key for which the
+        definition has values."""
         if foreign := submission.words_of(_FOREIGN):
             raise BadRequest(
                 f"{app.name} has keys like {app.example_key}; {' and '.join(foreign)} do not say which.",
@@ -79,7 +81,8 @@ class TemplateKeyspace:
         return iter(_united(found))
 
     def passes(self, app: App, key: str) -> bool:
-        """The function is asked first; what it raises comes out as BadRequest."""
+        """Return whether the job passes ``valid_if_or``. The function is called first; an error in it becomes
+        BadRequest."""
         if app.valid_if_or is None:
             return True
         ids = app.read_key(key)
@@ -96,7 +99,8 @@ class TemplateKeyspace:
         return any(ids[name] in listed for name, listed in values.items())
 
     def _enumerate(self, app: App) -> Iterator[str]:
-        """An app with groups has the keys of its groups: of others it would not know the parents."""
+        """Return all keys of an app. If the app has dependency groups, these are the keys of its groups, because other
+        keys would have no parents."""
         alternatives = self._catalogue.alternatives(app.name)
         for values in [alternative.domains for alternative in alternatives] or [app.autofill]:
             if lacking := [name for name in app.template.names if not values.get(name)]:
@@ -118,7 +122,7 @@ class TemplateKeyspace:
 
 
 def _gate(alternative: Alternative, ids: Mapping[str, Value]) -> Gate:
-    """Needs sorted by app and key, each parent once."""
+    """Return the gate of an alternative. Its needs are sorted by app and key, each parent once."""
     ways = alternative.ways
     if len(ways) == 1:
         named = _parents(alternative.child, ways[0], ids)
@@ -148,6 +152,7 @@ def _names(app: App, keys: Iterable[str]) -> list[JobName]:
 
 
 def _united(lists: Iterable[list[JobName]]) -> list[JobName]:
-    """Sorted lists as one, each name once. Mostly there is but one, and a large one is not sorted again."""
+    """Merge sorted lists into one, each name once. Usually only one list has names; it may be large, so it is not
+    sorted again."""
     filled = [names for names in lists if names]
     return filled[0] if len(filled) == 1 else sorted({*chain.from_iterable(filled)})

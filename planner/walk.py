@@ -1,10 +1,10 @@
-"""The walk that closes a wanted set over its missing parents (bubble up), for all keyspaces alike.
+"""Walk from the requested jobs to their missing parents (bubble up), for all keyspaces.
 
-It is a dialogue: ``asks`` names the jobs whose state it has to know, ``step`` tells it, until it has
-arrived. So it stays pure, and any number of walks share one look-up a step.
+A walk is a dialogue. ``asks`` returns the jobs that it needs the state of. ``step`` takes these states, until the walk
+has arrived. So it stays pure, and any number of walks share one look-up per step.
 
-Where a job is to run, a parent that succeeded longer ago than it may have (``max_lag``) counts as missing: it is
-to run again, and so the walk goes on up from there.
+If a job is going to run, a parent that succeeded longer ago than ``max_lag`` allows counts as missing. That parent runs
+again, and the walk continues upstream from it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,19 +29,20 @@ from sluice.planner.fitting import Terms, require_fit, terms_of
 from sluice.planner.keyspace import Keyspace
 from sluice.planner.keyspaces import keyspace_of
 
-#: One submission may come to at most this many jobs.
+#: Maximum number of jobs that one submission may result in.
 JOBS_MAX = 1_000_000
 
 _UNDECIDED = frozenset({None, State.EXPECTED})
-#: A cancelled job runs once it is wanted again, and a revived one asks for its parents as a new one does.
+#: States in which a job is over. A cancelled job is not: it runs when it is wanted again, and then requests its parents
+#: like a new job.
 _OVER = TERMINAL - {State.CANCELLED}
 _UNDER_WAY = LIVE - {State.EXPECTED}
 
 
 class Walk:
-    """One submission's way up. BadRequest from any method: the submission cannot be carried out.
+    """Walk of one submission. Any method raises BadRequest if the submission cannot be carried out.
 
-    ``now`` is what the age of inputs is judged by; without it they may be of any.
+    ``now`` is the time by which the age of inputs is judged. Without it, inputs may be of any age.
     """
 
     def __init__(
@@ -70,14 +71,15 @@ class Walk:
         self._frontier = dict.fromkeys(self._roots)
 
     def asks(self) -> set[JobName]:
-        """The jobs it must know the state of before it can go on; empty when it has arrived."""
+        """Return the jobs of which the states must be known before the walk can go on; empty when it has arrived."""
         unknown = {name for name in self._frontier if name not in self._states}
         for _, gates in self._choices:
             unknown.update(name for name in _parents(gates) if name not in self._states)
         return unknown
 
     def step(self, known: Mapping[JobName, Known]) -> Self:
-        """Go on with what is known of everything asked for; a name that is not there is new to the ledger."""
+        """Go on with the states of the jobs that ``asks`` returned. A job missing from ``known`` is new to the
+        ledger."""
         for name in self.asks():
             found = known.get(name)
             self._states[name] = found.state if found else None
@@ -100,17 +102,18 @@ class Walk:
         return not self._frontier and not self._choices
 
     def jobs(self) -> Iterable[PlannedJob]:
-        """Every job it wants, and every parent that one of these names."""
+        """Return every wanted job, and every parent that a wanted job names."""
         return self._planned.values()
 
     def wants(self) -> Iterator[tuple[int, JobName, Wish]]:
-        """What this submission wants to see ended."""
+        """Yield the jobs that this submission requests, each with the reason."""
         for name, job in self._planned.items():
             if job.standing is not Standing.EXPECTED:
                 yield self.number, name, Wish.ASKED if name in self._asked_for else Wish.PULLED
 
     def reruns(self) -> Iterator[Rerun]:
-        """What it asks to be run again, and what is too old for that; what does not pass its filter is not."""
+        """Yield the requested reruns, and the reruns of parents that are too old. Jobs that do not pass their filter
+        are left out."""
         if self.submission.rerun is not None:
             names = tuple(name for name in self._roots if self._planned[name].standing is Standing.WANTED)
             yield Rerun(self.number, names, self.submission.rerun == "downstream")
@@ -118,7 +121,8 @@ class Walk:
             yield Rerun(self.number, tuple(self._stale), stale=self._stale)
 
     def _expand(self) -> Iterable[JobName]:
-        """The jobs asked for by name. A key that no dependency group fits would run without its parents: refused."""
+        """Yield the requested jobs. A named key that fits no dependency group is refused, because its job would run
+        without its parents."""
         app = self._catalogue.app(self.submission.app)
         keyspace = keyspace_of(app, self._catalogue)
         for key in keyspace.expand(app, self.submission):
@@ -150,24 +154,26 @@ class Walk:
         if not gates:
             _require_match(keyspace, app, name.key)
         self._bridged = self._bridged or self._catalogue.has_bridges(app.name)
-        # A chunk keeps the needs that it was planned with, and so does what undoes another job.
+        # Chunks and compensations keep the needs that they were planned with.
         keeps = app.chunking or self._catalogue.undoes(name.app)
         self._add(name, Standing.WANTED, gates, digest=None if keeps else app.digest)
         if gates:
             self._choices.append((name, gates))
 
     def _look_behind(self, keyspace: Keyspace, app: App, name: JobName) -> None:
-        """A dead job is taken along under the terms that it had. All there is to ask for is what it needs."""
+        """Request the needs of a dead job that a rerun revives along with its child. The job itself is not wanted,
+        because it keeps its terms."""
         if keyspace.passes(app, name.key) and (gates := keyspace.gates(app, name.key)):
             self._add(name, Standing.EXPECTED, gates)
             self._choices.append((name, gates))
 
     def _runs_again(self, name: JobName) -> bool:
-        """Whether it is to run even if it has ended."""
+        """Return whether the job will run even if it has ended."""
         return name in self._stale or (self.submission.rerun is not None and name in self._asked_for)
 
     def _pull(self, name: JobName, gates: tuple[Gate, ...]) -> None:
-        """Ask for the parents of one gate, or of all; those of the others are only named."""
+        """Request the parents of one gate, or of all gates (``pull: all``). Parents of the other gates are only
+        named."""
         job = self._planned[name]
         if self._ages:
             job = self._planned[name] = self._ages.told(job, gates)
@@ -184,7 +190,7 @@ class Walk:
             self._take_along(gates, self._ages)
 
     def _refresh(self, job: PlannedJob, gates: tuple[Gate, ...]) -> None:
-        """Have the stale parents of these gates run again."""
+        """Request another run of the stale parents of these gates."""
         for need in chain.from_iterable(gate.needs for gate in gates):
             if job.discounts(need) and not self._runs_again(need.parent):
                 self._stale[need.parent] = job.stale[need.parent]
@@ -192,7 +198,7 @@ class Walk:
                 self._frontier[need.parent] = None
 
     def _take_along(self, gates: tuple[Gate, ...], ages: Ages) -> None:
-        """Whatever dead parents a job has that runs again do too, so their inputs may be too old as well."""
+        """Visit the dead parents of a job that runs again. They run again too, so their inputs may also be too old."""
         for need in chain.from_iterable(gate.needs for gate in gates):
             state = self._states[need.parent]
             dead = state in _OVER and state in DEAD and state in DEAD_FOR[need.when]
@@ -201,10 +207,11 @@ class Walk:
                 self._frontier[need.parent] = None
 
     def _choose(self, job: PlannedJob, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
-        """The first gate that is met or under way, else the first that can still be met, else the first.
+        """Return the first gate that is met or under way, else the first that can still be met, else the first.
 
-        A job that waits has a gate that can be met, whatever its parents look like: one of them may have been what was
-        needed when it was told, and have become something else. Which gate that is its parents do not tell.
+        A waiting job has a gate that can be met, even if the present states of its parents do not show it: a parent may
+        have been in the needed state when the need was settled, and have changed since. The states do not show which
+        gate that is, so all gates are returned.
         """
         for gate in gates:
             if all(map(self._is_coming, gate.needs)) and not (job.stale and self._lacks(job, gate)):
@@ -215,7 +222,7 @@ class Walk:
         return gates if self._states[job.name] is State.WAITING else gates[:1]
 
     def _lacks(self, job: PlannedJob, gate: Gate) -> bool:
-        """Whether a parent would have to run again that nobody has run again so far."""
+        """Return whether the gate has a stale parent for which no rerun has been requested yet."""
         return any(job.discounts(need) and not self._runs_again(need.parent) for need in gate.needs)
 
     def _is_coming(self, need: Need) -> bool:
@@ -227,7 +234,8 @@ class Walk:
         return state not in _OVER or state in MET[need.when]
 
     def _refuse_circles(self) -> None:
-        """Definitions cannot lead back to a job they came from, but functions can."""
+        """Refuse jobs that would wait for themselves. Two-way functions can cause that; the other dependencies in
+        definitions cannot."""
         parents = {name: [*_parents(job.gates)] for name, job in self._planned.items() if job.gates}
         for path in cycles(parents):
             raise BadRequest(

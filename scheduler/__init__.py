@@ -1,10 +1,14 @@
-"""When something is due, and what becomes of it. The only room that knows APScheduler; pure, and told what time it is.
+"""Due times of schedules and their outcomes. The only package that imports APScheduler. Pure: the caller passes the
+time.
 
-    ticks         the groomer's, and the looks at schedules
-    due_times     of a rule, one after the other             jitter    when each is fired
-    passed        which have come, and are still in time     turns     one after the other, in view of what is open
-    overlap       what an open submission is to a schedule   policy    all of it, for one schedule
+    ticks         ticks of the groomer and the schedule checks
+    due_times     due times of a rule, in order
+    jitter        time at which a due time is fired
+    passed        due times that have come, and which of them are still fired
+    turns         firings in order, given the open submissions
+    overlap       effect of an open submission on the next due times
+    policy        outcomes of all due times of one schedule
 
-What holds: a due time and its jitter are functions of the definition alone, the same in every process and after
-every restart. Every due time that has come gets one outcome.
+Invariants: a due time and its jitter are functions of the definition alone, the same in every process and after every
+restart. Every due time that has come gets one outcome.
 """

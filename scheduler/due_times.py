@@ -1,8 +1,8 @@
-"""The due times of a rule, one after the other. APScheduler's triggers say what comes next.
+"""Due times of a rule, in order. APScheduler's triggers compute the next one.
 
-Cron speaks of wall time, so its triggers count through a calendar without zones, and what they give is placed in the
-zone here: a time that clocks pass over is due at the gap's end, one that they show twice is due once, the first time.
-Several wall times of one instant are one due time. ``every`` counts physical time.
+Cron rules use wall time. Their triggers therefore count through a calendar without zones, and the results are placed in
+the zone here. A time that clocks skip is due at the end of the gap. A time that clocks show twice is due once, the
+first time. Several wall times of one instant are one due time. ``every`` counts physical time.
 """
 
 from collections.abc import Callable
@@ -21,29 +21,29 @@ from sluice.jobs.wall import instant_of, wall_of
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE = timedelta(minutes=1)
 _SECOND = timedelta(seconds=1)
-#: Beyond this year nothing is due: a later time could not be told in every zone.
+#: Nothing is due from this year on, because later times cannot be represented in every zone.
 YEAR_MAX = 9990
-#: Clocks have been put back by a whole day, where a country crossed the date line, and by no more.
+#: Minutes by which clocks may be put back: a whole day, when a country crossed the date line, and never more.
 _SHOWN_AGAIN_MAX = 24 * 60
-#: So much is told of what a user's trigger raised.
+#: Characters of a user trigger's error that are kept.
 _TOLD_CHARACTERS_MAX = 500
-#: A trigger of the user's that begins in the past is asked so often for a time to come.
+#: Maximum number of calls to a user's trigger that begins in the past, to find a time after now.
 _ASKS_MAX = 100_000
 
 
 class BrokenTrigger(SluiceError):
-    """A user's trigger that raised, or gave what is no time to come."""
+    """Raised when a user's trigger fails or returns no valid later time."""
 
 
 def first_due(rule: Rule, zone: ZoneInfo, now: datetime) -> datetime | None:
-    """The first due time later than now, for a schedule that has had none yet; None where none will come."""
+    """Return the first due time after now, for schedules that have had none yet; None if there will be none."""
     if isinstance(rule, Asked):
         return _first_asked(rule.trigger, now)
     return next_due(rule, zone, now)
 
 
 def next_due(rule: Rule, zone: ZoneInfo, due: datetime) -> datetime | None:
-    """The due time that follows this one; None where it is the last."""
+    """Return the due time that follows this one; None if this is the last."""
     if due.year >= YEAR_MAX:
         return None
     match rule:
@@ -56,7 +56,8 @@ def next_due(rule: Rule, zone: ZoneInfo, due: datetime) -> datetime | None:
 
 
 def _next_of_cron(cron: Cron, zone: ZoneInfo, due: datetime) -> datetime | None:
-    """Wall times before what clocks show now had their instant, and so may have some that they show once more."""
+    """Return the next due time of a cron rule. A wall time that clocks show a second time is skipped, because its due
+    time was the first one."""
     triggers = _triggers(cron)
     wall = wall_of(due, zone)
     for _ in range(_SHOWN_AGAIN_MAX + 1):
@@ -74,7 +75,7 @@ def _next_of_cron(cron: Cron, zone: ZoneInfo, due: datetime) -> datetime | None:
 
 @lru_cache(maxsize=1024)
 def _triggers(cron: Cron) -> tuple[CronTrigger, ...]:
-    """One, or two of which either will do. They count weekdays from Monday."""
+    """Return one trigger, or two if either may fire. APScheduler counts weekdays from Monday."""
     shared = {
         "minute": _listed(cron.minutes, 60),
         "hour": _listed(cron.hours, 24),
@@ -93,7 +94,7 @@ def _listed(numbers: tuple[int, ...], all_of_them: int) -> str:
 
 
 def _next_multiple(seconds: int, due: datetime) -> datetime | None:
-    """Asked for from a whole second on: its arithmetic is exact then."""
+    """Return the next multiple. The search starts at a whole second, because APScheduler's arithmetic is exact then."""
     after = due.replace(microsecond=0) + _SECOND
     found: datetime = _interval(seconds).get_next_fire_time(None, after)
     return found
@@ -121,12 +122,12 @@ def _ask(trigger: Trigger, previous: datetime, now: datetime) -> datetime | None
 
 
 def _call(ask: Callable[[], object]) -> datetime | None:
-    """Any error will do: it is the user's code."""
+    """Call a user's trigger. Any error becomes ``BrokenTrigger``, because it is the user's code."""
     try:
         due = ask()
     except Exception as error:
         what = f"{type(error).__name__}: {error}"[:_TOLD_CHARACTERS_MAX]
-        # It is written down, and no ledger keeps these.
+        # The text is stored, and the ledger accepts neither null characters nor lone surrogates.
         what = what.replace("\0", "?").encode(errors="replace").decode()
         raise BrokenTrigger(f"The trigger failed: {what}") from error
     if due is None:

@@ -1,4 +1,4 @@
-"""A delay for a due time, so that not everything begins on the hour."""
+"""Jitter: delay of due times, so that not all schedules fire on the hour."""
 
 import hashlib
 from datetime import datetime, timedelta
@@ -9,9 +9,10 @@ from sluice.scheduler.due_times import BrokenTrigger, next_due
 
 
 def fire_at(schedule: Schedule, due: datetime) -> datetime:
-    """When a due time is fired: as long after it as its name and the schedule's decide, whoever asks.
+    """Return when a due time is fired. The delay depends only on the due time and the schedule's name, so it is the
+    same in every process.
 
-    The delay ends before the next due time comes, so that they are fired one after the other.
+    The delay ends before the next due time, so that due times are fired in order.
     """
     if not schedule.jitter_s:
         return due
@@ -22,7 +23,7 @@ def fire_at(schedule: Schedule, due: datetime) -> datetime:
 
 
 def _following(schedule: Schedule, due: datetime) -> datetime | None:
-    """That a trigger has no next time to tell is no reason not to fire this one."""
+    """Return the next due time; None if the trigger fails, because that must not prevent this firing."""
     try:
         return next_due(schedule.rule, schedule.zone, due)
     except BrokenTrigger:
@@ -30,5 +31,5 @@ def _following(schedule: Schedule, due: datetime) -> datetime | None:
 
 
 def _fraction(text: str) -> float:
-    """A number in [0, 1) that depends on the text alone."""
+    """Return a number in [0, 1) that depends on the text alone."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / 2**48

@@ -1,4 +1,4 @@
-"""What a schedule does while an earlier submission of its is still open."""
+"""Effect of an open submission on the next due times of its schedule."""
 
 from sluice.jobs.app import App
 from sluice.jobs.firing import Overlapping
@@ -6,7 +6,8 @@ from sluice.jobs.schedule import Schedule
 
 
 def overlap_of(schedule: Schedule, app: App) -> Overlapping:
-    """Its own word; where its app may not be asked for twice at once, that decides when and, without a word, skips."""
+    """Return the ``overlap`` option of a schedule. If the app does not allow multiple submissions, any open submission
+    of the app counts, and the default is ``skip``."""
     if app.chunking is None or app.chunking.allow_multiple_jobs:
         return Overlapping(schedule.overlap)
     return Overlapping(schedule.overlap or "skip", of_app=True)

@@ -1,4 +1,4 @@
-"""Which due times of a schedule have come, and which of them are still to be fired."""
+"""Due times of a schedule that have come, and which of them are still fired."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
@@ -10,23 +10,26 @@ from sluice.jobs.schedule import Rule, Schedule, read_rule, spelled
 from sluice.scheduler.due_times import BrokenTrigger, next_due
 from sluice.scheduler.jitter import fire_at
 
-#: So many due times of one schedule are seen to at once; the rest follows.
+#: Maximum number of due times of one schedule that are handled together. The rest follows.
 PASSED_MAX = 500
-#: A firing that is no later than this is punctual. A leader that died is replaced within three ticks, and the next look
-#: comes a tick later: 4 s, unless ticks are set slower.
+#: Seconds up to which a firing counts as punctual. A leader that died is replaced within three ticks, and the next
+#: schedule check comes a tick later: 4 s, unless ticks are set slower.
 PUNCTUAL_S = 15.0
 
 
 class Come(NamedTuple):
-    """A due time that has come, and when it was to be fired."""
+    """Due time that has come, and the time at which it should be fired."""
 
     due: datetime
     at: datetime
 
 
 class Passed(NamedTuple):
-    """``left`` is the first due time that is not among them. With ``more`` it has come too, and so have as many others
-    as catching up may take. ``fault`` says why no due time can be told any more."""
+    """Due times that have come.
+
+    ``left`` is the first due time that is not in ``come``. If ``more`` is set, it has come too, and so have as many
+    after it as catching up may take. ``fault`` is the reason why no later due time can be determined.
+    """
 
     come: list[Come]
     left: datetime | None
@@ -35,7 +38,7 @@ class Passed(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A due time that has come. ``outcome`` None: it is to be fired."""
+    """Due time that has come, with its outcome. ``outcome`` is None if it must be fired."""
 
     due: datetime
     outcome: FiringOutcome | None = None
@@ -43,15 +46,16 @@ class Judged(NamedTuple):
 
 
 def passed_by_own_rule(schedule: Schedule, standing: Standing, now: datetime) -> Passed:
-    """Each when its jitter is over."""
+    """Return the due times by the schedule's own rule, as far as their jitter is over."""
     times = _due_times(schedule.rule, schedule.zone, standing.next_due)
     return _passed(times, lambda due: fire_at(schedule, due), now, _taken_max(schedule))
 
 
 def passed_by_old_rule(schedule: Schedule, standing: Standing, now: datetime) -> Passed:
-    """By the rule that stands in the ledger, which will count no more: its due times are not waited for any longer.
+    """Return the due times of the rule in the ledger, if the schedule now has another rule. Their jitter is not waited
+    for.
 
-    Of a trigger the ledger knows the one time alone that was next.
+    For a trigger, the ledger contains only its next due time.
     """
     times: Iterable[datetime] = [standing.next_due] if standing.next_due else []
     if found := read_rule(standing.rule, standing.timezone):
@@ -60,7 +64,7 @@ def passed_by_old_rule(schedule: Schedule, standing: Standing, now: datetime) ->
 
 
 def judge(schedule: Schedule, standing: Standing, passed: Passed, now: datetime) -> Iterator[Judged]:
-    """Whether each is still in time, and whether catching up takes it."""
+    """Judge for each due time whether it is still in time, and whether catching up takes it."""
     awake = [each for each in passed.come if not _is_paused(standing, each.due)]
     in_time = [each.due for each in awake if _is_in_time(schedule, now - each.at)]
     taken = _taken(schedule, in_time, passed)
@@ -102,28 +106,29 @@ def _due_times(rule: Rule, zone: ZoneInfo, first: datetime | None) -> Iterator[d
 
 def _taken(schedule: Schedule, in_time: list[datetime], passed: Passed) -> list[datetime]:
     if schedule.overlap == "replace":
-        # Of several at once, each would replace the one before it.
+        # Several fired together would each replace the one before it.
         return [] if passed.more else in_time[-1:]
     if schedule.catch_up == "all":
         return in_time
-    # Where there are more than these, the last are not among them.
+    # If more due times have come, the last of all are not among these.
     return [] if passed.more else in_time[-_taken_max(schedule) :]
 
 
 def _taken_max(schedule: Schedule) -> int:
-    """How many of the last catching up takes; 0 stands for all."""
+    """Return how many of the last due times catching up takes; 0 means all."""
     if isinstance(schedule.catch_up, int):
         return schedule.catch_up
     return 0 if schedule.catch_up == "all" else 1
 
 
 def _is_in_time(schedule: Schedule, late: timedelta) -> bool:
-    """Without catching up, only what is punctual; and that is in time whatever the grace."""
+    """Return whether a due time is still fired if it is this late. If it is punctual, it always is, independent of the
+    grace. Without catching up, only punctual due times are fired."""
     grace_s = 0.0 if schedule.catch_up == "none" else schedule.misfire_grace_s
     return grace_s is None or late.total_seconds() <= max(grace_s, PUNCTUAL_S)
 
 
 def _is_paused(standing: Standing, due: datetime) -> bool:
-    """What was due while it was paused is not made up for afterwards."""
+    """Return whether the due time falls into a pause. Such due times are not made up for later."""
     resumed_at = standing.resumed_at
     return standing.paused_at is not None or (resumed_at is not None and due <= resumed_at)

@@ -1,8 +1,8 @@
-"""What becomes of a schedule's due times: which are fired, and what is said of the others.
+"""Outcomes of a schedule's due times: which are fired, and why the others are not.
 
-``settle`` takes a schedule as it is defined and as the ledger has it, and says how it stands from then on. In this
-order: which due times have come, and which of them are still to be fired (``scheduler.passed``); what becomes of these
-while an earlier one is open (``scheduler.turns``). Every due time that has come gets one outcome.
+``settle`` takes a schedule as defined and as stored in the ledger, and returns its next stored state. First it
+determines the due times that have come, and which of them are still fired (``scheduler.passed``). Then it applies the
+overlap with open submissions to these (``scheduler.turns``). Every due time that has come gets one outcome.
 """
 
 from datetime import datetime, timedelta
@@ -17,12 +17,14 @@ from sluice.scheduler.jitter import fire_at
 from sluice.scheduler.passed import judge, passed_by_old_rule, passed_by_own_rule
 from sluice.scheduler.turns import Turns
 
-#: A schedule that is back so soon has not been away: a process with other definitions may have looked in between.
+#: Seconds for which a schedule must have been gone to count as removed. If it is back sooner, a process with other
+#: definitions may have made a schedule check in between.
 AWAY_S_MIN = 60.0
 
 
 class Settled(Struct, frozen=True, kw_only=True):
-    """``replaced`` are submissions to be cancelled. ``more``: there are due times left that have come."""
+    """Result of ``settle``. ``replaced`` are submissions that must be cancelled. ``more``: further due times have come
+    and are left."""
 
     standing: Standing
     firings: tuple[Firing, ...] = ()
@@ -33,7 +35,7 @@ class Settled(Struct, frozen=True, kw_only=True):
 def settle(
     schedule: Schedule, standing: Standing | None, now: datetime, busy: Busy, overlap: Overlapping
 ) -> Settled:
-    """How the schedule goes on. A trigger that breaks ends it, until its definition changes."""
+    """Return the next state of the schedule. A failing trigger ends the schedule until its definition changes."""
     turns = Turns(schedule, busy, overlap)
     if standing is None or _was_away(standing, now):
         turns.forget("the schedule had left its source")
@@ -42,7 +44,7 @@ def settle(
 
 
 def _begin(schedule: Schedule, turns: Turns, now: datetime) -> datetime | None:
-    """By its rule from now on."""
+    """Return the first due time of its rule after now."""
     try:
         return first_due(schedule.rule, schedule.zone, now)
     except BrokenTrigger as error:
@@ -51,7 +53,8 @@ def _begin(schedule: Schedule, turns: Turns, now: datetime) -> datetime | None:
 
 
 def _go_on(schedule: Schedule, standing: Standing, turns: Turns, now: datetime) -> Settled:
-    """What was due by another rule until now is seen to first; only then does the new one count, from now on."""
+    """Handle the due times that have come. If the rule has changed, the due times of the old rule are handled first.
+    Only then does the new rule count, from now on."""
     is_other = (standing.rule, standing.timezone) != (schedule.rule.text, schedule.zone.key)
     passed = (passed_by_old_rule if is_other else passed_by_own_rule)(schedule, standing, now)
     if standing.paused_at is None:
@@ -73,7 +76,7 @@ def _go_on(schedule: Schedule, standing: Standing, turns: Turns, now: datetime) 
 def _settled(
     schedule: Schedule, standing: Standing | None, turns: Turns, next_due: datetime | None
 ) -> Settled:
-    """By the schedule's own definition from now on, whatever stood there."""
+    """Return the state by the schedule's own definition from now on. Only a pause is taken from the previous state."""
     stands = Standing(
         id=schedule.id,
         app=schedule.app,
@@ -90,7 +93,8 @@ def _settled(
 
 
 def _note_fault(turns: Turns, now: datetime, what: str) -> None:
-    """At no due time of its own: one may fall on this very instant."""
+    """Record a trigger's fault. Its time is moved by the least unit, because a due time may fall on this very
+    instant."""
     turns.note(now + timedelta.resolution, FiringOutcome.FAULTY, what)
 
 

@@ -1,4 +1,4 @@
-"""The groomer's ticks."""
+"""Ticks of the groomer."""
 
 import math
 
@@ -6,14 +6,17 @@ from msgspec import Struct
 
 
 class Ticks(Struct, frozen=True):
-    """A tick every period, by a clock that only goes forward: one that is set back by an hour would have the next tick
-    wait for as long. Ticks that were missed are not made up for: one groomer pass sees to all."""
+    """Ticks at a fixed period, by a clock that only goes forward. If the wall clock were used and set back by an hour,
+    the next tick would be an hour late.
+
+    Missed ticks are not made up for, because one groomer pass handles everything.
+    """
 
     period_s: float
     start_s: float
 
     def after(self, now_s: float) -> float:
-        """The first tick later than now."""
+        """Return the first tick later than now."""
         passed = math.floor((now_s - self.start_s) / self.period_s)
         due_s = self.start_s + (passed + 1) * self.period_s
         return due_s if due_s > now_s else due_s + self.period_s

@@ -1,16 +1,16 @@
-"""One schedule's firings, one after the other, each in view of what is open by then."""
+"""Firings of one schedule in order, each given the submissions that are open by then."""
 
 from datetime import datetime
 
 from sluice.jobs.firing import Busy, Firing, FiringOutcome, Overlapping, submission_id
 from sluice.jobs.schedule import Schedule
 
-#: So many due times wait for their turn; what comes then is skipped.
+#: Maximum number of due times that wait for an open submission. Further due times are skipped.
 QUEUED_MAX = 10
 
 
 class Turns:
-    """``firings`` and ``replaced`` are what it comes to."""
+    """Firings of one schedule. ``firings`` and ``replaced`` are the result."""
 
     def __init__(self, schedule: Schedule, busy: Busy, overlap: Overlapping) -> None:
         self._schedule = schedule
@@ -30,18 +30,18 @@ class Turns:
         return self._replaced
 
     def release(self) -> None:
-        """Fire those that wait, as far as what is open lets them."""
+        """Fire the waiting due times, as far as open submissions allow."""
         while self._waiting and not self._open:
             self._fire(self._waiting.pop(0))
 
     def forget(self, why: str) -> None:
-        """Fire none of those that wait."""
+        """Skip all waiting due times."""
         for due in self._waiting:
             self.note(due, FiringOutcome.SKIPPED, why)
         self._waiting = []
 
     def take(self, due: datetime) -> None:
-        """Fire it, unless what is open is in its way."""
+        """Fire a due time, unless an open submission prevents it."""
         if self._way == "replace":
             self._replaced = self._own
             self._fire(due)
@@ -59,7 +59,7 @@ class Turns:
         self._firings.append(Firing(schedule=self._schedule.id, due=due, outcome=outcome, note=note))
 
     def _fire(self, due: datetime) -> None:
-        """One that cannot be written out is in nobody's way."""
+        """Fire a due time. If its submission cannot be written, it is faulty and keeps no other due time waiting."""
         try:
             asked = self._schedule.submission(due, submission_id(self._schedule.id, due))
         except (ValueError, OverflowError) as error:

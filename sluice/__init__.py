@@ -1,12 +1,12 @@
-"""Sluice, a distributed job orchestrator. This is all that definitions and other services import::
+"""Sluice, a distributed job orchestrator. Definitions and other services import only this package::
 
     from sluice import app
 
     @app(job_id="{date}_{client_id}", identifiers={"date": "date", "client_id": "int"})
     def preprocess(date, client_id): ...
 
-The names are loaded when they are first used: a definition loads no driver of a database or a broker. The folders
-below are those of the repository: ``sluice.jobs`` is ``jobs/``, ``sluice.ledger`` is ``ledger/``.
+A name is loaded when it is first used, so a definition loads no driver of a database or a broker. The subpackages are
+the folders of the repository: ``sluice.jobs`` is ``jobs/``, ``sluice.ledger`` is ``ledger/``.
 """
 
 from importlib import import_module
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _ANSWERS = "sluice.jobs.sagas.answers"
-#: Each name, and the module that has it.
+#: Module of each name.
 _MODULES = {
     "Client": "sluice.actors.client",
     "Fatal": _ANSWERS,

@@ -1,12 +1,13 @@
-"""For the tests of those who write jobs and sagas. ``run`` is one run of one job, as a worker would run it, with
-nothing around it: no ledger, no parents, no second try::
+"""Helpers for tests of jobs, sagas and pipelines.
+
+``run`` is one run of one job, as a worker would run it, without a ledger, parents or a second try::
 
     from sluice.testing import run
 
     def test_a_report_can_be_made():
         assert run("pipeline.py", "report", "2026-11-20").error is None
 
-Sagas are flown in memory, with a worker dying wherever one can::
+Sagas run in memory, with a worker that dies at every possible moment::
 
     from sluice.testing import fly_everywhere
 
@@ -14,21 +15,26 @@ Sagas are flown in memory, with a worker dying wherever one can::
         report = fly_everywhere(trip, inputs={"customer": "ann"}, context=airline, left_behind=airline.seats_taken)
         assert not report.troubles
 
-``fly`` is one flight in which nothing goes wrong but what the steps themselves, or ``debug``, have go wrong.
+``fly`` runs one flight. The only errors in it are caused by the steps themselves or by ``debug``.
 
-``fly_everywhere`` flies again and again. Once as it is. Once for each step whose do fails before it has done anything,
-and once for each whose do fails when it has run. Once with nobody saying what is waited for, where a wait can time
-out. Once for each undo that fails, before or after it has run, and that somebody has tried again. And each of these
-again with a worker dying at each moment at which that makes a difference: after each call of a do or an undo, and
-after each entry of the journal. What the steps talk to has to be a stand-in, of course.
+``fly_everywhere`` runs many flights:
 
-Whatever goes wrong, a flight that is undone has to leave behind what it found, and one that has succeeded what it
-leaves when no worker dies. ``left_behind`` tells what there is, as any value that can be copied and compared. A flight
-that has succeeded is then taken back, so that the next one finds the world as it was; ``reset`` is called before each
-flight, for a world that needs more than that.
+- one without errors
+- two for each step: its do fails before it has done anything, and its do fails after it has run
+- one in which no event arrives, if a wait can time out
+- two for each undo: it fails before or after it has run, and is then retried by hand
+- each of these again, with a worker that dies at each moment that makes a difference: after each call of a do or an
+  undo, and after each entry of the journal
 
-Whole pipelines run in virtual time, with the pytest fixture ``pipeline``. ``Faults`` are what goes wrong there, and
-``Took`` is what a run of a job takes and comes to::
+The systems that the steps call must be replaced by stand-ins.
+
+A flight that is undone must leave the state that it found. A flight that succeeds must leave the same state as one in
+which no worker dies. ``left_behind`` returns that state, as any value that can be copied and compared. A flight that
+succeeded is then undone, so that the next one finds the original state. If that is not enough, set ``reset``, which
+is called before each flight.
+
+Whole pipelines run in virtual time, with the pytest fixture ``pipeline``. ``Faults`` are the faults in it, and
+``Took`` is the duration and the outcome of a job's run::
 
     from sluice.testing import Faults, Took
 
@@ -81,9 +87,11 @@ __all__ = ["Debug", "Faults", "Flown", "Outcome", "Report", "Took", "fly", "fly_
 
 
 def run(source: str, app: str, key: str, **kwargs: JSON) -> Outcome:
-    """One run of the job, by the definitions of a source as ``--apps`` names one; DefinitionError with all that is
-    wrong with them. ``key`` fits the app's template, or is the work IDs of a chunk: ``1-3,7``. Where the run went
-    wrong the outcome's ``error`` says why; ``output`` is what the job printed, and logged.
+    """Run one job and return its outcome.
+
+    ``source`` names the definitions, as ``--apps`` does. ``key`` must fit the app's template, or is the work IDs of a
+    chunk, for example ``1-3,7``. If the run failed, ``error`` of the outcome has the reason. ``output`` is everything
+    that the job printed and logged. Raises DefinitionError with all faults of the definitions.
     """
     found = load([source]).app(app)
     if found.saga is not None or found.partitioning is not None:
@@ -106,9 +114,11 @@ def fly(
     events: Mapping[str, JSON] = {},
     debug: Debug | None = None,
 ) -> Flown:
-    """One flight, of what ``@saga`` has made or of a plain function that makes steps. ``inputs`` are the identifiers of
-    its key and the kwargs of its submission; ``context`` stands in for what the saga's own ``context`` makes. All
-    that it waits for comes; ``events`` has what is said along with it.
+    """Run one flight of a saga and return its result.
+
+    ``saga`` is the result of ``@saga``, or a plain function that returns steps. ``inputs`` are the identifiers of its
+    key and the kwargs of its submission. ``context`` replaces the object that the saga's own ``context`` makes. Every
+    event that the flight waits for arrives, with its payload from ``events``.
     """
     logger = job_log(_name_of(saga, inputs), write=_unheard, tell=worker_log(_name_of(saga, inputs)))
     rehearsal = _rehearsals(saga, inputs, context, events, logger=logger, debug=debug or Debug())(Trouble())
@@ -124,7 +134,7 @@ def fly_everywhere(
     events: Mapping[str, JSON] = {},
     reset: Callable[[], object] = lambda: None,
 ) -> Report:
-    """Many flights of one saga, each with its own trouble, as is said above."""
+    """Run many flights of one saga, each with a different error, as described in the module's docstring."""
     logger = job_log(_name_of(saga, inputs), write=_unheard, tell=_unheard)
     rehearse = _rehearsals(saga, inputs, context, events, logger=logger, debug=Debug())
     return Report(tuple(Everywhere(rehearse, left_behind, reset).flights()))
@@ -190,11 +200,14 @@ def _name_of(definition: Definition[..., Any] | Build, inputs: Mapping[str, JSON
 
 
 def _unheard(*_: object) -> None:
-    """Of so many flights nobody reads what they say."""
+    """Discard the output, which is not shown."""
 
 
 def _saga_of(definition: Definition[..., Any] | Build) -> Saga:
-    """As the catalogue reads it; DefinitionError with all that is wrong with it. A plain function only makes steps."""
+    """Return the saga as the catalogue reads it. Raises DefinitionError with all its faults.
+
+    A plain function has only steps.
+    """
     if not isinstance(definition, Definition):
         return Saga(build=definition)
     faults = definition_faults.Faults()

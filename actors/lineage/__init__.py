@@ -1,15 +1,16 @@
-"""Lineage, by OpenLineage: which run has made which partitions, out of which of other tables.
+"""Lineage by OpenLineage: which run has made which partitions, and from which other tables.
 
-It is told by plain HTTP, one event a request. The event is a small JSON of a published shape (2-0-2), so a library for
-it would bring more than it saves; nothing is to be installed.
+Each event is sent by plain HTTP in a request of its own. It is a small JSON document of a published schema (2-0-2). A
+client library would add more than it saves, so nothing has to be installed.
 
-What holds:
+Invariants:
 
-- One START for each claim of a step, when its work begins, and one of COMPLETE, FAIL and ABORT when the ledger has what
-  it came to: from the worker, from the planner that judges, or from whoever finds that the worker was lost. They name
-  the run alike, for its name follows from the ledger.
-- Nobody waits for it. Events wait in a bounded queue; what does not fit is dropped, and that is counted and said.
+- Each claim of a step has one START event, when its work begins. It has one COMPLETE, FAIL or ABORT event, when the
+  outcome is in the ledger. The second event comes from the worker, from the planner that judges, or from the process
+  that finds the worker lost. All of them use the same run ID, because it is derived from the ledger.
+- No work waits for lineage. Events wait in a bounded queue. Events that do not fit are dropped, and the number is
+  counted and logged.
 
-    events.py    what an event says        lineage.py   when which is told
-    post.py      how it is sent
+    events.py    content of the events        lineage.py   time of each event
+    post.py      transmission
 """

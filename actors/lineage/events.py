@@ -1,4 +1,4 @@
-"""Events of lineage as OpenLineage 2-0-2 has them. Its words are in its spelling."""
+"""Lineage events as defined by OpenLineage 2-0-2. Names of fields follow its spelling."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ FACETS = {
     "inputSubset": "1-0-0/BaseSubsetDatasetFacet.json#/$defs/InputSubsetInputDatasetFacet",
     "outputSubset": "1-0-0/BaseSubsetDatasetFacet.json#/$defs/OutputSubsetOutputDatasetFacet",
 }
-#: A range of more partitions than these is told as its table alone.
+#: Maximum number of partitions that an event lists. A longer range is reported as its table alone.
 PARTITIONS_MAX = 1000
 
 Facets = Mapping[str, Any]
@@ -63,7 +63,7 @@ class Event(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Names(Struct, frozen=True):
-    """The namespaces: of jobs, and of tables."""
+    """Namespaces of jobs and of tables."""
 
     jobs: str
     tables: str
@@ -86,7 +86,8 @@ class Names(Struct, frozen=True):
         return JobNamed(namespace=self.jobs, name=app, facets={"jobType": of_type})
 
     def inputs(self, assignment: Assignment) -> Iterator[Dataset]:
-        """What a step reads. Of a table all of whose past is read, or any late enough, no partitions are told."""
+        """Yield the tables that a step reads. If it reads the whole past of a table, or any partition that is late
+        enough, no partitions are listed."""
         partitioning = assignment.app.partitioning
         calendars = {
             each.table: each.calendar for each in (partitioning.dependencies if partitioning else ())
@@ -100,7 +101,8 @@ class Names(Struct, frozen=True):
             yield Dataset(namespace=self.tables, name=table, facets=facets, input_facets=subset)
 
     def outputs(self, app: App | None, table: str, key: str) -> list[Dataset]:
-        """What a step makes, as its key has it. Without its definition nobody can tell its partitions one by one."""
+        """Return the table that a step fills, with the partitions in its key. They cannot be listed without the
+        definition of the app."""
         text, version = without_version(key)
         subset: dict[str, Any] = {}
         if app and app.partitioning and app.partitioning.table == table:
@@ -108,7 +110,7 @@ class Names(Struct, frozen=True):
                 calendar = app.partitioning.calendar
                 subset = _subset("output", calendar, read_span(calendar, text))
             except ValueError:
-                subset = {}  # They are counted otherwise by now.
+                subset = {}  # The partitions of the table are numbered in another way by now.
         facets = _version(version)
         return [Dataset(namespace=self.tables, name=table, facets=facets, output_facets=subset)]
 
@@ -136,11 +138,12 @@ def _facet(name: str, **words: Any) -> dict[str, Any]:
 
 
 def _place(origin: Origin | None) -> tuple[str, ...]:
-    """Another ledger may have a submission of this id, but not of this moment."""
+    """Return the parts that identify a submission. Another ledger may have the same id, but not the same time of
+    receipt."""
     return (origin.submission, origin.received_at.isoformat()) if origin else ()
 
 
 def _id(*parts: str) -> UUID:
-    """The same for whoever sees the same thing, in whatever process."""
+    """Return a UUID that is derived from these parts, so that every process gets the same one."""
     digest = hashlib.blake2b("\x00".join(parts).encode(errors="surrogatepass"), digest_size=16).digest()
     return UUID(bytes=digest, version=5)

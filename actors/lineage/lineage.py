@@ -1,4 +1,4 @@
-"""When which event is told: of steps, the jobs that make partitions."""
+"""Lineage of steps (jobs that make partitions): decides which event is sent when."""
 
 from collections.abc import Callable, Mapping
 
@@ -18,7 +18,7 @@ from sluice.ledger.happenings import What
 from sluice.ledger.reads.origins import Origin, Planned
 
 _START, _COMPLETE, _FAIL, _ABORT = "START", "COMPLETE", "FAIL", "ABORT"
-#: Of these nobody judges, so who has recorded them tells. What has not begun has not been told of.
+#: Endings that are not judged. The process that recorded them sends the event. A run that has not begun has no event.
 _UNJUDGED = {Ending.TIMED_OUT: _FAIL, Ending.HANDED_BACK: _ABORT}
 _VERDICTS = {State.SUCCEEDED: _COMPLETE, State.EXPIRED: _ABORT, State.CANCELLED: _ABORT}
 
@@ -26,12 +26,12 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def lineage_of(server: LineageServer, definition: Callable[[str], App | None]) -> "Lineage":
-    """Tells this server."""
+    """Return the observer that sends lineage to this server."""
     return Lineage(Names(server.jobs, server.tables), Post(server.url, server.token), definition)
 
 
 class Lineage:
-    """An onlooker. ``definition`` gives the app of a name as it is defined now, if it is."""
+    """Observer that sends lineage. ``definition`` returns the present definition of an app, or None."""
 
     def __init__(self, names: Names, post: Post, definition: Callable[[str], App | None]) -> None:
         self._names = names
@@ -62,7 +62,7 @@ class Lineage:
         self._look_back(past, _VERDICTS.get(State(past.stretch.ending), _FAIL))
 
     def planned(self, submission: Planned) -> None:
-        """It makes nothing yet."""
+        """Do nothing: planning makes no partitions yet."""
 
     def counts(self) -> Mapping[What, Count]:
         return {What.LINEAGE_DROPPED: lambda: self._post.dropped}
@@ -107,7 +107,7 @@ class Lineage:
 
 
 class StepRun:
-    """One run of what may be a step."""
+    """One run of a job that may be a step."""
 
     traceparent = None
 
@@ -119,4 +119,4 @@ class StepRun:
         self._lineage.began(self._sight, assignment)
 
     def end(self, outcome: Outcome | None) -> None:
-        """What it comes to is told once the ledger has it."""
+        """Do nothing: the event is sent once the outcome is in the ledger."""

@@ -1,4 +1,4 @@
-"""Sends events, one after the other, in a thread of its own. Nobody waits for it."""
+"""Sender of lineage events: one after the other, in a thread of its own. No other thread waits for it."""
 
 import logging
 from http.client import HTTPException
@@ -14,21 +14,21 @@ from sluice.jobs.address import without_password
 
 _LOG = logging.getLogger("sluice.lineage")
 
-#: So many events wait at the most.
+#: Maximum number of waiting events.
 WAITING_MAX = 1000
-#: A server has so long to answer, and so many chances, with these pauses between them.
+#: Seconds that the server has for one answer, and the pauses between the attempts.
 PATIENCE_S = 5.0
 PAUSES_S = (0.5, 2.0)
-#: At the end of a process what still waits has so long.
+#: Seconds that the end of a process waits for the remaining events.
 GOODBYE_S = 3.0
-#: It is said so often how many were dropped.
+#: Minimum number of seconds between two log lines about dropped events.
 SAID_EVERY_S = 60.0
 _PATH = "/api/v1/lineage"
 _SERVER_ERROR = 500
 
 
 class Post:
-    """``url`` is of a server, or of where exactly it takes events."""
+    """Queue and thread for one server. ``url`` is the address of the server, or the exact address of its endpoint."""
 
     def __init__(self, url: str, token: str | None) -> None:
         self.dropped = 0
@@ -45,14 +45,14 @@ class Post:
         self._thread.start()
 
     def send(self, body: bytes) -> None:
-        """In the background; dropped where too many wait."""
+        """Send an event in the background. It is dropped if too many wait."""
         try:
             self._waiting.put_nowait(body)
         except Full:
             self._drop("too many wait")
 
     def close(self) -> None:
-        """Send what waits, in a bounded time."""
+        """Send the waiting events within a bounded time."""
         self._leaving.set()
         self._thread.join(GOODBYE_S)
         left = self._waiting.qsize()
@@ -69,7 +69,8 @@ class Post:
             self._deliver(body)
 
     def _deliver(self, body: bytes) -> None:
-        """What the server will not have is dropped at once; where there is none, or one in trouble, after a while."""
+        """Send one event. If the server refuses it, it is dropped immediately. If the server is unreachable or has an
+        error, it is dropped after several attempts."""
         trouble = ""
         for pause_s in (*PAUSES_S, 0.0):
             try:

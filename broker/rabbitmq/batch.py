@@ -1,4 +1,4 @@
-"""Letters on their way to RabbitMQ, and what became of each."""
+"""Letters on their way to RabbitMQ, and the result of each."""
 
 from collections.abc import Sequence
 from threading import Event
@@ -7,7 +7,7 @@ from sluice.broker.codec import Letter
 
 
 class Batch:
-    """``done`` is set when each letter has been confirmed, returned or lost."""
+    """Letters that are sent together. ``done`` is set when each letter has been confirmed, returned or lost."""
 
     def __init__(self, letters: Sequence[Letter]) -> None:
         self.done = Event()
@@ -22,18 +22,18 @@ class Batch:
         self._look()
 
     def turn_back(self, number: int) -> None:
-        """Its queue does not exist."""
+        """Note a letter that was returned because its queue does not exist."""
         self.returned.append(self.open.pop(number))
         self._look()
 
     def lose(self, number: int, why: str) -> None:
-        """Refused by RabbitMQ."""
+        """Note a letter that RabbitMQ refused."""
         self.why = why
         self.lost.append(self.open.pop(number))
         self._look()
 
     def lose_all(self, why: str, *, is_blocked: bool = False) -> None:
-        """Nobody knows of the letters still open; they may have arrived."""
+        """Note that the result of all open letters is unknown; they may have arrived."""
         self.why, self.is_blocked = why, is_blocked
         self.lost.extend(self.open.values())
         self.open.clear()

@@ -1,4 +1,4 @@
-"""dramatiq's RabbitMQ broker with our queues, our publisher and our intake."""
+"""dramatiq's RabbitMQ broker with Sluice's queues, publisher and intake."""
 
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
@@ -28,13 +28,14 @@ from sluice.broker.rabbitmq.publisher import Publisher
 from sluice.broker.reception import Reception
 from sluice.jobs.errors import BadSetting, ForeignBroker, Unreachable
 
-#: So many letters are on their way at once.
+#: Maximum number of letters that are on their way at the same time.
 BATCH_MAX = 1_000
-#: A letter is sent this often before its sender hears that the broker is out of reach.
+#: Number of attempts to send a letter before its sender gets Unreachable.
 ATTEMPTS = 3
 ATTEMPT_PAUSE_S = 0.1
 CONFIRM_S_MAX = 10.0
-#: A broker that blocks its publishers (memory or disk alarm) for longer is an error and not a wait.
+#: Seconds for which a broker may block its publishers (memory or disk alarm). A longer block is an error and not a
+#: wait.
 BLOCKED_S_MAX = 5.0
 HEARTBEAT_S = 15
 CONNECT_S_MAX = 5.0
@@ -44,7 +45,7 @@ T = TypeVar("T")
 
 
 class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
-    """``queue_type`` is ``quorum`` or ``classic``; a queue that exists must have it."""
+    """Broker for RabbitMQ. ``queue_type`` is ``quorum`` or ``classic``; a queue that exists must have it."""
 
     def __init__(
         self,
@@ -69,7 +70,8 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         self._is_own = owner is None
         self.parameters = _tuned(self.parameters, address.options)
         self._publisher = Publisher(_named(self.parameters, "sluice publisher"), self._names)
-        # dramatiq would keep a connection for every thread; errands are rare and share one under a lock.
+        # dramatiq would keep a connection for every thread. Requests other than publishing are rare, and share one
+        # under a lock.
         self._errands = Lock()
         self.state = SimpleNamespace()  # type: ignore[assignment]  # in place of a thread-local one
 
@@ -94,7 +96,8 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
             self._ensure_queue(queue)
 
     def require_own(self) -> None:
-        """A user who may not declare queues, like that of the console, cannot compare, and only publishes."""
+        """Mark the virtual host as this installation's, or check its mark. A user that may not declare queues, like
+        that of the console, cannot check, and only publishes."""
         if (owner := self._owner) is not None:
             self._errand(lambda _: self._compare(owner), missing=None)
         self._is_own = True
@@ -123,13 +126,14 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
 
     def close(self) -> None:
         self._publisher.close()
-        # A broker that is silent would be waited for until its heartbeat is missed.
+        # Closing would wait for a silent broker until its heartbeat is missed.
         goodbye = Thread(target=DramatiqRabbitmqBroker.close, args=[self], daemon=True)
         goodbye.start()
         goodbye.join(GOODBYE_S_MAX)
 
     def _send(self, letters: list[Letter]) -> None:
-        """Until each is confirmed. One whose confirm was lost is sent again: twice is better than never."""
+        """Send letters until each is confirmed. A letter with a lost confirm is sent again: twice is better than
+        never."""
         left, why = letters, ""
         for attempt in range(ATTEMPTS):
             batch = self._publisher.send(left, timeout_s=CONFIRM_S_MAX)
@@ -168,7 +172,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         raise owner.refused_by(Owner("", ""), where=str(self._address))
 
     def _errand(self, run: Callable[[BlockingChannel], T], *, missing: T) -> T:
-        """Runs it on the shared channel; a connection that died while nobody used it is made anew."""
+        """Run a request on the shared channel. A connection that died while it was idle is made again."""
         why = ""
         for _ in range(2):
             with self._errands:
@@ -190,12 +194,12 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         )
 
     def _build_queue_arguments(self, queue: str) -> dict[str, Any]:
-        """For those parts of dramatiq that declare a queue in order to count it."""
+        """Return the arguments of a queue. Parts of dramatiq declare a queue in order to count it."""
         return queues.arguments(self._names.of(queue), self._queue_type)
 
 
 def _tuned(parameters: pika.URLParameters, given: frozenset[str]) -> pika.URLParameters:
-    """Our limits, where the URL does not set its own."""
+    """Set Sluice's limits, unless the URL has its own."""
     ours = {
         "heartbeat": HEARTBEAT_S,
         "blocked_connection_timeout": BLOCKED_S_MAX,
@@ -208,7 +212,7 @@ def _tuned(parameters: pika.URLParameters, given: frozenset[str]) -> pika.URLPar
 
 
 def _named(parameters: pika.URLParameters, name: str) -> pika.URLParameters:
-    """What RabbitMQ's own tools show for the connection."""
+    """Return the parameters with a name for the connection, which RabbitMQ's own tools show."""
     named = copy(parameters)
     named.client_properties = {"connection_name": name}
     return named

@@ -1,15 +1,14 @@
-"""When to take from RabbitMQ, for the queues that share one pool of slots.
+"""Decision when to take messages from RabbitMQ. It covers the queues that share one pool of slots.
 
-Two ways. While there are slots to spare, messages are *pushed*: every queue has an idle lane, and what
-arrives starts at once. When slots are taken faster than they are freed, what arrives is held for a
-moment, so that short jobs follow each other without a pause. When something was held too long, or no
-slot was to spare for as long, everything unstarted goes back and the lanes are closed: somebody idle
-elsewhere finds it. From then on messages are *fetched*: a slot is freed, and one message is got for it
-(see ``fetching``). When all queues are empty, or there have been slots to spare for a while, messages
-are pushed again.
+There are two ways. While there are slots to spare, messages are *pushed*: every queue has an idle lane, and an arriving
+message starts immediately. When slots are taken faster than they are freed, arriving messages are held for a moment. So
+short jobs follow each other without a pause. When a message was held too long, or no slot was to spare for as long, the
+lanes are closed and all unstarted messages go back. So an idle process elsewhere finds them. From then on messages are
+*fetched*: when a slot is freed, one message is fetched for it (see ``fetching``). When all queues are empty, or there
+have been slots to spare for a while, messages are pushed again.
 
-So a slot is never given to a queue that has nothing, a queue with a long backlog cannot keep the others
-out, and short jobs cause no consume and cancel.
+So a slot is never given to an empty queue, and a queue with a long backlog cannot keep the others out. Short jobs cause
+no consume and cancel.
 """
 
 from collections import deque
@@ -23,12 +22,13 @@ from sluice.broker.parking import Parking
 from sluice.broker.rabbitmq.feed import Feed
 from sluice.broker.rabbitmq.fetching import Fetching
 
-#: How long a message may be held without a slot, and lanes stay open with no slot to spare. As long must
-#: there be slots to spare before lanes are opened for queues that are not empty.
+#: Seconds for which a message may be held without a slot, and lanes stay open with no slot to spare. There must be
+#: slots to spare for at least as long before lanes are opened for queues that are not empty.
 GRACE_S = 0.1
-#: Where pushing had to be given up again within this, the latter time is doubled, up to this.
+#: If pushing had to be given up again within these seconds, the latter time is doubled, up to this.
 CALM_S_MAX = 5.0
-#: RabbitMQ needs a while from an acknowledgement to the lane's next message: two lanes take turns at a slot.
+#: Lanes per slot. RabbitMQ needs a while from an acknowledgement to the lane's next message, so two lanes take turns at
+#: a slot.
 LANES_PER_SLOT = 2
 
 
@@ -39,7 +39,7 @@ class Held(NamedTuple):
 
 
 class Counter:
-    """``turn`` does all that can be done now. It belongs to the intake's thread."""
+    """Decisions for one pool of slots. ``turn`` does all that can be done now. Only the intake's thread uses it."""
 
     def __init__(
         self,
@@ -63,12 +63,12 @@ class Counter:
         self._arrived: set[str] = set()
 
     def add(self, feed: Feed) -> None:
-        """Takes from this feed too, from the next turn on. Its queue is on the desk's rota."""
+        """Take messages from this feed too, from the next turn on. Its queue is in the pool's ``Rota``."""
         self._feeds[feed.queue] = feed
         feed.on_arrival = partial(self._hold, feed)
 
     def turn(self) -> float:
-        """Does what can be done; says after how many seconds to come again if nothing happens before."""
+        """Do all that can be done now. Return after how many seconds to come again if nothing happens before."""
         self._start_held()
         self._see_to_spare()
         if self._pushing and self._patience_s() <= 0:
@@ -80,7 +80,7 @@ class Counter:
         return self._patience_s()
 
     def withdraw(self) -> None:
-        """Gives back what has not started, and has nothing more pushed."""
+        """Give back messages that have not started, and have nothing more pushed."""
         if self._pushing:
             was_soon = self._clock() - self._pushing_since < CALM_S_MAX
             self._calm_s = min(2 * self._calm_s, CALM_S_MAX) if was_soon else GRACE_S
@@ -92,7 +92,7 @@ class Counter:
             self._held.popleft().delivery.give_back()
 
     def forget(self) -> None:
-        """The connection is gone, and all that was held with it."""
+        """Drop all held messages, because the connection is gone and they with it."""
         self._held.clear()
         self._fetching.forget()
         self._push()
@@ -112,7 +112,7 @@ class Counter:
         self._arrived.add(feed.queue)
 
     def _start_held(self) -> None:
-        """In the order of arrival, whatever the queue."""
+        """Start held messages in the order of arrival, across all queues."""
         while self._held:
             if self._held[0].feed.is_stale(self._held[0].delivery):
                 self._held.popleft()
@@ -123,13 +123,14 @@ class Counter:
                 return
 
     def _see_to_spare(self) -> None:
-        """A slot that waits for an answer is one to spare: it is RabbitMQ that keeps it waiting."""
+        """Update whether a slot is to spare. A slot that waits for RabbitMQ's answer counts as such, because RabbitMQ
+        keeps it waiting."""
         can_spare = self._pool.free > 0 or self._fetching.is_asking
         if can_spare != self._can_spare:
             self._can_spare, self._spare_since = can_spare, self._clock()
 
     def _patience_s(self) -> float:
-        """How long a message may be held on, and lanes stay open."""
+        """Return for how many more seconds messages may be held and lanes stay open."""
         if not self._pushing or self._can_spare:
             return IDLE_S
         since = min(self._spare_since, self._held[0].since) if self._held else self._spare_since
@@ -139,10 +140,10 @@ class Counter:
         return [feed for feed in self._feeds.values() if feed.is_ready]
 
     def _keep_lanes(self) -> None:
-        """An idle lane for every queue while slots are free, and one more where something has arrived.
+        """Keep an idle lane for every queue while slots are free, and add a lane for each queue with an arrival.
 
-        A lane whose message has ended is idle only when that is settled, so that lanes are counted as well:
-        or short jobs would open one more at every turn.
+        A lane becomes idle only when its message is settled. So the total number of lanes is limited too: otherwise
+        short jobs would open one more at every turn.
         """
         most = LANES_PER_SLOT * self._pool.size
         for feed in self._ready():

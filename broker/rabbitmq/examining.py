@@ -1,4 +1,4 @@
-"""How a RabbitMQ is: what its queues are, whether it takes messages, and what its management API tells besides."""
+"""Examination of a RabbitMQ: its queues, whether it accepts messages, and facts from its management API."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,22 +17,23 @@ from sluice.broker.rabbitmq.losses import LOSSES, reason
 from sluice.jobs.errors import BadSetting, Unreachable
 
 CONNECT_S_MAX = 4.0
-#: A RabbitMQ with an alarm takes a publisher's first message, and nothing that comes after it.
+#: Seconds until a blocked connection is given up. A RabbitMQ with an alarm takes a publisher's first message, and
+#: nothing after it.
 BLOCKED_S_MAX = 2.0
-#: There is no queue of this name, so that the message is dropped.
+#: Routing key without a queue, so that the message is dropped.
 _NOWHERE = "sluice.examination"
 
 
 def examine(
     address: Address, queues: Sequence[str], *, namespace: str, queue_type: str, management: str | None
 ) -> RabbitmqHealth:
-    """The lines have the names that queues have in RabbitMQ."""
+    """Return the health of a RabbitMQ. The lines have the names that queues have there."""
     queues = [ours.Names(namespace).of(queue) for queue in queues]
     with _connected(address) as connection:
         lines = [_line(connection, queue, queue_type) for queue in queues]
-        # Below there is no public way to what the server said of itself when it was connected to.
+        # pika has no public way to the properties that the server sent when it was connected to.
         told = connection._impl.server_properties or {}
-        # Last, for a connection whose publishing is blocked serves for nothing more.
+        # Last, because a connection is unusable once its publishing is blocked.
         blocked = _blocked(connection)
     return RabbitmqHealth(
         place=str(address),
@@ -70,7 +71,7 @@ def _connected(address: Address) -> Iterator[BlockingConnection]:
 
 @contextmanager
 def _channel(connection: BlockingConnection) -> Iterator[BlockingChannel]:
-    """One of its own for each declaration: RabbitMQ closes it where that is refused."""
+    """Yield a new channel, one for each declaration: RabbitMQ closes it if that is refused."""
     channel = connection.channel()
     yield channel
     channel.close()
@@ -105,8 +106,11 @@ def _dead(connection: BlockingConnection, queue: str) -> int:
 
 
 def _difference(connection: BlockingConnection, queue: str, queue_type: str) -> str:
-    """Declared once more as ours are, a queue that is there is left as it is, or refused. A user who may not declare
-    cannot tell."""
+    """Return the difference of an existing queue from Sluice's declaration, in RabbitMQ's words, or an empty text.
+
+    The queue is declared once more, which leaves it as it is, or is refused. If the user may not declare, the
+    difference is unknown and the text is empty.
+    """
     try:
         with _channel(connection) as channel:
             arguments = ours.arguments(queue, queue_type)
@@ -117,7 +121,7 @@ def _difference(connection: BlockingConnection, queue: str, queue_type: str) -> 
 
 
 def _blocked(connection: BlockingConnection) -> str:
-    """Why RabbitMQ takes no messages; empty where it does."""
+    """Return why RabbitMQ takes no messages, or an empty text if it does."""
     why: list[str] = []
     connection._impl.add_on_connection_blocked_callback(
         lambda _, frame: why.append(one_line(frame.method.reason))
@@ -135,5 +139,5 @@ def _blocked(connection: BlockingConnection) -> str:
 
 
 def _publish(channel: BlockingChannel) -> None:
-    """With the confirm it is known that it was taken."""
+    """Publish a message. The channel's confirm shows that it was taken."""
     channel.basic_publish("", _NOWHERE, b"", pika.BasicProperties(delivery_mode=1), mandatory=False)

@@ -1,7 +1,7 @@
 """One queue on one channel: the only place that sends consume, get, ack and nack.
 
-Nothing here waits. On a quorum queue a consume, a cancel or a get is a write to disk; done one after
-the other they would hold up every other queue and every acknowledgement of the process.
+Nothing here waits. On a quorum queue a consume, a cancel or a get is a write to disk. One after the other, they would
+hold up every other queue and every acknowledgement of the process.
 """
 
 from collections import deque
@@ -23,16 +23,17 @@ from sluice.broker.reception import Reception
 
 
 class Feed:
-    """Lanes are consumers with a prefetch of one. A lane with an unsettled delivery brings nothing; so the
-    number of idle lanes is the number of messages RabbitMQ may push, and lanes can be added while others
-    are busy, which a larger prefetch could not be.
+    """One queue with its lanes. Lanes are consumers with a prefetch of one.
 
-    When the channel is closed or the queue deleted under our hands, the feed is broken: what was asked
-    is answered with None, and the intake opens it again. ``on_change`` is called whenever somebody
-    who waits for this feed should look again.
+    A lane with an unsettled delivery brings nothing. So the number of idle lanes is the number of messages that
+    RabbitMQ may push. Lanes can be added while others are busy, and a larger prefetch could not be.
+
+    When the channel is closed or the queue deleted from outside, the feed is broken: open requests are answered with
+    None, and the intake opens it again. ``on_change`` is called whenever a component that waits for this feed should
+    check it again.
     """
 
-    #: Gets what RabbitMQ pushes. Set before the first lane is added.
+    #: Receives the messages that RabbitMQ pushes. Set before the first lane is added.
     on_arrival: Callable[[Delivery], None]
 
     def __init__(
@@ -48,9 +49,9 @@ class Feed:
         self.queue = queue
         self._names = names
         self._name = names.of(queue)
-        #: Why RabbitMQ would not open it for us, where that is so.
+        #: Exception by which RabbitMQ refused to open it, or None.
         self.refusal: ChannelClosedByBroker | None = None
-        #: Why it broke otherwise.
+        #: Reason why it broke otherwise.
         self.damage = ""
         self._queue_type = queue_type
         self._reception = reception
@@ -79,7 +80,7 @@ class Feed:
         return len(self._idle_lanes) + len(self._busy_lanes)
 
     def open(self, connection: Any) -> None:
-        """A new channel. What is unsettled on an old one returns to the queue when that is closed."""
+        """Open a new channel. Messages that are unsettled on an old channel return to the queue when that is closed."""
         if self._channel is not None and self._channel.is_open:
             self._channel.close()
         self._answer_all()
@@ -90,7 +91,7 @@ class Feed:
         self._opening.add_on_close_callback(self._on_closed)
 
     def leave(self) -> None:
-        """The connection is gone."""
+        """Drop the channel, because the connection is gone."""
         self._opening = self._channel = None
         self._answer_all()
 
@@ -98,34 +99,34 @@ class Feed:
         self._idle_lanes.add(self._usable.basic_consume(self._name, self._on_message))
 
     def trim_lanes(self, keep: int) -> None:
-        """Closes idle lanes down to ``keep``. What is on its way to them goes back by itself."""
+        """Close idle lanes until ``keep`` are left. Messages on their way to a closed lane go back by themselves."""
         while len(self._idle_lanes) > keep:
             self._usable.basic_cancel(self._idle_lanes.pop(), callback=_take_note)
 
     def close_lanes(self) -> None:
-        """Nothing more is pushed, not even when a running message is settled."""
+        """Close all lanes, so that nothing more is pushed, not even when a running message is settled."""
         self._idle_lanes |= self._busy_lanes
         self._busy_lanes.clear()
         self.trim_lanes(0)
 
     def get(self, answer: Callable[[Delivery | None], None]) -> None:
-        """Asks for the next readable message; one such question at a time."""
+        """Request the next readable message. There is one such request at a time."""
         self._question = answer
         self._usable.basic_get(self._name, self._on_got)
 
     def count(self, answer: Callable[[int, int], None]) -> None:
-        """Asks how many messages wait, and for how many consumers, which costs RabbitMQ little."""
+        """Request the number of waiting messages and of consumers, which costs RabbitMQ little."""
         self._counts.append(answer)
         self._usable.queue_declare(self._name, passive=True, callback=self._on_counted)
 
     def look(self) -> None:
-        """Finds out whether idle lanes are still fed."""
+        """Check whether idle lanes are still fed."""
         self._vigil.begin()
         if self.is_ready and self._idle_lanes:
             self.count(self._judge)
 
     def is_stale(self, delivery: Delivery) -> bool:
-        """Its channel is gone, and RabbitMQ has put the message back already."""
+        """Return whether the delivery's channel is gone. RabbitMQ has then put the message back already."""
         return not self.is_ready or receipt_of(delivery).channel is not self._channel
 
     def settle(self, delivery: Delivery, verdict: Verdict) -> None:
@@ -165,7 +166,7 @@ class Feed:
             self._on_change()
 
     def _on_closed(self, channel: Channel, why: Exception) -> None:
-        """Of a former channel this is no news: ``open`` has given it up."""
+        """Note a closed channel. A former channel is ignored, because ``open`` has given it up."""
         if channel is self._opening:
             self._opening = None
             self.refusal = why if isinstance(why, ChannelClosedByBroker) else None
@@ -217,7 +218,7 @@ class Feed:
             self.damage = "RabbitMQ does not feed it any more"
 
     def _answer_all(self) -> None:
-        """Nobody will answer on a channel that is gone; to us it looks like an empty queue."""
+        """Answer all requests as an empty queue would, because a channel that is gone brings no answers."""
         self._answer(None)
         while self._counts:
             self._counts.popleft()(0, 1)
@@ -233,4 +234,4 @@ class Feed:
 
 
 def _take_note(_: Any) -> None:
-    """pika forgets a cancelled lane only when somebody waits for RabbitMQ's answer."""
+    """Do nothing. pika forgets a cancelled lane only if a callback waits for RabbitMQ's answer."""

@@ -1,4 +1,4 @@
-"""Getting one message for each free slot, from whichever queue's turn it is."""
+"""Fetching of one message for each free slot, from the queue that is next in the order."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -8,15 +8,16 @@ from sluice.broker.intake import Desk
 from sluice.broker.parking import Parking
 from sluice.broker.rabbitmq.feed import Feed
 
-#: What was counted holds for so long: others take as well.
+#: Seconds for which a count is valid. Other processes take messages too.
 COUNT_HOLDS_S = 0.1
 
 
 class Fetching:
-    """The queues are counted, and those that are not empty are asked in the order of the rota.
+    """Fetching for one pool of slots. The queues are counted, and the queues that are not empty are asked in the order
+    of the rota.
 
-    A slot is taken before a message is asked for, and put back when there was none. ``step`` does
-    what can be done at once; the answer to what it asks brings the next.
+    A slot is taken before a message is requested, and put back if there was none. ``step`` does all that can be done
+    now; the answer to its requests causes the next step.
     """
 
     def __init__(
@@ -40,23 +41,23 @@ class Fetching:
 
     @property
     def is_asking(self) -> bool:
-        """Slots are taken for messages that are still on their way, or not there."""
+        """True if slots are taken for messages that are still on their way, or do not exist."""
         return bool(self._asking)
 
     def begin(self) -> None:
-        """What was counted in the past is forgotten."""
+        """Forget earlier counts."""
         self._counted_at: float | None = None
         self._has_found = False
 
     def forget(self) -> None:
-        """The connection is gone. Whatever was not answered never will be."""
+        """Drop all requests, because the connection is gone and they will never be answered."""
         self._pool.put_back(len(self._asking))
         self._asking.clear()
         self._counting = 0
         self.begin()
 
     def step(self) -> bool:
-        """Whether every queue is empty, as far as is known."""
+        """Do one step. Return whether every queue is empty, as far as is known."""
         if self._counting or not self._pool.free:
             return False
         if self._counted_at is None or self._clock() - self._counted_at > COUNT_HOLDS_S:
@@ -66,14 +67,14 @@ class Fetching:
         return self._count() if self._has_found else True
 
     def _count(self) -> bool:
-        """Asks every queue how many messages wait; whether there is none to ask."""
+        """Ask every queue how many messages wait. Return whether there is no queue to ask."""
         self._counted_at, self._has_found = self._clock(), False
         self._waiting = {}
         asked = [
             feed for feed in self._feeds.values() if feed.is_ready and not self._parking.is_full(feed.queue)
         ]
         if len(asked) == 1:
-            # Nothing to choose from, so it need not be counted.
+            # With one queue there is no choice, so it need not be counted.
             self._waiting[asked[0].queue] = self._pool.size
             self._ask()
             return False
@@ -87,7 +88,8 @@ class Fetching:
         self._waiting[queue] = waiting
 
     def _ask(self) -> bool:
-        """Asks for as many messages as slots are free, one of a queue at a time; whether it asked at all."""
+        """Request as many messages as slots are free, with one open request per queue. Return whether any was
+        requested."""
         has_asked = False
         for queue in self._rota.order(asking_is_free=True):
             feed = self._feeds[queue]

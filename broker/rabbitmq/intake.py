@@ -1,4 +1,4 @@
-"""The thread that takes messages off RabbitMQ: one connection, and pika's loop, for all queues of the process."""
+"""Thread that takes messages off RabbitMQ: one connection, and pika's loop, for all queues of the process."""
 
 from collections.abc import Iterable
 from time import monotonic
@@ -20,16 +20,17 @@ from sluice.broker.rabbitmq.queues import PLAIN, Names
 from sluice.broker.reception import Reception
 from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError
 
-#: A queue that RabbitMQ would not open for us is tried again after so long.
+#: Seconds until a queue is tried again that RabbitMQ refused to open.
 MEND_S = 30.0
-#: So often we ask RabbitMQ whether it still feeds us.
+#: Seconds between two checks whether RabbitMQ still feeds the lanes.
 LOOK_S = 2.0
-#: After a fault of ours, RabbitMQ gets so long to take note that the connection ends.
+#: Seconds that RabbitMQ has, after a defect of Sluice, to answer the close of the connection.
 GOODBYE_S = 1.0
 
 
 class RabbitmqIntake(Intake):
-    """Everything but ``wake`` and what it inherits runs on the loop; nothing there waits for an answer."""
+    """Intake for RabbitMQ. Everything except ``wake`` and the inherited methods runs on the loop; nothing there waits
+    for an answer."""
 
     losses = (*LOSSES, ForeignBroker, BadSetting)
 
@@ -67,14 +68,14 @@ class RabbitmqIntake(Intake):
         return one_line(error) if isinstance(error, SluiceError) else reason(error)
 
     def wake(self) -> None:
-        """One turn, however many reasons for it come before the thread takes it."""
+        """Schedule one turn, however many reasons for it come before the thread takes it."""
         loop = self._loop
         if loop is not None and not self._awake:
             self._awake = True
             loop.add_callback_threadsafe(self._turn)
 
     def _soon(self) -> None:
-        """The same from the loop itself, which need not be woken."""
+        """Schedule one turn from the loop itself, which need not be woken."""
         if self._loop is not None and not self._awake:
             self._awake = True
             self._loop.call_later(0, self._turn)
@@ -104,7 +105,7 @@ class RabbitmqIntake(Intake):
             raise self._loss
 
     def _disconnect(self) -> None:
-        """Nothing to do: ``_turn`` has closed the connection, and that ended the work."""
+        """Do nothing: ``_turn`` has closed the connection, and that ended the work."""
 
     def _on_open(self, _: Any) -> None:
         if self._owner is None:
@@ -113,7 +114,7 @@ class RabbitmqIntake(Intake):
             self._compare(self._owner, *self._owner.marks)
 
     def _compare(self, owner: Owner, mark: str, *shorter: str) -> None:
-        """Nothing is taken before it is certain that the virtual host is this installation's."""
+        """Begin once it is certain that the virtual host is this installation's. Nothing is taken before."""
 
         def declare(channel: Channel) -> None:
             channel.add_on_close_callback(judge)
@@ -152,7 +153,7 @@ class RabbitmqIntake(Intake):
             self._loop.stop()
 
     def _turn(self) -> None:
-        # Cleared before the notes are read: a note left from now on brings another turn.
+        # Cleared before the notes are read, so that a note left from now on causes another turn.
         self._awake = False
         if self._leaving.is_set():
             self._leave()
@@ -166,7 +167,7 @@ class RabbitmqIntake(Intake):
         return min([self._mend(), *(counter.turn() for counter in self._counters.values())])
 
     def _feed(self, queue: str) -> Feed:
-        """A new one, for a queue that has joined. Not open yet."""
+        """Create the feed of a queue that has joined. It is not open yet."""
         feed = Feed(
             queue,
             self._reception,
@@ -180,7 +181,7 @@ class RabbitmqIntake(Intake):
         return feed
 
     def _open(self, feeds: Iterable[Feed]) -> None:
-        """A connection that is lost meanwhile opens all feeds again when it is back."""
+        """Open these feeds. If the connection is lost during this, all feeds are opened again when it is back."""
         for feed in feeds:
             feed.open(self._connection)
 
@@ -201,7 +202,7 @@ class RabbitmqIntake(Intake):
         self._turn()
 
     def _leave(self) -> None:
-        """What was settled is sent before; what was not is RabbitMQ's again."""
+        """Send the remaining settlements and close. Unsettled messages belong to RabbitMQ again."""
         if self._connection.is_open:
             self._settle_all()
             self._connection.close()
@@ -220,7 +221,7 @@ class RabbitmqIntake(Intake):
                 feed.look()
 
     def _mend(self) -> float:
-        """Opens what was closed under our hands, after a moment; says how long until there is more to do."""
+        """Open broken feeds again, after a pause. Return the seconds until there is more to do."""
         now, wait_s = monotonic(), IDLE_S
         for feed in self._feeds.values():
             if not feed.is_broken:
@@ -235,7 +236,7 @@ class RabbitmqIntake(Intake):
         return wait_s
 
     def _pause_of(self, feed: Feed) -> float:
-        """How long a broken feed is left alone, with one line on why it broke."""
+        """Return how long a broken feed is left alone, and log on one line why it broke."""
         if feed.refusal is None:
             LOG.warning("Queue %s is opened again: %s.", feed.queue, feed.damage)
             return queues.ABSENCE_S
@@ -244,7 +245,8 @@ class RabbitmqIntake(Intake):
         return MEND_S
 
     def _abandon(self) -> None:
-        """RabbitMQ gives out again what was unsettled; late settlements are dropped as stale."""
+        """Drop the state of the connection. RabbitMQ delivers unsettled messages again; late settlements are dropped as
+        stale."""
         self._timer = None
         for feed in self._feeds.values():
             feed.leave()
@@ -252,7 +254,7 @@ class RabbitmqIntake(Intake):
             counter.forget()
 
     def _part(self, loop: IOLoop) -> None:
-        """Closes the connection in an orderly way after a fault of ours, so that no socket is left."""
+        """Close the connection in order after a defect of Sluice, so that no socket is left."""
         if self._connection.is_open:
             self._connection.close()
             loop.call_later(GOODBYE_S, loop.stop)

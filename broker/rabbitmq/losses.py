@@ -1,18 +1,19 @@
-"""How a RabbitMQ that is lost, or does not let us in, looks in pika, and how to say it."""
+"""Exceptions by which pika reports a lost or refused connection, and their text."""
 
 from pika.adapters.utils.connection_workflow import AMQPConnectorException
 from pika.exceptions import AMQPError
 
 from sluice.broker.log import one_line
 
-#: pika raises AssertionError where a connection dies in the middle of a call.
+#: pika raises AssertionError if a connection dies in the middle of a call.
 LOSSES = (AMQPError, AMQPConnectorException, OSError, AssertionError)
 
 _WRAPPINGS_MAX = 10
 
 
 def reason(error: BaseException) -> str:
-    """The innermost error: pika wraps a refused connection three times, and says nothing outside."""
+    """Return the text of the innermost error: pika wraps a refused connection three times, and the outer errors have no
+    text."""
     for _ in range(_WRAPPINGS_MAX):
         inner = _inside(error)
         if inner is None:

@@ -1,7 +1,7 @@
-"""What RabbitMQ's management API tells: alarms by node, and what policies have come to for each queue.
+"""Facts from RabbitMQ's management API: alarms by node, and the effective policies of each queue.
 
-Nobody needs it for work, and often it cannot be reached from where work is done. So that it tells nothing is an
-answer too, with its reason.
+No work depends on the API, and often it cannot be reached from the machines that run jobs. So a failure is a result
+too, with its reason.
 """
 
 import base64
@@ -19,17 +19,17 @@ from sluice.broker.health import Management, Node, Ruled
 from sluice.broker.log import one_line
 
 ANSWER_S_MAX = 3.0
-#: Its usual ports, without TLS and with it.
+#: Usual ports of the API, without TLS and with it.
 PORT, TLS_PORT = 15672, 15671
 _QUEUE_COLUMNS = "name,policy,operator_policy,effective_policy_definition"
 
 
 class _Silent(Exception):
-    """It tells nothing, and why."""
+    """Raised when the API gives no answer. The text is the reason."""
 
 
 def examine(address: Address, queues: Sequence[str], place: str | None) -> Management:
-    """``place`` is where the API is, if not at its usual port on the broker's host."""
+    """Return the facts from the API. ``place`` is its address. Default: its usual port on the broker's host."""
     place = (place or _usual_place(address)).rstrip("/")
     vhost = quote(unquote(urlsplit(address.url).path.removeprefix("/") or "/"), safe="")
     try:

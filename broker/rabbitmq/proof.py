@@ -1,4 +1,4 @@
-"""What RabbitMQ's client makes of the options of an address, as far as proof is concerned."""
+"""Proof of identity that RabbitMQ's client requires with the options of an address."""
 
 from ssl import CERT_REQUIRED
 
@@ -8,11 +8,11 @@ from sluice.broker.proof import Proof
 
 
 def asked(url: str) -> Proof | None:
-    """None where nobody knows, for the client will not have these options. Nothing is connected to."""
+    """Return the required proof, or None if the client rejects these options. No connection is made."""
     try:
         options = pika.URLParameters(url).ssl_options
     except (AttributeError, OSError, SyntaxError, TypeError, ValueError):
-        return None  # It reads a dictionary of Python's, and the files that are named there.
+        return None  # pika evaluates a Python dictionary in the options, and reads the files that it names.
     if options is None:
         return Proof(vouched=False, named=False)
     return Proof(options.context.verify_mode == CERT_REQUIRED, options.context.check_hostname)

@@ -1,8 +1,8 @@
-"""Publishing with confirms, many at once: everything is sent, then every confirm is waited for.
+"""Publisher with confirms: it sends all messages, and then waits for all confirms.
 
-The connection lives on a thread of its own that runs pika's loop. So heartbeats are answered while
-nobody publishes, and any number of threads may publish at the same time. A confirm per message and
-round trip would be eleven times slower.
+The connection is on a thread of its own that runs pika's loop. So heartbeats are answered while nothing is published,
+and any number of threads may publish at the same time. A round trip for the confirm of each message would be eleven
+times slower.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from sluice.broker.rabbitmq.queues import PLAIN, Names
 
 
 class Publisher:
-    """Callers use ``send`` and ``close``; every other method runs on the loop's thread."""
+    """Connection that publishes. Callers use ``send`` and ``close``; every other method runs on the loop's thread."""
 
     def __init__(self, parameters: pika.connection.Parameters, names: Names = PLAIN) -> None:
         self._parameters = parameters
@@ -42,7 +42,7 @@ class Publisher:
         self._last_tag = 0
 
     def send(self, letters: Sequence[Letter], *, timeout_s: float) -> Batch:
-        """One attempt, all at once. The batch says what became of each letter."""
+        """Send all letters together, in one attempt. The batch has the result of each letter."""
         batch = Batch(letters)
         if letters:
             self._call(partial(self._begin, batch))
@@ -53,7 +53,7 @@ class Publisher:
         return batch
 
     def close(self) -> None:
-        """Returns at once. The thread ends when RabbitMQ has taken note, or was silent for too long."""
+        """Close in the background. The thread ends when RabbitMQ has answered, or was silent for too long."""
         with self._starting:
             if self._loop is not None:
                 self._loop.add_callback_threadsafe(self._leave)
@@ -69,7 +69,7 @@ class Publisher:
         try:
             loop.start()
         except Exception as error:
-            # A fault of ours, or one that pika did not catch: the callers must hear of it and not wait.
+            # A defect of Sluice, or an exception that pika did not catch. The callers must get an error and not wait.
             LOG.exception("The publisher failed and starts again.")
             self._lose(reason(error))
         with self._starting:
@@ -125,11 +125,11 @@ class Publisher:
             self._drop(reason(error))
 
     def _on_returned(self, _: Any, __: Any, properties: Any, ___: bytes) -> None:
-        """A return comes before the confirm of the same letter."""
+        """Note a returned letter. Its return comes before its confirm."""
         self._unroutable.add(int(properties.correlation_id))
 
     def _on_confirm(self, frame: Any) -> None:
-        """Confirms come singly or for all up to a tag, and not in order."""
+        """Settle the confirmed letters. Confirms come singly or for all up to a tag, and not in order."""
         confirm = frame.method
         if not confirm.multiple:
             self._settle(confirm.delivery_tag, is_ack=isinstance(confirm, Basic.Ack))
@@ -148,9 +148,9 @@ class Publisher:
             batch.lose(number, "RabbitMQ refused it")
 
     def _drop(self, why: str) -> None:
-        """Gives the connection up, so that the next attempt makes a new one.
+        """Give up the connection, so that the next attempt makes a new one.
 
-        One that is still being made is left to itself: pika fails when such a one is closed.
+        A connection that is still being opened is not closed, because pika fails when it is.
         """
         connection = self._connection
         self._lose(why)

@@ -1,7 +1,7 @@
-"""How queues look in RabbitMQ: durable, quorum by default, each with a queue for its dead letters.
+"""Definition of queues in RabbitMQ: durable, quorum by default, each with a queue for its dead letters.
 
-The planner's can also be reached by an exchange of its own, so that whoever may submit need not be given the default
-exchange, which reaches every queue. What comes by that is news of one kind: a submission.
+The planner's queue can also be reached by an exchange of its own. So a submitter need not have the default exchange,
+which reaches every queue. Only submissions are read from that exchange.
 """
 
 import re
@@ -19,22 +19,22 @@ from sluice.broker.messages import PLANNER, Submit, SubmitMany
 from sluice.broker.owner import ID_CHARS, Owner
 from sluice.jobs.errors import BadSetting
 
-#: Our ledger judges poison jobs; RabbitMQ must not throw a message out because it was given back often.
+#: The ledger judges poison jobs. RabbitMQ must not throw a message out because it was given back often.
 DELIVERY_LIMIT = 1_000_000
 
-#: A queue that was deleted is made again only after this. RabbitMQ 3.10 tells the consumers of a quorum
-#: queue nothing when it is back within 20 ms (measured: 0 of 15 told; from 50 ms on, all), and does not
-#: feed them, or drops what it would feed them as seen before.
+#: Seconds before a deleted queue is made again. RabbitMQ 3.10 does not notify the consumers of a quorum queue that is
+#: back within 20 ms (measured: 0 of 15 notified; from 50 ms on, all). Then it does not feed them, or drops their
+#: messages as seen before.
 ABSENCE_S = 0.25
 
-#: Direct, and bound to the planner's queue under that queue's name.
+#: Direct exchange, bound to the planner's queue under that queue's name.
 SUBMIT_EXCHANGE = "sluice.submit"
-#: The actors that may be called by it.
+#: Actors that may be called by way of this exchange.
 SUBMITS = frozenset({Submit.actor, SubmitMany.actor})
 
-#: A queue without messages, whose arguments name the installation that the virtual host belongs to. RabbitMQ declares
-#: a queue in one step, and refuses a declaration with another routing key for dead letters, quoting both as far as they
-#: fit.
+#: Queue without messages. Its arguments name the installation that the virtual host belongs to. RabbitMQ declares a
+#: queue in one step. It refuses a declaration with another routing key for dead letters, and quotes both keys as far as
+#: they fit.
 OWNER_QUEUE = "sluice.installation"
 _MARK = "x-dead-letter-routing-key"
 _OTHER_MARK = re.compile(
@@ -47,7 +47,7 @@ PRECONDITION_FAILED = 406
 
 
 class Names(Struct, frozen=True):
-    """What queues are called in RabbitMQ: like ours, after the namespace and a colon if there is one."""
+    """Names of queues in RabbitMQ: Sluice's own, after the namespace and a colon if there is one."""
 
     namespace: str = ""
 
@@ -63,7 +63,7 @@ class Names(Struct, frozen=True):
         return self.of(OWNER_QUEUE)
 
 
-#: Without a namespace.
+#: Names without a namespace.
 PLAIN = Names()
 
 
@@ -78,10 +78,9 @@ def arguments(queue: str, queue_type: str) -> dict[str, Any]:
 
 
 def declare(channel: BlockingChannel | Channel, queue: str, queue_type: str, names: Names = PLAIN) -> None:
-    """The queue and the one for its dead letters. There is no delay queue: nothing is ever delayed.
+    """Declare the queue and the queue for its dead letters. There is no delay queue, because nothing is ever delayed.
 
-    Where they exist with other arguments RabbitMQ closes the channel, which a blocking one raises;
-    see ``refusal``.
+    If they exist with other arguments, RabbitMQ closes the channel. A blocking channel raises that; see ``refusal``.
     """
     name = names.of(queue)
     channel.queue_declare(name, durable=True, arguments=arguments(name, queue_type))
@@ -102,11 +101,11 @@ def declare_owner(
 
 
 def is_own(error: ChannelClosedByBroker, owner: Owner, *, where: str) -> bool:
-    """Return whether the virtual host is the owner's though RabbitMQ has refused to declare the mark.
+    """Return whether the virtual host is the owner's although RabbitMQ has refused to declare the mark.
 
-    It is if the mark has another address of the same ledger. It counts as such if our user may not declare queues. It
-    is not certain if RabbitMQ has cut its answer off before the mark: a shorter one of ours leaves more room.
-    ForeignBroker if it is another installation's, and BadSetting for any other refusal.
+    It is if the mark has another address of the same ledger. It counts as the owner's if this user may not declare
+    queues. It is not certain if RabbitMQ has cut its answer off before the mark. Then the shorter mark of this
+    installation leaves more room. ForeignBroker if it is another installation's, and BadSetting for any other refusal.
     """
     if error.reply_code == ACCESS_REFUSED:
         return True
@@ -121,7 +120,7 @@ def is_own(error: ChannelClosedByBroker, owner: Owner, *, where: str) -> bool:
 
 
 def refusal(where: str, error: ChannelClosedByBroker) -> BadSetting:
-    """What RabbitMQ's refusal means to a person."""
+    """Return RabbitMQ's refusal as an error for people."""
     text = one_line(error.reply_text)
     if error.reply_code != PRECONDITION_FAILED:
         return BadSetting(f"RabbitMQ refused: {text}.", where=where, advice="Look at the user's permissions.")

@@ -1,4 +1,4 @@
-"""By what RabbitMQ knows a delivery again."""
+"""Data by which RabbitMQ identifies a delivery."""
 
 from typing import NamedTuple
 
@@ -8,9 +8,9 @@ from sluice.broker.delivery import Delivery
 
 
 class Receipt(NamedTuple):
-    """A delivery tag counts from 1 on every channel: it means something on its own channel only.
+    """Delivery tag with its channel. Tags count from 1 on every channel, so a tag is valid only on its own channel.
 
-    ``lane`` is the consumer that brought the message; None for one that was fetched.
+    ``lane`` is the consumer that brought the message; None for a message that was fetched.
     """
 
     channel: Channel

@@ -1,13 +1,13 @@
-"""Whether RabbitMQ still feeds a queue's lanes. Pure.
+"""Detection of lanes that RabbitMQ does not feed any more. Pure.
 
-RabbitMQ 3.10 does not tell the consumers of a quorum queue that was deleted and made again at once, and
-does not feed them either. They show by there being no consumer, or by a message that waits for two
-looks in which nothing arrived although a lane was idle.
+RabbitMQ 3.10 does not notify the consumers of a quorum queue that was deleted and immediately made again, and does not
+feed them either. There are two signs of this: the queue has no consumer, or a message waits during two checks in which
+nothing arrived although a lane was idle.
 """
 
 
 class Vigil:
-    """``begin`` a look, then judge by what RabbitMQ answers; a few seconds between looks."""
+    """Checks of one queue: ``begin`` a check, then judge by RabbitMQ's answer. Checks are a few seconds apart."""
 
     def __init__(self) -> None:
         self._has_arrived = False
@@ -21,7 +21,7 @@ class Vigil:
         self._was_quiet, self._has_arrived = not self._has_arrived, False
 
     def is_forgotten(self, *, waiting: int, consumers: int) -> bool:
-        """To be asked while a lane is idle."""
+        """Return whether RabbitMQ does not feed the queue any more. Called only while a lane is idle."""
         is_overlooked = waiting > 0 and self._was_quiet and not self._has_arrived
         was_overlooked, self._was_overlooked = self._was_overlooked, is_overlooked
         return consumers == 0 or (is_overlooked and was_overlooked)

@@ -1,9 +1,9 @@
-"""Redis underneath: dramatiq's keys, so that any dramatiq program can publish, and scripts of our own.
+"""Redis underneath: dramatiq's keys, so that any dramatiq program can publish, and scripts of Sluice's own.
 
-dramatiq's fetch answers with bodies only. When the answer is lost, nobody knows which messages were
-taken, and they stay in the set of a worker that lives; a body that cannot be read cannot be thrown out
-either. Ours answers with ids. dramatiq's scripts also believe every caller what time it is, by which others
-are found dead; ours ask Redis.
+dramatiq's fetch returns only bodies. If its answer is lost, it is unknown which messages were taken, and they stay in
+the set of a worker that is alive. A body that cannot be read cannot be removed either. Sluice's scripts return ids.
+dramatiq's scripts also trust the clock of every caller to decide which workers are dead. Sluice's scripts use the clock
+of Redis.
 
-``definitions`` has nothing to do with messages: apps may be defined in a Redis, whatever carries the messages.
+``definitions`` is not about messages: apps may be defined in a Redis, whichever broker carries the messages.
 """

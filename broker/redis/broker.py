@@ -1,4 +1,4 @@
-"""dramatiq's Redis broker with batches that are safe to repeat, and our intake."""
+"""dramatiq's Redis broker, with batches that are safe to repeat, and with Sluice's intake."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
@@ -24,7 +24,7 @@ from sluice.broker.redis.intake import RedisIntake
 from sluice.broker.redis.keys import Keys
 from sluice.jobs.errors import BadSetting, Unreachable
 
-#: So many messages are published by one call of a script; Redis does nothing else meanwhile.
+#: Maximum number of messages that one call of a script publishes. Redis does nothing else during that call.
 BATCH_MAX = 500
 ATTEMPTS = 3
 ATTEMPT_PAUSE_S = 0.1
@@ -35,7 +35,8 @@ T = TypeVar("T")
 
 
 class RedisBroker(Carrier, DramatiqRedisBroker):
-    """The client repeats nothing by itself: dramatiq's own publish would double a message that way."""
+    """Broker for Redis. Its client repeats no request by itself, because dramatiq's own publish would then double a
+    message."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
             self.require_own()
         by_queue: defaultdict[str, list[str | bytes]] = defaultdict(list)
         for message in messages:
-            # An id of its own, since the same submission may be sent again while the first still waits.
+            # A new id, because the same submission may be sent again while the first message still waits.
             redis_id = str(uuid4())
             letter = codec.seal(message, self.encoder, options={"redis_message_id": redis_id})
             by_queue[letter.queue] += [redis_id, letter.body]
@@ -113,7 +114,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
             self._owner.require(found.decode(), where=str(self._address))
 
     def ensure(self, queues: Collection[str]) -> None:  # noqa: ARG002 - every broker has it
-        """Queues come into being by themselves; it is enough that Redis answers."""
+        """Check that Redis answers. Queues are created when they are used."""
         self._ask(self.client.ping)
 
     def intake(self, reception: Reception) -> RedisIntake:
@@ -128,7 +129,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         self._ask(lambda: self.client.publish(self._keys.bell, queue))
 
     def _ask(self, run: Callable[[], T]) -> T:
-        """A few attempts; everything that is asked here may be repeated after a lost answer."""
+        """Make a request in a few attempts. Every request that is made here may be repeated after a lost answer."""
         why = ""
         for attempt in range(ATTEMPTS):
             try:

@@ -1,8 +1,7 @@
-"""Definitions that lie in Redis: ``redis://user:password@host:port/db/key``, or ``rediss://`` for TLS.
+"""Definitions that are stored in Redis: ``redis://user:password@host:port/db/key``, or ``rediss://`` for TLS.
 
-The key holds JSON as it would stand in a file, or it is a hash: app → JSON of that app. What stands
-behind a ``?`` are options, as in a broker's address; in a key, and in a password, ``?``, ``#`` and ``@`` are
-written ``%3F``, ``%23`` and ``%40``.
+The key holds JSON as in a file, or it is a hash: app → JSON of that app. Options follow a ``?``, as in a broker's
+address. In a key, and in a password, ``?``, ``#`` and ``@`` are written ``%3F``, ``%23`` and ``%40``.
 """
 
 from typing import Any
@@ -22,7 +21,7 @@ _EXAMPLE = "write redis://host:6379/0/key (rediss for TLS)"
 
 
 def fetch(address: str) -> Stored | Unread:
-    """What lies at the address now, or why that cannot be told. The password is in no answer."""
+    """Return the definitions at the address, or why they cannot be read. No answer contains the password."""
     try:
         place = _parse(address)
         with _connect(place.server) as client:
@@ -38,18 +37,18 @@ def fetch(address: str) -> Stored | Unread:
 
 
 class _Unusable(ValueError):
-    """The address, or what lies there, will not do."""
+    """Raised when the address, or the data there, is unusable."""
 
 
 class _Place(Struct, frozen=True):
-    """``server`` is a URL as redis-py reads it."""
+    """Location of definitions. ``server`` is a URL as redis-py reads it."""
 
     server: str
     key: bytes
 
 
 def _parse(address: str) -> _Place:
-    """Of an address at fault nothing is repeated: any of it may be a piece of the password."""
+    """Parse an address. An error repeats nothing of it, because any part may belong to the password."""
     try:
         parts = urlsplit(address)
         host, _ = parts.hostname, parts.port
@@ -77,7 +76,7 @@ def _connect(server: str) -> Any:
             socket_timeout=ANSWER_S_MAX,
             socket_connect_timeout=CONNECT_S_MAX,
         )
-        # Options that nobody knows show only when a connection is made.
+        # Unknown options are detected only when a connection is created.
         client.connection_pool.connection_class(**client.connection_pool.connection_kwargs)
     except (TypeError, ValueError) as error:
         raise _Unusable(f"its options cannot be used: {_reason(error)}") from None

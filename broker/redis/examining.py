@@ -1,4 +1,4 @@
-"""How a Redis is: whether it keeps what it is given, how much room it has, and what lies in its queues."""
+"""Examination of a Redis: whether it persists its data, how much memory it has, and the messages in its queues."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -61,7 +61,8 @@ def _line(client: Any, queue: str, keys: Keys) -> Line:
 
 
 def _saves(client: Any) -> bool | None:
-    """Whether it writes all of it to disk now and then; a Redis that others look after may not tell."""
+    """Return whether Redis writes all data to disk from time to time. None if it does not allow the question, as a
+    managed Redis may."""
     try:
         return bool(client.config_get("save").get("save"))
     except redis.ResponseError:

@@ -1,4 +1,4 @@
-"""The thread that takes messages off Redis, and those that hear of new ones."""
+"""Thread that takes messages off Redis, and threads that listen for new messages."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -19,19 +19,19 @@ from sluice.broker.redis import scripts
 from sluice.broker.redis.keys import Keys
 from sluice.jobs.errors import ForeignBroker
 
-#: So often an idle process asks whether it missed the bell.
+#: Seconds between two checks of an idle process whether it missed a signal on the ``bell`` channel.
 POLL_S = 0.25
-#: Who works off a backlog of strangers' messages is told of it again only after this.
+#: Minimum seconds between two wake-ups for a backlog of messages from other publishers.
 HEARD_S = 0.05
-#: So often, in the time after which a silent worker counts as dead, we give a sign of life and look around.
+#: Number of heartbeats and checks in the time after which a silent worker counts as dead.
 LOOKS = 6
 
 
 class RedisIntake(Intake):
-    """A receipt is the id under which Redis keeps the message.
+    """Intake for Redis. A receipt is the id under which Redis keeps the message.
 
-    What this process holds is known to its intake thread. Redis knows it too, and ``_look`` compares:
-    an id that Redis has and we do not was on its way when a connection broke.
+    The intake thread has the ids that this process holds. Redis has them too, and ``_look`` compares: an id that only
+    Redis has was on its way when a connection broke.
     """
 
     losses = (redis.RedisError, OSError, ForeignBroker)
@@ -90,16 +90,17 @@ class RedisIntake(Intake):
             woken = self._woken.wait(self._patience_s())
 
     def _patience_s(self) -> float:
-        """With a free slot somebody may want it at any time; without one we are woken when there is one."""
+        """Return how long to wait. With a free slot a message may come at any time; without one, a freed slot wakes the
+        thread."""
         can_take = self._taking and any(desk.pool.free for desk in self._desks)
         return POLL_S if can_take else self._look_s
 
     def _is_somebody_waiting(self) -> bool:
-        """The cheapest question there is; asked when nothing woke us."""
+        """Return whether any queue has a message. This is the cheapest request, made if nothing woke the thread."""
         return bool(self._client.exists(*map(self._keys.waiting, self._reception.queues)))
 
     def _fill(self, desk: Desk) -> None:
-        """Takes for all free slots at once; a slot for which there was nothing goes back."""
+        """Take messages for all free slots in one request. A slot without a message is put back."""
         queues = [queue for queue in desk.rota.order(asking_is_free=True) if not self._parking.is_full(queue)]
         slots = desk.pool.take(desk.pool.size) if queues else 0
         if not slots:
@@ -117,14 +118,15 @@ class RedisIntake(Intake):
         return cast("list[tuple[int, bytes, int, bytes]]", self._take(keys=self._places(queues), args=args))
 
     def _places(self, queues: Iterable[str]) -> list[str]:
-        """The heartbeats; then of each queue where messages wait, where they lie, and where it says what we hold."""
+        """Return the key of the heartbeats. Then, for each queue, the keys of its list, its bodies, and the ids that
+        this worker holds."""
         keys, names = self._keys, [self._keys.heartbeats]
         for queue in queues:
             names += [keys.waiting(queue), keys.bodies(queue), keys.held(queue)]
         return names
 
     def _start(self, queue: str, redis_id: bytes, size: int, body: bytes) -> bool:
-        """Whether a slot is needed: what cannot be read goes to the dead letters and needs none."""
+        """Return whether a slot is needed. An unreadable message goes to the dead letters and needs none."""
         self._held[queue].add(redis_id)
         read = self._reception.read(queue, body, size)
         if read is None:
@@ -135,7 +137,7 @@ class RedisIntake(Intake):
         return True
 
     def _settle_all(self) -> None:
-        """Everything in the outbox, in one go a queue. While Redis is away it stays there."""
+        """Send everything in the outbox, grouped by queue. While Redis is unreachable it stays there."""
         notes = [self._outbox.popleft() for _ in range(len(self._outbox))]
         try:
             self._tell(notes)
@@ -146,7 +148,7 @@ class RedisIntake(Intake):
             self._held[delivery.queue_name].discard(_id(delivery))
 
     def _tell(self, notes: list[tuple[Delivery, Verdict]]) -> None:
-        """Each of these commands may be repeated: an id that is not held any more is passed over."""
+        """Send settlements. Each of these commands may be repeated: an id that is not held any more is ignored."""
         grouped: defaultdict[tuple[Verdict, str], list[bytes]] = defaultdict(list)
         for delivery, verdict in notes:
             grouped[verdict, delivery.queue_name].append(_id(delivery))
@@ -169,10 +171,10 @@ class RedisIntake(Intake):
         self._client.publish(keys.bell, queue)
 
     def _look(self) -> None:
-        """Shows that we live, mends what dead workers left, and what we lost ourselves.
+        """Send a heartbeat, give back messages of dead workers, and find messages that this process lost.
 
-        An id that we do not hold is given back when it is seen for the second time: the script that
-        took it may have been running still when its connection broke.
+        An id that this process does not hold is given back when it is seen for the second time. The script that took it
+        may still have been running when its connection broke.
         """
         keys, queues = self._keys, self._reception.queues
         names = [keys.heartbeats]
@@ -192,7 +194,8 @@ class RedisIntake(Intake):
         self._look_at = monotonic() + self._look_s
 
     def _listen(self) -> None:
-        """Wakes the intake when somebody rings for one of our queues. Not hearing it costs ``POLL_S``."""
+        """Wake the intake when a publisher names a served queue on the ``bell`` channel. A missed signal costs
+        ``POLL_S``."""
         while not self._leaving.is_set():
             try:
                 with self._client.pubsub(ignore_subscribe_messages=True) as ear:
@@ -205,8 +208,10 @@ class RedisIntake(Intake):
                 self._leaving.wait(RETRY_S_MAX)
 
     def _watch(self) -> None:
-        """Strangers do not ring, and it is the planner's queue that they fill. So we wait at the list itself:
-        to move its first id to where it stands changes nothing, and Redis holds the answer back until there is one.
+        """Wake the intake for messages of other publishers. They send no signal, and only fill the planner's queue.
+
+        So this waits at the list itself. Moving its first id to where it already is changes nothing, and Redis delays
+        the answer until there is an id.
         """
         waiting = self._keys.waiting(PLANNER)
         while not self._leaving.is_set():
@@ -224,7 +229,7 @@ class RedisIntake(Intake):
         bells = self._client.pipeline(transaction=False)
         for queue in queues:
             bells.publish(self._keys.bell, queue)
-        bells.execute()  # Our own listener looks up, too, and finds that it is to leave.
+        bells.execute()  # This also wakes this process's own listener, which then ends.
         for ear in self._ears:
             ear.join(RETRY_S_MAX)
 

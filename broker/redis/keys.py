@@ -1,4 +1,4 @@
-"""How things are called in Redis. All but the bell and the owner are dramatiq's names."""
+"""Names of keys in Redis. All are dramatiq's, except the names of the bell and the owner."""
 
 from msgspec import Struct
 
@@ -8,7 +8,7 @@ class Keys(Struct, frozen=True):
     worker: str
 
     def waiting(self, queue: str) -> str:
-        """The list of ids."""
+        """Return the name of the list of ids."""
         return f"{self.namespace}:{queue}"
 
     def bodies(self, queue: str) -> str:
@@ -21,12 +21,12 @@ class Keys(Struct, frozen=True):
         return f"{self.namespace}:{queue}.XQ.msgs"
 
     def held(self, queue: str) -> str:
-        """The ids that this worker has taken off a queue and not settled."""
+        """Return the name of the set of ids that this worker has taken from a queue and not settled."""
         return f"{self.holding}{self.worker}.{queue}"
 
     @property
     def holding(self) -> str:
-        """How the names of all those sets begin."""
+        """Prefix of the names of all those sets."""
         return f"{self.namespace}:__acks__."
 
     @property
@@ -35,10 +35,10 @@ class Keys(Struct, frozen=True):
 
     @property
     def owner(self) -> str:
-        """The installation that the namespace belongs to."""
+        """Name of the key with the installation that the namespace belongs to."""
         return f"{self.namespace}:__installation__"
 
     @property
     def bell(self) -> str:
-        """The channel on which every publisher of ours names the queue it has filled."""
+        """Name of the channel on which every publisher of Sluice names the queue that it has filled."""
         return f"{self.namespace}:__bell__"

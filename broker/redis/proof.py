@@ -1,4 +1,4 @@
-"""What Redis's client makes of the options of an address, as far as proof is concerned."""
+"""Proof of identity that Redis's client requires with the options of an address."""
 
 from ssl import CERT_REQUIRED
 
@@ -8,7 +8,7 @@ from sluice.broker.proof import Proof
 
 
 def asked(url: str) -> Proof | None:
-    """None where nobody knows, for the client will not have these options. Nothing is connected to."""
+    """Return the required proof, or None if the client rejects these options. No connection is made."""
     try:
         pool = redis.Redis.from_url(url).connection_pool
         connection = pool.connection_class(**pool.connection_kwargs)

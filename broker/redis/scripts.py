@@ -1,10 +1,10 @@
-"""What is done inside Redis, in the keys that dramatiq uses (see the top of its ``dispatch.lua``).
+"""Scripts that run inside Redis, on the keys that dramatiq uses (see the top of its ``dispatch.lua``).
 
-Whatever time it is, is Redis's to say: scripts of dramatiq's take the caller's word for it, and one caller whose clock
-is wrong would have all others taken for dead, or himself never.
+The time is always that of Redis. dramatiq's scripts trust the caller's clock. One caller with a wrong clock would have
+all others taken for dead, or never be taken for dead itself.
 
-Each script is safe to repeat after a lost answer, but for TAKE: what it took then stays in the worker's
-set of unacknowledged messages, and ``RedisIntake._look`` finds it there.
+Each script is safe to repeat after a lost answer, except TAKE: the messages that it took then stay in the worker's set
+of unacknowledged messages, and ``RedisIntake._look`` finds them there.
 """
 
 _NOW = """
@@ -12,7 +12,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 """
 
-#: What somebody holds of a queue waits again, and is held no more; an id without a body was acknowledged before.
+#: The messages that a worker holds of a queue wait again, and are held no more. An id without a body was acknowledged
+#: before.
 _GIVE_BACK_ALL = """
 local function give_back_all(held, bodies, list)
     for _, id in ipairs(redis.call('smembers', held)) do
@@ -24,7 +25,7 @@ local function give_back_all(held, bodies, list)
 end
 """
 
-#: KEYS: list, bodies. ARGV: id, body, id, body … An id that is there already is not put on the list again.
+#: KEYS: list, bodies. ARGV: id, body, id, body … An id that exists already is not put on the list again.
 PUBLISH = """
 for i = 1, #ARGV, 2 do
     if redis.call('hsetnx', KEYS[2], ARGV[i], ARGV[i + 1]) == 1 then
@@ -33,10 +34,10 @@ for i = 1, #ARGV, 2 do
 end
 """
 
-#: KEYS: heartbeats, then list, bodies, unacknowledged for each queue. ARGV: most, largest body, worker.
-#: One message of each queue in turn, until there are enough or all are empty. Answers with rows of queue
-#: number (from 0), id, size and body; the body is empty where it is larger than we read. An id without a
-#: body was acknowledged before and is dropped.
+#: KEYS: heartbeats, then list, bodies, unacknowledged for each queue. ARGV: most, largest body, worker. Takes one
+#: message of each queue in turn, until there are enough or all are empty. Returns rows of queue number (from 0), id,
+#: size and body. The body is empty if it is larger than the largest body. An id without a body was acknowledged before
+#: and is dropped.
 TAKE = (
     _NOW
     + """
@@ -61,7 +62,7 @@ return taken
 """
 )
 
-#: KEYS: unacknowledged, bodies. ARGV: ids. A message that was given to somebody else meanwhile stays his.
+#: KEYS: unacknowledged, bodies. ARGV: ids. A message that another worker holds by now is left to that worker.
 ACKNOWLEDGE = """
 for i = 1, #ARGV do
     if redis.call('srem', KEYS[1], ARGV[i]) == 1 then
@@ -70,7 +71,7 @@ for i = 1, #ARGV do
 end
 """
 
-#: KEYS: unacknowledged, bodies, list. ARGV: ids. They come last, and only those that were still held.
+#: KEYS: unacknowledged, bodies, list. ARGV: ids. They go to the end of the list, and only if they were still held.
 GIVE_BACK = """
 for i = 1, #ARGV do
     if redis.call('srem', KEYS[1], ARGV[i]) == 1 and redis.call('hexists', KEYS[2], ARGV[i]) == 1 then
@@ -94,10 +95,10 @@ end
 """
 )
 
-#: KEYS: heartbeats, then list, bodies, dead letters, their bodies for each queue. ARGV: worker, after how many ms
-#: without a sign of life one is dead, for how many ms dead letters are kept, how the keys begin of what workers hold,
-#: the queues. Gives back what the dead have held of these queues, and strikes off who holds nothing of any; drops what
-#: is among the dead letters for too long.
+#: KEYS: heartbeats, then list, bodies, dead letters, their bodies for each queue. ARGV: worker, milliseconds without a
+#: heartbeat after which a worker is dead, milliseconds for which dead letters are kept, prefix of keys of held ids,
+#: queues. Gives back the messages that dead workers hold of these queues, and removes dead workers that hold nothing of
+#: any queue. Drops dead letters that are too old.
 LOOK = (
     _NOW
     + _GIVE_BACK_ALL
@@ -122,8 +123,9 @@ end
 """
 )
 
-#: KEYS: heartbeats, then list, bodies, unacknowledged for each queue. ARGV: worker. Gives back all that it holds, be it
-#: by an answer that was lost, and strikes it off. A TAKE that is late enters it again, and so it is found dead later.
+#: KEYS: heartbeats, then list, bodies, unacknowledged for each queue. ARGV: worker. Gives back all that the worker
+#: holds, including messages of an answer that was lost, and removes the worker. A TAKE that is late enters it again,
+#: and then it is found dead later.
 LEAVE = (
     _GIVE_BACK_ALL
     + """
@@ -134,7 +136,7 @@ redis.call('zrem', KEYS[1], ARGV[1])
 """
 )
 
-#: KEYS: list, bodies. Drops what waits; what workers hold and the dead letters stay.
+#: KEYS: list, bodies. Drops the waiting messages. Messages that workers hold and dead letters stay.
 PURGE = """
 for _, id in ipairs(redis.call('lrange', KEYS[1], 0, -1)) do
     redis.call('hdel', KEYS[2], id)

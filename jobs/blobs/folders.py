@@ -1,7 +1,8 @@
-"""Files of a store that is a folder, reached without following any link below it.
+"""Files of a store that is a folder. No link below that folder is followed.
 
-Names of blobs come from the ledger, and folders below the store's may have been replaced by a link. Each part of a name
-is opened relative to the folder before it, so that nothing outside the store is reached, whatever is changed meanwhile.
+Names of blobs come from the ledger, and a folder inside the store may have been replaced by a link. Each part of a
+name is opened relative to the folder before it. So nothing outside the store is reached, even if folders change
+during the access.
 """
 
 import errno
@@ -14,19 +15,19 @@ from typing import IO, Final
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-#: The output of jobs may be secret, so other users of the machine have no access.
+#: Mode of the store's folder. The output of jobs may be secret, so other users of the machine have no access.
 _MODE: Final = 0o700
-#: A folder or file that does not exist, or that is a link.
+#: Errors for a folder or file that does not exist, or that is a link.
 _NOT_THERE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def make_root(root: str) -> None:
-    """Create the folder of the store for its user alone. An existing one keeps its mode, which is the operator's."""
+    """Create the folder of the store, accessible to its user only. An existing folder keeps the operator's mode."""
     Path(root).mkdir(mode=_MODE, parents=True, exist_ok=True)
 
 
 def open_file(root: str, name: str) -> IO[bytes]:
-    """Open a file to read it. OSError if it does not exist, is no regular file, or a link leads to it."""
+    """Open a file for reading. Raises OSError if it does not exist, is no regular file, or is reached by a link."""
     with _parent(root, name) as (folder, leaf):
         descriptor = os.open(leaf, _FILE, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -36,8 +37,10 @@ def open_file(root: str, name: str) -> IO[bytes]:
 
 
 def remove_file(root: str, name: str) -> None:
-    """Remove a file, and its folder if that is empty then. One that does not exist counts as removed; so does one that
-    only a link leads to, because it is not in the store."""
+    """Remove a file, and its folder if that becomes empty.
+
+    A missing file counts as removed. So does a file behind a link, because it is not in the store.
+    """
     try:
         with _parent(root, name) as (folder, leaf):
             os.unlink(leaf, dir_fd=folder)
@@ -51,7 +54,7 @@ def remove_file(root: str, name: str) -> None:
 
 @contextmanager
 def _parent(root: str, name: str) -> Iterator[tuple[int, str]]:
-    """A descriptor of the folder that a name is in, and the last part of the name."""
+    """Yield a descriptor of the folder that contains the name, and the last part of the name."""
     *parts, leaf = name.split("/")
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:

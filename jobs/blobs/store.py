@@ -1,4 +1,4 @@
-"""Blobs by their names, below one address."""
+"""Blobs by name, below one address."""
 
 import re
 import shutil
@@ -13,38 +13,41 @@ from sluice.jobs.blobs import folders
 from sluice.jobs.errors import SluiceError
 
 _CHUNK_BYTES = 1024 * 1024
-#: Parts of a name begin with a letter or a digit, so that none is ``.`` or ``..``; none is empty.
+#: Parts of a name begin with a letter or a digit, so that none is empty, ``.`` or ``..``.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9][A-Za-z0-9_.-]*)*-[0-9a-f]{32}")
-#: What the services call the time at which something was written.
+#: Names that the services use for the time of writing.
 _TIMES = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
 
 
 class BlobsUnavailable(SluiceError):
-    """The blob store does not do what it is asked to; trying again may help."""
+    """Raised if an operation of the blob store fails. A retry may help."""
 
     exit_code = 3
 
 
 def is_name(name: str) -> bool:
-    """Return whether a store could have given this name to a blob. No other one is read or removed."""
+    """Return whether a store could have given this name to a blob. No other name is read or removed."""
     return _NAME.fullmatch(name) is not None
 
 
 class Stored(NamedTuple):
-    """A blob, and when it was written by the clock of the store."""
+    """A blob and the time of its writing, by the clock of the store."""
 
     name: str
     at: datetime
 
 
 class BlobStore:
-    """``url`` is a folder, or what fsspec takes: ``s3://bucket/sluice``. Nothing is opened before the first blob."""
+    """Store at ``url``, which is a folder or an address for fsspec, for example ``s3://bucket/sluice``.
+
+    Nothing is opened before the first blob.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
 
     def put(self, place: str, content: IO[bytes]) -> str:
-        """Store all of it under a new name below ``place``; the name. Nothing is left where that fails."""
+        """Store the content under a new name below ``place`` and return the name. A failure leaves nothing."""
         name = f"{place}-{uuid4().hex}"
         with self._told_as(f"{name} could not be stored"):
             files, root = self._opened()
@@ -61,7 +64,7 @@ class BlobStore:
         return name
 
     def read(self, name: str) -> Iterator[bytes]:
-        """The blob, piece by piece."""
+        """Yield the content of the blob in chunks."""
         with self._told_as(f"{name} could not be read"):
             _require_name(name)
             files, root = self._opened()
@@ -70,7 +73,7 @@ class BlobStore:
                     yield piece
 
     def remove(self, name: str) -> None:
-        """Throw the blob away. One that is not here is as good as gone."""
+        """Remove the blob. A missing one counts as removed."""
         with self._told_as(f"{name} could not be removed"):
             _require_name(name)
             files, root = self._opened()
@@ -81,12 +84,12 @@ class BlobStore:
                 files.rm_file(f"{root}/{name}")
 
     def stored(self) -> Iterator[Stored]:
-        """Every blob of which the store says when it was written, folder by folder."""
+        """Yield every blob with a known time of writing, folder by folder."""
         with self._told_as("store could not be listed"):
             files, root = self._opened()
             for folder, below, found in files.walk(root, detail=True):
                 for linked in [each for each, facts in below.items() if facts.get("islink")]:
-                    del below[linked]  # What is taken out here is not walked into.
+                    del below[linked]  # Removed folders are not walked into.
                 for word, facts in found.items():
                     at = _written_at(facts)
                     if at is not None:
@@ -100,7 +103,9 @@ class BlobStore:
 
     @contextmanager
     def _told_as(self, what: str) -> Iterator[None]:
-        """A store may raise anything: there are dozens, each with a library of its own."""
+        """Convert any exception to BlobsUnavailable. There are dozens of stores, each with its own library and
+        errors.
+        """
         try:
             yield
         except Exception as error:
@@ -111,14 +116,17 @@ class BlobStore:
             ) from None
 
     def _without_secrets(self, text: str) -> str:
-        """An address may hold a password, and libraries like to show addresses."""
+        """Return the text without the user and password of the address, which libraries like to show."""
         user = urlsplit(self._url).netloc.rpartition("@")[0]
         return text.replace(user, "…") if user else text
 
 
 def _begun(files: Any, path: str) -> Any:
-    """The blob, open to be written, in its folder. Whoever removes the last one in there takes the folder away, perhaps
-    between the two."""
+    """Return the blob in its folder, open for writing.
+
+    Another process that removes the last blob of the folder also removes the folder. That may happen between the two
+    steps, so both are repeated once.
+    """
     folder = path.rpartition("/")[0]
     files.makedirs(folder, exist_ok=True)
     try:
@@ -138,13 +146,13 @@ def _opened_to_read(files: Any, root: str, name: str) -> Any:
 
 
 def _is_folder(files: Any) -> bool:
-    """Whether the store is a folder of this machine."""
+    """Return whether the store is a folder on this machine."""
     named = files.protocol
     return "file" in ((named,) if isinstance(named, str) else named)
 
 
 def _written_at(facts: Mapping[str, Any]) -> datetime | None:
-    """None where the store does not say, or says it in words that we do not know."""
+    """Return the time of writing, or None if the store does not report it in a known form."""
     said = next((facts[word] for word in _TIMES if facts.get(word) is not None), None)
     if isinstance(said, int | float):
         return datetime.fromtimestamp(said, UTC)

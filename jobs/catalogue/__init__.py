@@ -1,25 +1,25 @@
-"""The catalogue: definitions become apps.
+"""The catalogue: turns definitions into apps.
 
-It owns the grammar of definitions (files and decorators alike) and everything that can be known of them
-before there is a job. ``load`` reads sources and checks them as a whole; a ``Catalogue`` that exists has no
-fault: every parent exists, nothing runs in a circle, every value fits its identifier, and whose jobs need
-whose can be read from either end. In the order of the work:
+It owns the grammar of definitions, of files and decorators alike, and everything that can be derived from them before
+a job exists. ``load`` reads sources and checks them as a whole. A ``Catalogue`` that exists has no fault: every
+parent exists, no dependencies form a cycle, every value fits its identifier, and dependencies of jobs can be computed
+from either end. The modules, in the order of the work:
 
-    sources       which file, module, folder or address; ``documents`` and ``functions`` read them, and
-                  ``stau`` those that are written Stau's way
-    words         one app's words, each checked by itself        → ``draft``
-                  (``chunks`` has those of an app that is keyed by chunk, ``partitions`` those of one that is keyed by
-                  partition, ``work`` those of what a job does)
-    lineage       which app fills the tables that others read; in the end, the versions that follow from it
-    kinds, typed  what each identifier is, over all linked apps  → ``jobs.app.App``
-    linking       what each group comes to                       → ``links``
-    schedules     what is submitted by itself, and when          → ``jobs.schedule.Schedule``
-                  (``schedule_words`` one by one, ``schedule_request`` against the app that it is for)
+    sources       select a file, module, folder or address; ``documents`` and ``functions`` read them, and
+                  ``stau`` those in Stau's form
+    words         the options of one app, each checked by itself    → ``draft``
+                  (``chunks`` has those of an app keyed by chunk, ``partitions`` those of an app keyed by
+                  partition, ``work`` those for the work of a job)
+    lineage       the app that fills each table that others read; at the end, the versions that result
+    kinds, typed  the kind of each identifier, over all linked apps → ``jobs.app.App``
+    linking       the parents and children of each group            → ``links``
+    schedules     automatic submissions and their times             → ``jobs.schedule.Schedule``
+                  (``schedule_words`` checks each option, ``schedule_request`` all of them against the app)
     definitions   the catalogue
 
-Faults are gathered, not raised one by one. It knows nothing of jobs that exist, of clocks or of the
-environment: defaults, the delimiter and the way to a server (``remote``) are arguments. ``snapshot`` tells
-whoever loads again whether there is a reason to.
+Faults are collected, not raised one by one. This package does not depend on existing jobs, clocks or the environment:
+defaults, the delimiter and the access to a server (``remote``) are arguments. ``snapshot`` detects whether a reload
+is necessary.
 """
 
 from sluice.jobs.catalogue.definitions import Catalogue

@@ -1,4 +1,6 @@
-"""The word ``breaker`` of an app. A submission has none of its own: it is about all who want the app's jobs."""
+"""The option ``breaker`` of an app. A submission cannot set it, because it affects all submissions that request the
+app's jobs.
+"""
 
 from collections.abc import Mapping
 
@@ -11,7 +13,7 @@ _FORM = '{"fails": 20, "pause": "30s", "pause_max": "10m"}'
 
 
 def read_breaker(words: Mapping[str, object], at: At, *, unbounded: bool) -> Breaker | None:
-    """None where there is none, or none that could be used; that is a fault."""
+    """Return the breaker, or None if none is defined or it is invalid, which adds a fault."""
     value = words.get("breaker")
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""How definitions say by what the partitions of a table are counted, and name single ones.
+"""Options for the calendar of a table's partitions, and for single partitions.
 
 calendar = hour | day | month | {unit: one of these, format: as for strftime}
 """
@@ -10,20 +10,23 @@ from datetime import UTC, date, datetime
 from sluice.jobs.calendar import FORMATS, UNITS, Calendar
 from sluice.jobs.catalogue.faults import At, Words, one_of, read_fields, unknown
 
-#: Formats are tried on these. Among them they have every mistake: two digits for a year, twelve hours for a day,
-#: a month in place of its days.
+#: Moments on which formats are tried. Together they reveal every mistake: a year of two digits, a clock of twelve
+#: hours, a month in place of its days.
 _SAMPLES = (
     datetime(1999, 12, 31, 23, tzinfo=UTC),
     datetime(2023, 1, 1, 0, tzinfo=UTC),
     datetime(2024, 2, 29, 13, tzinfo=UTC),
     datetime(2100, 3, 10, 12, tzinfo=UTC),
 )
-#: Keys have these behind partitions, addresses between keys, and lists between their items.
+#: Characters that keys have after partitions, addresses between keys, and lists between their items.
 _MARKS = ("@", "/", ",", "+")
 
 
 def read_calendar(value: object, at: At, besides: Sequence[str] = ()) -> Calendar:
-    """What cannot be read has a fault, and something stands in for it. Words ``besides`` are read elsewhere."""
+    """Return the calendar. An invalid option adds a fault and is replaced by a default.
+
+    The options in ``besides`` are read elsewhere.
+    """
     words = {"unit": value} if isinstance(value, str) else value
     if not isinstance(words, Mapping):
         at.add(f"{value!r} is none of {', '.join(UNITS)}, nor a mapping with unit and format")
@@ -46,8 +49,11 @@ def read_calendar(value: object, at: At, besides: Sequence[str] = ()) -> Calenda
 
 
 def moments_of(value: object, calendars: Sequence[Calendar]) -> tuple[int, int]:
-    """Where a partition begins and where it ends, by the first of the calendars that can read it, else by any unit as
-    that is written by default. ValueError where it is none. YAML and TOML bring days and times of their own."""
+    """Return the moments at which a partition begins and ends.
+
+    The first of the calendars that can read the text is used, or else the default format of any unit. Raises
+    ValueError if none fits. YAML and TOML deliver dates and times as objects.
+    """
     if isinstance(value, datetime):
         moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value
         return _ends(calendars[0], calendars[0].at(int(moment.timestamp())))
@@ -66,7 +72,7 @@ def moments_of(value: object, calendars: Sequence[Calendar]) -> tuple[int, int]:
 
 
 def told(calendar: Calendar) -> str:
-    """``by day, like 2024-04-01``."""
+    """Return a description for people, for example ``by day, like 2024-04-01``."""
     return f"by {calendar.unit}, like {calendar.example}"
 
 
@@ -82,11 +88,11 @@ def _day(text: str) -> int | None:
 
 
 def _check_format(calendar: Calendar) -> None:
-    """ValueError where two partitions are written alike, or one so that a key cannot hold it."""
+    """Raise ValueError if two partitions have the same text, or if a key cannot contain the text."""
     for sample in _SAMPLES:
         partition = calendar.at(int(sample.timestamp()))
         text = calendar.write(partition)
-        # Two dots part the ends of a range, so one at an end would be taken for a part of them.
+        # Two dots separate the ends of a range, so a dot at an end would be read as a part of them.
         if not text.isprintable() or " " in text or ".." in f".{text}." or any(map(text.count, _MARKS)):
             raise ValueError(
                 f"{calendar.format!r} writes {text!r}; what it writes may have neither blanks nor"

@@ -1,6 +1,6 @@
-"""The words of an app that is keyed by chunk.
+"""Options of an app that is keyed by chunk.
 
-chunk_size   = a whole number from 1 on: so many work IDs make one job
+chunk_size   = a whole number from 1 on, the work IDs of one job
 dependencies = [{job_type: app, max_lag: minutes or "6h", custom_kwargs: {name: value},
                  allow_missing_work_ids: bool, unique: bool} …]
 select_work, default_work_ids = module:function, or in Python the function itself
@@ -19,19 +19,22 @@ from sluice.jobs.chunking import Chunking, Dependency
 from sluice.jobs.json_value import as_json
 from sluice.jobs.template import Template
 
-#: The kwarg that a chunk receives its IDs in.
+#: Kwarg in which a chunk receives its IDs.
 RESERVED = "work_ids"
-#: What a command of such an app may ask for besides what any job has.
+#: Placeholders of such an app's command, in addition to the placeholders of every job.
 PLACEHOLDERS = ("work_ids",)
 
 
 def any_key(delimiter: str) -> Template:
-    """The template of an app whose keys the planner makes."""
+    """Return the template of an app with keys that the planner makes."""
     return Template.parse("{chunk}", delimiter)
 
 
 def read_chunking(words: Mapping[str, object], entry: Entry, at: At) -> Chunking | None:
-    """None for an app without such words. What cannot be read has a fault, and something stands in for it."""
+    """Return the chunking of an app, or None if it has no such options.
+
+    An invalid option adds a fault and is replaced by a default.
+    """
     if not any(word in words for word in CHUNK_WORDS):
         return None
     selects = _selector("select_work", words, at)
@@ -48,7 +51,7 @@ def read_chunking(words: Mapping[str, object], entry: Entry, at: At) -> Chunking
 
 
 def read_selector(value: object) -> Selector:
-    """A function that selects work IDs; ValueError where it is none."""
+    """Return a function that selects work IDs. Raises ValueError if it is not one."""
     if isinstance(value, str):
         return Selector(find_function(value), value)
     function = value.function if isinstance(value, Definition) else value
@@ -136,7 +139,7 @@ def _names(value: object) -> tuple[str, ...]:
     return names
 
 
-#: Each word, the field of ``Chunking`` it sets, and how its value is read.
+#: By option: the field of ``Chunking`` that it sets, and the function that reads its value.
 _WORDS: Words = {
     "chunk_size": ("size", _size),
     "freshness_by": ("freshness_by", _names),
@@ -144,7 +147,7 @@ _WORDS: Words = {
     "data_sources": ("data_sources", _texts),
     "data_sinks": ("data_sinks", _texts),
 }
-#: The same for ``Dependency``.
+#: By option: the field of ``Dependency`` that it sets, and the function that reads its value.
 _DEPENDENCY_WORDS: Words = {
     "job_type": ("app", _app),
     "max_lag": ("lag_s_max", read_lag_s),

@@ -1,7 +1,7 @@
-"""The word ``compensate``: the app whose jobs undo what an app's jobs have done, or that nothing does.
+"""The option ``compensate``: the app that undoes an app's jobs, or ``irreversible``.
 
-A compensation is a job as any other. It is planned when a saga across apps has failed, by the key of the job that it
-undoes, and what it waits for follows from who came after whom: so it has no needs of its own.
+A compensation is an ordinary job. It is planned when a saga across apps has failed, with the key of the job that it
+undoes. It has no needs of its own, because it waits for the compensations of jobs that depended on the undone job.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from sluice.jobs.identifiers import Text
 
 
 def read_compensate(words: Mapping[str, object], at: At) -> str | None:
-    """The name of the app, or ``irreversible``; None where there is nothing to undo."""
+    """Return the name of the app, or ``irreversible``. None if nothing needs to be undone."""
     written = words.get("compensate")
     if written is None or isinstance(written, str):
         return written
@@ -25,7 +25,7 @@ def read_compensate(words: Mapping[str, object], at: At) -> str | None:
 
 
 def check_compensations(drafts: Mapping[str, Draft], sound: Mapping[str, App]) -> None:
-    """A fault for each that cannot be carried out. ``sound`` apps have their types."""
+    """Add a fault for each compensation that cannot be carried out. ``sound`` are the apps with known types."""
     undoing: dict[str, str] = {}
     for draft in drafts.values():
         if draft.compensate is None:

@@ -1,4 +1,4 @@
-"""The word ``concurrency``: how many jobs may run at once, and together with which others."""
+"""The option ``concurrency``: how many jobs may run at the same time, and in which pool they are counted."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ _FORMS = '3, {"key": "{client_id}", "limit": 2} or {"pool": "warehouse", "limit"
 
 
 def read_concurrency(value: object) -> Concurrency:
-    """A limit alone, or with a key or the name of a pool; ValueError says what is wrong."""
+    """Return a limit, alone or with a key or the name of a pool. Raises ValueError with the reason if it is invalid."""
     if isinstance(value, Concurrency):
         return value
     if isinstance(value, int):
@@ -34,14 +34,14 @@ def read_concurrency(value: object) -> Concurrency:
 
 
 def check_key(concurrency: Concurrency | None, identifiers: tuple[str, ...], at: At) -> None:
-    """A fault for a key that asks for what no job of the app has."""
+    """Add a fault if the key has placeholders that no job of the app has."""
     key = concurrency.key if concurrency else None
     if key is not None and (missing := unknown_names(key, identifiers)):
         at.add(f"concurrency: {say_unknown(missing, identifiers)}")
 
 
 def check_pools(drafts: Iterable[Draft]) -> None:
-    """A fault for each app that gives a pool another limit than the app that named it first."""
+    """Add a fault for each app that gives a pool a different limit than the app that named it first."""
     first: dict[str, tuple[str, int]] = {}
     for draft in drafts:
         concurrency = draft.policy.concurrency

@@ -1,8 +1,8 @@
-"""Confs: apps that belong together under one name, with the app that each of its modes ends in.
+"""Confs: named sets of apps, with the final app of each mode.
 
-``confs`` of a document maps each conf to ``{mode: app}``. Whoever submits the conf in a mode asks for that app, and
-so for all that it is made from. A document in another form names a ``conf_planner``: a function of the user's that
-is given the rest of the document and returns one in ours.
+``confs`` of a document maps each conf to ``{mode: app}``. A submission of the conf in a mode requests that app, and
+therefore everything that it is made from. A document in another form names a ``conf_planner``: a user's function that
+receives the rest of the document and returns it in this form.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ _CONFS = "confs"
 
 
 def planned(document: dict[str, object], at: At) -> dict[str, object]:
-    """The document as its conf planner turns it into one of ours; as it is, where it names none."""
+    """Return the document as its conf planner converts it, or unchanged if it names none."""
     path = document.pop(_PLANNER, None)
     if path is None:
         return document
@@ -31,7 +31,7 @@ def planned(document: dict[str, object], at: At) -> dict[str, object]:
         within.add(str(error))
         return {}
     except Exception as error:
-        # It is the user's own, and may raise anything.
+        # The function is the user's and may raise anything.
         within.add(f"{path} raised {type(error).__name__}: {error}")
         return {}
     if not isinstance(made, Mapping) or not all(isinstance(name, str) for name in made):
@@ -41,7 +41,7 @@ def planned(document: dict[str, object], at: At) -> dict[str, object]:
 
 
 def confs_of_document(document: dict[str, object], at: At) -> Iterator[ConfEntry]:
-    """Take the confs out of it."""
+    """Remove the confs from the document and yield them."""
     confs = document.pop(_CONFS, {})
     if not isinstance(confs, Mapping):
         at.inside(_CONFS).add(f"it has to be a mapping of names to {{mode: app}}; this is {confs!r}")
@@ -59,7 +59,7 @@ def confs_of_document(document: dict[str, object], at: At) -> Iterator[ConfEntry
 
 
 def read_confs(entries: Iterable[ConfEntry], drafts: Mapping[str, Draft]) -> dict[str, dict[str, str]]:
-    """By name, the app of each mode."""
+    """Return the app of each mode, by conf."""
     first: dict[str, ConfEntry] = {}
     for entry in entries:
         if entry.name in drafts:

@@ -1,4 +1,4 @@
-"""The word ``debug``: where a flight is to fail, so that its author sees what becomes of it."""
+"""The option ``debug``: steps at which a flight must fail, so that its author can test the consequences."""
 
 from collections.abc import Mapping
 from typing import get_args
@@ -11,7 +11,10 @@ _INDEX_MAX = 2**31 - 1
 
 
 def read_debug(value: object) -> Debug:
-    """ValueError says what is wrong. An empty mapping takes away what the app says."""
+    """Return the debug options. Raises ValueError with the reason if they are invalid.
+
+    An empty mapping in a submission removes the app's options.
+    """
     if isinstance(value, Debug):
         return value
     if not isinstance(value, Mapping):
@@ -20,7 +23,7 @@ def read_debug(value: object) -> Debug:
 
 
 def _by_index(value: object) -> dict[int, str]:
-    """JSON and TOML have texts for names, so a number may be written as one."""
+    """Return answers by step index. A number may be a text, because JSON and TOML have only texts as names."""
     answers = {_index(index): _answer(answer) for index, answer in _mapping(value).items()}
     if len(answers) < len(_mapping(value)):
         raise ValueError("one step stands there twice")

@@ -1,4 +1,4 @@
-"""``default_work_ids`` at the top of a source: what a submission is about where neither it nor its app says so."""
+"""``default_work_ids`` at the top of a source: work IDs for submissions if neither they nor their app select any."""
 
 from collections.abc import Mapping
 from types import ModuleType
@@ -8,12 +8,12 @@ from sluice.jobs.catalogue.draft import Selector
 from sluice.jobs.catalogue.faults import At
 
 _WORD = "default_work_ids"
-#: What Stau calls such a function.
+#: Stau's name for such a function.
 _ALIAS = "get_default_work_ids"
 
 
 def default_of_document(document: dict[str, object], at: At) -> Selector | None:
-    """Takes the word out: what is left are apps."""
+    """Remove the option from the document and return its function. The remaining entries are apps."""
     return _read(_WORD, document.pop(_WORD, None), at)
 
 
@@ -25,7 +25,7 @@ def default_of_module(module: ModuleType, at: At) -> Selector | None:
 
 
 def default_of_folder(found: Mapping[str, Selector], at: At) -> Selector | None:
-    """Of those in its files, the one; a file may import it from another."""
+    """Return the one function of the folder's files. A file may import it from another file."""
     if len({_place(selector) for selector in found.values()}) > 1:
         at.add(f"{_WORD}: it stands in {', '.join(found)}, and serves the whole folder; write it once")
     return next(iter(found.values()), None)
@@ -42,6 +42,8 @@ def _read(word: str, value: object, at: At) -> Selector | None:
 
 
 def _place(selector: Selector) -> tuple[str, str]:
-    """Where its text is: a file that is run twice, as a job and by an import, makes two functions of it."""
+    """Return the place of its text. A file that runs twice, as a job and by an import, creates two
+    functions from it.
+    """
     code = getattr(selector.function, "__code__", None)
     return (code.co_filename, code.co_qualname) if code else ("", selector.path)

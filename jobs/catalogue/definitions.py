@@ -1,4 +1,4 @@
-"""The catalogue: every app there is, and how they hang together. A new load makes a new one."""
+"""The catalogue: all apps and their relations. Each load creates a new one."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError
@@ -18,12 +18,11 @@ from sluice.jobs.submission import UNKNOWN_APP_GRACE_S
 
 
 class Catalogue(Mapping[str, App]):
-    """App name → app. ``load`` makes one of sources; what it holds has been checked as a whole.
+    """App name → app. ``load`` makes it from sources; its content has been checked as a whole.
 
-    ``schedules`` are by their ids. ``sources`` names all that was loaded, also what holds no schedule. ``externals``
-    are the tables that apps read and none fills, and how the partitions of each are counted. ``confs`` are by their
-    names, each with the app that it ends in by mode. For ``unknown_app_grace_s`` seconds a submission may name an app
-    that these definitions do not have yet.
+    ``schedules`` are by id. ``sources`` names all loaded sources, including those without schedules. ``externals``
+    are the tables that apps read and no app fills, with the calendar of each. ``confs`` are by name, each with the
+    final app of each mode. A submission may name an app that is missing here for ``unknown_app_grace_s`` seconds.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class Catalogue(Mapping[str, App]):
         self._minding = self._below(name for name in alternatives if _has_lag(alternatives[name]))
 
     def revised(self, apps: Iterable[App]) -> "Catalogue":
-        """The same with these apps in place of those that are called so."""
+        """Return a copy with these apps in place of those with the same names."""
         revised = {**self._apps, **{app.name: app for app in apps}}
         return Catalogue(
             revised,
@@ -84,7 +83,7 @@ class Catalogue(Mapping[str, App]):
         return len(self._apps)
 
     def app(self, name: str) -> App:
-        """The app of this name; UnknownApp names the nearest there is."""
+        """Return the app of this name. Raises UnknownApp with the most similar name."""
         try:
             return self._apps[name]
         except KeyError:
@@ -94,13 +93,18 @@ class Catalogue(Mapping[str, App]):
             ) from None
 
     def rank(self, name: str) -> int:
-        """Greater than that of every parent, unless two-way functions lead round in a circle of apps; jobs inserted
-        in this order lock nobody out."""
+        """Return a number greater than that of every parent. Plans insert jobs in this order, so that they do not
+        block each other.
+
+        Exception: two-way functions may form a cycle of apps.
+        """
         return self._ranks[name]
 
     def children_of(self, name: str) -> tuple[str, ...]:
-        """The apps that name this one as a parent, or read the table that it fills, each once, in the order of the
-        definitions."""
+        """Return the apps that name this one as a parent or read the table that it fills.
+
+        Each occurs once, in the order of the definitions.
+        """
         serving = [*self._served[name], *self._bridged[name]]
         partitioning = self._apps[name].partitioning
         readers = self.readers_of(partitioning.table) if partitioning else ()
@@ -108,7 +112,7 @@ class Catalogue(Mapping[str, App]):
         return tuple(dict.fromkeys(app.name for app in children))
 
     def dependents_of(self, name: str) -> tuple[str, ...]:
-        """The apps that need this one on the same work IDs, each once, in the order of the definitions."""
+        """Return the apps that need this one for the same work IDs, each once, in the order of the definitions."""
         return tuple(
             app.name
             for app in self._apps.values()
@@ -116,15 +120,15 @@ class Catalogue(Mapping[str, App]):
         )
 
     def fills(self, table: str) -> App | None:
-        """The app whose output the table is; None for one that others fill."""
+        """Return the app that fills this table, or None if an external process does."""
         return self._filled.get(table)
 
     def readers_of(self, table: str) -> tuple[tuple[App, TableDependency], ...]:
-        """The apps that read this table, and how much of it, in the order of the definitions."""
+        """Return the apps that read this table, and which part of it, in the order of the definitions."""
         return tuple(self._readers.get(table, ()))
 
     def follows_failure(self, name: str) -> bool:
-        """Whether some child needs a job of this app to end otherwise than well."""
+        """Return whether some child needs a job of this app to fail or to finish in any way."""
         if name not in self._apps:
             return False
         ways: list[Link | Bridge] = [link for _, link in self._served[name]]
@@ -133,35 +137,35 @@ class Catalogue(Mapping[str, App]):
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The queue of each app, which is called like it."""
+        """Queue of each app; it has the app's name."""
         return tuple(self._apps)
 
     def alternatives(self, name: str) -> tuple[Alternative, ...]:
-        """The groups of an app, in order; empty for one that needs nobody."""
+        """Return the groups of an app, in order. Empty for an app without needs."""
         return self._alternatives[name]
 
     def served_by(self, name: str) -> tuple[tuple[Alternative, Link], ...]:
-        """Every place where another app's group names this one as a parent."""
+        """Return every group of another app that names this one as a parent, with the link."""
         return tuple(self._served[name])
 
     def has_bridges(self, name: str) -> bool:
-        """Whether a two-way function has a say in what this app's jobs need."""
+        """Return whether a two-way function takes part in determining the needs of this app's jobs."""
         return any(alternative.bridges for alternative in self._alternatives[name])
 
     def minds_age(self, name: str) -> bool:
-        """Whether a parent of this app's jobs, or one further up, may have succeeded too long ago (``max_lag``)."""
+        """Return whether an ancestor of this app's jobs may have succeeded too long ago (``max_lag``)."""
         return name in self._minding
 
     def undoes(self, name: str) -> bool:
-        """Whether this app's jobs are there to undo those of another."""
+        """Return whether this app's jobs undo the jobs of another app."""
         return name in self._undoing
 
     def bridged_by(self, name: str) -> tuple[tuple[Alternative, Bridge], ...]:
-        """Every place where a two-way function may name one of this app's jobs as a parent."""
+        """Return every group in which a two-way function may name one of this app's jobs as a parent."""
         return tuple(self._bridged[name])
 
     def _below(self, names: Iterable[str]) -> set[str]:
-        """These apps and all that depend on them, however far down."""
+        """Return these apps and all of their descendants."""
         reached: set[str] = set()
         ahead = [*names]
         while ahead:
@@ -176,7 +180,7 @@ def _has_lag(alternatives: Iterable[Alternative]) -> bool:
 
 
 def _ranks(apps: Mapping[str, App]) -> dict[str, int]:
-    """By all that is named as a parent; where functions lead round in a circle, by the rest."""
+    """Return the ranks by all named parents. If two-way functions form a cycle, their parents are ignored."""
     try:
         return ranks({name: set(app.parent_apps) for name, app in apps.items()})
     except CycleError:

@@ -16,7 +16,7 @@ from sluice.jobs.catalogue.lag import read_lag_s
 from sluice.jobs.catalogue.written import raws
 from sluice.jobs.gate import When
 
-#: The name of the one group of the flat form.
+#: Name of the only group of the flat form.
 DEFAULT_GROUP = "default"
 MENTION_WORDS = ("app_name", "job_id", "when", "max_lag", "_func")
 
@@ -24,7 +24,7 @@ _WHENS: tuple[When, ...] = get_args(When)
 
 
 def read_groups(word: object, at: At) -> dict[str, tuple[Mention, ...]]:
-    """The groups in the order written. What cannot be read is left out, with a fault."""
+    """Return the groups in the order written. Invalid parts are left out and add a fault."""
     if not isinstance(word, Mapping):
         at.add(f"it has to be a mapping with app_name, or one of named groups; this is {word!r}")
         return {}
@@ -84,7 +84,7 @@ def _mention(mapping: Mapping[str, object], at: At) -> Mention | None:
 
 
 def _two_way(mapping: Mapping[str, object], at: At) -> Mention | None:
-    """The function knows the identifiers, so a mapping with one has no words for them."""
+    """Return a mapping with a function. It has no options for identifiers, because the function determines them."""
     if others := [str(name) for name in mapping if name not in ("_func", "app_name", "when", "max_lag")]:
         at.add(
             "a mapping with _func has app_name, when and max_lag beside it;"

@@ -1,4 +1,4 @@
-"""A fingerprint of what an app does, the same on every machine that has the same definition."""
+"""Digest of an app's effect. It is the same on every machine with the same definition."""
 
 import hashlib
 import json
@@ -22,15 +22,16 @@ from sluice.jobs.sagas.saga import Saga
 _SPELLED_OUT = frozenset(
     {"job_id", "job_id_template", "job_type", "function", *SAGA_WORDS, *CHUNK_WORDS, *PARTITION_WORDS}
 )
-#: What an app does is the same, whatever undoes it.
+#: Left out, because the effect of an app does not depend on the app that undoes it.
 _ELSEWHERE = frozenset({"compensate"})
 
 
 def digest(draft: Draft) -> str:
-    """Over the words of the definition, the template even where it is a default, and the text of what does the work.
+    """Return the digest of an app.
 
-    Words that say only how often, how long or when a job is tried are left out, and so are paths. The
-    order of the groups counts, that of words does not.
+    It covers the options of the definition, the template even if it is a default, and the text of the code. Options
+    that only determine the number of tries, the durations or the times are left out, and so are paths. The order of
+    the groups counts, that of options does not.
     """
     words = {
         word: value
@@ -52,7 +53,7 @@ def digest(draft: Draft) -> str:
 
 
 def code_of(draft: Draft) -> str:
-    """The same of the code alone that does the work; empty where the words of the definition say all of it."""
+    """Return the digest of the code alone; empty if the options of the definition contain all of it."""
     code = _code(draft)
     return hashlib.blake2b(code.encode(), digest_size=16).hexdigest() if code else ""
 
@@ -62,12 +63,12 @@ def _code(draft: Draft) -> str:
 
 
 def _of_saga(saga: Saga) -> dict[str, object]:
-    """Its hooks hear what happens, and are no part of it."""
+    """Return the parts of a saga. Its hooks only observe it, so they are left out."""
     return {"context": saga.context and _text(saga.context)}
 
 
 def _of_chunks(chunking: Chunking) -> dict[str, object]:
-    """What a source takes for granted of all its apps, its default work IDs, is of none of them."""
+    """Return the parts of a chunking. A source's default work IDs belong to no single app, so they are left out."""
     return {
         "chunk_size": chunking.size,
         "dependencies": [asdict(dependency) for dependency in chunking.dependencies],
@@ -77,7 +78,10 @@ def _of_chunks(chunking: Chunking) -> dict[str, object]:
 
 
 def _of_partitions(partitioning: Partitioning) -> dict[str, object]:
-    """Neither how many partitions make one job, nor in which modes, nor how far back the table goes."""
+    """Return the parts of a partitioning.
+
+    The partitions per job, the modes and the first partition are left out.
+    """
     own = partitioning.calendar
     return {
         "output_table": partitioning.table,
@@ -87,7 +91,7 @@ def _of_partitions(partitioning: Partitioning) -> dict[str, object]:
 
 
 def _of_reading(dependency: TableDependency, own: Calendar) -> dict[str, object]:
-    """How the partitions of a table are counted that another app fills is in the digest of that one."""
+    """Return the parts of a dependency. If another app fills the table, that app's digest covers the calendar."""
     calendar = None if dependency.producer else [dependency.calendar.unit, dependency.calendar.format]
     return {
         "table": dependency.table,
@@ -100,21 +104,23 @@ def _of_reading(dependency: TableDependency, own: Calendar) -> dict[str, object]
 
 
 def _length(offset: Offset, own: Calendar) -> list[int]:
-    """A day is a day, by whatever it is counted; how long a month is depends on the month."""
+    """Return the length of an offset. A day has the same length in any unit; the length of a month depends on the
+    month.
+    """
     if own.unit == "month":
         return [offset.partitions, offset.seconds]
     return [0, -offset.before(0, own)]
 
 
 def _text(function: Callable[..., Any]) -> str:
-    """Never its representation, which tells where in memory it is."""
+    """Return the text of a function. Its representation would not do, because it contains an address in memory."""
     if isinstance(function, FunctionType) and (text := source_of(function)):
         return text
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def _plain(value: object) -> object:
-    """With texts for words, since YAML and Python can have others, which do not sort."""
+    """Return the value with texts as names. YAML and Python allow other names, which cannot be sorted."""
     if isinstance(value, Mapping):
         return {str(word): _plain(inner) for word, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value

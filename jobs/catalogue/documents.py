@@ -1,4 +1,4 @@
-"""Definitions as text: JSON, TOML and YAML become one mapping, or a fault with its line."""
+"""Definitions as text: JSON, TOML and YAML are read into one mapping, or add a fault with the line."""
 
 import json
 import tomllib
@@ -11,7 +11,7 @@ from sluice.jobs.catalogue.remote import Stored
 
 
 def read_document(path: Path, at: At) -> dict[str, object]:
-    """The top-level mapping of a file, or an empty one after adding why there is none."""
+    """Return the top-level mapping of a file. If it cannot be read, add a fault and return an empty mapping."""
     try:
         document = _parse(_PARSERS[path.suffix.lower()], path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -26,7 +26,10 @@ def read_document(path: Path, at: At) -> dict[str, object]:
 
 
 def read_stored(stored: Stored, at: At) -> dict[str, object]:
-    """The same of what lay on a server. Of several texts, those that cannot be read are left out."""
+    """Return the top-level mapping of definitions from a server.
+
+    If there are several texts, each unreadable one is left out and adds a fault.
+    """
     if isinstance(stored, str):
         try:
             return _mapping(_parse(_json, stored), "text", at)
@@ -51,7 +54,7 @@ def _mapping(document: object, noun: str, at: At) -> dict[str, object]:
 
 
 def _parse(parse: Callable[[str], object], text: str) -> object:
-    """What the text holds; ValueError says where it is at fault."""
+    """Return the content of the text. Raises ValueError with the position of the error."""
     try:
         return parse(text)
     except RecursionError:
@@ -66,7 +69,7 @@ def _json(text: str) -> object:
 
 
 def _distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """The standard reader would drop the first of two silently."""
+    """Return the pairs as a mapping. The standard reader would silently drop the first of two equal names."""
     mapping: dict[Any, Any] = {}
     for word, value in pairs:
         if word in mapping:

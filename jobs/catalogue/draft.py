@@ -1,6 +1,6 @@
-"""An app as written: its words are read and have the right shape, but its values have no types yet.
+"""Draft of an app: its options have been read and have the right shape, but its values have no types yet.
 
-Types come later, since an identifier means the same in every app that ``depends_on`` links.
+Types come later, because an identifier has the same meaning in every app that ``depends_on`` links.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,21 +24,22 @@ from sluice.jobs.spark import Spark
 from sluice.jobs.template import Template
 from sluice.jobs.two_way import TwoWay
 
-#: A value as JSON, TOML, YAML or Python hold it.
+#: A value as in JSON, TOML, YAML or Python.
 Raw: TypeAlias = str | int | date
 
 
 class Selector(NamedTuple):
-    """A function that says which work IDs a submission is about; the path is for people."""
+    """Function that returns the work IDs of a submission. The path is for people."""
 
     function: Callable[..., Any]
     path: str
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One app of one source, unread. ``default_job_id`` and ``default_ids`` are the source's own.
+    """One app of one source, unread. ``default_job_id`` and ``default_ids`` come from the source.
 
-    ``text`` is of the whole module, where all of it is one app. ``spent`` are words that the source has read by itself.
+    ``text`` is the text of the whole module if the module is one app. ``spent`` are options that the source has
+    already read itself.
     """
 
     origin: str
@@ -53,9 +54,9 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class ScheduleEntry(Struct, frozen=True, kw_only=True):
-    """One schedule of one source, unread. ``origin`` is where it stands, ``source`` what was loaded for it.
+    """One schedule of one source, unread. ``origin`` is its place, ``source`` the loaded source.
 
-    ``definition`` is the user's Python object, which several modules may show.
+    ``definition`` is the user's Python object, which several modules may contain.
     """
 
     origin: str
@@ -66,7 +67,7 @@ class ScheduleEntry(Struct, frozen=True, kw_only=True):
 
 
 class ConfEntry(Struct, frozen=True, kw_only=True):
-    """One conf of one source; ``terminals`` has the app that each mode ends in, unchecked."""
+    """One conf of one source. ``terminals`` has the final app of each mode, unchecked."""
 
     at: At
     name: str
@@ -83,8 +84,10 @@ class Span(Struct, frozen=True):
 
 
 class Mention(Struct, frozen=True, kw_only=True):
-    """One mapping of ``depends_on``; ``jobs.app.Parents`` without types. Where it does not say ``when``, that follows
-    from what its apps are."""
+    """One mapping of ``depends_on``: ``jobs.app.Parents`` without types.
+
+    If ``when`` is missing, the kind of its apps determines it.
+    """
 
     apps: tuple[str, ...] = ()
     values: Mapping[str, tuple[Raw, ...]] = {}
@@ -96,8 +99,11 @@ class Mention(Struct, frozen=True, kw_only=True):
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """One mapping of ``table_dependencies``. The cut-offs are as written: to read them takes the table's calendar,
-    which the mapping itself may say, as ``calendar``, or leave to others. So the ``dependency`` has neither yet."""
+    """One mapping of ``table_dependencies``.
+
+    The cut-offs are as written, because reading them requires the table's calendar. The mapping may set that as
+    ``calendar``, or leave it to another definition. So ``dependency`` has neither yet.
+    """
 
     dependency: TableDependency
     calendar: Calendar | None = None
@@ -106,7 +112,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 class Work(Struct, frozen=True, kw_only=True):
-    """What a job of the app does. ``source`` is the text of what does it, where there is no function to ask for it."""
+    """Work of an app's jobs. ``source`` is the text of the code if there is no function to read it from."""
 
     job_type: str
     function: Callable[..., Any] | None = None
@@ -122,8 +128,11 @@ class Work(Struct, frozen=True, kw_only=True):
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """``template`` is None where it could not be read; the rest is still checked. ``partitioning`` has what its
-    ``readings`` come to once ``lineage`` has linked them."""
+    """An app as written.
+
+    ``template`` is None if it could not be read; the rest is still checked. ``partitioning`` receives the result of
+    ``readings`` once ``lineage`` has linked them.
+    """
 
     name: str
     at: At

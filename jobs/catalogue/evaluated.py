@@ -1,4 +1,4 @@
-"""Values of a command that would become code, found when definitions are loaded."""
+"""Detection of values in a command that would be run as code, when definitions are loaded."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ _, _JOB_ID = OF_EVERY_JOB
 def refuse_evaluated(app: App, at: At) -> None:
     """Add a fault for each placeholder of ``bash_cmd`` that is evaluated as code and may be any text.
 
-    A whole number, a day, or one of the values that the definition lists is what its author allows.
+    Whole numbers, days and values listed in the definition are safe, because the author allows them.
     """
     if (
         app.bash_cmd is None or app.partitioning is not None
@@ -22,7 +22,7 @@ def refuse_evaluated(app: App, at: At) -> None:
         return
     try:
         found = evaluated(app.bash_cmd)
-    except ValueError:  # Its braces are at fault, which is reported where the command is read.
+    except ValueError:  # The error in its braces is reported where the command is read.
         return
     texts = set(_texts(app)) if found else set()
     for name, why in found.items():
@@ -34,7 +34,7 @@ def refuse_evaluated(app: App, at: At) -> None:
 
 
 def _texts(app: App) -> Iterator[str]:
-    """The placeholders whose values may be any text."""
+    """Yield the placeholders that may have any text as value."""
     if app.chunking is not None:
         yield from ("work_ids", _JOB_ID)
         return

@@ -1,4 +1,4 @@
-"""What is found wrong while definitions are read, gathered so that all of it is told at once."""
+"""Faults in definitions, collected so that all of them are reported together."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -6,34 +6,34 @@ from typing import Any, TypeAlias
 
 from sluice.jobs.errors import DefinitionError, Fault
 
-#: Each word, the field that it sets, and how its value is read; what does not do is a ValueError.
+#: By option: the field that it sets, and the function that reads its value. It raises ValueError for a wrong value.
 Words: TypeAlias = Mapping[str, tuple[str, Callable[[object], Any]]]
 
 
 class Faults:
-    """The faults of one load. Whoever finds one adds it and goes on."""
+    """Faults of one load. Code that finds a fault adds it and continues."""
 
     def __init__(self) -> None:
         self._found: set[Fault] = set()
         self._apps: set[str] = set()
 
     def add(self, source: str, app: str, what: str) -> None:
-        """Of users' own words, which may hold anything, what cannot be printed is spelled out."""
+        """Add a fault. Unprintable characters, which users' texts may contain, are escaped."""
         self._found.add(Fault(_printable(source), _printable(app), _printable(what)))
         self._apps.add(app)
 
     def raise_any(self) -> None:
-        """DefinitionError with everything found, by source and app, each once."""
+        """Raise DefinitionError with all distinct faults, sorted by source and app, if any were found."""
         if self._found:
             raise DefinitionError(tuple(sorted(self._found)))
 
     def about(self, app: str) -> bool:
-        """Whether anything is wrong with this app so far."""
+        """Return whether this app has a fault so far."""
         return app in self._apps
 
 
 class At:
-    """A place in the definitions, for the code that reads it: adding a fault needs only the words."""
+    """A place in the definitions. Code that reads it can add a fault with only a text."""
 
     def __init__(self, faults: Faults, source: str, app: str = "", within: str = "") -> None:
         self._faults = faults
@@ -45,11 +45,11 @@ class At:
         self._faults.add(self.source, self.app, f"{self._within}: {what}" if self._within else what)
 
     def of_app(self, app: str) -> "At":
-        """The same source, at one of its apps."""
+        """Return the place of one app in the same source."""
         return At(self._faults, self.source, app)
 
     def inside(self, word: str) -> "At":
-        """The same place, one word deeper."""
+        """Return the place of an option inside this place."""
         return At(self._faults, self.source, self.app, f"{self._within}: {word}" if self._within else word)
 
 
@@ -58,25 +58,25 @@ def _printable(text: str) -> str:
 
 
 def unknown(word: object, known: Iterable[str]) -> str:
-    """``unknown word 'max_fail' (did you mean max_fails?)``."""
+    """Return a message, for example ``unknown word 'max_fail' (did you mean max_fails?)``."""
     return f"unknown word {word!r}{nearest(word, known)}"
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """A hint to put behind an unknown word, or nothing where no known one resembles it."""
+    """Return a suggestion to append to an unknown word, or "" if no known word is similar."""
     matches = get_close_matches(str(word), list(known), n=1)
     return f" (did you mean {matches[0]}?)" if matches else ""
 
 
 def one_of(value: object, words: Sequence[str]) -> str:
-    """The value, which is one of the words; ValueError lists them, and names the nearest."""
+    """Return the value if it is one of the words. Raises ValueError with the words and the most similar one."""
     if not isinstance(value, str) or value not in words:
         raise ValueError(f"{value!r} is none of {', '.join(words)}{nearest(value, words)}")
     return value
 
 
 def truth(value: object) -> bool:
-    """ValueError for what is none, also for 0, 1 and words that mean it."""
+    """Return a boolean. Raises ValueError for anything else, including 0, 1 and words such as "yes"."""
     if not isinstance(value, bool):
         raise ValueError(f"{value!r} is neither true nor false")
     return value
@@ -85,7 +85,7 @@ def truth(value: object) -> bool:
 def read_fields(
     known: Words, words: Mapping[Any, object], complain: Callable[[str], object]
 ) -> dict[str, Any]:
-    """The fields of those words that are there and can be read; a complaint about each of the others."""
+    """Return the fields of the known options that exist and can be read. Complain about each unreadable one."""
     fields: dict[str, Any] = {}
     for word, (field, read) in known.items():
         if word in words:
@@ -97,7 +97,7 @@ def read_fields(
 
 
 def read_mapping(known: Words, words: Mapping[Any, object]) -> dict[str, Any]:
-    """The same of a mapping in which no other words may stand; ValueError with all that is wrong with it."""
+    """Return the fields of a mapping that may contain only known options. Raises ValueError with all its errors."""
     wrong = [unknown(word, known) for word in words if word not in known]
     fields = read_fields(known, words, wrong.append)
     if wrong:

@@ -1,7 +1,7 @@
-"""Users' functions by their path: ``package.module:name`` or ``path/to/file.py:name``.
+"""Users' functions by path: ``package.module:name`` or ``path/to/file.py:name``.
 
-A file is run under a module name made from its path, so that two files of one name do not meet. Whoever
-loads it from another process by the same path gets the same function.
+A file runs under a module name that is made from its path, so that two files of the same name do not collide. Another
+process that loads it by the same path gets the same function.
 """
 
 import ast
@@ -29,7 +29,7 @@ from sluice.jobs.two_way import TwoWay
 
 
 class NotImported:
-    """Stands for any function, job manager or two-way function while nothing may be imported. It can do nothing."""
+    """Placeholder for a function, job manager or two-way function while imports are disabled. It can only raise."""
 
     def _refuse(self, *_: object) -> NoReturn:
         raise RuntimeError("this definition was read without its code")
@@ -42,7 +42,7 @@ _imports: ContextVar[bool] = ContextVar("imports", default=True)
 
 @contextmanager
 def not_importing() -> Iterator[None]:
-    """Read definitions without their code for as long as the block lasts, in this thread."""
+    """Read definitions without their code until the end of the block, in this thread."""
     token = _imports.set(False)
     try:
         yield
@@ -51,7 +51,7 @@ def not_importing() -> Iterator[None]:
 
 
 def resolve_function(path: str) -> Callable[..., Any]:
-    """The user's own function; DefinitionError where there is none."""
+    """Return the user's function. Raises DefinitionError if it does not exist."""
     try:
         return find_function(path)
     except ValueError as error:
@@ -59,7 +59,7 @@ def resolve_function(path: str) -> Callable[..., Any]:
 
 
 def find_function(path: str) -> Callable[..., Any]:
-    """As ``resolve_function``, with a ValueError of one line."""
+    """Return the user's function. Raises ValueError with one line if it does not exist."""
     found = find_object(path)
     function = found.function if isinstance(found, Definition) else found
     if not callable(function):
@@ -69,7 +69,10 @@ def find_function(path: str) -> Callable[..., Any]:
 
 
 def find_two_way(path: str) -> TwoWay:
-    """The user's object, or one of the user's class; ValueError where it cannot be asked for parents."""
+    """Return the user's object, or an instance of the user's class, as a two-way function.
+
+    Raises ValueError if it has no function ``parents``.
+    """
     found = find_object(path)
     try:
         two_way = found() if isinstance(found, type) else found
@@ -85,7 +88,7 @@ def find_two_way(path: str) -> TwoWay:
 
 
 def find_object(path: str) -> object:
-    """What ``package.module:name`` stands for, None where the module has no such name."""
+    """Return the object of ``package.module:name``, or None if the module has no such name."""
     place, colon, name = path.rpartition(":")
     if not (place and colon and name):
         raise ValueError(f"{path!r} is not the path of a function; write package.module:name")
@@ -98,7 +101,7 @@ def find_object(path: str) -> object:
 
 
 def load_module(name: str) -> ModuleType:
-    """An importable module, from the current folder too; ValueError says what went wrong, and where."""
+    """Return an importable module, also from the current folder. Raises ValueError with the error and its place."""
     _make_importable(Path.cwd())
     try:
         return importlib.import_module(name)
@@ -111,7 +114,7 @@ def load_module(name: str) -> ModuleType:
 
 
 def load_file(path: Path, *, fresh: bool = False) -> ModuleType:
-    """The module of a Python file. ``fresh`` runs the file though this process has done so before."""
+    """Return the module of a Python file. With ``fresh`` the file runs again even if this process has run it before."""
     path = path.absolute()
     name = module_name(path)
     before = sys.modules.get(name)
@@ -128,25 +131,25 @@ def load_file(path: Path, *, fresh: bool = False) -> ModuleType:
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         if before is not None:
-            # Functions that are in use may still look themselves up there.
+            # Functions in use may still look up names in the old module.
             sys.modules[name] = before
         raise ValueError(blame(error)) from None
     return module
 
 
 def module_name(path: Path) -> str:
-    """Under which a Python file is run."""
+    """Return the module name under which a Python file runs."""
     path = path.absolute()
     return f"sluice_{path.stem}_{hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()}"
 
 
 def is_users_own(filename: str) -> bool:
-    """Whether code is not of Python's own libraries, nor installed beside them."""
+    """Return whether code is outside Python's standard library and the installed packages."""
     return not filename.startswith(_LIBRARIES)
 
 
 def path_of(function: Callable[..., Any]) -> str:
-    """By which ``find_function`` finds it, if it is at the top of its module."""
+    """Return the path by which ``find_function`` finds it, if it is at the top of its module."""
     name = getattr(function, "__qualname__", type(function).__qualname__)
     place = getattr(function, "__module__", None) or type(function).__module__
     module = sys.modules.get(place)
@@ -156,9 +159,9 @@ def path_of(function: Callable[..., Any]) -> str:
 
 
 def source_of(function: Callable[..., Any]) -> str:
-    """Its text from ``def`` on, without decorators; empty where there is none to be had.
+    """Return the function's text from ``def`` on, without decorators; empty if it is not available.
 
-    It is the text of when this was first asked: a function stays what it is while its file is edited.
+    The text of the first call is kept, because a function does not change when its file is edited.
     """
     if function in _TEXTS:
         return _TEXTS[function]
@@ -172,7 +175,7 @@ def source_of(function: Callable[..., Any]) -> str:
 
 
 def text_of(module: ModuleType) -> str:
-    """The whole text of a module, under the same terms."""
+    """Return the whole text of a module, as of the first call; empty if it is not available."""
     if module not in _TEXTS_OF_MODULES:
         try:
             text = cast("InspectLoader", module.__loader__).get_source(module.__name__)
@@ -187,7 +190,7 @@ _TEXTS_OF_MODULES: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
 
 
 class _Compiling(SourceFileLoader):
-    """Python's cache of what it has compiled takes a file for unchanged that was edited within a second."""
+    """Loader without Python's cache of compiled files. That cache misses an edit within the same second."""
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
@@ -195,14 +198,14 @@ class _Compiling(SourceFileLoader):
 
 
 def _make_importable(folder: Path) -> None:
-    """At the end of the path: a folder of the user's hides neither our rooms nor the standard library."""
+    """Append the folder to the path. At the end, it cannot hide our packages or the standard library."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
     importlib.invalidate_caches()
 
 
 def blame(error: BaseException) -> str:
-    """One line: what was raised, at which line of the user's own code."""
+    """Return one line with the exception and the line of the user's own code that raised it."""
     what = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"

@@ -1,4 +1,4 @@
-"""Who comes before whom, and where that bites its own tail."""
+"""Order and cycles of a dependency graph."""
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -10,10 +10,10 @@ N = TypeVar("N", bound=Hashable)
 
 
 def cycles(parents: Mapping[N, Collection[N]]) -> Iterator[tuple[N, ...]]:
-    """Each cycle as a path from parent to child, ending where it begins.
+    """Yield each cycle as a path from parent to child that ends where it begins.
 
-    One is found at a time; without its last step the rest is searched again, for at most so many as a
-    person will read.
+    One cycle is found at a time. Its last step is removed and the rest is searched again, up to ``_CYCLES_MAX``
+    cycles, as many as a person will read.
     """
     left = {child: list(dict.fromkeys(of)) for child, of in parents.items()}
     for _ in range(_CYCLES_MAX):
@@ -27,9 +27,9 @@ def cycles(parents: Mapping[N, Collection[N]]) -> Iterator[tuple[N, ...]]:
 
 
 def ranks(parents: Mapping[str, Collection[str]]) -> dict[str, int]:
-    """A number for each, greater than that of any parent; the same wherever the definitions are the same.
+    """Return a rank for each app, greater than that of any parent. Equal definitions give equal ranks.
 
-    CycleError where an app comes before itself.
+    Raises CycleError if an app is its own ancestor.
     """
     levels: dict[str, int] = {}
     for app in TopologicalSorter(parents).static_order():

@@ -1,6 +1,6 @@
-"""A definition as any process can read it again: in JSON, with its function by the path of a module.
+"""Definitions in a form that any process can read again: JSON, with the function as a module path.
 
-Only apps that are keyed by partition are kept so, for only their jobs belong to a version.
+Only apps that are keyed by partition are kept so, because only their jobs belong to a version.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,15 @@ from sluice.jobs.submission import JSON
 
 
 def kept_words(draft: Draft) -> dict[str, JSON] | None:
-    """None where it cannot be said so: a function that lies in a file by itself is found on this machine alone."""
+    """Return the options, or None if they cannot be kept.
+
+    A function in a single file, for example, can only be found on this machine.
+    """
     path = draft.work.function_path
     if draft.partitioning is None or (path and _is_of_file(path)) or _is_of_file(draft.work.job_type):
         return None
     words = {**draft.words, **_work(draft), "output_table": draft.partitioning.table}
-    # What undoes it is no part of it, and no app of a branch.
+    # The app that undoes it is not part of it, nor an app of its branch.
     words.pop("compensate", None)
     if "table_dependencies" in words:
         words["table_dependencies"] = _dependencies(words["table_dependencies"], draft.partitioning)
@@ -36,7 +39,9 @@ def _work(draft: Draft) -> dict[str, object]:
 
 
 def _dependencies(written: Any, partitioning: Partitioning) -> list[dict[str, object]]:
-    """With the calendar of each table, which is known here even where another app fills it."""
+    """Return the dependencies with the calendar of each table. It is known here, even if another app
+    fills the table.
+    """
     return [
         {**mapping, "partition": {"unit": each.calendar.unit, **_format(each.calendar.format)}}
         for mapping, each in zip(written, partitioning.dependencies, strict=True)
@@ -48,7 +53,7 @@ def _format(text: str) -> dict[str, str]:
 
 
 def _timeless(value: object) -> object:
-    """YAML and TOML have days and moments, JSON has not."""
+    """Return the value with dates as texts. YAML and TOML have dates and times, JSON does not."""
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):

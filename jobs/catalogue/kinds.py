@@ -1,15 +1,14 @@
-"""What kind of value each identifier has.
+"""Kind of each identifier's values.
 
-An identifier means the same in a child and in the parents it names, so its kind is settled over all apps
-that ``depends_on`` links through it; apps that are not linked may use one name for different things.
+An identifier means the same in a child and in the parents that it names. So its kind is determined over all apps that
+``depends_on`` links through it. Apps that are not linked may use one name for different things.
 
-- Declared anywhere among the linked apps: that kind, for those that do not declare it too. Declared kinds
-  may differ if they compare (``date`` and ``int``, ``str`` and a list of texts); else it is a fault.
-- Not declared: a day if one is written as a day (``2014-06-01``, unquoted in YAML or TOML, or in a range);
-  else a whole number if a value is written as a number, or a range is given; else text.
+- Declared in any of the linked apps: that kind applies to the apps without a declaration, too. Declared kinds may
+  differ if they are comparable (``date`` and ``int``, ``str`` and a list of texts); otherwise it is a fault.
+- Not declared: a day if a value is written as a day (``2014-06-01``, unquoted in YAML or TOML, or in a range).
+  Otherwise a whole number if a value is written as a number, or a range is given. Otherwise text.
 
-How a value is written does not matter otherwise: ``"1"`` is a number where the kind is a number, and ``1``
-is text where it is text.
+The notation has no other effect: ``"1"`` is a number if the kind is a number, and ``1`` is text if the kind is text.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,14 +29,14 @@ class Spot(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """``because`` is for people: what made it this kind, where nobody declared it."""
+    """Kind of an identifier. If it was not declared, ``because`` has the reason for this kind, for people."""
 
     kind: Identifier
     because: str = ""
 
 
 def settle_kinds(drafts: Mapping[str, Draft]) -> dict[Spot, Settled]:
-    """The kind of every identifier of every app; adds a fault where declarations contradict each other."""
+    """Return the kind of every identifier of every app. Adds a fault for contradictory declarations."""
     written = _written(drafts)
     kinds: dict[Spot, Settled] = {}
     for linked in _linked(drafts):
@@ -49,7 +48,7 @@ def settle_kinds(drafts: Mapping[str, Draft]) -> dict[Spot, Settled]:
 
 
 def _linked(drafts: Mapping[str, Draft]) -> Iterable[list[Spot]]:
-    """The sets of identifiers that have to mean the same, each in the order of the definitions."""
+    """Return the sets of identifiers that must have the same meaning, each in the order of the definitions."""
     leader = {
         Spot(draft.name, name): Spot(draft.name, name) for draft in drafts.values() for name in draft.names
     }
@@ -72,7 +71,7 @@ def _linked(drafts: Mapping[str, Draft]) -> Iterable[list[Spot]]:
 
 
 def _same(child: Draft, mention: Mention, drafts: Mapping[str, Draft]) -> Iterator[list[Spot]]:
-    """What one mapping says is the same: what child and parent share, and whatever a list is written for."""
+    """Yield the identifiers that one mapping makes equal: shared by child and parent, or with listed values."""
     if mention.function is not None:
         return
     for name in dict.fromkeys([*child.names, *mention.values]):
@@ -81,13 +80,13 @@ def _same(child: Draft, mention: Mention, drafts: Mapping[str, Draft]) -> Iterat
 
 
 def holders(child: Draft, mention: Mention, name: str, drafts: Mapping[str, Draft]) -> list[Spot]:
-    """The child and those of the mapping's parents that have this identifier."""
+    """Return this identifier in the child and in all parents of the mapping that have it."""
     apps = dict.fromkeys([child.name, *mention.apps])
     return [Spot(app, name) for app in apps if app in drafts and name in drafts[app].names]
 
 
 def _written(drafts: Mapping[str, Draft]) -> dict[Spot, list[tuple[Raw | Span, str]]]:
-    """Every value written for an identifier, with the place where it is."""
+    """Return every value written for an identifier, with its place."""
     written: dict[Spot, list[tuple[Raw | Span, str]]] = {}
 
     def note(spot: Spot, values: Iterable[Raw | Span], place: str) -> None:

@@ -1,7 +1,8 @@
-"""Which app fills the tables that others read, how far back each reads, and what version that makes of it.
+"""Lineage of tables: the app that fills each table that others read, the part that they read, and the resulting
+versions.
 
-A table that no app fills is external. Only here is it known how the partitions of each table are counted: as the
-app that fills it says; of an external one, as the reader says, which has to be what all its readers say.
+A table that no app fills is external. Only this module knows the calendar of each table. It is the calendar of the
+app that fills the table. For an external table the readers define it, and all of them must define the same.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ _VERSION_CHARACTERS = 8
 
 
 def link_tables(drafts: Mapping[str, Draft], faults: Faults) -> dict[str, Draft]:
-    """The drafts with the tables that they read, and a fault for all that does not fit together."""
+    """Return the drafts with the tables that they read. Adds a fault for each contradiction."""
     linking = _Linking(drafts, faults)
     return {
         name: replace(draft, partitioning=linking.linked(draft, draft.partitioning))
@@ -32,7 +33,7 @@ def link_tables(drafts: Mapping[str, Draft], faults: Faults) -> dict[str, Draft]
 
 
 def with_versions(apps: Mapping[str, App]) -> dict[str, App]:
-    """The apps, those that are keyed by partition with their versions. Nothing may run in a circle."""
+    """Return the apps, with versions if they are keyed by partition. The tables must not form a cycle."""
     reads = {name: app.partitioning.dependencies for name, app in apps.items() if app.partitioning}
     order = ranks({name: {each.producer for each in of if each.producer} for name, of in reads.items()})
     versions: dict[str, str] = {}
@@ -42,7 +43,7 @@ def with_versions(apps: Mapping[str, App]) -> dict[str, App]:
 
 
 def stamped(app: App, versions: Mapping[str, str]) -> App:
-    """The app with its version, and with those of the apps that fill what it reads."""
+    """Return the app with its version and the versions of the apps that fill its inputs."""
     if app.partitioning is None:
         return app
     read = tuple(
@@ -53,13 +54,13 @@ def stamped(app: App, versions: Mapping[str, str]) -> App:
 
 
 class _Linking:
-    """All drafts on their way. Of what is at fault already nothing more is said."""
+    """Linking of all drafts. Consequences of a fault that was already reported are not reported again."""
 
     def __init__(self, drafts: Mapping[str, Draft], faults: Faults) -> None:
         self._drafts = drafts
         self._faults = faults
         self._filled = _filled(drafts)
-        #: Of each external table, who spoke of it first, and the calendar that it has for him.
+        #: First reader of each external table, and the calendar that it defines.
         self._externals: dict[str, tuple[str, Calendar]] = {}
 
     def linked(self, draft: Draft, partitioning: Partitioning) -> Partitioning:
@@ -104,7 +105,7 @@ class _Linking:
 
 
 def _filled(drafts: Mapping[str, Draft]) -> dict[str, tuple[str, Calendar]]:
-    """Of each table that an app fills, the app and the calendar; a fault where there are two."""
+    """Return the app and the calendar of each table that an app fills. Adds a fault for a table with two apps."""
     filled: dict[str, tuple[str, Calendar]] = {}
     for draft in drafts.values():
         if draft.partitioning is None:
@@ -119,14 +120,14 @@ def _filled(drafts: Mapping[str, Draft]) -> dict[str, tuple[str, Calendar]]:
 
 
 def _agrees(said: Calendar, calendar: Calendar) -> bool:
-    """Whoever names the unit alone leaves open how it is written."""
+    """Return whether the two are equal. If only the unit is written, any format agrees."""
     return said.unit == calendar.unit and said.format in ("", calendar.format)
 
 
 def _cut(
     reading: Reading, calendar: Calendar, own: Calendar, producer: str | None, at: At
 ) -> TableDependency:
-    """With its cut-offs as moments: where the first partition begins, and where the last one ends."""
+    """Return the dependency with its cut-offs as moments: start of the first partition and end of the last one."""
     ends: list[int | None] = []
     for place, (word, value) in enumerate(
         (("start_cutoff", reading.start_cutoff), ("end_cutoff", reading.end_cutoff))
@@ -149,7 +150,7 @@ def _cut(
 
 
 def _version(digest: str, reads: Sequence[TableDependency], versions: Mapping[str, str]) -> str:
-    """What the app does, and of each table that it reads, in order, what those do who fill it."""
+    """Return a digest of the app and, for each table it reads, in order, of the version of the app that fills it."""
     parts = [digest]
     for each in reads:
         parts += each.table, versions[each.producer] if each.producer else ""

@@ -1,4 +1,4 @@
-"""From the groups of an app to its alternatives; a fault for what cannot be read from both ends."""
+"""Conversion of an app's groups to alternatives. Relations that cannot be computed from both ends add a fault."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -13,7 +13,7 @@ from sluice.jobs.values import Values, arithmetic
 def link_apps(
     apps: Mapping[str, App], at: Mapping[str, At], limit: int
 ) -> dict[str, tuple[Alternative, ...]]:
-    """The alternatives of each app, in the order of its groups. Those of unknown parents are left out."""
+    """Return the alternatives of each app, in the order of its groups. Groups with unknown parents are left out."""
     linked: dict[str, tuple[Alternative, ...]] = {}
     for app in apps.values():
         found: list[Alternative] = []
@@ -28,7 +28,7 @@ def link_apps(
 
 
 class _Linking:
-    """One group on its way. What is unclear becomes a fault, and something stands in for it."""
+    """Linking of one group. An unclear part adds a fault and is replaced by a default."""
 
     def __init__(self, child: App, group: Group, apps: Mapping[str, App], at: At, limit: int) -> None:
         self._child = child
@@ -79,14 +79,22 @@ class _Linking:
         )
 
     def _is_doubted(self, name: str, links: Sequence[Link]) -> bool:
-        """What is written for the child has been checked where it was read; what it takes over has not."""
+        """Return whether the identifier's domain may contain values that the child or a parent cannot have.
+
+        Values written for the child were checked when they were read. Values taken from a parent or from keys were
+        not.
+        """
         listed = any(name in parents.values for parents in self._group.all_of)
         taken_over = any(name in parents.every for parents in self._group.all_of)
         written = not taken_over and (listed or name in self._child.autofill)
         return not written or any(name in link.doubtful for link in links)
 
     def _is_doubtful(self, name: str, parent: App) -> bool:
-        """The kinds differ, or the parent's key would be taken apart where the child's goes on."""
+        """Return whether the parent may reject a value of the child.
+
+        That is so if the kinds differ, or if the parent's key would be split at a delimiter inside the child's last
+        identifier.
+        """
         child = self._child
         ends_the_key = name == child.template.names[-1] and name != parent.template.names[-1]
         return child.kind(name) != parent.kind(name) or ends_the_key
@@ -125,7 +133,7 @@ class _Linking:
         return domains
 
     def _listed(self, name: str) -> list[Values]:
-        """What each mapping of the group lists for the child's identifier."""
+        """Return the values that each mapping of the group lists for the child's identifier."""
         listed = [Values(parents.values[name]) for parents in self._group.all_of if name in parents.values]
         for parents in self._group.all_of:
             if name in parents.every:
@@ -180,7 +188,10 @@ def _refuse_impossible(alternative: Alternative, at: At) -> None:
 
 
 def _refuse_enumeration(app: App, values: Mapping[str, Values], at: At, limit: int) -> None:
-    """A single range may be longer: its size is seen where it is written, that of a cross product is not."""
+    """Add a fault if the values give too many jobs.
+
+    A single range may be longer: its size is visible where it is written. The size of a cross product is not.
+    """
     crossed = [len(values[name]) for name in app.template.names if name in values and len(values[name]) > 1]
     if len(crossed) > 1 and len(crossed) == len(app.template.names) and prod(crossed) > limit:
         at.add(f"its values come to {arithmetic(crossed)} jobs; the limit is {limit:,}")

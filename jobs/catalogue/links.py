@@ -1,23 +1,23 @@
-"""What ``depends_on`` comes to: which jobs of one app need which jobs of another.
+"""Relation that ``depends_on`` defines: the jobs of one app that need jobs of another app.
 
-One group of a child is an ``Alternative``: the jobs of the child that it is for, and a ``Link`` for each
-parent app of each mapping in it. The rules, identifier by identifier:
+One group of a child is an ``Alternative``. It has the jobs of the child to which it applies, and a ``Link`` for each
+parent app of each mapping. The rules for each identifier:
 
-- A mapping lists values of it, or says ``"all"``, which lists the parent's autofill values: the parents at
-  every listed value are needed, and the group is for children that have a listed value, if they have the
-  identifier. Listed in several mappings, a child's value has to be in all of them.
-- No mapping lists it: the child's own autofill values say which children the group is for, if there are any.
-- This mapping does not list it, and both apps have it: it is ``bound``, the same in child and parent.
-- This mapping does not list it, and only the parent has it: the parents at each of their autofill values.
-- The mapping names parents by key (``job_id``): these very jobs are needed, and nothing is bound. What
-  nothing else says of an identifier of the child, such keys say: their values count as listed.
+- A mapping lists values for it, or ``"all"``, which stands for the parent's autofill values: the parents with every
+  listed value are needed. If the children have the identifier, the group applies only to those with a listed value.
+  If several mappings list it, a child's value must be in all of them.
+- No mapping lists it: the group applies to children with the child's own autofill values, if there are any.
+- This mapping does not list it, and both apps have it: it is ``bound``, which means equal in child and parent.
+- This mapping does not list it, and only the parent has it: the parents with each of their autofill values.
+- The mapping names parents by key (``job_id``): exactly these jobs are needed, and nothing is bound. If nothing else
+  determines an identifier of the child, the values in these keys count as listed.
+- A mapping with a two-way function is a ``Bridge``: it has no identifiers, because the function determines
+  everything.
 
-- A mapping with a two-way function is a ``Bridge``: it says nothing of identifiers, the function says all.
-
-So a group is for a child if each of its identifiers is in its ``domain``, where there is one, and what is
-bound fits the parents. It needs, for each link, the parents at every combination of ``choices`` with its own
-bound values. This is one relation; parents and children are its two readings. Whatever would leave one of
-them without an end is a fault when the definitions are loaded.
+So a group applies to a child if each identifier with a ``domain`` has a value in it, and the bound values are valid
+for the parents. For each link, the child needs the parents with every combination of ``choices`` and its own bound
+values. This is one relation, which is read from both ends to compute parents and children. A group that would leave
+one end undefined or infinite is a fault when the definitions are loaded.
 """
 
 from collections.abc import Mapping
@@ -33,9 +33,11 @@ from sluice.jobs.values import Values
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """The jobs of one parent app that a child needs: these ``keys``, or every combination of ``choices``
-    with the child's own values of what is ``bound``. Of a ``doubtful`` one among these, not every value that the
-    child can have is one that the parent can have."""
+    """Jobs of one parent app that a child needs.
+
+    They are ``keys``, or every combination of ``choices`` with the child's own values of the ``bound`` identifiers. A
+    ``doubtful`` identifier is bound, but the child can have values that the parent cannot have.
+    """
 
     parent: App
     when: When
@@ -47,22 +49,22 @@ class Link(Struct, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """How many parents one child needs."""
+        """Number of parents that one child needs."""
         return prod(self.factors)
 
     @property
     def factors(self) -> list[int]:
-        """What that number is the product of."""
+        """The factors of ``size``."""
         return [len(self.keys)] if self.keys else [len(values) for values in self.choices.values()]
 
     def serves(self, key: str, ids: Mapping[str, Value]) -> bool:
-        """Whether this job of the parent is one that some child may need."""
+        """Return whether some child may need this job of the parent."""
         if self.keys:
             return key in self.keys
         return all(ids[name] in values for name, values in self.choices.items())
 
     def overlaps(self, other: "Link") -> bool:
-        """Whether both can need the same job; what is bound may be anything."""
+        """Return whether both can need the same job. Bound identifiers may have any value."""
         if self.parent is not other.parent:
             return False
         if self.keys:
@@ -74,8 +76,10 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 class Bridge(Struct, frozen=True, kw_only=True):
-    """The jobs that a two-way function names as parents, of these apps and no others. Child and parents may be
-    keyed in ways that have nothing to do with each other."""
+    """Jobs that a two-way function names as parents. They can only be jobs of these apps.
+
+    The keys of child and parents may be unrelated.
+    """
 
     function: TwoWay
     parents: Mapping[str, App]
@@ -84,8 +88,11 @@ class Bridge(Struct, frozen=True, kw_only=True):
 
 
 class Alternative(Struct, frozen=True, kw_only=True):
-    """One group of the child's. An identifier without a ``domain`` is bound in every link. The domain of a
-    ``doubtful`` one has values that not every app concerned may be able to have."""
+    """One group of a child.
+
+    An identifier without a ``domain`` is bound in every link. The domain of a ``doubtful`` identifier may have values
+    that some of the apps cannot have.
+    """
 
     child: App
     name: str
@@ -96,19 +103,19 @@ class Alternative(Struct, frozen=True, kw_only=True):
 
     @property
     def ways(self) -> list[Link | Bridge]:
-        """All by which it names parents."""
+        """All links and bridges by which it names parents."""
         return [*self.links, *self.bridges]
 
     def admits(self, name: str, value: Value) -> bool:
-        """Whether the group is for children with this value, as far as this identifier goes."""
+        """Return whether the group may apply to children with this value of this identifier."""
         return self.child.accepts(name, value) and self.is_for(name, value)
 
     def is_for(self, name: str, value: Value) -> bool:
-        """The same of a value that some child has."""
+        """Return whether the group may apply to a child with this value, if the child can have the value."""
         if name in self.domains and value not in self.domains[name]:
             return False
         return all(link.parent.accepts(name, value) for link in self.links if name in link.doubtful)
 
     def fan_out(self, link: Link) -> list[int]:
-        """How many children one parent of this link has, as the factors of that number."""
+        """Return the number of children of one parent of this link, as its factors."""
         return [len(values) for name, values in self.domains.items() if name not in link.bound]

@@ -1,4 +1,4 @@
-"""From sources to a catalogue. Each step adds what it finds wrong and goes on with the rest."""
+"""Loading of sources into a catalogue. Each step adds its faults and continues with the rest."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -24,7 +24,7 @@ from sluice.jobs.catalogue.typed import type_apps
 from sluice.jobs.catalogue.words import read_app
 from sluice.jobs.submission import UNKNOWN_APP_GRACE_S
 
-#: One job may have, and one definition enumerate, at most so many others.
+#: Jobs that one job may need or trigger, and that one definition may enumerate, at most.
 LIMIT = 1_000_000
 
 
@@ -38,10 +38,10 @@ def load(
     instead: Mapping[str, Mapping[str, object]] = {},
     unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S,
 ) -> Catalogue:
-    """The apps and schedules of all sources as one catalogue; DefinitionError with everything that is wrong with them.
+    """Return the apps and schedules of all sources as one catalogue. Raises DefinitionError with all faults.
 
-    ``default_job_id`` serves apps whose source has none of its own. ``fetch`` reads sources that are addresses.
-    ``instead`` has, by app, words that count in place of those that are written.
+    ``default_job_id`` is for apps without one in their source. ``fetch`` reads sources that are addresses.
+    ``instead`` has options, by app, that replace the written ones.
     """
     faults = Faults()
     _check_delimiter(delimiter, faults)
@@ -51,7 +51,7 @@ def load(
     _check_graph(drafts, faults)
     check_pools(drafts.values())
     apps = type_apps(drafts, settle_kinds(drafts), limit)
-    # What is wrong already would only look wrong again from its neighbours' side.
+    # A fault of one app would also cause faults in its neighbours, so only apps without faults are linked.
     sound = {name: _stamped(app, drafts[name]) for name, app in apps.items() if not faults.about(name)}
     check_compensations(drafts, sound)
     alternatives = link_apps(sound, {name: draft.at for name, draft in drafts.items()}, limit)
@@ -70,7 +70,7 @@ def load(
 
 
 def _revised(entry: Entry, instead: Mapping[str, Mapping[str, object]]) -> Entry:
-    """What is no mapping is left to whoever says so."""
+    """Return the entry with replaced options. An entry that is not a mapping stays, and its fault is reported later."""
     words = instead.get(entry.name)
     return (
         replace(entry, words={**entry.words, **words})
@@ -93,7 +93,7 @@ def _check_delimiter(delimiter: str, faults: Faults) -> None:
 def _read(
     entries: Iterable[Entry], default_job_id: str | None, delimiter: str, faults: Faults
 ) -> dict[str, Draft]:
-    """Each app once; the first to define it counts."""
+    """Return each app once. If several sources define it, the first one is used."""
     first: dict[str, Entry] = {}
     for entry in entries:
         other = first.setdefault(entry.name, entry)
@@ -110,7 +110,7 @@ def _check_graph(drafts: Mapping[str, Draft], faults: Faults) -> None:
         needed = {dependency.app for dependency in (draft.chunking.dependencies if draft.chunking else ())}
         _check_parents("depends_on", named, draft, drafts, known)
         _check_parents("dependencies", needed, draft, drafts, known)
-        # A function may lead from an app back to it, by way of another key; the walk looks whether it does.
+        # A function may lead from an app back to the same app with another key. The walk checks for cycles of jobs.
         firm = {app for mention in draft.mentions if not mention.function for app in mention.apps}
         parents[draft.name] = (firm | needed | _producers(draft)) & drafts.keys()
     for path in cycles(parents):
@@ -118,7 +118,7 @@ def _check_graph(drafts: Mapping[str, Draft], faults: Faults) -> None:
 
 
 def _producers(draft: Draft) -> set[str]:
-    """Who fills the tables that it reads."""
+    """Return the apps that fill the tables it reads."""
     tables = draft.partitioning.dependencies if draft.partitioning else ()
     return {each.producer for each in tables if each.producer}
 

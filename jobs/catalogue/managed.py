@@ -1,4 +1,4 @@
-"""The job manager that a ``job_type`` of the user's names: found, and looked over before there is a job."""
+"""Look-up and check of the user's job manager that a ``job_type`` names, before a job exists."""
 
 import inspect
 
@@ -8,7 +8,7 @@ from sluice.jobs.managed import METHODS
 
 
 def find_manager(path: str) -> type:
-    """The user's class by its path; ValueError where there is none of which managers could be made."""
+    """Return the user's class at this path. Raises ValueError if it is not a job manager."""
     found = find_object(path)
     if found is None:
         place, _, name = path.rpartition(":")
@@ -17,7 +17,7 @@ def find_manager(path: str) -> type:
 
 
 def as_manager(found: object, path: str) -> type:
-    """The class itself; ValueError says what it lacks."""
+    """Return the class unchanged. Raises ValueError with the missing parts if it is not a job manager."""
     if not isinstance(found, type):
         raise ValueError(f"{path} is no class; a job manager is one, with {', '.join(METHODS)}")
     missing = [name for name in METHODS if not callable(getattr(found, name, None))]
@@ -33,6 +33,6 @@ def _is_made_without_arguments(found: type) -> bool:
         inspect.signature(found).bind()
     except TypeError:
         return False
-    except ValueError:  # A class written in C has no signature; it shows when one is made.
+    except ValueError:  # A class written in C has no signature; an error appears when one is made.
         return True
     return True

@@ -1,4 +1,4 @@
-"""What of its module's text a function rests on."""
+"""Text of a module that a function depends on."""
 
 import ast
 import sys
@@ -10,11 +10,12 @@ from sluice.jobs.catalogue.functions import source_of, text_of
 
 
 def text_behind(function: Callable[..., Any]) -> str:
-    """Its own text, and that of everything at the top of its module that it names, and that this names in turn.
+    """Return the function's text and the text of all top-level parts of its module that it uses, directly or
+    indirectly.
 
-    Its own decorators are left out: they say how it is defined. What it imports is not followed, nor what it reaches
-    otherwise than by name. A function within another, or within a class, rests on all of that. Where the module has no
-    text, ``source_of`` tells what there is.
+    Its own decorators are left out, because they only define the app. Imports are not followed, and neither are
+    references other than by name. A function inside another function or a class includes the whole of that. If the
+    module's text is not available, return ``source_of``.
     """
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     name = str(getattr(function, "__qualname__", "")).partition(".")[0]
@@ -31,7 +32,7 @@ def text_behind(function: Callable[..., Any]) -> str:
     while reached := {place for place, names in enumerate(bound) if names & wanted} - found:
         found |= reached
         wanted |= {used for place in reached for used in _used(statements[place])}
-    # As the parser counts them: a form feed, say, ends no line of its.
+    # Lines as the parser counts them: a form feed, for example, does not end a line.
     lines = StringIO(text, newline=None).read().split("\n")
     return "\n".join(
         "\n".join(lines[_first(statements[place], bare=place in own) - 1 : statements[place].end_lineno])
@@ -40,7 +41,7 @@ def text_behind(function: Callable[..., Any]) -> str:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement gives to something of this module."""
+    """Yield the names that a statement defines in this module."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
         return

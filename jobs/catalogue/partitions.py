@@ -1,17 +1,17 @@
-"""The words of an app that is keyed by partition.
+"""Options of an app that is keyed by partition.
 
-output_table       = text; the app's name where it is left out
-partition          = calendar, and in a mapping also first: the earliest partition there can be
-step_size          = a whole number from 1 on: so many partitions in a row make one job
+output_table       = text; default: the app's name
+partition          = calendar, and in a mapping also first: the earliest possible partition
+step_size          = a whole number from 1 on, the consecutive partitions of one job
 table_dependencies = [{table: text, partition: calendar, cumulative: bool,
-                       start_offset, end_offset: so many of the app's own partitions, or "12h",
-                       offset: both of them at once,
+                       start_offset, end_offset: a number of the app's own partitions, or "12h",
+                       offset: both of them together,
                        start_cutoff, end_cutoff: partition, the first and the last to read,
-                       version: that of the app that fills it, in a definition that was kept by itself} …]
-modes              = {name: {word of a policy: value} …}
+                       version: of the app that fills it, in a definition that was stored by itself} …]
+modes              = {name: {option of a policy: value} …}
 
-Which calendar a table has is known once all apps are (``lineage``). ``start_offset: null`` reads all there is; left
-out beside a ``start_cutoff`` it reads from there on.
+The calendar of a table is known only after all apps have been read (``lineage``). ``start_offset: null`` reads all
+partitions. If ``start_offset`` is missing and ``start_cutoff`` is set, reading begins at the cut-off.
 """
 
 import re
@@ -31,18 +31,20 @@ from sluice.jobs.json_value import as_json
 from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
 from sluice.jobs.submission import JSON, SAGA
 
-#: What a command of such an app may ask for besides what any job has.
+#: Placeholders of such an app's command, in addition to the placeholders of every job.
 PLACEHOLDERS = ("start", "end", "partitions", "table", "version")
-#: Whoever reads from further back means all there is.
+#: Longest offset in seconds: ten thousand years. A longer one means all partitions.
 _BACK_S_MAX = 10_000 * 366 * 86_400
 
-#: How a mode is called.
+#: Names of modes.
 MODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 
 def read_partitioning(words: Mapping[str, object], name: str, at: At) -> Partitioning | None:
-    """None for an app without such words. Which tables it reads is not known yet. What cannot be read has a fault, and
-    something stands in for it."""
+    """Return the partitioning of an app, or None if it has no such options.
+
+    The tables it reads are not known yet. An invalid option adds a fault and is replaced by a default.
+    """
     if not any(word in words for word in PARTITION_WORDS):
         return None
     within = at.inside("partition")
@@ -57,7 +59,7 @@ def read_partitioning(words: Mapping[str, object], name: str, at: At) -> Partiti
 
 
 def read_readings(words: Mapping[str, object], own: Calendar, at: At) -> tuple[Reading, ...]:
-    """The tables that it reads, in the order written."""
+    """Return the tables that the app reads, in the order written."""
     value, within = words.get("table_dependencies", ()), at.inside("table_dependencies")
     if not isinstance(value, list | tuple):
         within.add(f"{value!r} is not a list of mappings with table")
@@ -132,7 +134,7 @@ def _modes(value: object, at: At) -> Iterator[tuple[str, dict[str, JSON]]]:
 
 
 def _policy_of_mode(words: Mapping[Any, object], at: At) -> dict[str, JSON]:
-    """The words that can be read, as a submission would have them."""
+    """Return the readable options in the form in which a submission would have them."""
     wrong = [unknown(word, POLICY_WORDS) for word in words if word not in POLICY_WORDS]
     fields = read_policy(words, wrong.append)
     if fields.get("on_failure") == "bisect":
@@ -176,9 +178,9 @@ def _submitted(value: object) -> JSON:
     return as_json(value.isoformat() if isinstance(value, date) else value)
 
 
-#: Each word, the field of ``Partitioning`` it sets, and how its value is read.
+#: By option: the field of ``Partitioning`` that it sets, and the function that reads its value.
 _WORDS: Words = {"output_table": ("table", _table), "step_size": ("step_size", _step)}
-#: The same for ``TableDependency``.
+#: By option: the field of ``TableDependency`` that it sets, and the function that reads its value.
 _PLAIN_WORDS: Words = {
     "table": ("table", _table),
     "cumulative": ("cumulative", truth),

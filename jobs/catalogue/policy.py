@@ -1,4 +1,4 @@
-"""The words of a policy, as definitions and submissions write them."""
+"""Options of a policy, as definitions and submissions write them."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ COUNT_MAX = 2**31 - 1
 
 
 def parse_policy(changes: Mapping[str, object]) -> dict[str, Any]:
-    """Fields for ``Policy.overridden`` from a submission's own words; BadRequest lists all that is wrong."""
+    """Return fields for ``Policy.overridden`` from a submission's options. Raises BadRequest with all errors."""
     wrong: list[str] = []
     fields = _read(changes, wrong.append)
     for word in changes:
@@ -34,8 +34,10 @@ def parse_policy(changes: Mapping[str, object]) -> dict[str, Any]:
 
 
 def read_policy(words: Mapping[str, object], complain: Callable[[str], None]) -> dict[str, Any]:
-    """The same from the words of a definition, among which others may stand. It complains of a policy that is too
-    large."""
+    """Return the policy's fields from the options of a definition, which may include other options.
+
+    It also complains of a policy that is too large.
+    """
     wrong: list[str] = []
     fields = _read(words, wrong.append)
     if not wrong and (reason := large_policy({word: words[word] for word in POLICY_WORDS if word in words})):
@@ -75,14 +77,14 @@ def _timeout_s(value: object) -> float | None:
 
 
 def _offset_s(value: object) -> float:
-    """``true`` is one second, as in the system that the word comes from."""
+    """Return seconds. ``true`` is one second, as in the system that the option comes from."""
     if value is None or isinstance(value, bool):
         return float(bool(value))
     return read_duration_s(value)
 
 
 def _instant(value: object) -> datetime | None:
-    """TOML and YAML bring times of their own; they are read like the ISO text they stand for."""
+    """Return an instant. Dates and times of TOML and YAML are read like their ISO text."""
     if value is None:
         return None
     if isinstance(value, date):
@@ -183,7 +185,7 @@ def _limits(value: object) -> Allowance:
 
 
 def _cpu_s(value: object) -> float:
-    """The system counts whole seconds."""
+    """Return seconds of processor time. The operating system counts whole seconds."""
     cpu_s = read_duration_s(value)
     if cpu_s < 1:
         raise ValueError(f"{value!r} is less than a second, of which nothing could be started")
@@ -219,7 +221,7 @@ _RETRY_WORDS: Words = {
     "max_seconds": ("delay_s_max", read_duration_s),
 }
 
-#: Each word, the field of ``Policy`` it sets, and how its value is read.
+#: By option: the field of ``Policy`` that it sets, and the function that reads its value.
 POLICY_WORDS: Words = {
     "max_fails": ("max_fails", _count),
     "max_timeouts": ("max_timeouts", _count),
@@ -244,9 +246,9 @@ POLICY_WORDS: Words = {
     "submitters_may_set": ("submitters_may_set", _options),
 }
 
-#: Anything may stand there: these are for people and their tools, and say nothing to Sluice.
+#: Options with any content. They are for people and their tools, and have no effect in Sluice.
 NOTES = ("owner", "description", "tags", "resources")
-#: These say how often, how long and when; what an app does is the same whatever they are.
+#: Options that set the number of tries, durations and times. They do not change the effect of an app.
 METADATA_WORDS = frozenset({*POLICY_WORDS, *NOTES, "breaker", "retry_budget"}).difference(
     ("fail_on", "env", "env_from_os", "cwd")
 )

@@ -1,4 +1,4 @@
-"""The words of an app of the type ``program``."""
+"""Options of an app of type ``program``."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -13,8 +13,11 @@ from sluice.jobs.runners.braces import names as asked_for
 
 
 def read_program(words: Mapping[str, object], names: Sequence[str] | None, at: At) -> Work:
-    """What the words say is checked as far as it can be before there is a job: a text with placeholders is not yet
-    what it will be."""
+    """Return the work of a program.
+
+    The options are checked as far as possible before a job exists. A text with placeholders cannot be checked,
+    because its final value is not known.
+    """
     fields: dict[str, str] = {}
     for word in PROGRAM_WORDS:
         if word in words:

@@ -1,4 +1,4 @@
-"""A module that is read but not run: what it imports may be missing where definitions are loaded."""
+"""Reading of a module without running it: its imports may be missing where definitions are loaded."""
 
 import symtable
 import sys
@@ -8,7 +8,10 @@ from pathlib import Path
 
 
 def read_pymodule(name: str, main: str) -> str:
-    """The text of ``package.module`` or ``path/to/file.py``; ValueError where there is none, or no ``main`` in it."""
+    """Return the text of ``package.module`` or ``path/to/file.py``.
+
+    Raises ValueError if it does not exist or does not define ``main``.
+    """
     path = Path(name) if name.endswith(".py") else _find(name)
     try:
         text = path.read_text()
@@ -24,7 +27,7 @@ def read_pymodule(name: str, main: str) -> str:
 
 
 def _find(name: str) -> Path:
-    """Where an import would find it, without running the packages that it is in."""
+    """Return the file that an import would find. The packages that contain it do not run."""
     places: Sequence[str] = [*sys.path, str(Path.cwd())]
     parts = name.split(".")
     for end in range(1, len(parts) + 1):

@@ -1,4 +1,4 @@
-"""A range as written, made into values without unrolling it."""
+"""Conversion of a written range to values, without expanding it."""
 
 from sluice.jobs.app import App
 from sluice.jobs.catalogue.draft import Span
@@ -9,7 +9,7 @@ _END_MAX = 10**18
 
 
 def read_span(app: App, name: str, span: Span, limit: int) -> Values:
-    """The values of a range of this identifier; ValueError says why there are none."""
+    """Return the values of a range for this identifier. Raises ValueError with the reason if it has none."""
     match app.kind(name):
         case Day():
             values = Values(Days.span(parse_day(span.first), parse_day(span.end), span.step))
@@ -34,7 +34,7 @@ def _numbers(span: Span) -> range:
 
 
 def _unrolled(span: Span, kind: OneOf | Checked, limit: int) -> Values:
-    """Where only the kind itself knows its values, each is asked for."""
+    """Return all values, each parsed by the kind, because only the kind can determine them."""
     numbers = _numbers(span)
     if len(numbers) > limit:
         raise ValueError(

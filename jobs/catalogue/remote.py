@@ -1,24 +1,24 @@
-"""Definitions that lie on a server. How an address is read is for the caller of ``load`` to say."""
+"""Definitions on a server. The caller of ``load`` determines how an address is read."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
 
-#: What the address of a branch that the ledger keeps begins with; its name follows.
+#: Prefix of the address of a branch in the ledger. The branch's name follows.
 BRANCH = "branch://"
 
-#: JSON: one text as it would stand in a file, or one for each word at the top of it.
+#: JSON: one text like the content of a file, or one text for each top-level entry.
 Stored: TypeAlias = str | Mapping[str, str]
 
 
 class Unread(Struct, frozen=True):
-    """Why nothing could be had from an address: one line, without the password."""
+    """Reason why an address could not be read: one line, without the password."""
 
     why: str
 
 
-#: Reads what lies at an address now. It does not raise: a server that is away is no surprise.
+#: Reads the present content of an address. It does not raise, because an unavailable server is an expected case.
 Fetch: TypeAlias = Callable[[str], Stored | Unread]
 
 
@@ -27,5 +27,5 @@ def is_address(source: str) -> bool:
 
 
 def fetch_nothing(address: str) -> Unread:
-    """For whoever has files and modules only."""
+    """Refuse to read any address. It is the default for callers that only have files and modules."""
     return Unread(f"{address.partition(':')[0]}:// is not read here; write the definitions to a .json file")

@@ -1,4 +1,6 @@
-"""The word ``retry_budget`` of an app. A submission has none of its own: it is about all who want the app's jobs."""
+"""The option ``retry_budget`` of an app. A submission cannot set it, because it affects all submissions that request
+the app's jobs.
+"""
 
 from collections.abc import Mapping
 
@@ -11,7 +13,7 @@ _FORM = '{"retries": 100, "per": "1m"}'
 
 
 def read_retry_budget(words: Mapping[str, object], at: At, *, unbounded: bool) -> RetryBudget | None:
-    """None where there is none, or none that could be used; that is a fault."""
+    """Return the retry budget, or None if none is defined or it is invalid, which adds a fault."""
     value = words.get("retry_budget")
     if value is None:
         return None

@@ -1,10 +1,10 @@
-"""The words of an app of the type ``saga``.
+"""Options of an app of type ``saga``.
 
 function = the path of a function that takes the flight and returns its steps
 hooks    = [module:object …]
 context  = the path of a function without arguments
 
-In Python the function is the decorated one, and the others may be the objects themselves.
+In Python the function is the decorated one, and the other two may be the objects themselves.
 """
 
 import inspect
@@ -29,8 +29,11 @@ _COUNT_NOTHING = {
 
 
 def read_saga(words: Mapping[str, object], entry: Entry, at: At) -> Work:
-    """``source`` is the text of the function and of what it rests on in its module, since it is the steps that do the
-    work: an app whose steps were changed does something else."""
+    """Return the work of a saga.
+
+    ``source`` is the text of the function and of everything in its module that it uses. The steps do the work, so a
+    change of the steps changes the effect of the app.
+    """
     _refuse_what_counts_nothing(words, at)
     build, path = _build(words, entry, at)
     if build is None:
@@ -79,7 +82,7 @@ def _require_a_list(build: Callable[..., Any]) -> None:
 
 
 def _context(value: object, at: At) -> Callable[[], Any] | None:
-    """Called without arguments in each process, so whether it can be is found out here."""
+    """Return the function for the context. Each process calls it without arguments, so that is checked here."""
     if value is None:
         return None
     try:
@@ -114,7 +117,7 @@ def _hooks(words: Mapping[str, object], at: At) -> tuple[Any, ...]:
 
 
 def _hook(written: object) -> object:
-    """Of a function it shows later what it makes."""
+    """Return a hook. If it is a function, the object that it makes can only be checked later."""
     hook = find_object(written) if isinstance(written, str) else written
     if hook is None:
         place, _, name = str(written).rpartition(":")
@@ -136,7 +139,10 @@ def _hook(written: object) -> object:
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:
-    """Some callables written in C have no signature; that shows when one is called."""
+    """Return whether the function accepts this many arguments.
+
+    Some callables written in C have no signature; their errors appear when they are called.
+    """
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:

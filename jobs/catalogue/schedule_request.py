@@ -1,4 +1,4 @@
-"""What a schedule asks for at each due time, held against the app that it is for."""
+"""Check of a schedule's submission against its app."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -24,7 +24,7 @@ from sluice.jobs.work_ids import parse_work_ids
 
 Complain: TypeAlias = Callable[[str], None]
 
-#: Texts are tried with so many due times from here on, a day or more apart.
+#: Due times with which texts are tried. They are a day or more apart, from this day on.
 _SAMPLES = 31
 _FIRST_SAMPLE = date(2026, 1, 1)
 
@@ -32,7 +32,10 @@ _FIRST_SAMPLE = date(2026, 1, 1)
 def read_wanted(
     request: Mapping[str, Any], app: App | None, samples: list[datetime], complain: Complain
 ) -> Submission:
-    """What is asked for at each due time, tried with these. ``app`` is None where it cannot be told what fits it."""
+    """Return the submission for each due time, after trying it with these samples.
+
+    ``app`` is None if the app is unknown; then its fit is not checked.
+    """
     try:
         wanted = Submission(**request)
     except ValueError as error:
@@ -49,8 +52,12 @@ def read_wanted(
 
 
 def run_again(wanted: Submission, app: App | None) -> Submission:
-    """The same jobs each time would run the first time alone; so they are run again, unless they are chunks, which
-    are new each time, or fill partitions: what is missing of those is made, and what is there stays."""
+    """Return the submission with a rerun, if it requests the same jobs of an app with key templates at every due
+    time.
+
+    Without a rerun they would only run at the first due time. Chunks need none, because they are new each time. For
+    partitions, only missing ones are made and existing ones stay.
+    """
     is_same = not speaks_of_due([wanted.key, wanted.keys])
     if app and app.is_keyed_by_template and is_same:
         return msgspec.structs.replace(wanted, rerun="job")
@@ -58,7 +65,7 @@ def run_again(wanted: Submission, app: App | None) -> Submission:
 
 
 def samples(rule: Rule, zone: ZoneInfo) -> Iterator[datetime]:
-    """Some of its due times, or, of a trigger, some that may be, in the zone."""
+    """Yield some due times of the rule, in the zone. For a trigger they are only possible times."""
     if isinstance(rule, Cron):
         at = time(rule.hours[0], rule.minutes[0])
         days = islice(rule.days_from(_FIRST_SAMPLE), _SAMPLES)
@@ -108,7 +115,7 @@ def _check_policy(asked: Mapping[str, Any], app: App | None, complain: Complain)
 
 
 def _foreign(app: App) -> tuple[str, ...]:
-    """Words that belong to other ways of keying jobs."""
+    """Return the options that belong to other ways of keying jobs."""
     of_chunks, of_partitions = ("work_ids", "after"), ("start", "end", "mode", "branch")
     if app.partitioning:
         return of_chunks
@@ -124,7 +131,7 @@ def _keyed(app: App) -> str:
 def _check_partitions(
     wanted: Submission, app: App, calendar: Calendar, due: datetime, complain: Complain
 ) -> None:
-    """Work that never ends has nothing to be said of; of any other it has to be said which partitions are wanted."""
+    """Complain if the partitions are invalid, or missing. Work that never ends needs none."""
     if wanted.named_keys is None and not wanted.has_span:
         if not app.unbounded:
             example = f"{{due-1d:{calendar.pattern}}}"
@@ -144,7 +151,7 @@ def _check_partitions(
 
 
 def _check_key(key: str, app: App, samples: list[datetime], complain: Complain) -> None:
-    """A key is at fault where it fits with no due time: some may be filtered by their values on purpose."""
+    """Complain about a key that fits with no due time. Some due times may be excluded by their values on purpose."""
     errors: list[str] = []
     for due in samples:
         try:

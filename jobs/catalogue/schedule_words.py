@@ -1,4 +1,4 @@
-"""The words of one schedule, each by itself: how its value is read. ValueError says what is wrong with it."""
+"""Options of one schedule and the functions that read their values. Each raises ValueError for a wrong value."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -14,7 +14,7 @@ from sluice.jobs.ref import JobName
 from sluice.jobs.schedule import Asked, CatchUp, Every
 from sluice.jobs.submission import JSON
 
-#: So many due times that were missed may be made up for, if it is not all of them.
+#: Missed due times that may be caught up, at most, unless it is all of them.
 CATCH_UP_MAX = 1000
 
 _CATCH_UP = ("none", "last", "all")
@@ -24,7 +24,7 @@ _PUSH = ("all", "wanted")
 
 
 def _app(value: object) -> str:
-    """By its name, or the decorated function itself."""
+    """Return the name of an app, given by name or as the decorated function."""
     if isinstance(value, Definition):
         return str(value.name)
     return _text(value)
@@ -47,7 +47,7 @@ def _trigger(value: object) -> Asked:
     if not callable(getattr(value, "get_next_fire_time", None)):
         raise ValueError(f"{value!r} is no trigger: it has no get_next_fire_time(previous, now)")
     try:
-        asked = Asked.of(value)  # type: ignore[arg-type] # looked at in the line before
+        asked = Asked.of(value)  # type: ignore[arg-type] # checked in the line before
         as_json(asked.text)
     except Exception as error:
         raise ValueError(f"the trigger cannot be told as a text: {error}") from error
@@ -83,7 +83,7 @@ def _catch_up(value: object) -> CatchUp:
 
 
 def _text(value: object) -> str:
-    """YAML and TOML bring numbers and days of their own; they are read like the text they stand for."""
+    """Return a text. Numbers and dates of YAML and TOML are read like the text that they stand for."""
     if isinstance(value, date):
         value = value.isoformat()
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -98,7 +98,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _names(value: object) -> tuple[JobName, ...]:
-    """``app/key``, as people name jobs."""
+    """Return job names written as ``app/key``."""
     pairs = [text.partition("/") for text in _texts(value)]
     if wrong := [app for app, slash, key in pairs if not (app and slash and key)]:
         raise ValueError(f"{wrong[0]!r} names no job; write its app, a slash and its key")
@@ -112,11 +112,12 @@ def _mapping(value: object) -> dict[str, JSON]:
 
 
 def _rerun(value: object) -> str | None:
-    """Null is a word too: not to be run again."""
+    """Return a rerun mode. Null is a value, too: no rerun."""
     return None if value is None else one_of(value, _RERUN)
 
 
-#: Each word that says when, the field of ``jobs.schedule.Schedule`` that it sets, and how its value is read.
+#: By option for the times: the field of ``jobs.schedule.Schedule`` that it sets, and the function that reads its
+#: value.
 TIMING_WORDS: Words = {
     "cron": ("rule", _cron),
     "every": ("rule", _every),
@@ -127,7 +128,7 @@ TIMING_WORDS: Words = {
     "overlap": ("overlap", partial(one_of, words=_OVERLAP)),
     "jitter": ("jitter_s", read_duration_s),
 }
-#: Each word that says what, which is a field of the submission.
+#: By option for the request: the field of the submission, and the function that reads its value.
 REQUEST_WORDS: Words = {
     "app": ("app", _app),
     "key": ("key", _text),

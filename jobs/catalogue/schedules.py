@@ -1,4 +1,4 @@
-"""The schedules of all sources: each is read by itself and held against the app that it is for."""
+"""Schedules of all sources. Each is read by itself and checked against its app."""
 
 import hashlib
 import json
@@ -17,14 +17,14 @@ from sluice.jobs.schedule import Every, Schedule
 from sluice.jobs.submission import Submission
 
 WORDS = (*REQUEST_WORDS, *TIMING_WORDS)
-#: How late a firing may be and still count, where the entry does not say.
+#: Default of ``misfire_grace`` in seconds: a later firing is missed.
 MISFIRE_GRACE_S = 1800.0
-#: An id is part of that of each submission, and that is at most 200 characters long.
+#: Longest id in characters. It is part of each submission's id, which has at most 200 characters.
 _ID_CHARACTERS_MAX = 120
 
 
 def schedules_of_document(value: object, source: str, at: At) -> Iterator[ScheduleEntry]:
-    """``schedules`` of a document: a list of mappings that have an ``id``, or a mapping of ids to mappings."""
+    """Yield the ``schedules`` of a document: a list of mappings with an ``id``, or a mapping of ids to mappings."""
     named: Iterable[tuple[object, object]] = ()
     if isinstance(value, Mapping):
         named = value.items()
@@ -46,7 +46,9 @@ def _named(words: object, place: int, at: At) -> tuple[object, object] | None:
 def read_schedules(
     entries: Iterable[ScheduleEntry], apps: Mapping[str, App], known: Iterable[str], faults: Faults
 ) -> dict[str, Schedule]:
-    """Those without a fault. ``known`` names the apps that there are, ``apps`` has those that are sound."""
+    """Return the schedules without a fault. ``known`` names all existing apps, ``apps`` has the apps
+    without a fault.
+    """
     names = frozenset(known)
     first: dict[object, ScheduleEntry] = {}
     schedules: dict[str, Schedule] = {}
@@ -126,7 +128,7 @@ def _app(
     known: frozenset[str],
     complain: Complain,
 ) -> App | None:
-    """The app; None where it is at fault itself, or is not there."""
+    """Return the app, or None if it does not exist or has a fault itself."""
     name = request.get("app")
     if "app" not in words:
         complain("it has no app")

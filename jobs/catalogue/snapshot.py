@@ -1,4 +1,4 @@
-"""What the sources say at this moment, to notice when they say something else."""
+"""Snapshot of the sources' present content, to detect changes."""
 
 import os
 import sys
@@ -15,16 +15,16 @@ Snapshot: TypeAlias = dict[str, bytes | Stored | Unread | None]
 
 
 def snapshot(sources: Sequence[str], fetch: Fetch) -> Snapshot:
-    """All that a load of these sources would read anew.
+    """Return the content of everything that a load of these sources would read again.
 
-    Files are read and not only looked at: two edits within one tick of the file system's clock bear the same time.
+    Files are read in full, because two edits within one tick of the file system's clock have the same time.
     """
     taken: Snapshot = {str(file): _content(file) for source in sources for file in files_of(source)}
     return taken | {source: fetch(source) for source in sources if is_address(source)}
 
 
 def imported(sources: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """The time and size of each user's module that a load would take as it was imported before, by its name."""
+    """Return the time and size of each user module that a load would reuse as imported before, by its name."""
     run_anew = {module_name(file) for source in sources for file in files_of(source)}
     files = {
         name: str(getattr(module, "__dict__", {}).get("__file__"))

@@ -1,4 +1,4 @@
-"""Where definitions come from: files, Python modules, folders of Python files, addresses on a server."""
+"""Sources of definitions: files, Python modules, folders of Python files, addresses on a server."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ Written: TypeAlias = Entry | ScheduleEntry | ConfEntry
 
 
 def read_source(source: str, faults: Faults, fetch: Fetch) -> list[Written]:
-    """The apps, schedules and confs of one source, unread."""
+    """Return the apps, schedules and confs of one source, unread."""
     if is_address(source):
         return _from_server(source, At(faults, without_password(source)), fetch)
     at = At(faults, source)
@@ -49,7 +49,7 @@ def read_source(source: str, faults: Faults, fetch: Fetch) -> list[Written]:
 
 
 def files_of(source: str) -> list[Path]:
-    """The files that each load reads anew; none for what Python imports, or lies on a server."""
+    """Return the files that each load reads again. Empty for a module that Python imports, and for an address."""
     path = Path(source)
     if is_address(source):
         return []
@@ -59,7 +59,10 @@ def files_of(source: str) -> list[Path]:
 
 
 def name_of(source: str) -> str:
-    """What a source is called wherever the process that loads it was started; an address is without its password."""
+    """Return the name of a source. It does not depend on the folder in which the process was started.
+
+    An address is returned without its password.
+    """
     path = Path(source)
     if is_address(source):
         return without_password(source)
@@ -72,7 +75,7 @@ def _python_files(folder: Path) -> list[Path]:
 
 
 def _is_module(source: str, path: Path) -> bool:
-    """A folder counts as a module if Python would take it for a package."""
+    """Return whether the source is a module. A folder counts as one if Python would treat it as a package."""
     named = all(part.isidentifier() for part in source.split("."))
     return named and (not path.is_dir() or (path / "__init__.py").exists())
 
@@ -111,7 +114,9 @@ def _from_module(name: str, at: At) -> list[Written]:
 
 
 def _from_files(paths: Iterable[Path], faults: Faults, at: At) -> list[Written]:
-    """Each file is run by itself, so that a fault in one does not hide those of the others."""
+    """Return the definitions of these files. Each file runs by itself, so a fault in one does not hide those in
+    others.
+    """
     entries: list[Written] = []
     defaults: dict[str, Selector] = {}
     broken = False
@@ -137,7 +142,7 @@ def _served(entries: list[Written], default: Selector | None) -> list[Written]:
 
 
 def _defined(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
-    """Every definition in the module's names, those it imported too, each once and in order."""
+    """Yield every definition among the module's names, including imported ones, once each and in order."""
     default = _default(getattr(module, _DEFAULT, None), at)
     names: dict[int, str] = {}
     for attribute, value in vars(module).items():
@@ -154,7 +159,7 @@ def _defined(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
 
 
 def _scheduled(module: ModuleType, source: str, at: At) -> Iterator[ScheduleEntry]:
-    """Every schedule in the module's names, by itself or in a list, each once and in order."""
+    """Yield every schedule among the module's names, by itself or in a list, once each and in order."""
     seen: set[int] = set()
     for value in vars(module).values():
         for each in value if isinstance(value, list | tuple) else [value]:

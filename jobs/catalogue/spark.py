@@ -1,4 +1,4 @@
-"""The words of an app of the type ``pyspark``."""
+"""Options of an app of type ``pyspark``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -11,12 +11,12 @@ from sluice.jobs.runners.braces import OF_EVERY_JOB
 from sluice.jobs.runners.braces import names as asked_for
 from sluice.jobs.spark import SHIPPED, Spark
 
-#: What Spark calls in the module.
+#: Function in the module that Spark calls.
 MAIN = "main"
 
 
 def read_spark(words: Mapping[str, object], entry: Entry, names: Sequence[str], at: At) -> Work:
-    """Nothing here needs Spark, nor runs the module."""
+    """Return the work of a Spark app. This neither needs Spark nor runs the module."""
     known = (*OF_EVERY_JOB, *names)
     fields: dict[str, Any] = {}
     for word, (field, parse) in _WORDS.items():
@@ -35,7 +35,7 @@ def read_spark(words: Mapping[str, object], entry: Entry, names: Sequence[str], 
 
 
 def _main(words: Mapping[str, object], entry: Entry, at: At) -> tuple[str | None, str]:
-    """The path of the function, and the text of its module where it is not a decorated one."""
+    """Return the path of the function, and its module's text unless the function is decorated."""
     module = words.get("pymodule")
     if module is None:
         if entry.function is None:
@@ -97,7 +97,7 @@ def _share(value: object, _: Sequence[str]) -> float:
     return float(value)
 
 
-#: Each word, the field of ``Spark`` it sets, and how its value is read.
+#: By option: the field of ``Spark`` that it sets, and the function that reads its value.
 _WORDS: dict[str, tuple[str, Callable[[object, Sequence[str]], object]]] = {
     "spark_conf": ("conf", _conf),
     "uris": ("uris", _uris),

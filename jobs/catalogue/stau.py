@@ -1,8 +1,8 @@
-"""Stau's way to write a job: a file with its functions, and a mapping ``STAU_CONFIG`` of the words beside them.
+"""Stau's form of a job: a file with functions, and the options in a mapping ``STAU_CONFIG``.
 
-Besides the words of any app that is keyed by chunk it has three of its own. ``job_type`` is the app's name, which is
-that of the file; ``main_func`` names the function, and is ``main`` where it is not there; ``is_streaming`` means
-nothing. A function ``select_work`` needs no word.
+In addition to the options of any app that is keyed by chunk, it has three of its own. ``job_type`` is the app's name,
+which must be the file's name. ``main_func`` names the function; default: ``main``. ``is_streaming`` has no effect. A
+function called ``select_work`` is used without an option.
 """
 
 import ast
@@ -22,7 +22,7 @@ _SELECT = "select_work"
 
 
 def read_config(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
-    """The app of a module, if it is written this way. ``place`` is by what another process finds the module."""
+    """Yield the app of a module in this form. ``place`` is the path by which another process finds the module."""
     if CONFIG not in vars(module):
         return
     config = vars(module)[CONFIG]
@@ -48,7 +48,7 @@ def read_config(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
 
 
 def _words(config: Mapping[Any, object], module: ModuleType) -> dict[Any, object]:
-    """One that does not say its size is keyed by chunk all the same, and at fault."""
+    """Return the options. Without ``chunk_size`` the app still counts as keyed by chunk, so that it gets a fault."""
     select = getattr(module, _SELECT, None)
     words = {word: value for word, value in config.items() if word not in _OWN_WORDS}
     return {"chunk_size": None, **({} if select is None else {_SELECT: select}), **words}
@@ -64,8 +64,10 @@ def _function(main: object, module: ModuleType, at: At) -> Callable[..., Any] | 
 
 
 def _text(module: ModuleType, main: object) -> str:
-    """What the job does: which function, and all that is written there but the words of the app, which are looked at
-    one by one, and of schedules. Empty where there is no text to be had."""
+    """Return the text of the work: the function's name, and the module without the app's options and schedules.
+
+    The options are compared one by one elsewhere. Empty if the text is not available.
+    """
     text = text_of(module)
     lines = text.split("\n")
     words = {CONFIG, *(name for name, value in vars(module).items() if _is_schedule(value))}
@@ -82,7 +84,7 @@ def _is_schedule(value: object) -> bool:
 
 
 def _statements(text: str) -> list[ast.stmt]:
-    """None of a module whose file has been edited since it was imported, and cannot be any more."""
+    """Return the statements of a text. Empty if the file was edited since its import and can no longer be parsed."""
     try:
         return ast.parse(text).body
     except SyntaxError:

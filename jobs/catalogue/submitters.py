@@ -1,4 +1,4 @@
-"""Which options of a policy a submission may set."""
+"""Options of a policy that a submission may set."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,9 +6,10 @@ from sluice.jobs.catalogue.policy import parse_policy
 from sluice.jobs.policy import Policy
 from sluice.jobs.submission import JSON
 
-#: Policy options that every submission may set. They decide how often, how long and when its jobs are tried, and what
-#: is kept of them; not which code runs, with which rights, or beside how many others. An app opens any other option by
-#: ``submitters_may_set``, so an option that is added later is closed until its author decides otherwise.
+#: Policy options that every submission may set. They determine how often, how long and when its jobs are tried, and
+#: which output is kept. They do not determine which code runs, with which rights, or beside how many other jobs. An
+#: app opens any other option with ``submitters_may_set``, so an option that is added later is closed until the app's
+#: author opens it.
 OPEN = frozenset(
     (
         *("priority", "max_fails", "max_timeouts", "timeout", "start_after", "end_before", "retry"),
@@ -29,7 +30,7 @@ OPEN = frozenset(
 def refused_options(own: Policy, asked: Mapping[str, JSON]) -> Iterator[tuple[str, str]]:
     """Yield each option that an app with this policy does not leave to submissions, with the reason.
 
-    BadRequest if ``asked``, the policy of a submission, cannot be read.
+    Raises BadRequest if ``asked``, the policy of a submission, cannot be read.
     """
     timeout_s = parse_policy(asked).get("timeout_s")
     for option in asked:

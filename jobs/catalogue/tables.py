@@ -1,4 +1,4 @@
-"""A table by its name: who fills it, how its partitions are counted, and which version of them is meant."""
+"""Tables by name: the app that fills each, its calendar, and its current version."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,8 +11,11 @@ from sluice.jobs.errors import BadRequest
 
 
 class TableOf(NamedTuple):
-    """``app`` fills it, as its definition stands now; where it is None others do, and the version is the unit of the
-    partitions."""
+    """A table.
+
+    ``app`` fills it, in its current definition. If it is None, an external process fills the table, and the version
+    is the unit of the partitions.
+    """
 
     name: str
     app: App | None
@@ -24,7 +27,7 @@ class TableOf(NamedTuple):
 
 
 def table_of(catalogue: Catalogue, name: str) -> TableOf:
-    """BadRequest where no app fills or reads it."""
+    """Return the table of this name. Raises BadRequest if no app fills or reads it."""
     app = catalogue.fills(name)
     if app and app.partitioning:
         return TableOf(name, app, app.partitioning.calendar)
@@ -37,7 +40,7 @@ def table_of(catalogue: Catalogue, name: str) -> TableOf:
 
 
 def tables_of(catalogue: Catalogue) -> Iterator[TableOf]:
-    """All there are: those that others fill, then those that apps fill, each after what it is made from."""
+    """Yield all tables: first the external ones, then the tables of apps, each after its inputs."""
     yield from (TableOf(name, None, calendar) for name, calendar in sorted(catalogue.externals.items()))
     for app in sorted(catalogue.values(), key=lambda app: (catalogue.rank(app.name), app.name)):
         if app.partitioning and not app.unbounded:

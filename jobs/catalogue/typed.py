@@ -1,4 +1,4 @@
-"""From drafts to apps: every value gets its type, and is checked against the apps it is meant for."""
+"""Conversion of drafts to apps: every value gets its type and is checked against the apps that it is for."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from sluice.jobs.values import Values
 
 
 class _Known(NamedTuple):
-    """All there is to type the values of an app with; ``bare`` apps can read keys, and no more."""
+    """Everything that is needed to type the values of an app. ``bare`` apps can only read keys."""
 
     drafts: Mapping[str, Draft]
     kinds: Mapping[Spot, Settled]
@@ -30,7 +30,7 @@ class _Known(NamedTuple):
 
 
 def type_apps(drafts: Mapping[str, Draft], kinds: Mapping[Spot, Settled], limit: int) -> dict[str, App]:
-    """The apps whose template could be read, in the order of the definitions."""
+    """Return the apps with a readable template, in the order of the definitions."""
     bare = {draft.name: _bare(draft, draft.template, kinds) for draft in drafts.values() if draft.template}
     known = _Known(drafts, kinds, bare, limit)
     return {name: _app(known, drafts[name]) for name in bare}
@@ -107,7 +107,10 @@ def _groups(known: _Known, draft: Draft) -> Iterator[Group]:
 
 
 def _parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Iterator[Parents]:
-    """What is said of ``when``; else a parent is to succeed, or to run where its work goes on until it is stopped."""
+    """Yield the typed parents of a mapping.
+
+    If ``when`` is missing, a parent must succeed, or must run if it is long-running.
+    """
     endless = tuple(app for app in mention.apps if app in known.drafts and known.drafts[app].work.unbounded)
     _refuse_ends(endless, mention, at)
     parents = _typed_parents(known, draft, mention, at)
@@ -156,7 +159,7 @@ def _typed_parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Par
 
 
 def _refuse_unused(known: _Known, draft: Draft, mention: Mention, name: str, at: At) -> None:
-    """Unless an app of the mapping is itself at fault: it might have the identifier."""
+    """Add a fault for an unknown identifier, unless an app of the mapping has a fault: it might have the identifier."""
     if not all(app in known.bare for app in mention.apps):
         return
     holders = mention.apps if name in mention.every else (draft.name, *mention.apps)
@@ -166,7 +169,7 @@ def _refuse_unused(known: _Known, draft: Draft, mention: Mention, name: str, at:
 
 
 def _keys(known: _Known, mention: Mention, at: At) -> tuple[str, ...]:
-    """Canonical, as the first of the apps writes them; each app has to be able to read them."""
+    """Return the canonical keys, as the first of the apps writes them. Each app must be able to read them."""
     keys: list[str] = []
     for app in (known.bare[name] for name in mention.apps if name in known.bare):
         try:
@@ -180,7 +183,7 @@ def _keys(known: _Known, mention: Mention, at: At) -> tuple[str, ...]:
 
 
 def _own(known: _Known, draft: Draft, named: Mapping[str, object], at: At) -> list[str]:
-    """Those of the names that are identifiers of the app; a fault for each of the others."""
+    """Return the names that are identifiers of the app. Adds a fault for each other name."""
     names = known.bare[draft.name].template.names
     for name in named:
         if name not in names:
@@ -189,7 +192,7 @@ def _own(known: _Known, draft: Draft, named: Mapping[str, object], at: At) -> li
 
 
 def _typed(known: _Known, spots: Sequence[Spot], written: Sequence[Raw], at: At) -> tuple[Value, ...]:
-    """The values of a list, each of which every one of these apps has to accept."""
+    """Return the values of a list. Each of these apps must accept every value."""
     name = spots[0].name
     values: list[Value] = []
     for raw in written:

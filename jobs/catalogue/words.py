@@ -1,4 +1,4 @@
-"""The words of one app: which there are, and what each may say. Every wrong one is a fault of its own."""
+"""Options of one app: their names and accepted values. Each wrong option is a fault of its own."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -30,13 +30,13 @@ WORDS = (
 )
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-#: Brokers keep dead letters in x.XQ; dramatiq keeps delayed messages in x.DQ.
+#: Suffixes of queues that brokers use: dead letters are in x.XQ, dramatiq's delayed messages in x.DQ.
 _ENDINGS = (".DQ", ".XQ")
 _NAME_CHARACTERS_MAX = 200
 
 
 def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: Faults) -> Draft:
-    """The app as far as it can be read."""
+    """Return the app as far as it can be read."""
     at = At(faults, entry.origin, entry.name)
     _check_name(entry.name, at)
     words = _mapping(entry.words, at)
@@ -83,7 +83,7 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
 def _placeholders(
     chunking: Chunking | None, partitioning: Partitioning | None, template: Template | None
 ) -> tuple[str, ...] | None:
-    """What a command may ask for; None where that cannot be told."""
+    """Return the placeholders that a command may use, or None if they are unknown."""
     if chunking:
         return chunks.PLACEHOLDERS
     if partitioning:
@@ -92,7 +92,7 @@ def _placeholders(
 
 
 def _of_one_keyspace(words: Mapping[str, object], at: At) -> Mapping[str, object]:
-    """Without the words of the others, where there are some of several."""
+    """Return the options of one way of keying jobs. If options of several ways are mixed, the others are left out."""
     of_template = [word for word in TEMPLATE_WORDS if word in words]
     of_chunks = [word for word in CHUNK_WORDS if word in words]
     of_partitions = [word for word in PARTITION_WORDS if word in words]
@@ -153,7 +153,7 @@ def _template(words: Mapping[str, object], default: str | None, delimiter: str, 
 
 
 def _filter(words: Mapping[str, object], at: At) -> tuple[str | None, Callable[..., Any] | None, Any]:
-    """The path and function of ``_func``, and the listed values; all None where there is no filter."""
+    """Return the path and function of ``_func``, and the listed values. All are None if the app has no filter."""
     if "valid_if_or" not in words:
         return None, None, None
     filter_ = words["valid_if_or"]

@@ -1,4 +1,4 @@
-"""What a job of an app does: which type it has, and the command or function."""
+"""Work of an app's jobs: its type, and the command or function."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ from sluice.jobs.program import PROGRAM_WORDS
 from sluice.jobs.runners.braces import OF_EVERY_JOB
 from sluice.jobs.runners.placeholders import placeholders
 
-#: Besides these there are the users' own: the path of a job manager.
+#: Built-in types. A type can also be the path of the user's job manager.
 JOB_TYPES = ("bash", "python", "pyspark", "program", "saga")
 WORK_WORDS = (
     "job_type",
@@ -28,7 +28,7 @@ WORK_WORDS = (
     *PROGRAM_WORDS,
     *SAGA_WORDS,
 )
-#: What a job does is said in the words of its own type.
+#: Options of each type. An app may only have the options of its own type.
 _WORDS_OF = {
     "bash": ("bash_cmd", "isolate"),
     "python": ("function", "isolate"),
@@ -39,9 +39,9 @@ _WORDS_OF = {
 
 
 def read_work(words: Mapping[str, object], entry: Entry, names: Sequence[str] | None, at: At) -> Work:
-    """``names`` are what its jobs can be asked for in braces, None where that cannot be told.
+    """Return the work of an app. A fault in one option does not prevent the check of the others.
 
-    The first faulty word does not keep the others from being checked.
+    ``names`` are the placeholders that the jobs provide, or None if they are unknown.
     """
     isolate = words.get("isolate", False)
     if not isinstance(isolate, bool):
@@ -65,7 +65,7 @@ def read_work(words: Mapping[str, object], entry: Entry, names: Sequence[str] | 
 
 
 def default_policy(words: Mapping[str, object], entry: Entry) -> Policy:
-    """What an app with these words runs under where it says nothing else."""
+    """Return the default policy of an app with these options."""
     if words.get("job_type", _default_type(words, entry)) == "program":
         return Policy(fail_on="either")
     return UNENDING if words.get("is_long_running") is True else Policy()
@@ -82,7 +82,7 @@ def _job_type(words: Mapping[str, object], entry: Entry, at: At) -> str:
 
 
 def _default_type(words: Mapping[str, object], entry: Entry) -> str:
-    """A class that is decorated is a job manager, and needs no further word."""
+    """Return the type of an app without ``job_type``. A decorated class is a job manager and needs no option."""
     if isinstance(entry.function, type) and entry.function_path:
         return entry.function_path
     if entry.function or "function" in words:
@@ -102,7 +102,7 @@ def _refuse_words_of_others(words: Mapping[str, object], entry: Entry, job_type:
 
 
 def _is_unbounded(words: Mapping[str, object], job_type: str, at: At) -> bool:
-    """Whether its work goes on until it is stopped, while nobody waits for it."""
+    """Return whether the work runs until it is stopped, and no worker holds it."""
     is_long_running = words.get("is_long_running", False)
     if not isinstance(is_long_running, bool):
         at.add(f"is_long_running: {is_long_running!r} is neither true nor false")
@@ -118,7 +118,7 @@ def _is_unbounded(words: Mapping[str, object], job_type: str, at: At) -> bool:
 
 
 def _refuse_surroundings(words: Mapping[str, object], advice: str, at: At) -> None:
-    """What runs in a thread of the worker has the worker's own."""
+    """Add faults for options that code in a thread of the worker cannot have, because it shares the worker's."""
     for word in ("env", "cwd", "limits"):
         if words.get(word):
             own = "any" if word == "limits" else "one"

@@ -12,7 +12,7 @@ _KINDS: dict[str, Identifier] = {"str": Text(), "int": Whole(), "date": Day()}
 
 
 def read_kinds(word: object, at: At) -> dict[str, Identifier]:
-    """``identifiers``: name → kind."""
+    """Return the kinds in ``identifiers``, by name."""
     kinds: dict[str, Identifier] = {}
     for name, value in _named(word, at).items():
         try:
@@ -23,7 +23,7 @@ def read_kinds(word: object, at: At) -> dict[str, Identifier]:
 
 
 def read_autofill(word: object, at: At) -> dict[str, tuple[Raw, ...] | Span]:
-    """``autofill_values``: name → list, or range."""
+    """Return the lists and ranges in ``autofill_values``, by name."""
     autofill: dict[str, tuple[Raw, ...] | Span] = {}
     for name, value in _named(word, at).items():
         try:
@@ -34,7 +34,7 @@ def read_autofill(word: object, at: At) -> dict[str, tuple[Raw, ...] | Span]:
 
 
 def read_values(word: object, at: At) -> dict[str, tuple[Raw, ...]]:
-    """Name → list."""
+    """Return lists of values, by name."""
     listed: dict[str, tuple[Raw, ...]] = {}
     for name, value in _named(word, at).items():
         try:
@@ -45,14 +45,14 @@ def read_values(word: object, at: At) -> dict[str, tuple[Raw, ...]]:
 
 
 def raws(value: object) -> tuple[Raw, ...]:
-    """The values of a list; ValueError where it is none, or holds what no key can."""
+    """Return the values of a list. Raises ValueError if it is not a list, or contains a value that no key can."""
     if not isinstance(value, list | tuple):
         raise ValueError(f"{value!r} is not a list of values")
     return tuple(_raw(item) for item in value)
 
 
 def text_of(raw: Raw) -> str:
-    """A value as it would stand in a key."""
+    """Return a value as a key contains it."""
     return raw.isoformat() if isinstance(raw, date) else str(raw)
 
 

@@ -1,4 +1,4 @@
-"""YAML, without its traps: numbers as in version 1.2, and no word twice in a mapping.
+"""YAML with the numbers of version 1.2, and without repeated names in a mapping.
 
 In version 1.1, which PyYAML reads, an unquoted ``10:20:2`` is a number to the base of 60, and ``010`` is 8.
 """
@@ -12,7 +12,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(text: str) -> object:
-    """What the text holds; ValueError names the line where it is at fault."""
+    """Return the content of the text. Raises ValueError with the line of the error."""
     loader = _Numbers(text)
     try:
         root = loader.get_single_node()
@@ -31,7 +31,7 @@ def read_yaml(text: str) -> object:
 
 
 class _Numbers(_Loader):  # type: ignore[misc]  # The C loader exists only where libyaml does.
-    """PyYAML's loader of plain values, with other numbers."""
+    """PyYAML's loader of plain values, with the numbers of version 1.2."""
 
 
 _NUMBERS = {
@@ -47,7 +47,7 @@ for _tag, _pattern in _NUMBERS.items():
 
 
 def _refuse_repeats(root: yaml.Node) -> None:
-    """Looks at the text as written: what ``<<`` merges in may be written again."""
+    """Raise ValueError for repeated names. It checks the text as written: a name merged by ``<<`` may be repeated."""
     seen: set[int] = set()
     nodes = [root]
     while nodes:

@@ -1,6 +1,6 @@
-"""A job manager asked in a process of its own, which is killed with its whole group once it has answered.
+"""Calls to a job manager in a separate process, which is killed with its whole group after its answer.
 
-So a test sees what a worker that died leaves behind, and what a manager can tell that has seen nothing yet.
+So a test can check the work that a dead worker leaves behind, and the answers of a manager without earlier state.
 """
 
 import os
@@ -22,12 +22,12 @@ from sluice.jobs.managed import Status
 from sluice.jobs.runners.call import account, settled
 from sluice.jobs.runners.joblog import job_log
 
-#: So long a killed group has to be gone.
+#: Maximum seconds until a killed group must be gone.
 GONE_S = 2.0
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """``claimed`` is for ``run``, ``handle`` for the others."""
+    """Call of a manager's method. ``claimed`` is for ``run``, ``handle`` for the other methods."""
 
     manager: str
     verb: Literal["run", "check", "cancel"]
@@ -36,7 +36,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """``error`` is what was raised; a ``Status`` travels in its own field."""
+    """Result of a call. ``error`` is the exception; a ``Status`` is passed in its own field."""
 
     value: Any = None
     status: Status | None = None
@@ -51,7 +51,7 @@ def ask_apart(
     handle: Any = None,
     within_s: float,
 ) -> Any:
-    """What the manager answers there; RuntimeError where it raises, or does not answer in time."""
+    """Return the manager's answer from a separate process. RuntimeError if it raises or does not answer in time."""
     path = path_of(manager)
     if not _is_found(manager, path):
         raise ValueError(f"{path} is not found by other processes; put the class at the top of its module")
@@ -104,13 +104,15 @@ def _asked(question: bytes, within_s: float) -> bytes:
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
-    """It leads its group and is not reaped yet, so the number is its own."""
+    """Kill the group. The child leads it and is not reaped yet, so the number still belongs to it."""
     os.killpg(child.pid, signal.SIGKILL)
 
 
 def _until_gone(group: int) -> None:
-    """What was killed ends a moment later, and is not to be taken for what outlives it. One that its new parent never
-    reaps is not waited for any longer than that."""
+    """Wait until the killed group has ended. Otherwise it could be mistaken for surviving work.
+
+    A process that its new parent never reaps is waited for only up to the limit.
+    """
     until = time.monotonic() + GONE_S
     while time.monotonic() < until:
         try:
@@ -124,7 +126,7 @@ def main() -> None:
     """Answer one question, and wait to be killed."""
     question = msgspec.json.decode(sys.stdin.buffer.readline(), type=Question)
     with os.fdopen(int(sys.argv[1]), "wb") as told:
-        os.set_inheritable(told.fileno(), False)  # noqa: FBT003  # What is started here has no part in it.
+        os.set_inheritable(told.fileno(), False)  # noqa: FBT003  # The started work must not inherit it.
         told.write(msgspec.json.encode(_answer(question)) + b"\n")
     sys.stdin.buffer.read()
 
@@ -135,13 +137,13 @@ def _answer(question: Question) -> Answer:
         of = job_of(question.claimed) if question.claimed is not None else question.handle
         value = settled(getattr(manager, question.verb)(of))
     except BaseException as error:
-        # User code may raise anything, and the answer is what was raised.
+        # User code may raise anything, and the exception is the answer.
         return Answer(error=account(error))
     return Answer(status=value) if isinstance(value, Status) else Answer(value=value)
 
 
 def job_of(claimed: Claimed) -> Job:
-    """The job as its manager gets it, without a worker behind it."""
+    """Return the job as its manager gets it, without a worker."""
     log = job_log(claimed.name, write=sys.stderr.write, tell=lambda *_: None)
     return Job(claimed, report=lambda *_: None, log=log, cancelled=lambda: False)
 

@@ -1,7 +1,7 @@
-"""Which process a number means. Numbers are used again, so a process is known by its number and its birth.
+"""Identification of processes. Numbers are reused, so a process is identified by its number and its birth.
 
-Where there is a ``/proc`` the birth is the boot that the machine runs under and the tick of it at which the process
-began; elsewhere it is the second that ``ps`` tells.
+With ``/proc``, the birth is the boot ID of the machine and the clock tick at which the process began. Without it, the
+birth is the second that ``ps`` reports.
 """
 
 import os
@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-#: What a shell writes down of itself, for ``read_birth``.
+#: Shell command that prints the shell's own birth, for ``read_birth``.
 TELL = (
     f'command -p cat {_BOOT} "/proc/$$/stat" 2>/dev/null'
     ' || LC_ALL=C TZ=UTC command -p ps -o state= -o lstart= -p "$$"'
@@ -18,7 +18,7 @@ _ENDED = ("Z", "X")
 
 
 def birth_of(pid: int) -> str | None:
-    """When the process with this number was born; None where none is alive under it."""
+    """Return the birth of the process with this number, or None if no such process is alive."""
     if _BOOT.exists():
         try:
             return read_birth(_BOOT.read_text() + Path(f"/proc/{pid}/stat").read_text())
@@ -35,7 +35,7 @@ def birth_of(pid: int) -> str | None:
 
 
 def read_birth(told: str) -> str | None:
-    """The birth in what ``TELL`` wrote; None for a process that has ended and is only not reaped yet."""
+    """Return the birth from the output of ``TELL``. None for a process that has ended and is not yet reaped."""
     boot, newline, stat = told.strip().partition("\n")
     if newline:
         after_name = stat.rpartition(")")[2].split()

@@ -1,11 +1,11 @@
-"""Where Spark's driver runs in cluster mode, and how it is asked about there: by the programs that its makers document.
+"""Spark drivers in cluster mode, and their status by the documented programs.
 
-    yarn    submitted without waiting; its application ID is read from what ``spark-submit`` printed, and asked about
-            by ``yarn application -status`` and ``-kill``
-    k8s     submitted without waiting; its driver's pod has a name that we give, and is asked about by
+    yarn    submitted without waiting; its application ID is read from the output of ``spark-submit``, and polled and
+            ended by ``yarn application -status`` and ``-kill``
+    k8s     submitted without waiting; its driver's pod has a name that we set, and is polled and ended by
             ``spark-submit --status`` and ``--kill``
 
-Spark has no cluster mode for Python on its standalone masters, so there is none of them here.
+Standalone masters are not supported because Spark has no cluster mode for Python on them.
 """
 
 import re
@@ -17,12 +17,12 @@ from msgspec import Struct
 
 from sluice.jobs.managed import Stage, Status
 
-#: A program that asks a cluster and does not answer within this time has failed.
+#: Maximum seconds for an answer of a cluster's program. After this the call has failed.
 ASK_S_MAX = 120.0
-#: How much of what a program printed is quoted.
+#: Maximum number of characters of a program's output in a message.
 _QUOTED_CHARS = 1000
 
-#: From when it is handed over on, in the words of Spark's and of YARN's own client.
+#: Application ID in the output of Spark's and of YARN's client, printed when the application is handed over and later.
 _APPLICATION = re.compile(r"\bSubmitt(?:ing|ed) application (application_\d+_\d+)\b")
 _FIELD = re.compile(r"^\s*(State|Final-State|Progress|Diagnostics)\s*:[ \t]*(.*?)\s*$", re.MULTILINE)
 _PERCENT = re.compile(r"(\d+)(?:\.\d+)?%")
@@ -39,7 +39,7 @@ _ABSENT = "Application not found"
 
 
 class Yarn(Struct, frozen=True, kw_only=True, tag="yarn"):
-    """``tag`` is a person's way to the application."""
+    """Driver on YARN. By its ``tag``, people find the application."""
 
     program: tuple[str, ...]
     tag: str
@@ -49,7 +49,7 @@ class Yarn(Struct, frozen=True, kw_only=True, tag="yarn"):
         return {"spark.yarn.submit.waitAppCompletion": "false", "spark.yarn.tags": self.tag}
 
     def status(self, printed: str, env: Mapping[str, str]) -> Status:
-        """How the application stands that a submission has left behind."""
+        """Return the status of the application that this submission started."""
         application = _application(printed)
         if application is None:
             return Status(
@@ -74,14 +74,14 @@ class Yarn(Struct, frozen=True, kw_only=True, tag="yarn"):
         return Status(Stage.FAILED.value, why)
 
     def end(self, printed: str, env: Mapping[str, str]) -> None:
-        """What has ended already is none of ours; what was never accepted has no ID."""
+        """Kill the application if it is running. If YARN never accepted it, it has no ID."""
         application = _application(printed)
         if application is not None and self.status(printed, env).stage is Stage.RUNNING:
             _ask((*self.program, "application", "-kill", application), env)
 
 
 class Kubernetes(Struct, frozen=True, kw_only=True, tag="k8s"):
-    """``pod`` is the driver's."""
+    """Driver on Kubernetes. ``pod`` is the driver's pod."""
 
     program: tuple[str, ...]
     master: str
@@ -106,7 +106,7 @@ class Kubernetes(Struct, frozen=True, kw_only=True, tag="k8s"):
         return Status(stage.value, told[phase.start() :].strip() if stage is Stage.FAILED else self.pod)
 
     def end(self, printed: str, env: Mapping[str, str]) -> None:
-        """A driver that has ended keeps its pod, which tells how."""
+        """Kill the driver if it is running. After its end its pod remains because it shows the outcome."""
         if self.status(printed, env).stage is Stage.RUNNING:
             self._submit("--kill", env)
 
@@ -120,7 +120,7 @@ Cluster: TypeAlias = Yarn | Kubernetes
 def cluster_of(
     conf: Mapping[str, str], name: str, *, spark_submit: tuple[str, ...], yarn: tuple[str, ...]
 ) -> Cluster | None:
-    """The cluster that the driver is to run on; None in client mode, where it runs beside us."""
+    """Return the cluster for the driver. None in client mode, in which the driver runs on this machine."""
     master = conf.get("spark.master", "")
     if conf.get("spark.submit.deployMode", "client") == "client":
         return None
@@ -135,13 +135,13 @@ def cluster_of(
 
 
 def _application(printed: str) -> str | None:
-    """The last that it submitted: a wrapper of the user's around ``spark-submit`` may try again."""
+    """Return the last submitted application. A user's wrapper around ``spark-submit`` may submit several times."""
     found = _APPLICATION.findall(printed)
     return found[-1] if found else None
 
 
 def _ask(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
-    """All that the program printed; RuntimeError where it failed, which a runner bears for a while."""
+    """Return the output of the program. RuntimeError if it failed, which a runner tolerates a few times."""
     asked = subprocess.run(
         argv, env=env, capture_output=True, text=True, errors="replace", timeout=ASK_S_MAX, check=False
     )

@@ -1,4 +1,4 @@
-"""What every job manager has to promise, as tests for pytest. They need no ledger, no broker and no worker.
+"""Requirements for every job manager, as tests for pytest. They need no ledger, no broker and no worker.
 
     from sluice.jobs.managers.conformance import Conformance, sample
 
@@ -9,10 +9,10 @@
         def endless_job(self): return sample("endless", kwargs={"seconds": 10**6})
         def failing_job(self): return sample("failing", kwargs={"seconds": -1})
 
-Work is started for real, wherever the manager starts it, and ended by it. Each test uses a token of its own.
+The tests start real work through the manager, and end it. Each test uses a token of its own.
 
-Handles are told to lead to the same work where they are equal. Where that does not tell (a handle may be the token
-itself), say so by ``same_work``, or count by ``started`` what the place has been given.
+Two equal handles count as the same work. If that proves nothing (a handle may be the token itself), override
+``same_work``, or count the started work in ``started``.
 """
 
 import uuid
@@ -40,7 +40,7 @@ def sample(
     span: tuple[str, str] | None = None,
     kwargs: Mapping[str, JSON] | None = None,
 ) -> Claimed:
-    """A job as its manager would get it, under a token that no other has."""
+    """Return a job as its manager would get it, with a unique token."""
     return Claimed(
         name=JobName(app, key),
         ids=ids or {},
@@ -54,39 +54,39 @@ def sample(
 
 
 class Conformance:
-    """To be subclassed, as a class whose name begins with ``Test``."""
+    """Base class of the tests. The name of a subclass begins with ``Test``."""
 
     manager: type[ManagesJobs]
-    #: How long work may take to show what it is about to: an end, or that it was cancelled.
+    #: Maximum seconds until work must show its end or its cancellation.
     within_s: float = 60.0
-    #: The pause between two looks; None: what the manager says.
+    #: Seconds between two polls. Default: the manager's ``poll_s``.
     poll_s: float | None = None
 
     def brief_job(self) -> Claimed:
-        """Work that soon succeeds."""
+        """Return a job with work that soon succeeds."""
         raise NotImplementedError("brief_job() says of which job the work soon succeeds")
 
     def endless_job(self) -> Claimed:
-        """Work that is still running when all tests are over."""
+        """Return a job with work that still runs when all tests have ended."""
         raise NotImplementedError("endless_job() says of which job the work does not end by itself")
 
     def failing_job(self) -> Claimed:
-        """Work that soon fails."""
+        """Return a job with work that soon fails."""
         raise NotImplementedError("failing_job() says of which job the work soon fails")
 
     def same_work(self, one: JSON, other: JSON) -> bool:
-        """Whether two handles lead to the same work."""
+        """Return whether two handles identify the same work."""
         return bool(one == other)
 
-    def started(self, job: Claimed) -> int | None:  # noqa: ARG002  # For those who override it.
-        """How often work has been started under this job's token; None where that cannot be counted."""
+    def started(self, job: Claimed) -> int | None:  # noqa: ARG002  # Overriding methods need the parameter.
+        """Return how often work was started under this job's token. None if that cannot be counted."""
         return None
 
     def unknown_handle(self, handle: JSON) -> JSON:
-        """What looks like this handle, and leads nowhere."""
+        """Return a handle of the same form that identifies no work."""
         return _altered(handle)
 
-    # The promises.
+    # Tests of the requirements.
 
     def test_it_is_a_job_manager(self) -> None:
         as_manager(self.manager, path_of(self.manager))
@@ -119,7 +119,7 @@ class Conformance:
         with self._trial() as trial:
             handle = trial.run(self.brief_job())
             trial.ends(handle, Stage.SUCCEEDED)
-            trial.cancel(handle)  # Which is no error, and changes nothing.
+            trial.cancel(handle)  # This is no error and changes nothing.
             insist(trial.stage(handle) is Stage.SUCCEEDED, "asked again, it does not say that it succeeded")
 
     def test_work_that_failed_says_why_and_goes_on_saying_so(self) -> None:
@@ -143,7 +143,7 @@ class Conformance:
             )
 
     def test_a_retry_starts_anew(self) -> None:
-        """A manager that found the failed work again would fail in every round."""
+        """Check that a retry starts new work. A manager that found the failed work again would fail in every round."""
         failing = self.failing_job()
         with self._trial() as trial:
             first = trial.run(failing)
@@ -160,7 +160,7 @@ class Conformance:
             insist(stage in {None, Stage.FAILED}, f"of what it never started it says {stage}")
 
     def _is_found_again(self, trial: Trial, job: Claimed, first: JSON) -> None:
-        """``run`` by the next claim, which knows the token and not the handle, comes upon the same work."""
+        """Check that ``run`` by the next claim, which has the token but not the handle, finds the same work."""
         second = trial.run(replace(job, round=1, claim=2))
         insist(self.same_work(first, second), f"it was started twice: {first!r}, {second!r}")
         started = self.started(job)
@@ -176,7 +176,7 @@ class Conformance:
 
 
 def _altered(handle: JSON) -> JSON:
-    """The same shape, and every text and number in it another."""
+    """Return a value of the same form with different texts and numbers."""
     match handle:
         case dict():
             return {name: _altered(value) for name, value in handle.items()}

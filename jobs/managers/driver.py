@@ -1,7 +1,7 @@
-"""What runs in Spark's driver when ``spark-submit`` has started it: ``main`` of the app, to its end.
+"""Program in Spark's driver, started by ``spark-submit``: it runs the app's ``main`` to its end.
 
-The file that is submitted holds the whole errand, so it is all that has to travel to where the driver runs. Spark has
-its properties from ``spark-submit`` by then, and is told none again.
+The submitted file contains the whole errand, so no other file must reach the driver's machine. Spark already has its
+properties from ``spark-submit``, so they are not set again.
 """
 
 import os
@@ -22,7 +22,7 @@ from sluice.jobs.runners.wire import Errand
 
 
 def script(errand: Errand) -> str:
-    """The text of the file to submit."""
+    """Return the text of the file to submit."""
     text = msgspec.json.encode(errand).decode()
     return f"from sluice.jobs.managers.driver import main\n\nmain({text!r})\n"
 
@@ -41,7 +41,7 @@ def _run(errand: Errand) -> Outcome:
     try:
         function = resolve_function(errand.function_path)
     except BaseException as error:
-        # Importing the user's module may do anything, as its function may.
+        # Importing the user's module may raise anything, like the function itself.
         return failed(account(error))
     job = Job(
         errand.claimed,
@@ -53,7 +53,7 @@ def _run(errand: Errand) -> Outcome:
 
 
 def _report(done: int, total: int | None) -> None:
-    """To where whoever looks after the submission finds it; on another machine nobody does."""
+    """Write the progress to the file that the manager of the submission reads. On another machine it is not written."""
     file = os.environ.get(PROGRESS)
     if file and Path(file).parent.is_dir():
         Path(file).write_text(f"{done}\n" if total is None else f"{done} {total}\n")

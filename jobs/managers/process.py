@@ -1,22 +1,22 @@
-"""Commands that outlive the worker: a job manager for work that is too long to be begun again.
+"""Commands that outlive the worker: a job manager for work that is too long to start again.
 
     class Import(LocalProcess):
         command = ["./import.sh", "{start}", "{end}"]
 
-What holds:
+Invariants:
 
-- The command leads a session of its own under a *leader*, a small shell that writes down who it is, waits, and writes
-  down how the command ended. So the end can be read by whoever asks, also after a restart of every worker.
-- Each job has one folder, named by its token, and in it one folder for each run, named by its claim. Whoever starts
-  or looks for a run holds the job's lock, and the leader inherits that lock and lets it go once it has written
-  down who it is. A worker that dies at any moment leaves either no run, or one that the next finds.
-- A run that is alive under the token is found, not started twice. So is one that has ended if nobody has ever asked
-  how it stands: then its worker died before it could store the handle. Every other has been heard of, and belongs
-  to a round that is over. Rounds do not tell them apart: a worker that dies begins a new one.
-- A process is signalled only if it was born when the handle says.
+- The command leads a session of its own under a *leader*. The leader is a small shell that records its own identity,
+  waits, and records how the command ended. So any process can read the outcome, even after a restart of all workers.
+- Each job has one folder, named by its token, and in it one folder for each run, named by its claim. A process that
+  starts or searches for a run holds the job's lock. The leader inherits that lock and releases it once it has recorded
+  its identity. So the death of a worker at any moment leaves either no run or a run that the next worker finds.
+- A run that is alive under the token is found and not started twice. A run that has ended and was never checked is also
+  found, because its worker died before it could store the handle. Any other run was checked and belongs to a finished
+  round. The round number does not distinguish these cases because the death of a worker also begins a new round.
+- A process is signalled only if its birth is the one in the handle.
 
-What it cannot do: see a process on another machine. From there a run can be judged by its folder once it has
-ended; before that, asking is an error. A leader that somebody kills alone leaves its command to itself.
+Limitations: a process on another machine cannot be seen. From there, a run can be judged by its folder once it has
+ended; before that, a check raises an error. If only the leader is killed, its command runs on unsupervised.
 """
 
 import errno
@@ -44,17 +44,18 @@ from sluice.jobs.runners.braces import fill, values_of
 from sluice.jobs.runners.environment import command_environment
 from sluice.jobs.submission import JSON
 
-#: Runs are kept here, under the folder that the worker runs in, unless the class says otherwise.
+#: Default folder of the runs, below the working folder of the worker.
 FOLDER = ".sluice/processes"
-#: What a command has between SIGTERM and SIGKILL, unless the class says otherwise.
+#: Default seconds between SIGTERM and SIGKILL.
 GRACE_S = 10.0
-#: A killed process that the kernel does not give up (a dead network disk) is waited for no longer than this.
+#: Seconds to wait for a killed process (a dead network disk may block it).
 REAP_S = 10.0
-#: Where a command may write how far it is.
+#: Environment variable with the file to which a command may write its progress.
 PROGRESS = "SLUICE_PROGRESS"
 
-#: Its stdin is the job's lock. Signals are trapped and not ignored, which the command would inherit, and not before
-#: there is a command to hear them. What that leaves behind in its group ends with it, and with it the leader itself.
+#: Script of the leader. Its stdin is the job's lock. Signals are trapped, because the command would inherit ignored
+#: ones, and only just before the command starts. When the command has ended, the script kills all remaining processes
+#: of its group, including itself.
 _LEADER = f"""
 folder=$1 host=$2; shift 2
 {{ echo "$$ $host"; {TELL}; }} >"$folder/started.new" \
@@ -67,9 +68,11 @@ kill -9 0
 
 
 class LocalProcess:
-    """Runs a command as a process of its own. To be subclassed: users say what it is and where it runs."""
+    """Base class of job managers that run a command as a separate process. Subclasses define the command and its
+    folders.
+    """
 
-    #: The words of the command; in braces stand the same values as in a ``bash_cmd``, each within its word.
+    #: Words of the command. Placeholders have the same values as in a ``bash_cmd``; each value stays within its word.
     command: Sequence[str] = ()
     env: Mapping[str, str] = MappingProxyType({})
     env_from_os: Sequence[str] = ()
@@ -78,15 +81,17 @@ class LocalProcess:
     grace_s: float = GRACE_S
     poll_s: float = POLL_S
 
-    def argv(self, job: Job, folder: Path) -> Sequence[str]:  # noqa: ARG002  # For those who override it.
-        """The words of the command for this job. ``folder`` is this run's own, for files that it needs."""
+    def argv(self, job: Job, folder: Path) -> Sequence[str]:  # noqa: ARG002  # Overriding methods need it.
+        """Return the words of the command for this job. ``folder`` belongs to this run and may hold files that it
+        needs.
+        """
         if isinstance(self.command, str) or not self.command:
             raise ValueError(f"{type(self).__name__}.command is {self.command!r}; it takes a list of words")
         values = values_of(job.claimed)
         return [fill(word, values) for word in self.command]
 
     def environment(self, job: Job) -> Mapping[str, str]:
-        """What the command sees: as much as a ``bash_cmd`` does."""
+        """Return the environment of the command: the same as for a ``bash_cmd``."""
         return command_environment(job.claimed, self._policy, os.environ)
 
     def run(self, job: Job) -> JSON:
@@ -98,7 +103,7 @@ class LocalProcess:
                 job.log.info("found again what an earlier claim has started, in %s", standing.folder)
                 return standing.handle
             record = self._start(job, place, lock)
-        with _locked(place):  # The leader has let it go: it has written down who it is, or is dead.
+        with _locked(place):  # The leader has released it: it has recorded its identity, or is dead.
             leader = record.leader
         if leader is None:
             raise OSError(f"the command could not be started: {tail(record.stderr) or 'its shell died'}")
@@ -110,7 +115,7 @@ class LocalProcess:
         record = self._record(leader)
         record.mark(Mark.CHECKED)
         alive = record.exit_code is None and _is_alive(leader)
-        code = record.exit_code  # Asked after that: a run that has ended in between has one by now.
+        code = record.exit_code  # Read after that, so that a run that has just ended has one.
         if code is None and alive:
             return Status(Stage.RUNNING.value, progress=record.progress)
         if code == 0:
@@ -122,7 +127,7 @@ class LocalProcess:
     def cancel(self, handle: Any) -> None:
         leader = Leader.of(handle)
         record = Record(Path(leader.folder))
-        with suppress(FileNotFoundError):  # Its folder is gone; the process may still be there.
+        with suppress(FileNotFoundError):  # Its folder is gone; the process may still exist.
             record.mark(Mark.CANCELLED)
         if record.exit_code is None and _is_alive(leader):
             _end(leader, self.grace_s)
@@ -132,27 +137,27 @@ class LocalProcess:
         return Policy(env=dict(self.env), env_from_os=tuple(self.env_from_os))
 
     def _record(self, leader: Leader) -> Record:
-        """Its folder; LookupError where another run's is there by now, or none."""
+        """Return the run's folder. LookupError if the folder is missing or belongs to another run by now."""
         record = Record(Path(leader.folder))
         if record.leader != leader:
             raise LookupError(f"there is no record of it in {leader.folder} on {socket.gethostname()}")
         return record
 
     def _standing(self, place: Path) -> Leader | None:
-        """What stands under the token and is not over."""
+        """Return the current run under the token, or None if it is over."""
         record = Record(max(_runs(place), key=lambda run: int(run.name), default=place / "0"))
         leader = record.leader
         if leader is None:
             return None
         if record.is_marked(Mark.CANCELLED):
-            self.cancel(leader.handle)  # Whoever began to end it may not have come to the end of that.
+            self.cancel(leader.handle)  # An earlier cancellation may have been interrupted.
             return None
         if record.is_marked(Mark.CHECKED):
             return leader if self.check(leader.handle).stage is Stage.RUNNING else None
         return leader
 
     def _start(self, job: Job, place: Path, lock: BufferedRandom) -> Record:
-        """Begin a new run in place of those that are over."""
+        """Start a new run and remove the finished ones."""
         for run in _runs(place):
             shutil.rmtree(run)
         record = Record(place / str(job.claim))
@@ -168,14 +173,14 @@ class LocalProcess:
                 env={**self.environment(job), PROGRESS: str(record.progress_file)},
                 start_new_session=True,
             )
-        # Whoever has started a process has to reap it, also when its work is another worker's by then.
+        # The process that started it must reap it, even if another worker is responsible for the work by then.
         threading.Thread(target=leader.wait, name=f"reaper-{leader.pid}", daemon=True).start()
         return record
 
 
 @contextmanager
 def _locked(place: Path) -> Iterator[BufferedRandom]:
-    """The job's lock. It is let go when the last who has it open closes it, so never explicitly."""
+    """Hold the job's lock. It is never released explicitly, but when the last process that has it open closes it."""
     with (place / "lock").open("a+b") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock
@@ -186,7 +191,7 @@ def _runs(place: Path) -> list[Path]:
 
 
 def _is_alive(leader: Leader) -> bool:
-    """OSError where that cannot be seen from this machine."""
+    """Return whether the leader is alive. OSError if this machine cannot determine it."""
     here = socket.gethostname()
     if leader.host != here:
         raise OSError(
@@ -198,7 +203,7 @@ def _is_alive(leader: Leader) -> bool:
 
 
 def _end(leader: Leader, grace_s: float) -> None:
-    """Ask the whole group to end, then make it; TimeoutError where the kernel does not give it up."""
+    """Send SIGTERM to the group, then SIGKILL. TimeoutError if the kernel does not end it."""
     for number, wait_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, REAP_S)):
         with suppress(ProcessLookupError):
             os.killpg(leader.pid, number)

@@ -1,11 +1,11 @@
-"""The folder of one run of a command. It is all that is left of the run, whoever asks for it and when.
+"""Folder of one run of a command. It is the only trace of the run, and any process may read it at any time.
 
-stdout, stderr   what the command printed
-progress         how far it is, if it writes that: ``3`` or ``3 10``
-started          the process that is its own leader: number, machine and birth, written by itself
-exit             how the command ended, written by that process
-checked          somebody has asked how it stands, so its handle had been stored
-cancelled        it was told to end, and is nobody's work any more
+stdout, stderr   the output of the command
+progress         its progress, if the command writes it: ``3`` or ``3 10``
+started          number, machine and birth of the leader process, written by itself
+exit             how the command ended, written by the leader
+checked          exists once the status was checked, so the handle had been stored
+cancelled        exists once the run was cancelled; no claim is responsible for it any more
 """
 
 import os
@@ -20,7 +20,7 @@ from msgspec import Struct
 from sluice.jobs.managers.birth import read_birth
 from sluice.jobs.submission import JSON
 
-#: An error quotes this much of the end of what was printed.
+#: Bytes at the end of an output that an error quotes.
 TAIL_BYTES = 4096
 _PROGRESS = re.compile(r"(\d{1,18})(?:\s+(\d{1,18}))?\s*")
 
@@ -31,7 +31,7 @@ class Mark(StrEnum):
 
 
 class Leader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The process that runs the command, and in which folder; as JSON it is the handle."""
+    """Process that runs the command, and the folder of the run. As JSON it is the handle."""
 
     folder: str
     host: str
@@ -44,7 +44,7 @@ class Leader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, handle: Any) -> "Leader":
-        """ValueError where that was never a handle of ours."""
+        """Return the leader of a handle. ValueError if the handle was not created here."""
         try:
             return msgspec.convert(handle, cls)
         except msgspec.ValidationError as error:
@@ -52,7 +52,7 @@ class Leader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Record:
-    """What stands in the folder of one run."""
+    """Contents of the folder of one run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -62,7 +62,7 @@ class Record:
 
     @property
     def leader(self) -> Leader | None:
-        """None where no process has ever begun here."""
+        """The leader process, or None if no process has ever started here."""
         text = _text(self.folder / "started")
         if text is None:
             return None
@@ -72,18 +72,18 @@ class Record:
 
     @property
     def exit_code(self) -> int | None:
-        """As a shell tells it: over 128 for a signal. None where the command has not ended by itself."""
+        """The exit code of the shell, above 128 for a signal. None if the command has not ended by itself."""
         text = _text(self.folder / "exit")
         return None if text is None else int(text)
 
     @property
     def progress(self) -> tuple[int, int | None] | None:
-        """A line that is only half written says nothing."""
+        """The progress. None if the file is missing or a line is incomplete."""
         found = _PROGRESS.fullmatch((_text(self.progress_file) or "").strip())
         return None if found is None else (int(found[1]), None if found[2] is None else int(found[2]))
 
     def mark(self, mark: Mark) -> None:
-        """FileNotFoundError where there is no such folder."""
+        """Set a mark. FileNotFoundError if the folder does not exist."""
         (self.folder / mark).touch(mode=0o600)
 
     def is_marked(self, mark: Mark) -> bool:
@@ -91,7 +91,7 @@ class Record:
 
 
 def tail(path: Path) -> str:
-    """The end of what was printed, from the beginning of a line."""
+    """Return the end of an output, from the beginning of a line."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

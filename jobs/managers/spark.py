@@ -1,14 +1,14 @@
-"""Spark's jobs through ``spark-submit``, so that they outlive the worker.
+"""Spark jobs by ``spark-submit``, so that they outlive the worker.
 
     class Features(SparkSubmit):
         pymodule = "acme.features"
         spark_conf = {"spark.master": "yarn", "spark.executor.memory": "4g"}
         write_fp = "s3://features/{date}"
 
-The words are those of an app of the type ``pyspark``, read by the same reader, and ``main`` gets the same arguments.
+The class takes the options of a ``pyspark`` app, read by the same code, and ``main`` gets the same arguments.
 
-In client mode the driver is the command of a ``LocalProcess``. In cluster mode that command only submits: it outlives
-the worker too, so a submission is neither lost nor doubled, and once it is through, the cluster is asked.
+In client mode the driver is the command of a ``LocalProcess``. In cluster mode that command only submits. It also
+outlives the worker, so a submission is neither lost nor duplicated. After the submission the cluster is polled.
 """
 
 import os
@@ -38,11 +38,11 @@ from sluice.jobs.spark import Spark
 
 
 class SparkSubmit(LocalProcess):
-    """To be subclassed with the words of a ``pyspark`` app; ``command`` is not one of them."""
+    """Base class of managers with the options of a ``pyspark`` app. ``command`` is none of these options."""
 
-    #: Each question to a cluster is a program that takes seconds.
+    #: Seconds between two polls: each poll of a cluster runs a program that takes seconds.
     poll_s: float = 5.0
-    #: The programs, for where they are not on the path, or take options of their own.
+    #: The programs, if they are not on the path or need options of their own.
     spark_submit: Sequence[str] = ("spark-submit",)
     yarn: Sequence[str] = ("yarn",)
 
@@ -65,7 +65,9 @@ class SparkSubmit(LocalProcess):
         return [*self.spark_submit, *told, str(driver)]
 
     def environment(self, job: Job) -> Mapping[str, str]:
-        """What an isolated function sees, as with ``pyspark``; a driver beside us also has our Python and its path."""
+        """Return the environment of an isolated function, as with ``pyspark``. A driver on this machine also gets our
+        Python and its path.
+        """
         seen = function_environment(job.claimed, self._policy, os.environ)
         spark, _ = self._read(job)
         if spark.conf.get("spark.submit.deployMode", "client") != "client":
@@ -77,7 +79,9 @@ class SparkSubmit(LocalProcess):
         return {**python, **seen, "PYTHONPATH": path}
 
     def check(self, handle: Any) -> Status:
-        """While it is being submitted it runs; a submission that has failed is the end of it."""
+        """Check the submission, then the cluster. During the submission the work is running; a failed submission
+        ends it.
+        """
         submitted = super().check(handle)
         record = Record(Path(Leader.of(handle).folder))
         cluster = _found_cluster(record.folder)
@@ -86,7 +90,7 @@ class SparkSubmit(LocalProcess):
         return cluster.status(_printed(record), self._surroundings)
 
     def cancel(self, handle: Any) -> None:
-        """First the submission, so that nothing comes after; then what it has left on the cluster."""
+        """Cancel the submission first, so that it starts nothing later, then the work on the cluster."""
         super().cancel(handle)
         record = Record(Path(Leader.of(handle).folder))
         cluster = _found_cluster(record.folder)
@@ -98,7 +102,7 @@ class SparkSubmit(LocalProcess):
         return of_the_worker(os.environ) | dict(self.env)
 
     def _read(self, job: Job) -> tuple[Spark, str]:
-        """The words of the class as of an app; DefinitionError tells all that is wrong with them."""
+        """Return the options of the class, read like an app's. DefinitionError lists all faults in them."""
         words = {word: getattr(self, word) for word in SPARK_WORDS if hasattr(self, word)}
         faults, origin = Faults(), path_of(type(self))
         entry = Entry(origin=origin, name=job.app, words=words)
@@ -117,11 +121,11 @@ def _cluster_file(folder: Path) -> Path:
 
 
 def _found_cluster(folder: Path) -> Cluster | None:
-    """As the run was submitted: the class may have been edited since."""
+    """Return the cluster with which the run was submitted, because the class may have changed since."""
     found: Cluster | None = msgspec.json.decode(_cluster_file(folder).read_bytes(), type=Cluster | None)
     return found
 
 
 def _printed(record: Record) -> str:
-    """All that the submission has told; Spark logs to stderr, unless it is told otherwise."""
+    """Return the whole output of the submission. By default Spark logs to stderr."""
     return record.stderr.read_text("utf-8", "replace") + record.stdout.read_text("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""One test's dealings with a job manager: it is asked as a fleet of workers would, and its answers are looked over."""
+"""Calls to a job manager in one test: made as a fleet of workers would, with checks of the answers."""
 
 import logging
 import time
@@ -18,7 +18,7 @@ _LOG = logging.getLogger("sluice.conformance")
 
 
 class Trial:
-    """One test's dealings with the manager. Each verb goes to a new one, as it may in a fleet of workers."""
+    """Calls of one test. Each call uses a new manager object, as in a fleet of workers."""
 
     def __init__(self, manager: type[ManagesJobs], *, within_s: float, poll_s: float | None) -> None:
         self._manager = manager
@@ -30,14 +30,14 @@ class Trial:
         return self._kept(settled(self._manager().run(job_of(job))))
 
     def run_apart(self, job: Claimed) -> JSON:
-        """Start it in another process, which is killed as soon as it has the handle."""
+        """Start the work in another process, which is killed as soon as it has the handle."""
         return self._kept(ask_apart(self._manager, "run", claimed=job, within_s=self._within_s))
 
     def stage(self, handle: JSON) -> Stage:
         return _read(settled(self._manager().check(handle))).stage
 
     def stage_unless_it_raises(self, handle: JSON) -> Stage | None:
-        """For handles that lead nowhere: to raise is an answer too."""
+        """Return the stage of a handle. For an unknown handle a manager may also raise; then None."""
         try:
             answer = settled(self._manager().check(handle))
         except Exception as error:
@@ -52,13 +52,13 @@ class Trial:
         settled(self._manager().cancel(handle))
 
     def ends(self, handle: JSON, stage: Stage) -> Status:
-        """Its status at the end, which is this one."""
+        """Wait for the end and return its status, which must be this stage."""
         status = self._until(lambda: self._unless_running(handle), f"it has not {stage}")
         insist(status.stage is stage, f"it has not {stage} but {status.stage}: {status.text}")
         return status
 
     def is_over(self, handle: JSON) -> None:
-        """After a cancellation nothing may be left to ask about."""
+        """Check that cancelled work ends. After that it must be failed or unknown."""
 
         def over() -> Stage | None:
             stage = self.stage_unless_it_raises(handle)
@@ -68,7 +68,7 @@ class Trial:
         insist(stage is Stage.FAILED, f"it was cancelled and says {stage}")
 
     def clear_up(self) -> None:
-        """Nothing that a test has started may go on. What cannot be ended is told, and hides no fault."""
+        """End all work that the test has started. A failure to end it is logged, so that it hides no other failure."""
         for handle in self._handles:
             try:
                 self.cancel(handle)
@@ -76,7 +76,7 @@ class Trial:
                 _LOG.warning("%r may still run: cancel() failed: %s", handle, error)
 
     def _kept(self, handle: Any) -> JSON:
-        """The handle as the ledger would give it back."""
+        """Return the handle as the ledger would return it."""
         insist(handle is not None, "run() returned no handle")
         self._handles.append(handle)
         try:

@@ -1,45 +1,48 @@
-"""The store of programs: fetched, verified, unpacked, kept, and copied for each run.
+"""Store of programs: fetched, verified, unpacked, kept, and copied for each run.
 
     with ProgramStore(folder, rules).program("crawler", "https://…/crawler-1.tar.gz", stop=stop, say=log) as folder:
-        …  # run ./run.sh there
+        …  # run ./run.sh in this folder
 
-Owns one folder, which the threads and processes of one machine share (a local disk; the locks are its own).
-Knows nothing of jobs, apps, rounds and the ledger: a program has a name and a source, and that is all.
+The store is one folder, shared by the threads and processes of one machine. It must be on a local disk because the
+locks are the machine's own. It knows nothing of jobs, apps, rounds and the ledger: a program is a name and a source.
 
-What holds:
+Invariants:
 
-- A version is named by the digest of what was fetched. It is seen under its name only when it is whole, verified
-  and on the disk, and is never changed after; with a ``sha256`` it is the only one that is run.
-- Before each run the stored copy is compared with the archive that it was unpacked from, and that with its digest. A
-  changed copy is removed and fetched again.
-- All versions together take no more bytes than allowed, whichever processes fetch at once.
-- A run has a copy of its own, so what a program writes is seen by no other run, and nothing of it stays.
-- Whatever an archive says, nothing is written outside the folder it is unpacked into, and no more than allowed.
-- Nobody waits for a server, a process or a lock longer than ``fetch_timeout_s``, nor after ``stop`` is set.
-- What can go wrong with a source or a disk is Unfit, one line without secrets.
+- A version is named by the digest of the fetched file. It appears under its name only when it is complete, verified and
+  on the disk, and never changes after that. With a ``sha256``, only the version with that digest is run.
+- Before each run the stored copy is compared with the archive that it was unpacked from, and the archive with its
+  digest. A changed copy is removed and fetched again.
+- All versions together use at most the allowed bytes, whichever processes fetch at the same time.
+- A run has a copy of its own. No other run sees the files that a program writes, and none of them remain.
+- No archive can cause a write outside the folder it is unpacked into, or more data than allowed.
+- No caller waits for a server, a process or a lock longer than ``fetch_timeout_s`` in one phase (fetch, or comparison
+  and copy), nor after ``stop`` is set.
+- Every failure of a source or a disk is Unfit, with one line that contains no secrets.
 
-Who races whom:
+Races:
 
-- Two that look at one source: one has the source's folder and looks, the other waits for it. Then he asks whether it
-  has changed since that look began, and all who wait with him take his answer, since he began after they had asked.
-  What is pinned and here is taken without any lock on its source.
-- Two sources with the same content at once: both unpack aside, the first rename wins, the other takes that one.
-- Who copies a version against who removes it: the copier holds it shared, the remover alone, and looks at its age
-  again then; he moves it aside before he removes it. Who comes too late for the copy looks at the source again.
-- Two that fetch different sources at once: each reserves its bytes while it holds the lock of ``versions``, before it
-  unpacks; a reservation counts as long as the process that made it lives.
-- Two that find a copy changed: one removes it when no run holds it, the other compares again and finds the new one.
-- The folder of a run or a fetch against the sweep: it is locked from its making on, by its process; a process that
-  works in it (rsync, cp) holds the lock, too.
+- Two checks of one source: one holds the source's folder and checks, the other waits for it. A waiting caller then uses
+  the recorded result if that check began after its own request; otherwise it makes a check itself. So only the first of
+  several waiting callers makes a check. A pinned version that is in the store needs no lock on its source.
+- Two sources with the same content: both unpack aside, the first rename wins, and the other uses that version.
+- A copy against a removal of the same version: the copy holds it shared. The removal needs it exclusively, and moves
+  the version aside before it deletes it. A sweep checks its age again under the lock. If the copy comes too late, it
+  checks the source again.
+- Two fetches of different sources: each reserves its bytes under the lock of ``versions`` before it unpacks. A
+  reservation counts as long as its process lives.
+- Two callers find one copy changed: one removes it when no run holds it, the other compares again and finds the new
+  one.
+- The folder of a run or a fetch against the sweep: its process holds its lock from its creation on. A child process
+  that works in it (rsync, cp) also holds the lock.
 
-What a crash leaves: folders in ``aside`` and ``runs`` that nobody holds any more, and the next one who comes removes
-them. A record without its version, or a version without its record, is fetched again, or found by its digest.
+A crash leaves folders in ``aside`` and ``runs`` that no process holds any more; the next sweep removes them. A record
+without its version, or a version without its record, is fetched again, or found by its digest.
 
-    source.py  unfit.py  rules.py  names.py     what may be asked for, and the words of a refusal
+    source.py  unfit.py  rules.py  names.py     valid sources and names, limits, and the texts of refusals
     web.py  wire.py  hosts.py                   http and https          rsync.py  watched.py   rsync over ssh
-    local.py  spool.py  mark.py                 files; what was read; whether it has changed since
-    unpack.py  tars.py  zips.py  streams.py     archives                tree.py  links.py      where they are written
+    local.py  spool.py  mark.py                 files; the fetched bytes; whether a source has changed since
+    unpack.py  tars.py  zips.py  streams.py     archives                tree.py  links.py      the unpacked files
     members.py  contents.py                     checks of their members, and the digest of a whole tree
-    store.py  shelves.py  record.py  lock.py    what lies where, and whose it is       patience.py
-    copying.py  removing.py                     the folder of a run, made and gone
+    store.py  shelves.py  record.py  lock.py    folders of the store and their locks    patience.py   time limits
+    copying.py  removing.py                     creation and removal of the folder of a run
 """

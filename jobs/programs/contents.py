@@ -1,4 +1,4 @@
-"""The contents of a program as one digest: of an archive before it is unpacked, and of a folder before it is copied."""
+"""Digest of a program's contents: of an archive before it is unpacked, and of a folder before it is copied."""
 
 import os
 import stat
@@ -18,14 +18,14 @@ CHUNK_BYTES: Final = 1024 * 1024
 #: Without following a link, or waiting for the other end of a pipe.
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
-#: By path: the kind with its mode, and the sha256 of a file or the target of a link.
+#: Path → kind with its mode, and the sha256 of a file or the target of a link.
 _Entries = Mapping[str, tuple[str, str]]
 
 
 class Contents(Struct, frozen=True, kw_only=True):
-    """Two trees with equal contents have the same names, kinds, modes, bytes and targets of links.
+    """Contents of a tree. Equal contents mean the same names, kinds, modes, bytes and link targets.
 
-    ``members`` are the files, folders and links, the top folder included; ``bytes`` are those of the files.
+    ``members`` counts the files, folders and links, including the top folder. ``bytes`` is the size of all files.
     """
 
     members: int
@@ -34,7 +34,7 @@ class Contents(Struct, frozen=True, kw_only=True):
 
 
 class Survey(Members):
-    """The first pass over an archive, which writes nothing."""
+    """First pass over an archive, which writes nothing."""
 
     def __init__(self, rules: Rules, patience: Patience) -> None:
         super().__init__(rules, patience)
@@ -60,7 +60,7 @@ class Survey(Members):
 def folder_has(top: Path, expected: Contents, patience: Patience) -> bool:
     """Return whether the folder has exactly these contents. CPU time: 0.8 s per GiB, and 0.4 s per 10,000 files.
 
-    The first member or byte too many ends the comparison, so a folder that a job has filled costs no more.
+    The first surplus member or byte ends the comparison, so a folder that a job has filled costs no more.
     """
     entries, size, waiting = {"": _kind_of(top)}, 0, [""]
     while waiting:
@@ -121,7 +121,7 @@ def _digest(chunks: Iterable[bytes]) -> str:
 
 
 def _contents(entries: _Entries, size: int) -> Contents:
-    """No name, kind or target has a NUL, so the fields cannot be confused."""
+    """Return the contents. No name, kind or target contains a NUL, so the fields cannot be confused."""
     fields = (field for path in sorted(entries) for field in (path, *entries[path]))
     digest = _digest(os.fsencode(f"{field}\0") for field in fields)
     return Contents(members=len(entries), bytes=size, digest=digest)

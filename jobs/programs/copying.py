@@ -1,4 +1,4 @@
-"""The copy of a version that a run has for itself."""
+"""Private copy of a version for one run."""
 
 from pathlib import Path
 
@@ -8,12 +8,12 @@ from sluice.jobs.programs.watched import run_watched
 
 
 def copy_version(version: Path, folder: Path, patience: Patience, *, lock: int) -> None:
-    """OSError where the disk does not take it. It is a copy, and no tree of links, for two reasons.
+    """Copy the version into the folder. OSError if the disk fails. It is a copy, not a tree of links, for two reasons.
 
-    Programs write to where they are, and a worker that is root is held back by no mode: what one run changes
-    would be what the next one runs, whatever digest was asked for. And ``cp`` makes it, not this process: a
-    descriptor that is open for writing here may be inherited by a child that another thread just starts, and the
-    kernel runs no file that anybody can write to.
+    Programs write to their own folder, and file modes do not restrict a worker that is root. A change by one run would
+    be part of the next run, even with a ``sha256``. The copy is made by ``cp``, not by this process. A descriptor that
+    is open for writing here may be inherited by a child that another thread is starting. The kernel does not execute a
+    file that is open for writing.
     """
     answer = run_watched(("cp", "-RPp", "--", str(version), str(folder)), patience, holds=(lock,))
     if answer.code != 0:

@@ -1,4 +1,4 @@
-"""Which hosts a program may come from."""
+"""Hosts from which programs may be fetched."""
 
 import ipaddress
 import socket
@@ -12,28 +12,30 @@ Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
-#: What Python takes for public, in one version or another, and nobody reaches from elsewhere: sites of IPv6, protocols
-#: (a cloud tells its machines their secrets there), and examples. Azure's host is at 168.63.129.16; relays of 6to4 were
-#: at 192.88.99.0/24; 2001:20::/28 are identifiers, which are not routed.
+#: Networks that some version of Python counts as public although they cannot be reached from elsewhere: IPv6 site-local
+#: addresses, protocol assignments (a cloud serves secrets to its machines there), and examples. 168.63.129.16 is
+#: Azure's host; 192.88.99.0/24 was used for 6to4 relays; 2001:20::/28 are identifiers, which are not routed.
 _INNER = tuple(
     map(
         ipaddress.ip_network,
         ("fec0::/10", "3fff::/20", "192.0.0.0/24", "168.63.129.16/32", "192.88.99.0/24", "2001:20::/28"),
     )
 )
-#: The first half of the interface of an ISATAP address, of which the second is an address of IPv4.
+#: First half of the interface part of an ISATAP address. The second half is an IPv4 address.
 _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def is_named(host: str, hosts: tuple[str, ...]) -> bool:
-    """Whether the settings name the host as the source does, so that it may be any address."""
+    """Return whether the settings name the source's host, so that it may have any address."""
     named = {each.strip("[]").rstrip(".").lower() for each in hosts}
     return "*" in named or host.strip("[]").rstrip(".").lower() in named
 
 
 def check_address(host: str, text: str, hosts: tuple[str, ...]) -> None:
-    """Unfit where the address is not of the public internet and the settings do not name the host. The message does not
-    have the address: a submitter could read inner addresses of any name from it."""
+    """Check that an address is on the public internet, or that the settings name the host. Otherwise Unfit.
+
+    The message does not contain the address: a submitter could use it to find out inner addresses of any name.
+    """
     if not is_named(host, hosts) and not is_public(text):
         raise Unfit(
             f"the address of the host {host} is not an address of the public internet; "
@@ -42,7 +44,7 @@ def check_address(host: str, text: str, hosts: tuple[str, ...]) -> None:
 
 
 def is_public(text: str) -> bool:
-    """Whether everybody reaches this address: none of this machine, of its link or of a private network."""
+    """Return whether the address is public: not of this machine, its link or a private network."""
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -56,21 +58,21 @@ def _is_public(address: Address) -> bool:
 
 
 def _faces(address: Address) -> list[Address]:
-    """The address, and those of IPv4 that an address of IPv6 may lead to."""
+    """Return the address, and the IPv4 addresses to which an IPv6 address may lead."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     inner = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
     if address in _NAT64 or address in _COMPATIBLE or int(address) >> 32 & 0xFFFFFFFF in _ISATAP:
         inner.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
     found: list[Address] = [each for each in inner if each is not None]
-    # A mapped address is nothing but the IPv4 address, whatever is said of the block that maps it.
+    # A mapped address is exactly its IPv4 address, regardless of the rules for the block that maps it.
     return found if address.ipv4_mapped is not None or address in _NAT64 else [address, *found]
 
 
 def addresses_of(host: str, port: int, hosts: tuple[str, ...], patience: Patience) -> list[tuple[int, str]]:
-    """Family and address of all that the host resolves to; Unfit where one of them may not be reached.
+    """Return the family and address of each address of the host. Unfit if any of them is not allowed.
 
-    The system's resolver knows no limit and cannot be interrupted, so a thread of its own waits for it.
+    The system's resolver has no timeout and cannot be interrupted, so a separate thread waits for it.
     """
     found: list[tuple[int, str]] = []
     failed: list[OSError | UnicodeError] = []

@@ -1,4 +1,4 @@
-"""Where the symbolic links of an archive lead, found without following any on the disk."""
+"""Targets of the symbolic links of an archive, resolved without following any link on the disk."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,17 +6,17 @@ from typing import Final
 from sluice.jobs.programs.names import DEPTH_MAX, PATH_BYTES_MAX, quoted
 from sluice.jobs.programs.unfit import Unfit
 
-#: As many as the kernel follows.
+#: Maximum number of links in one path, as in the kernel.
 HOPS_MAX: Final = 40
 
 Parts = tuple[str, ...]
 
 
 def check_link(at: Parts, target: str, links: Mapping[Parts, str]) -> None:
-    """Unfit where the link, or any on its way, leads out of the archive's top folder, or round in a circle.
+    """Check a link. Unfit if it, or any link on its path, leads out of the archive's top folder, or in a circle.
 
-    The way goes as the kernel would go it, one name at a time, each link of the archive followed where it is
-    met. What is missing counts as a folder: the program may make it.
+    The path is resolved as by the kernel, one name at a time; each link of the archive is followed where it occurs. A
+    missing name counts as a folder because the program may create it.
     """
     name = quoted("/".join(at))
     here: list[str] = list(at[:-1])
@@ -29,7 +29,8 @@ def check_link(at: Parts, target: str, links: Mapping[Parts, str]) -> None:
                 raise Unfit(f"the link {name} leads out of the archive")
             here.pop()
             continue
-        # Deeper there are none; and each look-up costs as much as the way is long, which may be thousands of names.
+        # Links cannot be deeper than this. Each look-up takes time in proportion to the depth, which may be thousands
+        # of names.
         further = links.get((*here, step)) if len(here) < DEPTH_MAX else None
         if further is None:
             here.append(step)
@@ -41,7 +42,7 @@ def check_link(at: Parts, target: str, links: Mapping[Parts, str]) -> None:
 
 
 def _steps(name: str, target: str) -> list[str]:
-    """The names of the way, the next one last."""
+    """Return the names of the path, the next one last."""
     if (
         not target
         or "\0" in target

@@ -14,16 +14,17 @@ from sluice.jobs.programs.spool import Spool
 from sluice.jobs.programs.unfit import Away, Unfit, reason_of
 
 CHUNK_BYTES: Final = 1024 * 1024
-#: Clocks of file systems are coarse: a file that changed just now may change again under the same time.
+#: Seconds after which a time of a file is reliable. File system clocks are coarse: a file that has just changed may
+#: change again with the same time.
 SETTLED_S: Final = 2.0
 
 
 def fetch_from_disk(
     source: Source, into: Path, known: Mark | None, rules: Rules, patience: Patience
 ) -> Fetched | None:
-    """Copy the file; None where nothing happened to it since it was marked. Unfit where it cannot be read."""
+    """Copy the file. None if it has not changed since ``known`` was taken. Unfit if it cannot be read."""
     try:
-        descriptor = os.open(source.place, os.O_RDONLY | os.O_NONBLOCK)  # A pipe would keep us waiting.
+        descriptor = os.open(source.place, os.O_RDONLY | os.O_NONBLOCK)  # A pipe would block.
         try:
             before = os.fstat(descriptor)
             if not stat.S_ISREG(before.st_mode):
@@ -51,6 +52,8 @@ def _copy(descriptor: int, before: os.stat_result, new: Spool, patience: Patienc
 
 
 def _stamp(status: os.stat_result) -> str:
-    """A file that is replaced by an equally old one of the same size has another number."""
+    """Return the file's size, times, identity and mode. The inode number changes if an equally old and large file
+    replaces it.
+    """
     times = f"{status.st_mtime_ns} {status.st_ctime_ns}"
     return f"{status.st_size} {times} {status.st_dev}:{status.st_ino} {status.st_mode:o}"

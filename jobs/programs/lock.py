@@ -1,8 +1,8 @@
-"""Folders that are locked by themselves.
+"""Locks on folders, without lock files.
 
-A folder is locked by an flock on its own inode, so there is no lock file that could outlive what it guards, and
-the kernel frees the lock when its holder dies. Who gets a lock looks whether the folder is still there under its
-name: one that was removed, or moved, while he waited guards nothing. Threads exclude each other, too.
+A folder is locked by an flock on its own inode. So no lock file can outlive its folder, and the kernel frees the lock
+when its holder dies. After it gets a lock, a caller checks that the folder still exists under its name: the lock of a
+folder that was removed or moved during the wait protects nothing. Threads exclude each other, too.
 """
 
 import fcntl
@@ -17,7 +17,9 @@ from sluice.jobs.programs.patience import Patience
 
 @contextmanager
 def sole(folder: Path, patience: Patience, waits: Callable[[], None]) -> Iterator[None]:
-    """Hold the folder alone, made where it is missing; ``waits`` is called once where somebody else has it."""
+    """Hold the folder exclusively, and create it if it is missing. ``waits`` is called once if another caller holds
+    it.
+    """
     told = False
     while True:
         patience.check()
@@ -37,7 +39,7 @@ def sole(folder: Path, patience: Patience, waits: Callable[[], None]) -> Iterato
 
 @contextmanager
 def shared(folder: Path) -> Iterator[bool]:
-    """Keep the folder from being removed; False where there is none, or it is just being removed."""
+    """Keep the folder from being removed. Yield False if it does not exist or is being removed."""
     descriptor = _locked(folder, fcntl.LOCK_SH)
     try:
         yield descriptor is not None
@@ -48,7 +50,7 @@ def shared(folder: Path) -> Iterator[bool]:
 
 @contextmanager
 def abandoned(folder: Path) -> Iterator[bool]:
-    """Hold a folder that nobody else holds; False where somebody does, or it is gone."""
+    """Hold a folder that no other process or thread holds. Yield False if it is held or does not exist."""
     descriptor = _locked(folder, fcntl.LOCK_EX)
     try:
         yield descriptor is not None
@@ -58,7 +60,7 @@ def abandoned(folder: Path) -> Iterator[bool]:
 
 
 class Held:
-    """A new folder under a name of its own, locked from before anybody can take it for abandoned."""
+    """New folder with a random name, locked before any other process can consider it abandoned."""
 
     def __init__(self, parent: Path) -> None:
         while True:
@@ -74,7 +76,7 @@ class Held:
 
 
 def _locked(folder: Path, kind: int) -> int | None:
-    """A descriptor that holds the lock; None where it is not to be had now."""
+    """Return a descriptor that holds the lock, or None if the lock is not available now."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What tells, without reading a source again, whether it is still what it was."""
+"""Marks that show whether a source has changed, without fetching it again."""
 
 from pathlib import Path
 
@@ -6,9 +6,10 @@ from msgspec import Struct
 
 
 class Mark(Struct, frozen=True, kw_only=True):
-    """Of a web server its ``etag`` or the day it said ``modified``, for this ``url``; else a ``stamp``.
+    """Mark of a source. A web server gives an ``etag`` or a ``modified`` date, valid for ``url``; other sources a
+    ``stamp``.
 
-    A mark in which all is empty tells nothing, so the source is read again.
+    An empty mark proves nothing, so the source is fetched again.
     """
 
     etag: str = ""
@@ -18,7 +19,7 @@ class Mark(Struct, frozen=True, kw_only=True):
 
 
 class Fetched(Struct, frozen=True, kw_only=True):
-    """A source as it came: the file, its sha256, and what to compare next time."""
+    """Fetched source: the file, its sha256, and the mark to compare next time."""
 
     path: Path
     sha256: str

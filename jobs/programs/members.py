@@ -1,7 +1,7 @@
-"""Checks of the members of an archive, before anything is done with one.
+"""Checks of the members of an archive, before they are processed.
 
-- A name is used once, and is a file or a folder for good.
-- Links lead to somewhere inside the archive.
+- A name is used once, and either for a file or for a folder.
+- Links lead to a place inside the archive.
 - Members and bytes are counted as they are read.
 """
 
@@ -18,7 +18,7 @@ FOLDER_MODE: Final = 0o755
 
 
 class Members:
-    """The members of one archive. Each method takes one, or raises Unfit; ``finish`` checks the links and comes last.
+    """Members of one archive. Each method adds one member, or raises Unfit. ``finish`` comes last and checks the links.
 
     Subclasses define ``_folder``, ``_file``, ``_hardlink`` and ``finish``.
     """
@@ -41,7 +41,7 @@ class Members:
         self._folder(parts)
 
     def add_file(self, parts: Parts, mode: int, chunks: Iterable[bytes]) -> None:
-        """The file becomes 755 if its owner may execute it, else 644."""
+        """Add a file. Its mode becomes 755 if its owner may execute it, else 644."""
         self._claim(parts, "file")
         before = self._bytes
         self._file(parts, 0o755 if mode & 0o100 else 0o644, self._counted(chunks))
@@ -55,7 +55,7 @@ class Members:
             raise Unfit(f"the link {shown(parts)} leads to no usable name") from None
 
     def add_hardlink(self, parts: Parts, target: Parts) -> None:
-        """Another name of an earlier file. It counts as a copy, since copies are made of the tree."""
+        """Add another name of an earlier file. It counts as a copy because the tree itself is copied."""
         size = self._sizes.get(target)
         if size is None:
             raise Unfit(f"the link {shown(parts)} leads to {shown(target)}, which is no file before it")
@@ -70,7 +70,7 @@ class Members:
             check_link(parts, target, self._links)
 
     def count(self, size: int) -> None:
-        """Count more bytes; Unfit if the sum exceeds the limit."""
+        """Count more bytes. Unfit if the sum exceeds the limit."""
         self._patience.check()
         self._bytes += size
         if self._bytes > self._rules.unpacked_bytes_max:
@@ -93,7 +93,9 @@ class Members:
             yield chunk
 
     def _claim(self, parts: Parts, kind: Literal["file", "folder", "link"]) -> None:
-        """The name is new, and all above it are folders, which are added if they are missing."""
+        """Register a new member. Unfit if its name is used or a parent is not a folder. Missing parent folders are
+        added.
+        """
         self._patience.check()
         if not parts:
             raise Unfit("a member has no name")

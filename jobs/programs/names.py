@@ -1,4 +1,4 @@
-"""What the members of an archive, and programs, may be called."""
+"""Valid names of archive members and of programs."""
 
 import re
 from typing import Final
@@ -15,7 +15,9 @@ _PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+@=-]*")
 
 
 def check_program_name(name: str) -> str:
-    """The name of a program is that of its folder, so it is made of what every file system takes as it stands."""
+    """Return the name. Unfit if a file system might not accept it unchanged, because it is also the name of a
+    folder.
+    """
     if len(name) <= PROGRAM_CHARS_MAX and _PROGRAM.fullmatch(name):
         return name
     raise Unfit(
@@ -25,7 +27,7 @@ def check_program_name(name: str) -> str:
 
 
 def parts_of(raw: bytes | str) -> tuple[str, ...]:
-    """The folders and the name of a member, without the dots that say nothing. Empty for the top folder itself."""
+    """Return the folders and the name of a member, without ``.`` parts. Empty for the top folder itself."""
     name = _text(raw)
     if "\0" in name:
         raise Unfit(f"the member {quoted(name)} has a NUL in its name")

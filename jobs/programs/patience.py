@@ -1,22 +1,22 @@
-"""How long one waits for a program, and whether it is still wanted."""
+"""Time limit and stop condition of a fetch."""
 
 import time
 from typing import Protocol
 
 from sluice.jobs.programs.unfit import Away, Stopped
 
-#: Whoever waits looks up after this time, so a stop is noticed within it.
+#: Maximum seconds between two checks during a wait, so a stop is noticed within this time.
 LOOK_S = 0.1
 
 
 class Stop(Protocol):
-    """What a ``threading.Event`` has, too."""
+    """The part of ``threading.Event`` that is needed here."""
 
     def is_set(self) -> bool: ...
 
 
 class Patience:
-    """The clock of one fetch, started by making it: the wait for others, the fetch and the unpacking."""
+    """Clock of one fetch, started by the constructor. It covers the wait for others, the fetch and the unpacking."""
 
     def __init__(self, stop: Stop, timeout_s: float) -> None:
         self._stop = stop
@@ -24,14 +24,14 @@ class Patience:
         self._deadline = time.monotonic() + timeout_s
 
     def check(self) -> None:
-        """Stopped where nobody wants it any more; Away where the time is up."""
+        """Raise Stopped if ``stop`` is set, or Away if the time is over."""
         if self._stop.is_set():
             raise Stopped("it was stopped")
         if time.monotonic() >= self._deadline:
             raise Away(f"it took longer than {self._timeout_s:g} s")
 
     def look_s(self) -> float:
-        """How long one may wait before the next ``check``, which this begins with."""
+        """Make a ``check``, and return the seconds that the caller may wait before the next one."""
         self.check()
         return max(0.001, min(LOOK_S, self._deadline - time.monotonic()))
 

@@ -1,4 +1,4 @@
-"""What a source was when it was looked at last."""
+"""State of a source at its last check."""
 
 from pathlib import Path
 from typing import Final
@@ -12,8 +12,11 @@ _NAME: Final = "record"
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """``version`` names the folder of the version; the times are seconds of this machine's clock, at which
-    the look began that found it, and the last one."""
+    """State of a source. ``version`` names the folder of its version.
+
+    Times are in seconds of this machine's clock: ``fetched_at`` is the start of the check that found this version,
+    ``looked_at`` is the start of the last check.
+    """
 
     version: str
     mark: Mark
@@ -22,7 +25,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 def read_record(folder: Path) -> Record | None:
-    """None where there is none that can be read: then the source is as good as new."""
+    """Return the record. None if no readable record exists; then the source counts as new."""
     try:
         return msgspec.json.decode((folder / _NAME).read_bytes(), type=Record)
     except (OSError, msgspec.MsgspecError):
@@ -30,7 +33,7 @@ def read_record(folder: Path) -> Record | None:
 
 
 def write_record(folder: Path, record: Record) -> None:
-    """It replaces the earlier one at once, so it may be read without the lock. The folder counts as used."""
+    """Replace the record atomically, so that it may be read without the lock. The folder then counts as used."""
     new = folder / f"{_NAME}.new"
     new.write_bytes(msgspec.json.encode(record))
     new.replace(folder / _NAME)

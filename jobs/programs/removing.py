@@ -1,4 +1,4 @@
-"""How a folder goes with all that is in it, whatever a program has made of it."""
+"""Removal of a folder with all its contents, including any that a program has made hard to remove."""
 
 import os
 from contextlib import suppress
@@ -10,10 +10,10 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def remove(folder: Path) -> bool:
-    """Whether it is gone. A run may have left folders that it may not even look into itself.
+    """Remove the folder and return whether it is gone. A run may have left folders that even its user cannot read.
 
-    They may also lie deeper than a path, the stack or the open files of this process reach (``shutil.rmtree`` ends
-    at each of these), so every folder is moved up to the top before it is looked into.
+    They may also be deeper than the limits of a path, the stack or the open files of this process allow
+    (``shutil.rmtree`` fails at each of these). So every folder is moved to the top before it is read.
     """
     with suppress(OSError):
         folder.chmod(0o700)
@@ -40,7 +40,9 @@ def _emptied_below(top: int, name: str) -> list[str]:
 
 
 def _emptied(here: int, top: int) -> list[str]:
-    """Remove what is no folder, and move what is one: the new names at the top. What does not go is left."""
+    """Remove the files, and move each folder to the top. Return the new names; entries that cannot be removed
+    remain.
+    """
     moved = []
     with os.scandir(here) as found:
         entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]

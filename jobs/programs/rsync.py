@@ -14,19 +14,19 @@ from sluice.jobs.programs.source import Source
 from sluice.jobs.programs.unfit import Away, Unfit, one_line, reason_of
 from sluice.jobs.programs.watched import Answer, run_watched
 
-#: It never asks for anything: a host that is not known, or wants a password, is one that cannot be reached.
+#: Options so that ssh never prompts: a host that is unknown or requires a password counts as unreachable.
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ClearAllForwardings=yes"
 _SSH_PORT: Final = 22
-#: rsync's numbers for files that could not be read or written; others speak of the connection.
+#: Exit codes of rsync for files that could not be read or written. Others concern the connection.
 _OF_FILES: Final = frozenset({3, 11, 23})
 
 
 def fetch_by_rsync(
     source: Source, into: Path, known: Mark | None, rules: Rules, patience: Patience, *, lock: int
 ) -> Fetched | None:
-    """Copy the file; None where rsync lists it as it did when it was marked: of the same size, time and mode.
+    """Copy the file. None if rsync lists the same size, time and mode as when it was marked.
 
-    The host is checked as a web server is, as far as that goes: ssh looks its name up once more.
+    The host is checked like that of a web server, with one limit: ssh resolves its name again.
     """
     for program in ("rsync", "ssh"):
         if shutil.which(program) is None:
@@ -55,7 +55,7 @@ def fetch_by_rsync(
 
 
 def _check_listing(listing: str, rules: Rules) -> None:
-    """Its words are mode, size, day, time and name. One who lies here is stopped by the limit on what is written."""
+    """Check the listing: mode, size, day, time and name. A false listing is caught by the limit on written bytes."""
     mode, size = [*listing.split(maxsplit=2), "", ""][:2]
     if not mode.startswith("-"):
         raise Unfit("it is no file")
@@ -64,7 +64,7 @@ def _check_listing(listing: str, rules: Rules) -> None:
 
 
 def _rsync(words: list[str], rules: Rules, patience: Patience, lock: int) -> Answer:
-    """``-s`` keeps the other machine's shell from reading the path; ``-L`` follows links over there."""
+    """Run rsync. ``-s`` keeps the remote shell from interpreting the path; ``-L`` follows remote links."""
     timeout = f"--timeout={int(patience.left_s()) + 1}"
     try:
         answer = run_watched(
@@ -81,7 +81,7 @@ def _rsync(words: list[str], rules: Rules, patience: Patience, lock: int) -> Ans
 
 
 def _why(answer: Answer) -> str:
-    """The first line says it; what ssh warns of before, and how rsync sums it up behind, say less."""
+    """Return the first line of the error. Earlier warnings of ssh and the later summary of rsync are less specific."""
     for line in answer.stderr.splitlines():
         if line.strip() and not line.startswith("Warning:"):
             return one_line(line)

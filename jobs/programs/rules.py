@@ -1,4 +1,4 @@
-"""How much a program may cost to get, and from where it may come."""
+"""Limits on the cost of fetching a program, and allowed hosts."""
 
 from typing import Final
 
@@ -8,12 +8,12 @@ _MIB: Final = 1024 * 1024
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """The limits of one store of programs.
+    """Limits of one store of programs.
 
-    ``hosts`` are names or addresses that may be reached though they are private, loopback or link-local; ``*`` is
-    every host. ``ratio_max`` is how many times larger than its compressed bytes a member or archive may become.
-    ``versions_max`` is how many versions are kept that no run used for a day. ``dir_bytes_max`` bounds all versions
-    together, used or not.
+    ``hosts`` are names or addresses that may be fetched from although they are private, loopback or link-local; ``*``
+    means every host. ``ratio_max`` is the maximum size of a member or archive in multiples of its compressed size.
+    ``versions_max`` is the number of versions to keep that no run has used for a day. ``dir_bytes_max`` limits all
+    versions together, used or not.
     """
 
     fetch_timeout_s: float = 300.0

@@ -1,12 +1,12 @@
-"""The folders of a store, and how what nobody uses leaves them.
+"""Folders of a store, and removal of unused contents.
 
-sources/HASH/record    what a source was when it was looked at last; the folder is its lock
-versions/SHA256.FORM/  a program, whole and never changed; used last at the folder's own time
-    fetched            the archive or script as it came, with that sha256
+sources/HASH/record    state of a source at its last check; the folder is its lock
+versions/SHA256.FORM/  a program, complete and never changed; the folder's time is the time of its last use
+    fetched            the archive or script as it was fetched, with that sha256
     program/           the same, unpacked
-aside/TOKEN/           what is just being fetched and unpacked; locked by who does it
+aside/TOKEN/           a fetch and its unpacking in progress; locked by its process
     needs              the bytes that are reserved for it among the versions
-runs/TOKEN/PROGRAM/    the copy that one run has; locked by its process
+runs/TOKEN/PROGRAM/    the copy of one run; locked by its process
 """
 
 import os
@@ -21,17 +21,17 @@ from sluice.jobs.programs.lock import abandoned
 from sluice.jobs.programs.removing import remove
 from sluice.jobs.programs.source import Source
 
-#: A version or record that was used within this time stays, however many there are.
+#: Seconds since its last use for which a version or record is kept, however many exist.
 UNUSED_S: Final = 24 * 3600.0
 FETCHED: Final = "fetched"
 PROGRAM: Final = "program"
-#: Counted for each file and folder besides its bytes: what most disks take for a small one.
+#: Bytes counted for each file and folder in addition to its size: the space of a small one on most disks.
 MEMBER_BYTES: Final = 4096
 _NEEDS: Final = "needs"
 
 
 class Shelves:
-    """Where what lies. Making one does nothing to the disk."""
+    """Paths of the folders. The constructor does not change the disk."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -41,13 +41,15 @@ class Shelves:
         self.runs = self.folder / "runs"
 
     def prepare(self) -> None:
-        """The folders are nobody else's: what a source asks a password for is not for everybody here."""
+        """Create the folders for this user only: they may hold the content of a source that requires a password."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for shelf in (self.sources, self.versions, self.aside, self.runs):
             shelf.mkdir(mode=0o700, exist_ok=True)
 
     def of_source(self, source: Source) -> Path:
-        """The same for all who mean the same place, and telling nobody which: a URL may have a password."""
+        """Return the folder of a source. It is the same for every spelling of a place, and hides the place because a
+        URL may contain a password.
+        """
         place = Path(source.place).absolute() if source.is_local else source.place
         return (
             self.sources
@@ -55,7 +57,9 @@ class Shelves:
         )
 
     def sweep(self, versions_max: int) -> None:
-        """Remove what processes left that are gone, and versions that nobody used for a day, but the latest few."""
+        """Remove leftovers of dead processes, records unused for a day, and versions unused for a day except the latest
+        ``versions_max``.
+        """
         for folder in (*_in(self.aside), *_in(self.runs)):
             with suppress(OSError), abandoned(folder) as free:
                 if free:
@@ -72,9 +76,9 @@ class Shelves:
                         remove(folder)
 
     def reserve(self, aside: Path, needs: int, bytes_max: int) -> bool:
-        """Reserve bytes for a version that is about to be unpacked; False if ``bytes_max`` does not allow it.
+        """Reserve bytes for a version before it is unpacked. Return False if ``bytes_max`` does not allow it.
 
-        Versions that are not in use make room, the least recently used first. The caller holds the lock of
+        Unused versions are removed to make room, the least recently used first. The caller holds the lock of
         ``versions``, so processes that fetch at the same time see each other's reservations.
         """
         if needs > bytes_max:
@@ -93,18 +97,20 @@ class Shelves:
         return left >= 0
 
     def publish(self, aside: Path, tree: Path, version: Path) -> None:
-        """Move a whole version to its place, and drop its reservation. The caller holds the lock of ``versions``."""
+        """Move a complete version to its place and drop its reservation. The caller holds the lock of ``versions``."""
         tree.rename(version)
         (aside / _NEEDS).unlink()
 
     def retire(self, version: Path) -> None:
-        """Remove a version that the caller has locked. It is moved aside first: no process sees a half-removed one."""
+        """Remove a version that the caller has locked. It is first moved aside, so that no process sees it
+        half-removed.
+        """
         hidden = self.aside / token_hex(8)
         version.rename(hidden)
         remove(hidden)
 
     def _reserved_bytes(self) -> int:
-        """Reservations of living processes."""
+        """Return the sum of the reservations of living processes."""
         total = 0
         for folder in _in(self.aside):
             with suppress(OSError, ValueError), abandoned(folder) as free:
@@ -126,7 +132,9 @@ def _unused_s(folder: Path) -> float:
 
 
 def _stored_bytes(version: Path) -> int:
-    """As they are counted for a reservation: the bytes of files, and some more for each file and folder."""
+    """Return the size as it is counted for a reservation: the bytes of files, and an addition for each file and
+    folder.
+    """
     total = 0
     for above, _, files in os.walk(version):
         total += MEMBER_BYTES * (1 + len(files))

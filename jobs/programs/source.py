@@ -1,8 +1,9 @@
-"""What a program's source says: how it is reached, and what is there.
+"""Sources of programs: parsing and validation.
 
     http://HOST/PATH   https://HOST/PATH   file:PATH   file:///PATH   rsync:PATH   rsync:HOST:PATH
 
-The path ends in one of ``SUFFIXES``, or is a bare ``run.sh``. The form is that of the path: a URL's query says nothing.
+The path ends in an entry of ``SUFFIXES``, or in a bare ``run.sh``. Only the path determines the form; a URL's query
+does not.
 """
 
 import re
@@ -35,9 +36,10 @@ _REMOTE = re.compile(
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """``place`` is the whole URL, or the path, or what rsync calls it; ``host`` is empty where it is this machine.
+    """Parsed source. ``place`` is the URL, the path or the rsync address. ``host`` is empty if the file is on this
+    machine.
 
-    ``shown`` is the source as people may read it: without the user, password and query of a URL.
+    ``shown`` is the source for people, without the user, password and query of a URL.
     """
 
     scheme: Scheme
@@ -52,7 +54,7 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 def parse_source(text: str) -> Source:
-    """The source that the text names; Unfit, in one line, where it names none."""
+    """Return the source that the text names. Unfit, in one line, if it is invalid."""
     if not text or text != text.strip() or not text.isprintable() or len(text) > CHARS_MAX:
         raise _invalid(masked_source(text))
     scheme, _, rest = text.partition(":")
@@ -67,7 +69,7 @@ def parse_source(text: str) -> Source:
 
 
 def masked_source(text: str) -> str:
-    """A text that may be a URL, without what may be secret in it."""
+    """Return the text without possible secrets. The text may be a URL."""
     if re.match(r"(?:file|rsync):", text, re.IGNORECASE):
         return one_line(masked(text))
     return one_line(masked_url(text))
@@ -98,7 +100,7 @@ def _shown_url(url: SplitResult) -> str:
 
 
 def _of_rsync(text: str, rest: str) -> Source:
-    """It is on another machine where a colon stands before the first slash, as rsync itself has it."""
+    """Parse a source of rsync. As in rsync itself, a colon before the first slash means another machine."""
     head, colon, path = rest.partition(":")
     if rest.startswith("//"):
         raise _invalid(f"{masked_source(text)} (of an rsync daemon; write rsync:HOST:PATH or rsync:/PATH)")
@@ -133,7 +135,7 @@ def _local(scheme: Literal["rsync", "file"], text: str, path: str) -> Source:
 
 
 def _form(path: str, shown: str) -> Form:
-    """``path`` begins with a colon, so that a bare ``run.sh`` without a folder is one too."""
+    """Return the form. ``path`` begins with a colon, so that a bare ``run.sh`` without a folder is recognized."""
     if path.endswith(("/run.sh", ":run.sh")):
         return "run.sh"
     lower = path.lower()

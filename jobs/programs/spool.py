@@ -1,4 +1,4 @@
-"""A source as it is being read: written, counted and digested."""
+"""Source during the fetch: written to disk, counted and digested."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ from sluice.jobs.programs.unfit import Unfit, reason_of
 
 
 class Spool:
-    """A new file. Unfit where it would hold more than ``bytes_max``, or where the disk does not take it."""
+    """New file. Unfit if it would hold more than ``bytes_max``, or if the disk fails."""
 
     def __init__(self, path: Path, bytes_max: int) -> None:
         self._bytes_max = bytes_max
@@ -51,5 +51,5 @@ def write_all(descriptor: int, chunk: bytes) -> None:
 
 
 def unstorable(error: OSError) -> Unfit:
-    """The disk is full, or nobody may write there: what can be mended on this machine."""
+    """Return Unfit for a full disk or missing permissions. An operator can fix both on this machine."""
     return Unfit(f"it cannot be stored here: {reason_of(error)}")

@@ -1,4 +1,4 @@
-"""The store of programs of one machine."""
+"""Store of programs on one machine."""
 
 import errno
 import os
@@ -33,15 +33,15 @@ from sluice.jobs.programs.web import fetch_from_web
 
 Say = Callable[[str], None]
 
-#: Leftovers are looked for at the first use, after each fetch, and this often.
+#: Seconds between two sweeps. Leftovers are also removed at the first use and after each fetch.
 SWEEP_S: Final = 600.0
-#: What fails a comparison without saying anything of the files.
+#: Errors that fail a comparison but prove nothing about the files.
 _SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class _Order(Struct, frozen=True, kw_only=True):
-    """What is asked for."""
+    """Requested program."""
 
     program: str
     source: Source
@@ -52,12 +52,12 @@ class _Order(Struct, frozen=True, kw_only=True):
 
     @property
     def pinned(self) -> str | None:
-        """The version, where it is known without looking."""
+        """The version, if it is known without a check of the source."""
         return None if self.sha256 is None else f"{self.sha256}.{self.source.form}"
 
 
 class ProgramStore:
-    """Programs by the digest of what they came as, shared by all threads and processes that name the same folder."""
+    """Programs by the digest of their fetched file. All threads and processes that use the same folder share them."""
 
     def __init__(self, folder: Path, rules: Rules | None = None) -> None:
         self._shelves = Shelves(folder)
@@ -69,10 +69,10 @@ class ProgramStore:
     def program(
         self, program: str, source: str, sha256: str | None = None, *, stop: Stop, say: Say
     ) -> Iterator[Path]:
-        """The program in a folder of this run's own, called as the program is and removed at the end.
+        """Yield a private copy of the program, in a folder that has the program's name and is removed at the end.
 
-        It holds an executable ``run.sh``, is a copy, and may be written to. Raises Unfit, and Stopped where
-        ``stop`` was set meanwhile; ``say`` hears a line for each thing worth knowing.
+        The copy contains an executable ``run.sh`` and may be written to. Raises Unfit, and Stopped if ``stop`` is set
+        before it is ready. ``say`` receives a line for each notable event.
         """
         order = _Order(
             program=check_program_name(program), source=parse_source(source), sha256=_check_sha256(sha256)
@@ -115,8 +115,8 @@ class ProgramStore:
     def _is_unchanged(self, version: Path, order: _Order, patience: Patience) -> bool:
         """Return whether the stored copy still has the contents of the archive that its digest names.
 
-        Jobs outside of bubblewrap can write to the store. So the contents to compare with are in this process's
-        memory. They come from the archive, once its sha256 has been compared with the version's name.
+        Jobs outside of bubblewrap can write to the store. So the contents to compare with are in this process's memory.
+        They are read from the archive, after its sha256 has been compared with the version's name.
         """
         try:
             expected = self._contents.get(version.name)
@@ -133,7 +133,7 @@ class ProgramStore:
             return False
 
     def _discard(self, version: Path, order: _Order, patience: Patience) -> None:
-        """Remove the changed version when no run holds it, unless another process has replaced it meanwhile."""
+        """Remove the changed version when no run holds it, unless another process has replaced it already."""
         while version.exists():
             with abandoned(version) as free:
                 if free:
@@ -143,7 +143,9 @@ class ProgramStore:
             patience.pause()
 
     def _version(self, order: _Order, stop: Stop, say: Say, *, changed: bool) -> str:
-        """The version to run, which is in the store; Unfit names the removed one if its copy was ``changed``."""
+        """Return the version to run, which is in the store. If its copy was ``changed``, Unfit also mentions the
+        removal.
+        """
         try:
             return self._present(order, stop, say)
         except Stopped:
@@ -154,7 +156,9 @@ class ProgramStore:
             raise Unfit(f"the stored copy was changed, and is removed; {error.what}") from None
 
     def _present(self, order: _Order, stop: Stop, say: Say) -> str:
-        """Where its source is away, the last version that came from there."""
+        """Return the present version of the source. If the source is away and no ``sha256`` is given, return the last
+        version fetched from it.
+        """
         if order.pinned is not None and self._has(order.pinned):
             return order.pinned
         try:
@@ -168,10 +172,10 @@ class ProgramStore:
             return record.version
 
     def _look(self, order: _Order, patience: Patience, say: Say) -> str:
-        """Look at the source, alone among all who share the store, and have its present version.
+        """Check the source, alone among all users of the store, and return its present version.
 
-        Who waited needs no look of his own where one began after he had asked; one that was under way then may have
-        seen what was there before.
+        A caller that waited needs no check of its own if one began after its request. A check that was already running
+        at that time may have seen the older state.
         """
         asked_at = time.time()
         folder = self._shelves.of_source(order.source)
@@ -229,14 +233,16 @@ class ProgramStore:
             raise Unfit(f"could not fetch {order}: {error.what}") from None
 
     def _install(self, order: _Order, fetched: Fetched, aside: Held, patience: Patience) -> str:
-        """The version of what was fetched, moved to its place when it is whole and on the disk."""
+        """Install the fetched file and return its version. It is moved to its place when it is complete and on the
+        disk.
+        """
         if order.sha256 not in {None, fetched.sha256}:
             raise Unfit(f"{order} has the sha256 {fetched.sha256}, not {order.sha256} as was asked for")
         version = f"{fetched.sha256}.{order.source.form}"
         if self._has(version):
             with suppress(
                 FileNotFoundError
-            ):  # Somebody is just removing it; who comes to copy it finds that out.
+            ):  # Another process is just removing it; a later copy of it will detect that.
                 os.utime(self._shelves.versions / version)
             return version
         contents = self._survey(fetched.path, order.source.form, order, patience)
@@ -270,7 +276,7 @@ class ProgramStore:
     def _reserve(
         self, order: _Order, fetched: Fetched, contents: Contents, aside: Held, patience: Patience
     ) -> None:
-        """Make room for the version before it is unpacked, and hold it."""
+        """Reserve the room for the version before it is unpacked."""
         needs = fetched.path.stat().st_size + contents.bytes + MEMBER_BYTES * (contents.members + 2)
         bytes_max = self._rules.dir_bytes_max
         with self._only_one(patience):
@@ -288,12 +294,12 @@ class ProgramStore:
             try:
                 self._shelves.publish(aside.path, tree, self._shelves.versions / version)
             except OSError:
-                if not self._has(version):  # Else the same came from another source at the same time.
+                if not self._has(version):  # Otherwise the same content came from another source.
                     raise
         _sync(self._shelves.versions)
 
     def _only_one(self, patience: Patience) -> AbstractContextManager[None]:
-        """Lock the shelf of versions, for the moment in which one is counted or put there."""
+        """Lock the folder of versions while one is counted or moved into it."""
         return sole(self._shelves.versions, patience, lambda: None)
 
     def _has(self, version: str) -> bool:
@@ -308,7 +314,7 @@ class ProgramStore:
 
     @contextmanager
     def _shelved(self, order: _Order) -> Iterator[None]:
-        """What may happen to the store itself, in words; and who was stopped hears of nothing else."""
+        """Turn errors of the store itself into Unfit with a text. A caller that was stopped only receives Stopped."""
         try:
             yield
         except Stopped:

@@ -1,6 +1,6 @@
-"""What compressed files hold, in pieces of a bounded size, and never more than was allowed.
+"""Content of compressed files, in pieces of limited size and with a limit on the total.
 
-``tarfile`` does not do it: its decompressors know no limit of memory, nor of what comes out.
+``tarfile`` cannot be used because its decompressors have no limit on memory or on their output.
 """
 
 import bz2
@@ -16,14 +16,14 @@ from sluice.jobs.programs.unfit import Unfit
 
 CHUNK_BYTES: Final = 64 * 1024
 TOO_EARLY: Final = "it ends too early"
-#: An .xz may ask for as much memory as this, which is what ``xz -9`` needs.
+#: Maximum memory in bytes for an .xz: the amount that ``xz -9`` needs.
 LZMA_BYTES_MAX: Final = 80 * 1024 * 1024
-#: Small things may be as compressible as they like: a tar file of one line is nearly all padding.
+#: Bytes without a limit on the compression ratio: a tar file of one line is nearly all padding.
 RATIO_FREE_BYTES: Final = 4 * 1024 * 1024
 
 
 class Decompressor(Protocol):
-    """As ``bz2`` and ``lzma`` have it."""
+    """Interface of the decompressors of ``bz2`` and ``lzma``."""
 
     @property
     def eof(self) -> bool: ...
@@ -35,7 +35,7 @@ class Decompressor(Protocol):
 
 
 class Gunzip:
-    """A gzip stream, checked to its last byte."""
+    """Decompressor of a gzip stream, which also checks its check sum."""
 
     def __init__(self, wbits: int = 31) -> None:
         self._inner = zlib.decompressobj(wbits=wbits)
@@ -69,13 +69,13 @@ _MAKERS: Final[dict[Form, Callable[[], Decompressor]]] = {
 
 
 class Stream:
-    """The bytes of a tar file, whatever it is compressed with. Read in order, once, to the end."""
+    """Bytes of a tar file, whatever its compression. They are read in order, once, to the end."""
 
     def __init__(self, file: BinaryIO, form: Form, rules: Rules, patience: Patience) -> None:
         self._file = file
         self._rules = rules
         self._patience = patience
-        #: What a tar file adds to its members: their headers, and what fills up their last blocks.
+        #: The addition allows for headers and for the padding of last blocks.
         self._bytes_max = rules.unpacked_bytes_max + 4096 * (rules.files_max + 16)
         self._taken = self._given = 0
         self._rest = b""
@@ -83,7 +83,7 @@ class Stream:
         self._pieces = iter(self._take, b"") if make is None else self._decompressed(make)
 
     def read(self, size: int) -> bytes:
-        """Exactly so many bytes; fewer only at the end of the file."""
+        """Return exactly ``size`` bytes; fewer only at the end of the file."""
         pieces, missing = [], size
         while missing and (piece := self._rest or self._next()):
             self._rest = piece[missing:]
@@ -92,8 +92,9 @@ class Stream:
         return b"".join(pieces)
 
     def close(self) -> None:
-        """Release the decompressor. The suspended generator refers to this stream and this stream to it, so up to
-        80 MiB would otherwise stay until Python's next full collection."""
+        """Release the decompressor. The suspended generator and this stream refer to each other, so up to 80 MiB would
+        otherwise stay until Python's next full collection.
+        """
         self._pieces = iter(())
 
     def _next(self) -> bytes:
@@ -113,7 +114,9 @@ class Stream:
         return chunk
 
     def _decompressed(self, make: Callable[[], Decompressor]) -> Iterator[bytes]:
-        """Several streams may follow each other, with zeros between them that fill up blocks. Millions may be empty."""
+        """Yield the pieces. Several streams may follow each other, padded with zeros between them. Millions may be
+        empty.
+        """
         data = self._take()
         while data:
             self._patience.check()
@@ -132,7 +135,7 @@ class Stream:
 
 
 def decompressed(decompressor: Decompressor, data: bytes) -> bytes:
-    """The next piece; Unfit where the data are not what they should be, or want too much memory."""
+    """Return the next piece. Unfit if the data are damaged or require too much memory."""
     try:
         return decompressor.decompress(data, CHUNK_BYTES)
     except (OSError, EOFError, ValueError, MemoryError, zlib.error, lzma.LZMAError):

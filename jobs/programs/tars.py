@@ -1,4 +1,4 @@
-"""Tar files, read strictly: what is not understood is refused, since another reader might understand it otherwise."""
+"""Tar files, read strictly: unknown features are refused because another reader might interpret them differently."""
 
 import tarfile
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _KINDS: Final = {
 
 
 class _Notes:
-    """What headers say of the member that comes after them."""
+    """Properties that headers give to the next member."""
 
     def __init__(self) -> None:
         self.name: bytes | None = None
@@ -30,7 +30,7 @@ class _Notes:
 
 
 def read_tar(stream: Stream, members: Members) -> None:
-    """Add every member. Unfit at the first thing that is wrong."""
+    """Add every member. Unfit at the first fault."""
     notes = _Notes()
     while (block := stream.read(_BLOCK)) != bytes(_BLOCK):
         if len(block) < _BLOCK:
@@ -45,7 +45,7 @@ def read_tar(stream: Stream, members: Members) -> None:
         else:
             _add(stream, members, header, notes)
             notes = _Notes()
-    while stream.read(CHUNK_BYTES):  # To its end, so that the check sums of what is compressed are compared.
+    while stream.read(CHUNK_BYTES):  # To its end, so that the decompressor compares its check sums.
         pass
 
 
@@ -83,7 +83,7 @@ def _add(stream: Stream, members: Members, header: tarfile.TarInfo, notes: _Note
 
 
 def _read_pax(records: bytes, notes: _Notes, *, is_global: bool) -> None:
-    """Records are ``LENGTH KEY=VALUE`` and a line's end, LENGTH being that of all of it."""
+    """Read records of the form ``LENGTH KEY=VALUE`` and a newline. LENGTH counts the whole record."""
     while records:
         digits, _, _ = records.partition(b" ")
         length = int(digits) if digits.isdigit() and len(digits) < 8 else 0

@@ -1,11 +1,11 @@
-"""A folder that is filled from an archive, by nothing but names that were checked.
+"""Folder that is filled from an archive, using only checked names.
 
-What holds, whatever the archive says:
+Invariants for every archive:
 
-- Each member is made by itself and must be new.
-- No link is ever followed. Every folder of a path is opened from the one above it, without following links,
-  and symbolic links are made last of all, when nothing is written any more and it is known where each leads.
-- Owners, times and special bits of an archive are not taken over; modes become 755 or 644.
+- Each member is created by itself and must be new.
+- No link is ever followed. Every folder of a path is opened from its parent, without following links. Symbolic links
+  are created last, when nothing else is written and their targets are known.
+- Owners, times and special bits of an archive are ignored; modes become 755 or 644.
 """
 
 import os
@@ -26,7 +26,7 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 class Tree(Members):
-    """A new folder. Each method makes one member, or raises Unfit; ``finish`` makes the links and is called last."""
+    """New folder. Each method creates one member, or raises Unfit. ``finish`` creates the links and is called last."""
 
     def __init__(self, path: Path, rules: Rules, patience: Patience) -> None:
         super().__init__(rules, patience)
@@ -52,7 +52,9 @@ class Tree(Members):
                     os.fsync(folder)
 
     def is_executable(self, name: str) -> bool | None:
-        """Of a file at the top; None where there is no such file. A link to one serves as well."""
+        """Return whether a file at the top is executable. None if no such file exists. A link to a file is also
+        accepted.
+        """
         try:
             status = os.stat(name, dir_fd=self._top)
         except OSError:
@@ -60,7 +62,7 @@ class Tree(Members):
         return bool(status.st_mode & 0o100) if stat.S_ISREG(status.st_mode) else None
 
     def _folder(self, parts: Parts) -> None:
-        """The mode does not depend on the umask, because it is compared later."""
+        """Create a folder. Its mode does not depend on the umask because it is compared later."""
         with _Parent(self._top, parts) as (folder, name):
             os.mkdir(name, FOLDER_MODE, dir_fd=folder)
             os.chmod(name, FOLDER_MODE, dir_fd=folder)
@@ -82,7 +84,7 @@ class Tree(Members):
 
 
 class _Parent:
-    """The opened folder of a member, and the member's name in it. What the disk refuses becomes Unfit."""
+    """Opened parent folder of a member, and the member's name in it. Errors of the disk become Unfit."""
 
     def __init__(self, top: int, parts: Parts) -> None:
         self._top = top

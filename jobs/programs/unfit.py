@@ -1,26 +1,26 @@
-"""Why a program cannot be had."""
+"""Reasons why a program is not available."""
 
 from sluice.jobs.errors import SluiceError
 
 
 class Unfit(SluiceError):
-    """The program cannot be run as it was asked for. The text is one line and names no secret of a source."""
+    """Raised when the program cannot be run as requested. The text is one line and contains no secret of a source."""
 
 
 class Away(Unfit):
-    """Its source cannot be reached now, which says nothing about the program; an earlier version may do."""
+    """Raised when the source cannot be reached now. The program may be valid, and an earlier version may be used."""
 
 
 class Stopped(Unfit):
-    """Somebody set ``stop`` while the program was being fetched; nothing is wrong with the program."""
+    """Raised when ``stop`` was set during the fetch. Nothing is wrong with the program."""
 
 
 def one_line(text: str, chars_max: int = 200) -> str:
-    """Foreign words, such as a server's, as part of a sentence of ours."""
+    """Return foreign text, for example a server's, in a form that fits into a sentence."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     return line if len(line) <= chars_max else f"{line[: chars_max - 1]}…"
 
 
 def reason_of(error: OSError) -> str:
-    """What the system said, without the path: that one is in folders which nobody asked about."""
+    """Return the system's error text without the path, because that is an internal folder."""
     return error.strerror or one_line(str(error)) or type(error).__name__

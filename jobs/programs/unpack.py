@@ -1,4 +1,4 @@
-"""From a fetched file to the tree of its program."""
+"""Unpacking of a fetched file to the tree of its program."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,17 +19,17 @@ RUN_SH: Final = "run.sh"
 
 
 def survey(archive: Path, form: Form, rules: Rules, patience: Patience) -> Contents:
-    """Return the contents of the archive without writing anything; Unfit if it breaks a rule."""
+    """Return the contents of the archive without writing anything. Unfit if it breaks a rule."""
     found = Survey(rules, patience)
     _read(archive, form, found, rules, patience)
     return found.contents()
 
 
 def unpack(archive: Path, form: Form, into: Path, rules: Rules, patience: Patience) -> bool | None:
-    """Make the folder ``into``: whether its ``run.sh`` is executable, None where it has none.
+    """Create the folder ``into``. Return whether its ``run.sh`` is executable, or None if it has none.
 
-    Unfit where the archive is not to be trusted, and where the disk does not take it; what was made until then stays.
-    A bare ``run.sh`` is made executable: who has it fetched from where modes exist looks at them before.
+    Unfit if the archive breaks a rule or the disk fails; the files created by then remain. A bare ``run.sh`` is made
+    executable. A fetch from a place that has file modes checks the mode earlier.
     """
     with closing(Tree(into, rules, patience)) as tree:
         _read(archive, form, tree, rules, patience)

@@ -1,4 +1,4 @@
-"""A program of this machine that works for the store: started without a shell, watched, and ended with its group."""
+"""Helper program of the store (rsync, cp): started without a shell, watched, and ended with its process group."""
 
 import os
 import signal
@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from sluice.jobs.programs.patience import Patience
 
-#: A killed process that the kernel does not give up (a dead network disk) is left to it after this time.
+#: Seconds to wait for a killed process (a dead network disk may block it). After this it is left to the kernel.
 REAP_S: Final = 10.0
 _SHELL: Final = "/bin/sh"
-#: Runs its words, and ends the whole group when the pipe at its stdin does: with the process that holds the
-#: other end. ``ulimit`` counts in blocks of 512 bytes (in some shells twice that).
+#: Runs its arguments, and kills the whole group at the end-of-file of its stdin, when the process at the other end
+#: dies. ``ulimit`` counts in blocks of 512 bytes (in some shells twice that).
 _LEASH: Final = """
 ulimit -f "$1"; shift
 exec 3<&0 </dev/null
@@ -31,7 +31,7 @@ _WORDS_BYTES: Final = 4096
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """How it ended, and the beginning of what it said."""
+    """Exit code, and the beginning of the output."""
 
     code: int
     stdout: str
@@ -45,11 +45,11 @@ def run_watched(
     holds: tuple[int, ...] = (),
     file_bytes_max: int | None = None,
 ) -> Answer:
-    """Run the words to their end. Whatever the patience raises comes out, after all of the group is gone.
+    """Run the command to its end. An exception of ``patience`` is raised after the whole group has ended.
 
-    It keeps the descriptors that it ``holds`` open, so the locks in them are held until it is gone, too. With
-    ``file_bytes_max`` no file that it writes grows beyond about that, and it is on a leash that ends with this
-    process; what is sure to be done soon goes without. OSError where it cannot be started.
+    The process keeps the descriptors in ``holds`` open, so their locks are held until it has ended. With
+    ``file_bytes_max``, each file that it writes is limited to about that size, and it is killed if this process dies. A
+    command that surely ends soon needs no such protection. OSError if it cannot be started.
     """
     if file_bytes_max is not None:
         blocks = file_bytes_max // 512 + 2048
@@ -79,7 +79,7 @@ def run_watched(
 
 
 def _wait(group: subprocess.Popen[bytes], patience: Patience) -> int:
-    """Until its leader has exited, which stays unreaped: the group's number is ours as long as it does."""
+    """Wait until the group's leader has exited. It stays unreaped, so the group's number cannot be reused."""
     pause_s = 0.001
     while (code := _code(group)) is None:
         time.sleep(min(pause_s, patience.look_s()))
@@ -88,7 +88,7 @@ def _wait(group: subprocess.Popen[bytes], patience: Patience) -> int:
 
 
 def _code(group: subprocess.Popen[bytes]) -> int | None:
-    if not hasattr(os, "waitid"):  # macOS before Python 3.13, where the number is free a moment too early.
+    if not hasattr(os, "waitid"):  # macOS before Python 3.13: the number is free slightly too early.
         return group.poll()
     seen = os.waitid(os.P_PID, group.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     return None if seen is None else seen.si_status

@@ -22,14 +22,14 @@ from sluice.jobs.programs.wire import connect
 REDIRECTS_MAX: Final = 5
 CHUNK_BYTES: Final = 64 * 1024
 SETTLED_S: Final = 2.0
-#: Answers that speak of the server's day, not of the program: an earlier version may do.
+#: Status codes of temporary errors of the server. An earlier version of the program may be used.
 PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _NOT_MODIFIED: Final = 304
 
 
 class _Hop:
-    """One request on the way to the file. Only the source's own server is told the source's user and password."""
+    """One request on the way to the file. Only the source's own server gets the source's user and password."""
 
     def __init__(self, url: SplitResult, user: str) -> None:
         self.url = url
@@ -37,14 +37,14 @@ class _Hop:
 
     @property
     def place(self) -> str:
-        """What a mark belongs to: without the query, which may be signed anew each time."""
+        """The URL that a mark belongs to, without the query, which may have a new signature each time."""
         host, port = self.url.hostname or "", self.url.port
         return f"{self.url.scheme}://{host}{f':{port}' if port else ''}{self.url.path}"
 
     def next(self, location: str | None) -> "_Hop":
         here = self.url._replace(
             netloc=self.url.netloc.rpartition("@")[2]
-        )  # A place is joined to it as it stands.
+        )  # The location is joined to it unchanged.
         target = None if location is None else _split(here.geturl(), location)
         if target is None:
             raise Unfit("it is redirected to what is no address of the web")
@@ -57,9 +57,9 @@ class _Hop:
 def fetch_from_web(
     source: Source, into: Path, known: Mark | None, rules: Rules, patience: Patience
 ) -> Fetched | None:
-    """Write what the URL holds into the file; None where the server says that it is what ``known`` marks.
+    """Write the content of the URL into the file. None if the server reports no change since ``known``.
 
-    Away where the server cannot be reached or has a bad day, Unfit where it answers that there is no such file.
+    Away if the server cannot be reached or has a temporary error. Unfit if it answers that the file does not exist.
     """
     url = urlsplit(source.place)
     hop = _Hop(url, url.netloc.rpartition("@")[0])
@@ -89,7 +89,7 @@ def _answer(
     try:
         if url.scheme == "https":
             wire.encrypt(host, ssl.create_default_context())
-        connection.sock = wire  # All that it does with a socket, a wire does.
+        connection.sock = wire  # A wire has all methods that it calls on a socket.
         target = quote(url.path or "/", safe="/%:@!$&'()*+,;=~-._") + (f"?{_query(url)}" if url.query else "")
         connection.request("GET", target, headers=_headers(hop, known, host, port))
         yield connection.getresponse()
@@ -125,7 +125,7 @@ def _headers(hop: _Hop, known: Mark | None, host: str, port: int) -> dict[str, s
 
 
 def _save(answer: http.client.HTTPResponse, into: Path, rules: Rules, patience: Patience) -> str:
-    """The sha256 of what was written. Whatever the server announces, what comes is counted."""
+    """Save the content and return its sha256. All received bytes are counted, whatever length the server announces."""
     announced = answer.length
     if announced is not None and announced > rules.bytes_max:
         raise Unfit(f"it has {announced} bytes, more than the {rules.bytes_max} that are allowed")
@@ -139,7 +139,9 @@ def _save(answer: http.client.HTTPResponse, into: Path, rules: Rules, patience: 
 
 
 def _mark(answer: http.client.HTTPResponse, url: str) -> Mark:
-    """A day of change without an ETag has whole seconds: within the last ones, it may change unseen."""
+    """Return the mark. A modification date without an ETag has whole seconds, so a recent one may hide another
+    change.
+    """
     etag, modified = (_plain(answer.getheader(name)) for name in ("ETag", "Last-Modified"))
     try:
         age = parsedate_to_datetime(answer.getheader("Date") or "") - parsedate_to_datetime(modified)
@@ -150,12 +152,12 @@ def _mark(answer: http.client.HTTPResponse, url: str) -> Mark:
 
 
 def _plain(text: str | None) -> str:
-    """A header that we can send back as it came; empty where there is none."""
+    """Return a header that can be sent back unchanged. Empty if it is missing or has other characters."""
     return text if text is not None and text.isascii() and text.isprintable() else ""
 
 
 def _split(here: str, location: str) -> SplitResult | None:
-    """Where a redirect leads; None where that is no usable URL. Headers come as bytes that look like letters."""
+    """Return the target of a redirect, or None if it is no usable URL. The header's bytes arrive decoded as Latin-1."""
     try:
         text = urljoin(here, location.encode("latin-1", "replace").decode("utf-8", "replace"))
         url = urlsplit(text)

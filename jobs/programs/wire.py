@@ -1,4 +1,4 @@
-"""A connection that waits for nothing longer than its patience, whatever the other side does."""
+"""Connection on which no wait exceeds its patience, even if the peer is slow or silent."""
 
 import errno
 import io
@@ -16,14 +16,14 @@ from sluice.jobs.programs.patience import Patience
 from sluice.jobs.programs.unfit import Away, reason_of
 
 T = TypeVar("T")
-#: An address that does not answer within this time is left for the next one.
+#: Seconds to wait for an address before the next one is tried.
 CONNECT_S: Final = 10.0
 
 Buffer: TypeAlias = bytearray | memoryview
 
 
 class Wire:
-    """What ``http.client`` wants of a socket. Each wait looks at the patience, so a drip is no way around it."""
+    """The socket methods that ``http.client`` needs. Each wait checks the patience, so a slow peer cannot exceed it."""
 
     def __init__(self, connection: socket.socket, patience: Patience) -> None:
         self._socket = connection
@@ -46,7 +46,9 @@ class Wire:
         self._until_done(wrapped.do_handshake)
 
     def close(self) -> None:
-        """Called before the answer is read, by what still reads it. Whoever connected ``cuts`` it in the end."""
+        """Do nothing. ``http.client`` calls this before the response is read. The caller of ``connect`` must call
+        ``cut``.
+        """
 
     def cut(self) -> None:
         self._socket.close()
@@ -63,7 +65,7 @@ class Wire:
 
 
 class _Received(io.RawIOBase):
-    """What a wire receives, as a file."""
+    """Received bytes of a wire, as a file."""
 
     def __init__(self, wire: Wire) -> None:
         super().__init__()
@@ -77,16 +79,16 @@ class _Received(io.RawIOBase):
 
 
 def connect(host: str, port: int, hosts: tuple[str, ...], patience: Patience) -> Wire:
-    """A connection to the first address of the host that answers. Only checked addresses are tried.
+    """Connect to the first address of the host that answers. Only checked addresses are tried.
 
-    The addresses are looked up once and connected to as numbers: a name that leads elsewhere a moment later
-    leads nobody astray. Away where none answers.
+    The addresses are resolved once and connected to as numbers, so a name that changes a moment later has no effect.
+    Away if no address answers.
     """
     why = "it has no address"
     for family, address in addresses_of(host, port, hosts, patience):
         try:
             connection = socket.socket(family, socket.SOCK_STREAM)
-        except OSError as error:  # A machine without IPv6 is given such addresses all the same.
+        except OSError as error:  # A machine without IPv6 may still get IPv6 addresses.
             why = reason_of(error)
             continue
         try:
@@ -117,7 +119,7 @@ def _reach(connection: socket.socket, address: str, port: int, patience: Patienc
 
 
 def _wait(connection: socket.socket, event: int, wait_s: float) -> bool:
-    """``poll``, since ``select`` refuses descriptors above a thousand."""
+    """Wait for the event and return whether it happened. ``select`` refuses descriptors above a thousand."""
     poll = select.poll()
     poll.register(connection, event)
     return bool(poll.poll(1000 * wait_s))

@@ -1,4 +1,4 @@
-"""Zip files, read strictly and in bounded memory, by their directory; each member's own header has to agree with it."""
+"""Zip files, read strictly and in limited memory, by their directory. Each member's own header must agree with it."""
 
 import stat
 import struct
@@ -32,7 +32,7 @@ class _Directory(Struct, frozen=True):
 
 
 class _Entry(Struct, frozen=True, kw_only=True):
-    """A member, as the directory has it."""
+    """Member, as the directory describes it."""
 
     raw: bytes
     mode: int
@@ -57,7 +57,7 @@ def read_zip(file: BinaryIO, members: Members, rules: Rules) -> None:
 
 
 def _check(file: BinaryIO, directory: _Directory, rules: Rules) -> None:
-    """Count all members before the first is read."""
+    """Check the limits for all members before the first is read."""
     if directory.count > rules.files_max:
         raise Unfit(f"it has more than the {rules.files_max} files and folders that are allowed")
     room, given = directory.offset, 0
@@ -67,13 +67,15 @@ def _check(file: BinaryIO, directory: _Directory, rules: Rules) -> None:
         given += entry.size
         if room < 0:
             raise Unfit("it is damaged: its members overlap")
-        check_ratio(given, directory.offset, rules)  # Many small members may be what one large one is not.
+        check_ratio(given, directory.offset, rules)  # Many small members may exceed it together.
     if given > rules.unpacked_bytes_max:
         raise Unfit(f"it unpacks to more than the {rules.unpacked_bytes_max} bytes that are allowed")
 
 
 def _find_directory(file: BinaryIO) -> _Directory:
-    """The end of the file says where it is; the comment behind may look like an end itself."""
+    """Find the directory by the record at the end of the file. The comment after it may itself resemble such a
+    record.
+    """
     size = file.seek(0, 2)
     start = max(0, size - _FULL_16 - _END.size)
     file.seek(start)
@@ -127,7 +129,7 @@ def _entries(file: BinaryIO, directory: _Directory) -> Iterator[_Entry]:
 
 
 def _large(extra: bytes, *numbers: int) -> list[int]:
-    """The numbers; those that do not fit into their fields stand, in this order, in a field of their own."""
+    """Return the numbers. Numbers too large for their fields are in an extra field, in this order."""
     missing = [number == _FULL_32 for number in numbers]
     if not any(missing):
         return list(numbers)
@@ -160,7 +162,7 @@ def _add(file: BinaryIO, members: Members, entry: _Entry, directory: _Directory,
 
 
 def _content(file: BinaryIO, entry: _Entry, directory: _Directory, rules: Rules) -> Iterator[bytes]:
-    """What the member holds, compared with the size and check sum that the directory has."""
+    """Yield the content of a member, and compare it with the size and check sum in the directory."""
     words = _unpack(file, _LOCAL, entry.offset)
     if words[0] != b"PK\3\4" or words[3] != entry.method or _exactly(file, words[9]) != entry.raw:
         raise Unfit(f"it is damaged: the member {entry.shown} is not where it should be")
@@ -196,7 +198,7 @@ def _packed(file: BinaryIO, entry: _Entry) -> Iterator[bytes]:
 def _inflated(file: BinaryIO, entry: _Entry) -> Iterator[bytes]:
     inflater = Gunzip(-zlib.MAX_WBITS)
     for chunk in _packed(file, entry):
-        if inflater.eof:  # It would keep what comes now: all of it in memory, copied at each piece.
+        if inflater.eof:  # It would keep all further data in memory and copy them at each piece.
             raise Unfit(f"the member {entry.shown} is damaged")
         yield decompressed(inflater, chunk)
         while not inflater.eof and not inflater.needs_input:
@@ -208,7 +210,7 @@ def _inflated(file: BinaryIO, entry: _Entry) -> Iterator[bytes]:
 def _unpack(file: BinaryIO, form: struct.Struct, at: int) -> tuple[Any, ...]:
     try:
         file.seek(at)
-    except (OSError, ValueError):  # It is negative, or further than any file goes.
+    except (OSError, ValueError):  # It is negative, or beyond any file size.
         raise Unfit(_DAMAGED) from None
     return form.unpack(_exactly(file, form.size))
 

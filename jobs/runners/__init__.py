@@ -1,26 +1,26 @@
-"""Runners: how one claim of a job is run on this machine, to its end, and what came of it.
+"""Runners: run one claim of a job on this machine to its end and return the outcome.
 
-Owns the way a function is called and a process is started, watched and ended. A runner blocks until
-the end and answers with an outcome.
+This package defines how functions are called and how processes are started, watched and ended. A runner blocks until
+the end of the run.
 
-What holds:
+Invariants:
 
-- Nothing that user code does leaves a runner as an exception: it becomes ``Ending.ERROR`` with words for
-  people. What raises is our own fault or the callback's that was handed in.
-- When ``stop`` is set (cancelled, claim lost, worker leaving) the work is ended as fast as it can be, and
-  handed back. A process group gets SIGTERM, and SIGKILL after a short grace; a thread can only be told.
-- ``timeout_s`` is enforced here for processes and for work elsewhere, and by the ledger's groomer for all.
-- A process is started within the worker's fence, or not at all (``sandbox``).
-- Nothing that was started here outlives the run, nor the worker; memory does not grow with what is printed.
-  Work elsewhere does outlive the worker, and its handle leads the next claim to it.
+- No exception of user code leaves a runner. It becomes ``Ending.ERROR`` with a text for people. An exception that does
+  leave is a bug here or in a callback that the caller passed.
+- When ``stop`` is set (job cancelled, claim lost, worker leaving), the work is ended as fast as possible and handed
+  back. A process group gets SIGTERM, and SIGKILL after a short grace period; a thread can only be notified.
+- ``timeout_s`` is enforced here for processes and external work, and by the ledger's groomer for every job.
+- A process is started inside the worker's sandbox or not at all (``sandbox``).
+- No process that is started here outlives the run or the worker. Memory does not grow with the amount of output.
+  External work does outlive the worker, and its handle leads the next claim to it.
 
-Knows nothing of ledger, broker and rounds to come: what follows from an outcome is judged elsewhere.
+Runners know nothing of the ledger, the broker or later rounds. The planner judges the outcome.
 
     python.py   functions in this thread            isolate.py, child.py   functions in a process
     bash.py     commands                            process.py             process groups
-    program.py  programs                            kept.py, keeper.py     groups that nobody can leave
-    sandbox.py, view.py, privileges.py   what a process cannot do, or see
-    managed.py  work elsewhere                      spark.py, session.py   what a function gets of Spark
+    program.py  programs                            kept.py, keeper.py     groups that no process can leave
+    sandbox.py, view.py, privileges.py   restrictions of a process and of the files it sees
+    managed.py  external work                       spark.py, session.py   Spark settings and sessions of a function
     saga.py     runs of a saga's flight (see ``jobs.sagas``)
 """
 
@@ -43,7 +43,7 @@ from sluice.jobs.sagas.journal import Journal
 
 
 class Runner(Protocol):
-    """One is made for each app and run by many threads at once."""
+    """Interface of all runners. One instance is created per app, and many threads run it at the same time."""
 
     def run(
         self,
@@ -56,17 +56,17 @@ class Runner(Protocol):
         attachment: Attachment | None = None,
         journal: Journal | None = None,
     ) -> Outcome:
-        """Run the claim to its end. Callbacks are called in this thread or the job's; they must not raise."""
+        """Run the claim to its end. Callbacks are called in this thread or in the job's; they must not raise."""
         ...
 
 
 def runner_for(app: App, stores: Stores) -> Runner:
-    """The runner of this app's job type."""
+    """Return the runner for this app's job type."""
     return _of_a_noun(app, stores) or _of_a_type(app, stores) or _Unrunnable(_why_not(app))
 
 
 def _of_a_noun(app: App, stores: Stores) -> Runner | None:
-    """Of what the app is, where that is more than a function or a command."""
+    """Return the runner of a program, a saga or a job manager, or None for other apps."""
     if app.program is not None:
         return ProgramRunner(app.program, stores)
     if app.saga is not None:
@@ -89,10 +89,10 @@ def _why_not(app: App) -> str:
 
 
 class _Unrunnable:
-    """Answers for an app that cannot be run, so that its jobs fail with a reason instead of their worker."""
+    """Runner of an app that cannot be run. Its jobs fail with the reason instead of taking down their worker."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
-    def run(self, assignment: Assignment, **_: object) -> Outcome:  # noqa: ARG002  # The same for every job.
+    def run(self, assignment: Assignment, **_: object) -> Outcome:  # noqa: ARG002  # Fails every job alike.
         return failed(self._reason)

@@ -1,4 +1,4 @@
-"""Commands: ``bash_cmd``, run by ``bash -c``, or ``sh -c`` where there is no bash."""
+"""Commands: ``bash_cmd``, run by ``bash -c``, or by ``sh -c`` if bash is not installed."""
 
 import os
 import shutil
@@ -18,13 +18,13 @@ from sluice.jobs.runners.stores import Stores
 
 
 class BashRunner:
-    """Runs the command of an app. What it reads as options is its own affair: see ``placeholders``."""
+    """Runner of an app's command. The command itself interprets its options: see ``placeholders``."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
 
     def run(self, assignment: Assignment, *, stop: threading.Event, **_: object) -> Outcome:
-        """The callbacks have no use here: a command cannot call them."""
+        """Run the command. The callbacks are ignored because a command cannot call them."""
         limits = Limits(stop, assignment.timeout_s)
         if not assignment.app.bash_cmd:
             return failed(f"{assignment.name.app} has no bash_cmd, so there is nothing to run.")
@@ -42,7 +42,9 @@ class BashRunner:
 
 
 def _command(assignment: Assignment, bash_cmd: str) -> Command:
-    """``--`` keeps a command that begins with ``-`` from being read as an option of the shell."""
+    """Return the command to start. ``--`` prevents the shell from reading a command that begins with ``-`` as an
+    option.
+    """
     shell = shutil.which("bash") or "/bin/sh"
     return Command(
         argv=(shell, "-c", "--", fill(bash_cmd, values_of(assignment))),

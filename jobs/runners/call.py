@@ -1,4 +1,4 @@
-"""Call a user's function and turn whatever it does into an outcome. None of its exceptions leaves this module."""
+"""Call a user's function and turn any result into an outcome. None of its exceptions leaves this module."""
 
 import inspect
 import traceback
@@ -15,7 +15,7 @@ from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.runners.ending import failed
 from sluice.jobs.sagas.answers import Fatal, Retry, Success, answer_in
 
-#: The modules between the worker and user code: ours, and what imports a module or runs a coroutine for us.
+#: Modules between the worker and user code: our own, and modules that import code or run a coroutine for us.
 _LEADING = (
     "sluice.jobs.runners.",
     "sluice.jobs.sagas.",
@@ -26,18 +26,17 @@ _LEADING = (
 )
 _Parameter = inspect.Parameter
 
-#: Processes the returned value; the reason if it means that the job has failed. May raise ``Fatal`` or ``Retry``.
+#: Processes the returned value. Returns the reason if the job has failed. May raise ``Fatal`` or ``Retry``.
 Finish = Callable[[object], str | None]
 
 
 class Call:
-    """One function, and how it takes its arguments: read from its signature once.
+    """One function and its parameters, read from its signature once.
 
-    A parameter named ``job`` receives the job, every other the identifier or kwarg of its name
-    (``work_ids`` of a chunk; ``span``, its ``start`` and ``end``, ``partitions``, ``inputs``, ``table`` and
-    ``version`` of a step). A function
-    that takes neither ``job`` nor ``**kwargs`` must take every kwarg of the submission; identifiers it may
-    leave out.
+    A parameter named ``job`` receives the job. Any other parameter receives the identifier or kwarg of its name. A
+    chunk also offers ``work_ids``. A partition job also offers ``span``, its ``start`` and ``end``, ``partitions``,
+    ``inputs``, ``table`` and ``version``. A function that takes neither ``job`` nor ``**kwargs`` must take every kwarg
+    of the submission; it may leave out identifiers.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -53,7 +52,7 @@ class Call:
         self._by_name = self._names - {it.name for it in self._positional}
 
     def arguments(self, job: Job) -> tuple[list[object], dict[str, object]]:
-        """The positional and the named arguments for this job; BadRequest where they do not fit."""
+        """Return the positional and the named arguments for this job. BadRequest if they do not fit the function."""
         offered = self._offered(job)
         missing = [it.name for it in self._named if it.default is it.empty and it.name not in offered]
         if missing:
@@ -78,7 +77,7 @@ class Call:
 
 
 def perform(call: Call, job: Job, finish: Finish | None = None) -> Outcome:
-    """Call the function to its end. ``output`` is left to the runner.
+    """Call the function to its end. The runner sets ``output`` afterwards.
 
     ``finish`` processes the returned value. Default: await it if it is awaitable, and act on an answer (``Fatal``,
     ``Retry``).
@@ -100,7 +99,7 @@ def perform(call: Call, job: Job, finish: Finish | None = None) -> Outcome:
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
-    """Some callables written in C have no signature; they are given everything by name."""
+    """Return the parameters. Some callables written in C have no signature; they receive all arguments by name."""
     try:
         return tuple(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -108,7 +107,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
 
 
 def _given(job: Job) -> dict[str, object]:
-    """What the key alone says."""
+    """Return the arguments that are determined by the key."""
     own: dict[str, object] = {"work_ids": job.work_ids, "span": job.span, "partitions": job.partitions}
     own |= {"table": job.table, "version": job.version, "inputs": job.inputs or None}
     if job.span is not None:
@@ -117,16 +116,18 @@ def _given(job: Job) -> dict[str, object]:
 
 
 def settled(result: object) -> object:
-    """What a function returned; for an ``async def``, what it returns in the end."""
+    """Return the returned value of a function. The awaitable of an ``async def`` is awaited first."""
     if not inspect.isawaitable(result):
         return result
-    import asyncio  # noqa: PLC0415  # A third of a child's start, for few functions.
+    import asyncio  # noqa: PLC0415  # Costs a third of a child's start, and few functions need it.
 
     return asyncio.run(_awaited(result))
 
 
 def _finish(result: object) -> str | None:
-    """Await the value of an ``async def`` and act on an answer; the reason if the value means that nothing ran."""
+    """Await the value of an ``async def`` and act on an answer. Return the reason if the value shows that nothing
+    ran.
+    """
     result = settled(result)
     if inspect.isgenerator(result) or inspect.isasyncgen(result):
         return (
@@ -145,18 +146,18 @@ async def _awaited(result: Awaitable[object]) -> object:
 
 
 def account(error: BaseException) -> str:
-    """The type and message, and below it the traceback from the first frame that is the user's."""
+    """Return the type and message, followed by the traceback from the first frame of user code."""
     told = traced(error)
     return "".join(told.format_exception_only()) + "\n" + "".join(told.format())
 
 
 def traced(error: BaseException) -> traceback.TracebackException:
-    """What was raised in words, even where its own class has none for it, from the first frame that is the user's."""
+    """Return the exception as text, from the first frame of user code. It works even if ``str(error)`` fails."""
     return traceback.TracebackException(type(error), error, _users_part(error.__traceback__), compact=True)
 
 
 def _users_part(frames: TracebackType | None) -> TracebackType | None:
-    """The traceback without the frames that only lead to user code."""
+    """Return the traceback without the leading frames between the worker and user code."""
     while frames is not None and str(frames.tb_frame.f_globals.get("__name__")).startswith(_LEADING):
         frames = frames.tb_next
     return frames

@@ -1,4 +1,6 @@
-"""The process of one isolated function: read the errand, call, tell the end. Started by ``isolate`` alone."""
+"""Child process of one isolated function: read the errand, call the function, send the end. Only ``isolate`` starts
+it.
+"""
 
 import io
 import os
@@ -35,11 +37,11 @@ def _read(errand_fd: int) -> Errand:
 
 
 class _Voice:
-    """Tells the worker. Threads of the function may speak at the same time."""
+    """Sender of events to the worker. Several threads of the function may send at the same time."""
 
     def __init__(self, events_fd: int) -> None:
-        os.set_inheritable(events_fd, False)  # noqa: FBT003  # Children of the function have no part in it.
-        self._pipe = open(events_fd, "wb")  # noqa: SIM115  # It stays open to the end.
+        os.set_inheritable(events_fd, False)  # noqa: FBT003  # Children of the function must not inherit it.
+        self._pipe = open(events_fd, "wb")  # noqa: SIM115  # It stays open until the end.
         self._lock = threading.Lock()
 
     def say(self, event: Event) -> None:
@@ -62,14 +64,14 @@ def _run(errand: Errand, voice: _Voice) -> Outcome:
     except SluiceError as fault:
         return failed(fault.what)
     except BaseException as error:
-        # Importing the user's module may do anything, as its function may.
+        # Importing the user's module may raise anything, like the function itself.
         return failed(account(error))
     job = _job(errand, voice, cancelled)
     return perform_on_spark(errand.spark, function, job) if errand.spark else perform(Call(function), job)
 
 
 def _settle(errand: Errand) -> None:
-    """Leave no trace of how the child was started, and let no print be lost when it is killed."""
+    """Remove the traces of how the child was started, and flush each line so that a kill loses no output."""
     os.environ.pop("PYTHONPATH", None)
     if errand.python_path is not None:
         os.environ["PYTHONPATH"] = errand.python_path

@@ -1,6 +1,6 @@
-"""Words of a shell command whose text the shell evaluates as code, by the command that they are given to.
+"""Words of a command that the shell evaluates as code, determined by the command that receives them.
 
-``jobs.runners.evaluated`` reads a command into these words, and finds the places that do not depend on a command.
+``jobs.runners.evaluated`` splits a command into these words, and finds the places that do not depend on a command.
 """
 
 import re
@@ -19,7 +19,7 @@ CODE: Final = "is in a text that a shell runs as a command"
 HOLE: Final = "\0"
 _COMPARISONS: Final = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _SHELLS: Final = frozenset(("sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "rbash"))
-#: These may stand before the name of a command.
+#: Words that may precede the name of a command.
 _BEFORE: Final = frozenset(
     ("!", "{", "if", "then", "elif", "else", "while", "until", "do", "time", "builtin", "command", "exec")
 )
@@ -33,14 +33,14 @@ _REDIRECTION: Final = re.compile(r"\d*(?:<|>|<<<|>>|<>|>\||&>|&>>)")
 
 
 class Word(Struct):
-    """A word of a command without its quotes, and the placeholders in it."""
+    """Word of a command without its quotes, and the placeholders in it."""
 
     text: str = ""
     names: set[str] = set()
 
 
 def tested(words: list[Word]) -> Iterator[tuple[Word, str]]:
-    """Of the words of ``[[ ]]``."""
+    """Yield the evaluated words of a ``[[ ]]``, each with the reason."""
     for place, word in enumerate(words):
         if word.text in _COMPARISONS:
             yield from ((each, ARITHMETIC) for each in words[max(0, place - 1) : place + 2])
@@ -72,10 +72,10 @@ def of_command(words: list[Word]) -> Iterator[tuple[Word, str]]:
 
 
 def _bodies(words: list[Word]) -> Iterator[Word]:
-    """The text behind each ``-c`` of a shell, whatever starts that shell."""
+    """Yield the word after each ``-c`` of a shell, whichever command starts that shell."""
     runs = takes = skips = False
     for word in words:
-        if skips:  # What ``-o`` names.
+        if skips:  # The value of ``-o``.
             skips = False
         elif word.text.rpartition("/")[2] in _SHELLS:
             runs, takes = True, False

@@ -1,4 +1,4 @@
-"""What the end of a run means: by the limit it reached, or for a command by its app's ``fail_on``."""
+"""Outcome of a run: determined by the limit that it reached, or for a command by its app's ``fail_on``."""
 
 from sluice.jobs.allowance import Allowance
 from sluice.jobs.job import Assignment
@@ -13,12 +13,12 @@ _LINE_CHARS = 300
 
 
 def failed(error: str) -> Outcome:
-    """The outcome of a run that could not begin."""
+    """Return the outcome of a run that could not begin."""
     return Outcome(ending=Ending.ERROR, error=legible(error))
 
 
 def of_command(exit_: Exit, assignment: Assignment) -> Outcome:
-    """The outcome of a command that was started. What it printed and its exit code stay in every case."""
+    """Return the outcome of a command that was started. It always has the output and the exit code."""
     if exit_.halt is not None:
         return of_exit(exit_, *of_halt(exit_.halt, assignment.timeout_s))
     error = violent_end(exit_, assignment.policy.limits) or _broken_rule(exit_, assignment.policy)
@@ -26,7 +26,7 @@ def of_command(exit_: Exit, assignment: Assignment) -> Outcome:
 
 
 def of_exit(exit_: Exit, ending: Ending, error: str | None) -> Outcome:
-    """The outcome of any process, whatever its ending is taken to be."""
+    """Return the outcome of a process with the given ending."""
     return Outcome(
         ending=ending,
         error=error,
@@ -37,7 +37,7 @@ def of_exit(exit_: Exit, ending: Ending, error: str | None) -> Outcome:
 
 
 def of_halt(halt: Halt, timeout_s: float | None) -> tuple[Ending, str]:
-    """What a run that was ended from outside comes to, and in words."""
+    """Return the ending and the error text of a run that was ended from outside."""
     if halt is Halt.TIMED_OUT:
         return Ending.TIMED_OUT, f"It ran over its timeout of {timeout_s:g} s."
     return (
@@ -47,7 +47,9 @@ def of_halt(halt: Halt, timeout_s: float | None) -> tuple[Ending, str]:
 
 
 def violent_end(exit_: Exit, limits: Allowance) -> str | None:
-    """Why a process that did not exit by itself has failed under every rule; None for one that did."""
+    """Return why a process failed regardless of ``fail_on``: an exceeded limit, a signal, or an unknown exit status.
+    None if it exited by itself.
+    """
     status = exit_.status
     told = exceeded(exit_.exceeded, status, limits)
     if told is not None:
@@ -60,7 +62,9 @@ def violent_end(exit_: Exit, limits: Allowance) -> str | None:
 
 
 def _broken_rule(exit_: Exit, policy: Policy) -> str | None:
-    """White space on stderr counts as text: that is the rule of the system the word comes from."""
+    """Return why the run failed by ``fail_on``, or None. White space on stderr counts as text, as in the system that
+    the option comes from.
+    """
     if exit_.status.code and policy.fail_on in {"exit", "either"}:
         error = f"exited with {exit_.status.code}{_last_line(exit_.stderr)}"
     elif exit_.stderr.size and policy.fail_on in {"stderr", "either"}:

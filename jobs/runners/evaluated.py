@@ -2,10 +2,12 @@
 
 In arithmetic, bash reads a text as an expression, in which ``a[$(…)]`` runs a command: ``$(( ))``, ``(( ))``, ``$[ ]``,
 ``let``, ``declare -i``, subscripts, offsets (``${x:OFFSET}``), and the operands of ``-eq``, ``-lt`` and the like in
-``[[ ]]``. A name of a variable may have such a subscript, too. ``eval``, ``trap`` and the ``-c`` of a shell run a text.
+``[[ ]]``. The name of a variable may contain such a subscript, too. ``eval``, ``trap`` and the ``-c`` of a shell run a
+text.
 
-This reads a command as far as it takes to tell these places from others. In doubt, as with an argument that looks like
-an assignment to an array, it reports a place. What it cannot see is documented in ``docs/job-types.md``.
+This module parses a command only as far as needed to distinguish these places from others. In doubt, as with an
+argument that looks like an assignment to an array, it reports a place. Undetected cases are documented in
+``docs/job-types.md``.
 """
 
 import re
@@ -23,7 +25,9 @@ _HERE: Final = re.compile(r"(?P<tabs>-?)[ \t]*(?P<word>\S+)")
 
 
 class _Frame(Struct):
-    """What is read, up to ``end``. ``why`` says how a placeholder in it is evaluated; ``depth`` counts parentheses."""
+    """State of the parser until ``end``. ``why`` is the way in which a placeholder here is evaluated, or None.
+    ``depth`` counts open parentheses.
+    """
 
     end: str
     why: str | None = None
@@ -43,12 +47,12 @@ class _HereDocument(Struct, frozen=True, kw_only=True):
 
 
 def evaluated(command: str) -> dict[str, str]:
-    """Return the placeholders of a command that a shell evaluates again, each with the construct it is part of."""
+    """Return the placeholders of a command that a shell evaluates again, each with the construct that contains it."""
     return _Reader(command).read()
 
 
 class _Reader:
-    """Reads a command once, unit by unit: a unit is a character, or a placeholder with its braces."""
+    """Parser that reads a command once, unit by unit. A unit is a character, or a placeholder with its braces."""
 
     def __init__(self, command: str) -> None:
         self._units = list(_units(command))
@@ -79,7 +83,7 @@ class _Reader:
             self._literal(unit)
 
     def _opens(self, frame: _Frame) -> bool:
-        """Whether something begins here that is read differently."""
+        """Enter a construct with its own syntax if one begins here. Return whether one did."""
         for opening, made in _OPENINGS:
             if self._is_next(opening):
                 self._enter(len(opening), made())
@@ -110,7 +114,7 @@ class _Reader:
         return True
 
     def _parts(self, frame: _Frame, unit: str) -> bool:
-        """Whether this ends a word, or counts as a parenthesis of an expression."""
+        """Consume a character that ends a word, and return whether it did. In an expression, only count parentheses."""
         if frame.words is None:
             if frame.why is not None and unit in "()":
                 frame.depth = max(0, frame.depth + (1 if unit == "(" else -1))
@@ -165,7 +169,7 @@ class _Reader:
         self._at += 1
 
     def _parameter(self) -> None:
-        """``${…}``: a placeholder in the name, in a subscript or in an offset is evaluated; one in a default is not."""
+        """Read ``${…}``. A placeholder in the name, a subscript or an offset is evaluated; one in a default is not."""
         self._at += 2
         if self._is_next("!") or self._is_next("#"):
             self._at += 1
@@ -184,7 +188,9 @@ class _Reader:
         )
 
     def _redirect(self) -> None:
-        """A here-document is read where its line ends; ``<<<`` takes a word like any other."""
+        """Read ``<<`` or ``<<<``. The text of a here-document is read at the end of the line; ``<<<`` takes an ordinary
+        word.
+        """
         if self._is_next("<<<"):
             self._literal("<<<", skip=3)
             return
@@ -202,7 +208,7 @@ class _Reader:
             self._at += len(found["tabs"])
 
     def _here_documents(self) -> None:
-        """Read the lines up to the one that ends them. Expressions in them are evaluated; quotes mean nothing."""
+        """Read the here-documents up to their delimiters. Expressions in them are evaluated; quotes have no effect."""
         self._at += 1
         frame = self._stack[-1]
         for document in self._here:
@@ -241,7 +247,7 @@ def _units(command: str) -> Iterator[str]:
             yield from piece["brace"][0] if piece["brace"] else piece["text"]
 
 
-#: What begins the same way within double quotes and outside; the longer first.
+#: Constructs that begin the same way inside double quotes and outside. Longer ones come first.
 _OPENINGS: Final[tuple[tuple[str, Callable[[], _Frame]], ...]] = (
     ("$((", lambda: _Frame(end="))", why=ARITHMETIC)),
     ("$[", lambda: _Frame(end="]", why=ARITHMETIC)),

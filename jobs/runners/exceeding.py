@@ -1,4 +1,4 @@
-"""What it looks like when a run has used more than it may, in one line."""
+"""Message about a resource limit that a run has exceeded, in one line."""
 
 import signal
 
@@ -6,9 +6,9 @@ from sluice.jobs.allowance import Allowance
 from sluice.jobs.runners.group import Status
 from sluice.jobs.sizes import size_text
 
-#: How a shell tells by its own exit code that a signal has ended what it ran.
+#: A shell adds this to the number of the signal that ended its command, and exits with the sum.
 _OF_SHELLS = 128
-#: What programs say when the system refuses them more. They end by themselves, in their own way.
+#: Messages of programs to which the system refuses a resource. Such programs exit by themselves.
 _WORDS = {
     "memory_bytes": (
         "MemoryError",
@@ -23,7 +23,7 @@ _WORDS = {
 
 
 def exceeded(word: str | None, status: Status, limits: Allowance) -> str | None:
-    """Which limit has ended the run, as far as that is certain; ``word`` is what its keeper has to say."""
+    """Return which limit has certainly ended the run, or None. ``word`` is the report of the supervisor process."""
     if word == "processes":
         return f"it had more than {limits.processes} processes, which is its limit, and was killed"
     number = status.signal or (status.code or 0) - _OF_SHELLS
@@ -38,7 +38,9 @@ def exceeded(word: str | None, status: Status, limits: Allowance) -> str | None:
 
 
 def suspicion(stderr: str, limits: Allowance) -> str:
-    """Which limit a run may have failed at, by what it says itself; to be put behind its error."""
+    """Return the limit that a run may have failed at, judged by its stderr, as a suffix for its error. Empty if
+    none.
+    """
     told = {
         "memory_bytes": f"memory limit is {size_text(limits.memory_bytes or 0)}",
         "file_size_bytes": f"file_size limit is {size_text(limits.file_size_bytes or 0)}",

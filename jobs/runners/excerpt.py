@@ -1,4 +1,4 @@
-"""The beginning and the end of what a job printed, in memory that does not grow with what it prints."""
+"""Beginning and end of a job's output, in memory that does not grow with the output."""
 
 from collections.abc import Callable
 
@@ -6,14 +6,14 @@ from sluice.jobs.outcome import KEPT_BYTES, keep
 from sluice.jobs.runners.spool import Spool
 
 _HEAD_BYTES = KEPT_BYTES
-#: The note of what was left out takes its room from the end, so that `keep` finds nothing more to cut.
+#: The note about omitted bytes takes its space from the end, so that `keep` does not cut again.
 _TAIL_BYTES = KEPT_BYTES - 64
 
 
 class Excerpt:
-    """Keeps the head and the tail of a stream of bytes. ``size`` counts every byte that went by.
+    """Head and tail of a stream of bytes. ``size`` counts all bytes of the stream.
 
-    ``echo`` hears all of them. With ``whole`` the ``spool`` has them too, on disk.
+    ``echo`` receives all of them. With ``whole``, the ``spool`` on disk also stores them.
     """
 
     def __init__(self, echo: Callable[[bytes], object] | None = None, *, whole: bool = False) -> None:
@@ -34,7 +34,7 @@ class Excerpt:
             self._head += chunk[:room]
             chunk = chunk[room:]
         self._tail += chunk[-_TAIL_BYTES:]
-        if len(self._tail) > 2 * _TAIL_BYTES:  # Now and then, not at every line: a cut copies the tail.
+        if len(self._tail) > 2 * _TAIL_BYTES:  # Not at every chunk, because a cut copies the tail.
             del self._tail[:-_TAIL_BYTES]
 
     def add_text(self, text: str) -> None:
@@ -42,7 +42,7 @@ class Excerpt:
 
     @property
     def is_all(self) -> bool:
-        """Whether ``text`` says all that went by, byte for byte."""
+        """True if ``text`` returns the whole stream, byte for byte."""
         kept = bytes(self._head + self._tail)
         return len(kept) == self.size and self.text().encode() == kept
 
@@ -51,7 +51,7 @@ class Excerpt:
             self.spool.close()
 
     def text(self) -> str:
-        """What was kept, as text that every store can hold: no NUL, and U+FFFD for what is not UTF-8."""
+        """Return the kept text in a form that every store accepts: no NUL, and U+FFFD in place of invalid UTF-8."""
         tail = bytes(self._tail[-_TAIL_BYTES:])
         left_out = self.size - len(self._head) - len(tail)
         if left_out:
@@ -62,12 +62,12 @@ class Excerpt:
 
 
 def legible(text: str) -> str:
-    """Text from user code, within the same limits; lone surrogates, which nothing can store, become ``?``."""
+    """Return text from user code within the same limits. Lone surrogates, which no store accepts, become ``?``."""
     return keep(text.encode("utf-8", "replace").decode())
 
 
 def _whole(cut: bytes | bytearray) -> str:
-    """The text between two cuts, without the halves of characters that a cut leaves at either edge."""
+    """Return the text between two cuts, without the partial characters at either edge."""
     start = next((i for i, byte in enumerate(cut[:4]) if byte & 0xC0 != 0x80), 0)
     text = bytes(cut[start:]).decode("utf-8", "replace")
     return text[:-1] if text.endswith("\ufffd") else text

@@ -1,4 +1,6 @@
-"""A process group and its guard: started together, signalled as one, reaped last. See ``process``."""
+"""Process group and its guard. They are started together and signalled as one, and the leader is reaped last. See
+``process``.
+"""
 
 import os
 import signal
@@ -16,7 +18,7 @@ from msgspec.structs import replace
 from sluice.jobs.allowance import Allowance
 from sluice.jobs.runners.privileges import unprivileged
 
-#: A killed process that the kernel does not give up (a dead network disk) is left to it after this time.
+#: Seconds to wait for a killed process (a dead network disk may block it). After this it is left to the kernel.
 REAP_S = 10.0
 
 _SHELL = "/bin/sh"
@@ -28,11 +30,11 @@ _NO_CORES = "ulimit -c 0; "
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """``inherit`` are descriptors of the caller that the process gets under the same numbers.
+    """Command to start. ``inherit`` are descriptors of the caller that the process gets under the same numbers.
 
-    With an ``allowance``, or ``kept`` together at any price, it takes a keeper (``kept``). It cannot get more rights
-    than the worker has, nor leave a core dump, unless it is ``privileged``. ``enclosed``: its first process and the
-    child of that are those of a fence (``sandbox``), which do not count, and go when all else has.
+    With an ``allowance`` or with ``kept``, it runs under a supervisor process (``kept``). Unless it is ``privileged``,
+    it cannot get more rights than the worker has, nor leave a core dump. ``enclosed``: its first process and that
+    process's child belong to a sandbox (``sandbox``). They do not count, and exit when all others have.
     """
 
     argv: tuple[str, ...]
@@ -46,14 +48,14 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class Status(Struct, frozen=True):
-    """How a process exited. Neither is known where other code in this process reaped it first."""
+    """Exit status of a process. Both fields are None if other code in this process reaped it first."""
 
     code: int | None = None
     signal: int | None = None
 
 
 class Group:
-    """A started command, its guard, and the pipes that come from it: stdout, stderr, what it tells."""
+    """Started command, its guard, and the pipes from it: stdout, stderr, and its event pipe if it has one."""
 
     def __init__(self, command: Command, *, tells: bool) -> None:
         self._status: Status | None = None
@@ -70,18 +72,18 @@ class Group:
         self.pipes = (cast(IO[bytes], self._leader.stdout), cast(IO[bytes], self._leader.stderr), *told)
 
     def exited(self) -> bool:
-        """Whether the leader has; its status is remembered and it stays unreaped."""
+        """Return whether the leader has exited. Its status is stored, and it stays unreaped."""
         if self._status is None:
             self._status = peek(self._leader)
         return self._status is not None
 
     def signal(self, number: int) -> None:
-        """Send a signal to every member. Members of another user are out of our reach."""
+        """Send a signal to every member. It does not reach members of another user."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._leader.pid, number)
 
     def kill(self) -> Status:
-        """End what is left of the group, and say how its leader ended."""
+        """Kill the rest of the group and return how its leader ended."""
         self.signal(signal.SIGKILL)
         until = time.monotonic() + REAP_S
         while not self.exited() and time.monotonic() < until:
@@ -89,7 +91,7 @@ class Group:
         return self._status or Status()
 
     def exceeded(self) -> str | None:
-        """No limit is watched here; who has some is in a ``KeptGroup``."""
+        """Return None. A ``Group`` checks no limits; commands with limits run in a ``KeptGroup``."""
         return None
 
     def close(self) -> None:
@@ -101,8 +103,9 @@ class Group:
             self._leader.wait()
 
     def _abandon(self, started: list[subprocess.Popen[bytes]]) -> None:
-        """Whoever starts may be interrupted when the command is there already. The guard ends it, as at our death; it
-        knows of one that nobody here has been told of, too."""
+        """Clean up after an interrupted start, when the command may already run. The guard kills the group, as if the
+        worker had died. It also knows a process that is not yet in ``started``.
+        """
         cast(IO[bytes], self._guard.stdin).close()
         self._guard.wait()
         for leader in started:
@@ -111,7 +114,9 @@ class Group:
             cast(IO[bytes], leader.stderr).close()
 
     def _dismiss_guard(self) -> None:
-        """The guard is killed before its pipe closes: it would take the end-of-file for our death."""
+        """End the guard. It is killed before its pipe closes because it would take the end-of-file for the worker's
+        death.
+        """
         self._guard.kill()
         self._guard.wait()
         cast(IO[bytes], self._guard.stdin).close()
@@ -131,7 +136,9 @@ def _start_guard() -> subprocess.Popen[bytes]:
 
 
 def _start_into(started: list[subprocess.Popen[bytes]], command: Command, lifeline: IO[bytes]) -> None:
-    """It stands in ``started`` before whoever waits for it can be told anything else."""
+    """Start the command and append it to ``started``. If the waiting caller is interrupted, it finds the process
+    there.
+    """
     join = _JOIN if command.privileged else _NO_CORES + _JOIN
     started.append(
         subprocess.Popen(
@@ -150,9 +157,10 @@ def _start_into(started: list[subprocess.Popen[bytes]], command: Command, lifeli
 
 @contextmanager
 def telling(command: Command, *, tells: bool) -> Iterator[tuple[tuple[IO[bytes], ...], Command]]:
-    """The command as it is to be started, with one pipe more where it ``tells``; our end of that.
+    """Yield the command and the pipes from which the caller reads its events.
 
-    Our copy of the other end is closed, so that its exit is the end of the pipe.
+    If it ``tells``, a pipe is added: the caller gets the read end, and the command gets the write end as its last
+    argument. Our copy of the write end is closed, so that the exit of the process ends the pipe.
     """
     if not tells:
         yield (), command
@@ -170,8 +178,8 @@ def telling(command: Command, *, tells: bool) -> Iterator[tuple[tuple[IO[bytes],
 
 
 def peek(process: subprocess.Popen[bytes]) -> Status | None:
-    """How the process exited, without reaping it; None while it runs."""
-    if not hasattr(os, "waitid"):  # macOS before Python 3.13, where the number is free a moment too early.
+    """Return how the process exited, without reaping it. None while it runs."""
+    if not hasattr(os, "waitid"):  # macOS before Python 3.13: the number is free slightly too early.
         code = process.poll()
         return None if code is None else Status(signal=-code) if code < 0 else Status(code=code)
     try:

@@ -1,8 +1,8 @@
-"""Functions in a process of their own, which can be killed, and whose prints can be told from all others.
+"""Functions in processes of their own, which can be killed and print to streams of their own.
 
-The worker starts ``python -m sluice.jobs.runners.child`` and hands it two descriptors: a file that holds the
-errand, and a pipe for events. The child's stdin is empty, its stdout and stderr are the job's. SIGTERM
-is where ``job.cancelled`` becomes true; whatever still runs after the grace is killed.
+The worker starts ``python -m sluice.jobs.runners.child`` and passes two descriptors: a file that holds the errand, and
+a pipe for events. The child's stdin is empty; its stdout and stderr are the job's. SIGTERM makes ``job.cancelled``
+true. Processes that still run after the grace period are killed.
 """
 
 import os
@@ -28,16 +28,16 @@ from sluice.jobs.runners.spark import for_run
 from sluice.jobs.runners.stores import Stores
 from sluice.jobs.runners.wire import LINE_BYTES_MAX, Acknowledged, Ended, Errand, Event, Progress, Said
 
-#: What a child has for leaving (exit hooks, threads of its own) once its function has ended.
+#: Seconds that a child may take to exit (exit hooks, its own threads) after its function has ended.
 LINGER_S = 5.0
 
 _EVENTS = msgspec.json.Decoder(Event)
 
 
 class IsolateRunner:
-    """Runs a function by its path, and the ``main`` of Spark's jobs: in a thread their Spark would outlive them.
+    """Runner of a function by its path, and of the ``main`` of Spark jobs. In a thread their Spark would outlive them.
 
-    There is no ``job.transaction()``: the connection is the worker's.
+    ``job.transaction()`` is not available because the connection belongs to the worker.
     """
 
     def __init__(self, stores: Stores) -> None:
@@ -49,7 +49,7 @@ class IsolateRunner:
         *,
         stop: threading.Event,
         report: Report,
-        transaction: Transaction | None = None,  # noqa: ARG002  # It cannot travel.
+        transaction: Transaction | None = None,  # noqa: ARG002  # A connection cannot be passed.
         acknowledge: Acknowledge | None = None,
         **_: object,
     ) -> Outcome:
@@ -89,8 +89,10 @@ def _run_child(
     *,
     stores: Stores,
 ) -> Exit:
-    """``-P`` and our own path make the child import what the worker would, wherever it is started."""
-    with tempfile.TemporaryFile() as file:  # Unlike a pipe it takes any size before there is a reader.
+    """Run the child. With ``-P`` and our own path it imports the same modules as the worker, in any working
+    directory.
+    """
+    with tempfile.TemporaryFile() as file:  # Unlike a pipe, it takes any size before a reader exists.
         file.write(msgspec.json.encode(errand))
         file.seek(0)
         command = Command(
@@ -115,8 +117,9 @@ def _run_child(
 
 
 def _python(function_path: str) -> tuple[str, ...]:
-    """Where the interpreter, its modules and the function's file are; the file itself too, for not every folder that
-    it may lie in is shown."""
+    """Return the paths of the interpreter, its modules, and the function's file and folder. The file is listed by
+    itself because the sandbox does not show every folder that may contain it.
+    """
     module, _, _ = function_path.rpartition(":")
     file = Path(module).absolute()
     own = (str(file.parent), str(file)) if module.endswith(".py") else ()
@@ -124,7 +127,7 @@ def _python(function_path: str) -> tuple[str, ...]:
 
 
 class _Ear:
-    """Takes what the child tells, line by line, and passes it on. ``ended`` is its last word."""
+    """Reader of the child's events, line by line. ``ended`` is the child's last event."""
 
     def __init__(self, limits: Limits, report: Report, tell: Tell, acknowledge: Acknowledge | None) -> None:
         self.ended: Ended | None = None
@@ -142,7 +145,7 @@ class _Ear:
             self._begun = b""
 
     def _take(self, line: bytes) -> None:
-        """User code can find the pipe and write to it; what is no event is dropped."""
+        """Handle one line. Lines that are no event are dropped, because user code can find the pipe and write to it."""
         try:
             event = _EVENTS.decode(line)
         except msgspec.DecodeError:
@@ -161,7 +164,7 @@ class _Ear:
 
 
 def _outcome(exit_: Exit, ended: Ended | None, assignment: Assignment) -> Outcome:
-    """A limit that was reached before the last word decides; after it, no limit does."""
+    """Return the outcome of the run. A limit reached before the ``Ended`` event decides it; a later one does not."""
     if exit_.halt is Halt.TIMED_OUT or exit_.halt is Halt.STOPPED:
         return of_exit(exit_, *of_halt(exit_.halt, assignment.timeout_s))
     if ended is not None:

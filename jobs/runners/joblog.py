@@ -1,4 +1,4 @@
-"""``job.log``: a standard logger of one run, whose lines go into the job's output and to the worker's log."""
+"""``job.log``: a standard logger of one run. Its lines are written to the job's output and to the worker's log."""
 
 import logging
 import time
@@ -9,35 +9,40 @@ from sluice.jobs.ref import JobName
 from sluice.jobs.subject import about, of_name, spoken_of
 
 _FORMATTER = logging.Formatter()
-#: Says, as any handler of the standard library does, that a line could not be written.
+#: Reports a line that could not be written, as every handler of the standard library does.
 _COMPLAINTS = logging.Handler()
 
-#: Receives a level and a text, for the worker's own log.
+#: Receives a level and a text, and writes them to the worker's own log.
 Tell = Callable[[int, str], None]
 
 
 def job_log(name: JobName, *, write: Callable[[str], object], tell: Tell) -> logging.Logger:
-    """A logger outside the process's tree, so that it goes when the run does. Every level is written."""
+    """Return a logger that is not in the process's logger tree, so that it is freed with the run. It writes every
+    level.
+    """
     return _JobLogger(f"sluice.job.{name.app}", write, tell)
 
 
 def worker_log(name: JobName) -> Tell:
-    """Tells the worker's log, at its own level, which job said it. Who makes this is in the thread of the job's run;
-    it may be told in another."""
+    """Return a function that writes a line of this job to the worker's log, with the line's level and the job's name.
+
+    Call this in the thread of the job's run. The returned function may be called in any thread.
+    """
     log = logging.getLogger("sluice.job")
     extra = about(spoken_of() or of_name(name))
     return lambda level, text: log.log(level, "%s: %s", name, text, extra=extra)
 
 
 class _JobLogger(logging.Logger):
-    """It writes by itself: most runs log nothing, and a handler would cost each of them more than all the rest of it.
-    Whoever wants to may add handlers."""
+    """Logger that writes records itself. Most runs log nothing, and a handler would cost each run more than the rest of
+    the logger. User code may add handlers.
+    """
 
     def __init__(self, name: str, write: Callable[[str], object], tell: Tell) -> None:
         super().__init__(name, logging.DEBUG)
         self._write = write
         self._tell = tell
-        #: It keeps the lines of several threads whole.
+        #: Keeps lines of several threads from mixing.
         self._lock = Lock()
 
     def handle(self, record: logging.LogRecord) -> None:

@@ -1,15 +1,15 @@
-"""The process that keeps one run together: it starts the command, and ends all that came of it. See ``kept``.
+"""Supervisor process of one run: starts the command and ends all processes that descend from it. See ``kept``.
 
-It is run by itself, as a file, by an interpreter that has read nothing else; so it imports none of our modules.
+It is run as a file by an interpreter that has loaded nothing else, so it imports none of our modules.
 
-What holds, on Linux: every process that descends from the command descends from this one for as long as it lives. One
-whose parent is gone is handed to the nearest *subreaper* above it, and that is this process, whatever session, group
-or environment it has made itself. So when the command has ended, or when we are told to, all children that there are
-are killed and waited for until the kernel says that there are none. Elsewhere only the command's group is ended.
+Invariant, on Linux: every process that descends from the command also descends from this process, for as long as this
+process lives. The kernel gives an orphan to the nearest *subreaper* above it. That is this process, whatever session,
+group or environment the orphan has set. When the command has ended, or the worker requests it, all children are killed
+and waited for until the kernel reports that none is left. On other systems only the command's group is ended.
 
-It exits as the command did, by the same code or signal. It is told by its stdin, which ends when the worker wants
-everything ended, or is dead; SIGTERM is passed on to all. On the descriptor that its argument names it says why it
-ended the run by itself.
+It exits as the command did, with the same code or signal. Its stdin ends when the worker wants everything ended, or is
+dead. SIGTERM is passed on to all processes. If it ends the run by itself, it writes the reason to the descriptor that
+its argument names.
 """
 
 import ctypes
@@ -21,22 +21,22 @@ import signal
 import sys
 import time
 
-#: What is killed and does not go (a dead network disk) is left to the kernel after this time.
+#: Seconds to wait for killed processes (a dead network disk may block one). After this they are left to the kernel.
 END_S = 10.0
-#: Processes are counted this often, and no more than a twentieth of the time is spent on it.
+#: Seconds between two counts of the processes. Counting takes at most a twentieth of the time (``COUNT_SHARE``).
 COUNT_EVERY_S = 0.1
 COUNT_SHARE = 20
 SHELL = "/bin/sh"
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
-#: Those of a sandbox: the one that was started, and the first one inside.
+#: Processes of a sandbox: ``bwrap`` itself and the first process inside.
 _FENCE_PROCESSES = 2
 
 
 def main() -> None:
-    errand = marshal.load(sys.stdin.buffer)  # noqa: S302  # It comes from our own worker, by our own pipe.
+    errand = marshal.load(sys.stdin.buffer)  # noqa: S302  # It comes from our own worker through our own pipe.
     report = int(sys.argv[1])
-    os.set_inheritable(report, False)  # noqa: FBT003  # The command has no part in it.
+    os.set_inheritable(report, False)  # noqa: FBT003  # The command must not inherit it.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     woken = _hear_signals()
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _hear_signals() -> int:
-    """Signals make this descriptor readable, by their numbers; none of them ends this process or a call."""
+    """Return a descriptor that receives the numbers of signals. No signal ends this process or interrupts a call."""
     heard, told = os.pipe()
     for descriptor in (heard, told):
         os.set_blocking(descriptor, False)
@@ -66,7 +66,7 @@ def _hear_signals() -> int:
 
 
 def _become(errand: dict) -> None:  # type: ignore[type-arg] # marshal knows plain dictionaries
-    """In the child: put on the limits and turn into the command. It has no other thread, so there is no race."""
+    """Set the limits and execute the command, in the child. The child has no other thread, so there is no race."""
     try:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -86,31 +86,36 @@ def _become(errand: dict) -> None:  # type: ignore[type-arg] # marshal knows pla
 
 
 def _hear_as_usual() -> None:
-    """The command is to find no signal ignored, be it by Python, by us, or by whoever started the worker: a shell has
-    what it starts in the background ignore some."""
+    """Reset all signals to their defaults, so that the command finds no signal ignored. Python, this module or the
+    parent of the worker may ignore some: a shell does so for the processes that it starts in the background.
+    """
     for number in signal.valid_signals():
         if signal.getsignal(number) not in (signal.SIG_DFL, None):
             signal.signal(number, signal.SIG_DFL)
 
 
 def _execute(argv: list[str], env: dict[str, str], limits: list[tuple[int, int, int]]) -> None:
-    """What has no first line that names its interpreter is the shell's, as it is for whoever types its name."""
-    import resource  # noqa: PLC0415  # The keeper itself has no use for it.
+    """Set the limits and execute the command. A file without an interpreter line is run by the shell, as at a
+    prompt.
+    """
+    import resource  # noqa: PLC0415  # The supervisor process itself does not need it.
 
     for number, soft, hard in limits:
         resource.setrlimit(number, (soft, hard))
     try:
-        os.execve(argv[0], argv, env)  # noqa: S606  # Without a shell is the point of it.
+        os.execve(argv[0], argv, env)  # noqa: S606  # Starting without a shell is intended.
     except OSError as error:
         if error.errno == errno.ENOENT and os.path.exists(argv[0]):  # noqa: PTH110  # pathlib is slow to import.
             raise OSError(errno.ENOENT, "its first line names an interpreter that is not there") from None
         if error.errno != errno.ENOEXEC:
             raise
-        os.execve(SHELL, [SHELL, *argv], env)  # noqa: S606  # The command's own text is what it runs.
+        os.execve(SHELL, [SHELL, *argv], env)  # noqa: S606  # The shell runs only the command's own file.
 
 
 def _let_go(inherited: list[int]) -> None:
-    """The command's pipes end when all of the command has, whatever becomes of us."""
+    """Close our copies of the command's pipes, so that they end with the command's processes, even if we live
+    longer.
+    """
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (1, 2):
         os.dup2(nowhere, descriptor)
@@ -119,9 +124,10 @@ def _let_go(inherited: list[int]) -> None:
 
 
 class _Family:
-    """The command and all that descends from it. ``status`` is what ``wait`` says of it, None while it runs.
+    """The command and all its descendants. ``status`` is the command's wait status, None while it runs.
 
-    An ``enclosed`` one is led by its fence, whose end would end all the rest at once; it leaves when they have.
+    An ``enclosed`` command is led by the first process of its sandbox. The end of that process would end all others at
+    the same time; it exits when they have.
     """
 
     def __init__(self, leader: int, *, enclosed: bool) -> None:
@@ -131,7 +137,7 @@ class _Family:
         self._cpu_s = 0.0
 
     def reap(self) -> bool:
-        """Take leave of those who have ended; False once there is nobody left."""
+        """Reap ended children. Return False if no child is left."""
         try:
             while True:
                 pid, status, used = os.wait4(-1, os.WNOHANG)
@@ -143,7 +149,7 @@ class _Family:
             return False
 
     def is_out_of(self, cpu_s: int | None) -> bool:
-        """Whether the command paid no heed to the signal for this, until it was killed without another word."""
+        """Return whether the command ignored the signal of its CPU limit until the kernel killed it."""
         killed = self.status is not None and os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status)
         return cpu_s is not None and killed == signal.SIGKILL and self._cpu_s >= cpu_s
 
@@ -166,9 +172,11 @@ class _Family:
                 return
 
     def members(self) -> list[int]:
-        """By what the kernel says of everybody's parent; an answer from before somebody forked, so ask again."""
+        """Return all descendants, by the parents that ``/proc`` lists. A process may fork during this, so callers
+        repeat it.
+        """
         children: dict[int, list[int]] = {}
-        for name in os.listdir("/proc") if sys.platform == "linux" else ():  # noqa: PTH208  # pathlib is slow.
+        for name in os.listdir("/proc") if sys.platform == "linux" else ():  # noqa: PTH208  # pathlib is too slow.
             if name.isdigit():
                 children.setdefault(_parent(name), []).append(int(name))
         found = [os.getpid()]
@@ -177,7 +185,7 @@ class _Family:
         return found[1:]
 
     def end(self) -> None:
-        """Kill until there is nobody. Whoever loses his parent by it becomes our child, and is next."""
+        """Kill until no process is left. A process that loses its parent becomes our child and is killed next."""
         until = time.monotonic() + END_S
         while self.reap() and time.monotonic() < until:
             self.signal(signal.SIGKILL)
@@ -193,7 +201,7 @@ def _parent(pid: str) -> int:
 
 
 def _watch(family: _Family, woken: int, processes_max: int | None) -> bool:
-    """Wait until the command has ended, or somebody wants it ended. Whether it was because there are too many."""
+    """Wait until the command has ended or the worker ends it. Return whether it had too many processes."""
     pause_s = None if processes_max is None else COUNT_EVERY_S
     while family.reap() and family.status is None:
         ready, _, _ = select.select([0, woken], [], [], pause_s)
@@ -213,7 +221,7 @@ def _leave_like(status: int | None) -> None:
     if status is None:
         os.kill(os.getpid(), signal.SIGKILL)
     elif os.WIFSIGNALED(status):
-        import resource  # noqa: PLC0415  # Few commands end so.
+        import resource  # noqa: PLC0415  # Few commands end by a signal.
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         number = os.WTERMSIG(status)

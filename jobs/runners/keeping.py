@@ -1,4 +1,4 @@
-"""What becomes of the whole of an output that the ledger has no room for (``keep_output``)."""
+"""Storage of complete outputs that are too long for the ledger (``keep_output``)."""
 
 import re
 from collections.abc import Callable
@@ -17,16 +17,16 @@ _STORED = re.compile(r"[^/]+/[^/]+/\d+-(?:output|stderr)-[0-9a-f]{32}")
 
 
 def is_output(blob: str) -> bool:
-    """Whether a blob of this name is one that was stored here. What else is in the store is somebody else's."""
+    """Return whether this module stored the blob of this name. Other blobs in the store are not Sluice outputs."""
     return is_name(blob) and _STORED.fullmatch(blob) is not None
 
 
 def keep_whole(
     outcome: Outcome, exit_: Exit, assignment: Assignment, blobs: BlobStore, say: Callable[[str], object]
 ) -> Outcome:
-    """The outcome with the names of what was stored. Where that fails it is said, and changes nothing else.
+    """Return the outcome with the names of the stored blobs. A failure to store is logged and has no other effect.
 
-    A run that is handed back is begun anew, so nothing of it is stored.
+    A run that is handed back will start again, so its output is not stored.
     """
     try:
         if outcome.ending is Ending.HANDED_BACK:
@@ -43,7 +43,7 @@ def keep_whole(
 
 
 def with_whole(outcome: Outcome, exit_: Exit, assignment: Assignment, blobs: BlobStore) -> Outcome:
-    """The same for a runner that has nothing else to say."""
+    """Return the outcome with the names of the stored blobs. Use this in a runner without a log of its own."""
     if not assignment.policy.keep_output:
         return outcome
     lines = Excerpt()
@@ -54,7 +54,7 @@ def with_whole(outcome: Outcome, exit_: Exit, assignment: Assignment, blobs: Blo
 def _stored(
     what: str, excerpt: Excerpt, place: str, blobs: BlobStore, say: Callable[[str], object]
 ) -> str | None:
-    """None where the ledger has all of it, or nothing could be stored."""
+    """Store one output and return its name. None if the ledger's copy is complete, or if it could not be stored."""
     if excerpt.spool is None or excerpt.is_all:
         return None
     if excerpt.spool.trouble is not None:

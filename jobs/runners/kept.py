@@ -1,10 +1,12 @@
-"""A command whose processes cannot get away, with limits on what they use: as ``group``, at a higher price.
+"""Command that its processes cannot leave, with limits on their resources. It is like ``group``, at a higher price.
 
-A *keeper*, a small Python of its own (20 ms to start, 10 MB), stands between the worker and the command. It sets the
-limits in the child that becomes the command, which has one thread, and it is the guard too: its stdin is a pipe whose
-other end only the worker holds. What it holds and how, and what it cannot on other systems than Linux, is told there.
+A supervisor process (``keeper``), a small Python process (20 ms to start, 10 MB), runs between the worker and the
+command. It sets the limits in the child that becomes the command, which has one thread. It is also the guard: its stdin
+is a pipe, and only the worker holds the other end. See ``keeper`` for its guarantees, and for its limits on systems
+other than Linux.
 
-What neither can do: keep a run together whose command kills its keeper, which any process of the same user may.
+Limitation: a command can kill its supervisor process, as any process of the same user may. Then its processes are no
+longer kept together.
 """
 
 import marshal
@@ -22,15 +24,15 @@ from sluice.jobs.allowance import Allowance
 from sluice.jobs.runners.group import REAP_S, Command, Status, peek, telling
 
 _KEEPER = str(Path(__file__).with_name("keeper.py"))
-#: What the interpreter itself may need to start.
+#: Variables that the interpreter itself may need to start.
 _FOR_PYTHON = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-#: Between the signal of the cpu limit, which names itself, and the end without a word.
+#: Seconds between the signal of the CPU limit (SIGXCPU) and SIGKILL.
 _CPU_GRACE_S = 1
 _REPORT_BYTES = 64
 
 
 class KeptGroup:
-    """What ``Group`` is, for a command that is to be kept together. It exits once all of it has ended."""
+    """``Group`` for a command that must be kept together. It exits once all processes of the command have ended."""
 
     def __init__(self, command: Command, *, tells: bool) -> None:
         self._status: Status | None = None
@@ -47,21 +49,23 @@ class KeptGroup:
         self.pipes = (cast(IO[bytes], self._keeper.stdout), cast(IO[bytes], self._keeper.stderr), *told)
 
     def exited(self) -> bool:
-        """Whether the command has, and all that came of it; the keeper stays unreaped."""
+        """Return whether the command and all its descendants have exited. The supervisor process stays unreaped."""
         if self._status is None:
             self._status = peek(self._keeper)
         return self._status is not None
 
     def signal(self, number: int) -> None:
-        """Send SIGTERM to every member; SIGCONT and SIGKILL are for the keeper alone."""
+        """Signal the supervisor process. It passes SIGTERM on to every member; SIGCONT and SIGKILL affect only
+        itself.
+        """
         with suppress(ProcessLookupError):
             os.kill(self._keeper.pid, number)
 
     def kill(self) -> Status:
-        """End what is left of it, and say how the command ended."""
+        """End the remaining processes and return how the command ended."""
         self._lifeline.close()
         if not self.exited():
-            self.signal(signal.SIGCONT)  # The command may have stopped its keeper.
+            self.signal(signal.SIGCONT)  # The command may have stopped its supervisor process.
         until = time.monotonic() + REAP_S
         while not self.exited() and time.monotonic() < until:
             time.sleep(0.001)
@@ -70,7 +74,9 @@ class KeptGroup:
         return self._status or Status()
 
     def exceeded(self) -> str | None:
-        """The limit for which the keeper has ended it by itself; to be asked when it has exited."""
+        """Return the limit for which the supervisor process ended the command, or None. Call this after it has
+        exited.
+        """
         os.set_blocking(self._report, False)
         try:
             return os.read(self._report, _REPORT_BYTES).decode() or None
@@ -122,14 +128,16 @@ def _start(command: Command, said: int) -> subprocess.Popen[bytes]:
 
 
 def _write(pipe: IO[bytes], content: bytes) -> None:
-    """All of it: an unbuffered pipe takes as much as it has room for."""
+    """Write the whole content. One call writes only as much as an unbuffered pipe has room for."""
     left = memoryview(content)
     while left:
         left = left[pipe.write(left) :]
 
 
 def _settings(allowance: Allowance, *, cores: bool) -> list[tuple[int, int, int]]:
-    """What to set, each with its soft and its hard limit; the address space last, for it binds whoever sets it."""
+    """Return the resource limits to set, each with its soft and hard value. The address space comes last because it
+    also limits the process that sets the others.
+    """
     asked = (
         (resource.RLIMIT_CORE, None if cores else 0),
         (resource.RLIMIT_CPU, None if allowance.cpu_s is None else int(allowance.cpu_s)),
@@ -141,7 +149,7 @@ def _settings(allowance: Allowance, *, cores: bool) -> list[tuple[int, int, int]
 
 
 def _within(number: int, most: int) -> tuple[int, int]:
-    """No more than what the worker itself may have, which nobody but root could raise."""
+    """Return the soft and hard limit, capped by the worker's own hard limit, which only root could raise."""
     own = resource.getrlimit(number)[1]
     grace = _CPU_GRACE_S if number == resource.RLIMIT_CPU else 0
     if own == resource.RLIM_INFINITY:

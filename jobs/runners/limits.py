@@ -1,4 +1,4 @@
-"""When a run has to end though its work has not: its time is up, or somebody wants it stopped."""
+"""Limits at which a run must end although its work has not: its timeout, or a stop by the worker."""
 
 import threading
 import time
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Halt(StrEnum):
-    """Why a run was ended from outside."""
+    """Reason why a run was ended from outside."""
 
     TIMED_OUT = "timed out"
     STOPPED = "stopped"
@@ -14,10 +14,10 @@ class Halt(StrEnum):
 
 
 class Limits:
-    """The clock of one run, started by making it. ``stop`` belongs to the worker and is only read here.
+    """Clock of one run, started by the constructor. ``stop`` belongs to the worker and is only read here.
 
-    Once the work reports its own end, ``linger`` replaces both limits: a result that has been
-    reported is not undone by a process that is slow to leave.
+    After the work has reported its own end, ``linger`` replaces both limits. A process that is slow to exit does not
+    invalidate a reported result.
     """
 
     def __init__(self, stop: threading.Event, timeout_s: float | None) -> None:
@@ -27,7 +27,9 @@ class Limits:
         self._lingering = False
 
     def reached(self) -> Halt | None:
-        """The limit that has been passed. Time comes first: a timed-out run that is stopped too stays one."""
+        """Return the limit that has been passed, or None. The timeout comes first: a run that is both timed out and
+        stopped counts as timed out.
+        """
         if time.monotonic() >= self._deadline:
             return Halt.LINGERED if self._lingering else Halt.TIMED_OUT
         if self._stop.is_set() and not self._lingering:
@@ -39,5 +41,5 @@ class Limits:
         self._deadline = time.monotonic() + linger_s
 
     def within_s(self, wait_s: float) -> float:
-        """How long one may wait without missing the deadline, at most ``wait_s``."""
+        """Return the seconds that a caller may wait without missing the deadline, at most ``wait_s``."""
         return max(0.0, min(wait_s, self._deadline - time.monotonic()))

@@ -1,8 +1,8 @@
-"""One look at work elsewhere: ask the user's job manager how it stands, or have it end the work.
+"""One poll of external work: get its status from the user's job manager, or have the manager end the work.
 
-A run that waits for its work looks again and again (``managed``). Of work that goes on until it is stopped nobody waits
-for the end: each ``look`` is made by whoever is sent, with a manager of its own, and brings what a run would.
-Nothing that user code does leaves here as an exception.
+A run that waits for its work polls it repeatedly (``managed``). No run waits for a long-running service. Any worker
+that is sent makes one poll (``look``), with a manager of its own. The result is that of a run. No exception of user
+code leaves this module.
 """
 
 import math
@@ -19,18 +19,21 @@ from sluice.jobs.runners.excerpt import Excerpt, legible
 from sluice.jobs.runners.joblog import job_log, worker_log
 from sluice.jobs.submission import JSON
 
-#: So many errors of ``check`` in a row are borne, each with twice the pause of the last; one more is the run's.
+#: Number of consecutive errors of ``check`` that are tolerated, each followed by twice the previous pause. The next
+#: error fails the run.
 MISSES_MAX = 3
-#: No manager is waited for longer than this between two looks, nor less than this.
+#: Upper and lower bound of the seconds between two polls. They override the manager's ``poll_s``.
 POLL_S_MAX, POLL_S_MIN = 3600.0, 0.01
-#: What is kept of it beside the job, for people; all of it is in the round's output.
+#: Characters of the status text that are stored with the job, for people. The round's output has all of it.
 SAID_CHARS = 1000
 
 Maker = Callable[[], ManagesJobs]
 
 
 class Heard(Struct, frozen=True):
-    """``status`` is None where there is none to be had: ``trouble`` says why, and whether to ``give_up`` for it."""
+    """Result of a status check. ``status`` is None if the check failed. Then ``trouble`` is the reason, and
+    ``give_up`` is set if the check must not be repeated.
+    """
 
     status: Status | None
     trouble: str = ""
@@ -38,8 +41,11 @@ class Heard(Struct, frozen=True):
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """What a look at work came to that is to go on. With an ``outcome`` the round has ended by it; else somebody looks
-    again, after ``poll_s``, or later where it was ``missed``. ``said`` is for people, the ``line`` for the output."""
+    """Result of one poll of a long-running service.
+
+    An ``outcome`` ends the round. Otherwise the next poll is due after ``poll_s``, or later if this one was ``missed``.
+    ``said`` is the status text for people, ``line`` is for the output.
+    """
 
     outcome: Outcome | None = None
     missed: bool = False
@@ -49,7 +55,7 @@ class Look(Struct, frozen=True, kw_only=True):
 
 
 def ask(manager: ManagesJobs, handle: JSON, *, misses: int) -> Heard:
-    """How the work stands, after so many errors in a row."""
+    """Check the status of the work. ``misses`` is the number of consecutive errors before this check."""
     try:
         answer = settled(manager.check(handle))
     except BaseException as error:
@@ -64,14 +70,14 @@ def ask(manager: ManagesJobs, handle: JSON, *, misses: int) -> Heard:
 
 
 def look(make: Maker, name: JobName, handle: JSON, *, misses: int) -> Look:
-    """Look at work that is to go on; where no more is to be expected of it, it is ended."""
+    """Poll a long-running service. If the manager fails for good, the work is ended."""
     output = Excerpt()
     log = job_log(name, write=output.add_text, tell=worker_log(name))
     try:
         manager = make()
         poll_s = poll_s_of(manager)
     except BaseException as error:
-        # As with an error of its own ``check``: whoever mends the manager finds the work still there.
+        # Treated like an error of ``check``: when the manager is fixed, the work still exists.
         heard = Heard(None, account(error), give_up=misses >= MISSES_MAX)
         return _trouble(make, handle, heard) if heard.give_up else _missed(heard.trouble, output, log.warning)
     heard = ask(manager, handle, misses=misses)
@@ -88,7 +94,7 @@ def look(make: Maker, name: JobName, handle: JSON, *, misses: int) -> Look:
 
 
 def end(make: Maker, handle: JSON) -> str | None:
-    """Have the work ended. Why that failed; None where it did not."""
+    """End the work. Return the reason if that failed, or None."""
     try:
         settled(make().cancel(handle))
     except BaseException as error:
@@ -97,7 +103,7 @@ def end(make: Maker, handle: JSON) -> str | None:
 
 
 def stopped(status: Status) -> Outcome:
-    """The end of work that was to go on: however it ended, it has failed to do that."""
+    """Return the outcome of a long-running service that has ended. It has failed, whatever its final status."""
     if status.stage is Stage.FAILED:
         return of_failed(status)
     said = f": {status.text}" if status.text else "."
@@ -120,12 +126,12 @@ def joined(error: str, trouble: str | None) -> str:
 
 
 def short(text: str) -> str:
-    """As much of it as is kept beside the job."""
+    """Return the part of a text that is stored with the job."""
     return legible(text)[:SAID_CHARS]
 
 
 def _trouble(make: Maker, handle: JSON, heard: Heard) -> Look:
-    """The round is in error and its handle will be forgotten, so its work may not go on."""
+    """End the work and return a failed round. The round's handle will be forgotten, so the work must not continue."""
     return Look(outcome=failed(joined(heard.trouble, end(make, handle))))
 
 

@@ -1,12 +1,12 @@
-"""Work that runs elsewhere: started or found again by the user's job manager, and asked about until it ends.
+"""External work: started or found again by the user's job manager, and polled until it ends.
 
-A run that is stopped ends the work only where the ledger says that nobody else looks after it
-(``jobs.managed.Keeper``): the job was cancelled, has expired, was timed out or given up. A worker that leaves
-hands the job back and the work goes on; a worker whose claim was taken over keeps its hands off. Over
-``timeout_s``, which counts from the claim, the work is ended as well, unless it is another claim's by then.
+A run that is stopped ends the work only if the ledger shows that no other claim is responsible for it
+(``jobs.managed.Keeper``): the job was cancelled, has expired, was timed out or given up. A worker that leaves hands the
+job back and the work continues. A worker that has lost its claim does not touch the work. The work is also ended after
+``timeout_s``, which counts from the claim, unless it belongs to another claim by then.
 
-That is asked and then done, not both at once. Where a job is cancelled and wanted anew in between, its new
-claim may find the old work by its token just before it is ended, and fails once.
+The check and the cancellation are not atomic. If the job is cancelled and requested again in between, its new claim may
+find the old work by its token just before that is ended. The new claim then fails once.
 """
 
 import threading
@@ -30,14 +30,14 @@ from sluice.jobs.runners.limits import Halt, Limits
 from sluice.jobs.runners.looking import ask, joined, of_failed, poll_s_of
 from sluice.jobs.submission import JSON
 
-#: Work is told to end so often, if telling it fails.
+#: Maximum number of calls of ``cancel``, if it raises.
 CANCEL_TRIES = 3
-#: A handle says where the work is; it does not carry it.
+#: Maximum size of a handle in bytes. A handle identifies the work and does not contain it.
 HANDLE_BYTES_MAX = 64 * 1024
 
 
 class ManagedRunner:
-    """Makes a manager for each run."""
+    """Runner of external work. It creates a manager for each run."""
 
     def __init__(self, manager: Callable[[], ManagesJobs]) -> None:
         self._manager = manager
@@ -52,7 +52,7 @@ class ManagedRunner:
         acknowledge: Acknowledge | None = None,
         **_: object,
     ) -> Outcome:
-        """There is no ``job.transaction()``: what commits with it would be the job's success."""
+        """Run the work. ``job.transaction()`` is not available because its commit would include the job's success."""
         limits = Limits(stop, assignment.timeout_s)
         output = Excerpt(assignment.echo.stdout)
         log = job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name))
@@ -77,14 +77,14 @@ class ManagedRunner:
             stop=stop,
             report=report,
             pause_s=pause_s,
-            # Without a ledger nobody is sent to look.
+            # Without a ledger no worker will be sent to poll.
             leaves=output.text if assignment.app.unbounded and attachment else None,
         )
         return replace(watch.outcome(), output=output.text())
 
 
 class _Unattached:
-    """For a run without a ledger: nobody else will ever look after what it has started."""
+    """Attachment of a run without a ledger. No other claim will ever be responsible for the work that it starts."""
 
     handle = None
 
@@ -95,16 +95,18 @@ class _Unattached:
         return Keeper.NOBODY
 
     def ended(self, _: JSON) -> None:
-        """There is nothing to forget."""
+        """Do nothing, because no handle is stored."""
 
     def not_ended(self, _: JSON) -> None:
-        """Whoever runs a job like that is there to hear of it."""
+        """Do nothing. The caller of a run without a ledger reads the error in the outcome."""
 
 
 class _Watch:
-    """One run: start the work or find it again, look until it has ended, or leave it.
+    """One run: start the work or find it again, then poll until it has ended or leave it.
 
-    ``leaves`` is for work that goes on until it is stopped: the run is over once that has begun."""
+    ``leaves`` is set for a long-running service and returns its output so far. The run is over once the service has
+    started.
+    """
 
     def __init__(
         self,
@@ -139,7 +141,7 @@ class _Watch:
         return self._begin()
 
     def _begin(self) -> Outcome:
-        """Start the work; from then on its handle is the first thing that is seen to."""
+        """Start the work. Its handle is stored before anything else happens."""
         try:
             started = settled(self._manager.run(self._job))
         except BaseException as error:
@@ -154,7 +156,9 @@ class _Watch:
         return self._go_on(handle, new=True)
 
     def _go_on(self, handle: JSON, *, new: bool = False) -> Outcome:
-        """Stay with the work; or ``leaves`` it, with what was said so far, to whoever is sent to look."""
+        """Stay with the work. If the run ``leaves`` it, store its handle and output so far for the polls of other
+        workers.
+        """
         if self._leaves is not None:
             kept = self._attachment.keep(handle, look_every_s=self._pause_s, said=self._leaves())
             return Outcome(ending=Ending.GOES_ON) if kept else self._leave(handle, Halt.STOPPED)
@@ -163,7 +167,9 @@ class _Watch:
         return self._look_until_the_end(handle)
 
     def _unstarted(self, error: str) -> Outcome:
-        """An end that may be the answer to being told to stop."""
+        """Return the outcome of a failed start. An error after ``job.cancelled`` was true counts as the reaction to the
+        stop.
+        """
         halt = self._limits.reached() if self._job.told else None
         if halt is None:
             return failed(error)
@@ -171,7 +177,7 @@ class _Watch:
         return Outcome(ending=ending, error=error)
 
     def _look_until_the_end(self, handle: JSON) -> Outcome:
-        """The one place where a run waits: until the next look, the timeout, or word to stop."""
+        """Poll until the end. This is the only place where a run waits: for the next poll, the timeout, or a stop."""
         misses = 0
         while True:
             heard = ask(self._manager, handle, misses=misses)
@@ -191,7 +197,7 @@ class _Watch:
                 return self._leave(handle, halt)
 
     def _heard(self, status: Status, handle: JSON) -> Outcome | None:
-        """What the answer comes to; None while the work goes on."""
+        """Return the outcome that the status implies. None while the work continues."""
         if status.progress is not None:
             self._report(*status.progress)
         try:
@@ -204,7 +210,9 @@ class _Watch:
         return Outcome(ending=Ending.DONE) if status.stage is Stage.SUCCEEDED else None
 
     def _acknowledge(self, done: Sequence[str]) -> None:
-        """What is made since the last look; an earlier claim, or round, may have told of others."""
+        """Acknowledge the partitions made since the last poll. An earlier claim or round may have acknowledged
+        others.
+        """
         for partition in [each for each in self._left if each in done]:
             self._job.done(partition)
             self._left.remove(partition)
@@ -215,7 +223,7 @@ class _Watch:
             self._said = status.text
 
     def _leave(self, handle: JSON, halt: Halt) -> Outcome:
-        """End the run from outside, and the work too where it is ours to end."""
+        """End the run because of a limit. Also end the work if no other claim is responsible for it."""
         ending, error = of_halt(halt, self._limits.timeout_s)
         keeper = self._attachment.keeper(handle)
         if keeper is Keeper.NOBODY or (keeper is Keeper.OURS and halt is Halt.TIMED_OUT):
@@ -226,13 +234,15 @@ class _Watch:
         return Outcome(ending=ending, error=f"{error} What it started goes on: {_shown(handle)}")
 
     def _give_up(self, handle: JSON, error: str) -> Outcome:
-        """The run is in error and its handle will be forgotten, so its work may not go on; another claim's may."""
+        """Fail the run and end the work, because the handle will be forgotten. The work of another claim is left
+        alone.
+        """
         if self._attachment.keeper(handle) is Keeper.ANOTHER:
             return failed(error)
         return failed(joined(error, self._cancel(handle)))
 
     def _cancel(self, handle: object) -> str | None:
-        """Why the work could not be told to end; None where it was."""
+        """Cancel the work. Return the reason if that failed, or None."""
         for tries_left in reversed(range(CANCEL_TRIES)):
             try:
                 settled(self._manager.cancel(handle))
@@ -247,7 +257,7 @@ class _Watch:
 
 
 def _portable(handle: object) -> JSON:
-    """The handle as the next claim will read it; ValueError where the ledger cannot hold it."""
+    """Return the handle as the next claim will read it. ValueError if the ledger cannot store it."""
     try:
         text = msgspec.json.encode(handle)
     except (TypeError, ValueError, msgspec.MsgspecError, RecursionError) as error:

@@ -1,18 +1,18 @@
-"""The pipes of one run, read as they fill."""
+"""Pipes of one run, read as they fill."""
 
 import os
 import selectors
 from collections.abc import Callable
 
 _CHUNK_BYTES = 64 * 1024
-#: What is still read after the end; a pipe holds less, so only a writer outside the group can reach it.
+#: Maximum number of reads after the end. A pipe holds less, so only a writer outside the group can reach it.
 _REST_CHUNKS = 64
 
 Sink = Callable[[bytes], None]
 
 
 class Pipes:
-    """Each pipe is read into its sink until its end."""
+    """Pipes that are each read into a sink until their end."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
@@ -26,7 +26,7 @@ class Pipes:
         self._selector.register(descriptor, selectors.EVENT_READ, sink)
 
     def drain(self, wait_s: float) -> bool:
-        """Read one chunk of each pipe that has something, waiting for the first; False where none had."""
+        """Read one chunk of each pipe that has data, waiting for the first. Return False if none had any."""
         ready = self._selector.select(wait_s)
         for key, _ in ready:
             chunk = os.read(key.fd, _CHUNK_BYTES)
@@ -37,7 +37,7 @@ class Pipes:
         return bool(ready)
 
     def rest(self) -> None:
-        """Read what the ended group has left in its pipes."""
+        """Read the remaining data in the pipes after the group has ended."""
         for _ in range(_REST_CHUNKS):
             if not self.drain(0):
                 return

@@ -1,15 +1,15 @@
-"""Values in a shell command: ``{name}`` becomes the value, and never becomes code.
+"""Values in a shell command: ``{name}`` is replaced by the value, which never becomes code.
 
-A value of harmless characters stands in the command as it is, wherever it stands. Any other is
-assigned to a shell variable at the very front, where its quoting is certain, and the command refers to
-the variable. Putting ``shlex.quote(value)`` where the placeholder stands would be safe between words
-only: inside the double quotes of ``"{name}"``, in a comment or in a here-document it runs the value.
-The reference is written to fit the quotes around it; should they be misread (a here-document, a
-nested substitution), the value may come out with quotes or split into words, but still not as code.
+A value of harmless characters is inserted as it is, at any position. Any other value is assigned to a shell variable at
+the very beginning, where its quoting is certain, and the command refers to the variable. Inserting
+``shlex.quote(value)`` at the placeholder would be safe only between words. Inside the double quotes of ``"{name}"``, in
+a comment or in a here-document, the shell would run the value. The reference is written to fit the quotes around it. If
+they are misread (a here-document, a nested substitution), the value may come out with quotes or split into words, but
+never as code.
 
-No quoting helps where a shell evaluates a text as code: ``jobs.runners.evaluated`` finds such places, and a definition
-with one is refused unless the value is a number or a day. Nor does it help against a program that reads a value with a
-leading ``-`` as an option (write ``--`` before it).
+No quoting helps if a shell evaluates a text as code. ``jobs.runners.evaluated`` finds such places, and a definition
+with one is refused unless the value is a number or a day. Quoting does not help either if a program reads a value with
+a leading ``-`` as an option. Write ``--`` before such a value.
 """
 
 import re
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from sluice.jobs.runners.braces import pieces
 
 _HARMLESS = re.compile(r"[A-Za-z0-9_@%+:,./-]+")
-#: What ends each state of a shell's reading, or begins another; ``#`` is a comment.
+#: For each state of a shell's parser, the marks that end it or begin another; ``#`` is a comment.
 _MARKS = {
     "": re.compile(r"""\\.|(?<!\S)\#|["']""", re.DOTALL),
     '"': re.compile(r'\\.|"', re.DOTALL),
@@ -30,12 +30,12 @@ _REFERENCES = {"": '"${%s}"', '"': "${%s}", "'": "'\"${%s}\"'", "#": "${%s}"}
 
 
 def placeholders(command: str) -> list[str]:
-    """The names a command asks for, with repeats; ValueError where no values could be put in."""
+    """Return the names of the placeholders, with repeats. ValueError if a placeholder could not be filled."""
     return [piece["name"] for piece, _ in _read(command) if piece["name"] is not None]
 
 
 def fill(command: str, values: Mapping[str, object]) -> str:
-    """The command with its values; ValueError names what cannot be filled in."""
+    """Return the command with its values. ValueError names a value that is missing or cannot be filled in."""
     _check(command, values)
     variables: dict[str, str] = {}
     parts: list[str] = []
@@ -52,7 +52,7 @@ def fill(command: str, values: Mapping[str, object]) -> str:
 
 
 def _read(command: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Its parts, each with the quotes that it stands in; ValueError for one that cannot be meant."""
+    """Yield the parts, each with the kind of quotes around it. ValueError for ``${name}``, which is a mistake."""
     quotes = ""
     for piece in pieces(command):
         name = piece["name"]
@@ -76,19 +76,19 @@ def _check(command: str, values: Mapping[str, object]) -> None:
 
 
 def _harmless(value: str, *, before: str) -> bool:
-    """Whether the value means itself to a shell. Digits before ``<`` or ``>`` name a descriptor."""
+    """Return whether the shell reads the value literally. Digits before ``<`` or ``>`` name a descriptor."""
     return _HARMLESS.fullmatch(value) is not None and not (value.isdecimal() and before in {"<", ">"})
 
 
 def _behind_dollar(text: str) -> bool:
-    """Whether the text ends with a ``$`` that would take the value for the name of a variable."""
+    """Return whether the text ends with an unescaped ``$``, which would make the value the name of a variable."""
     bare = text.rstrip("$")
     dollars, escapes = len(text) - len(bare), len(bare) - len(bare.rstrip("\\"))
     return dollars > 0 and (dollars - escapes % 2) % 2 == 1
 
 
 def _quotes_after(command: str, span: tuple[int, int], quotes: str) -> str:
-    """What the shell is reading behind this piece, when in front of it it was reading ``quotes``."""
+    """Return the parser state after this piece, given the state ``quotes`` before it."""
     at, end = span
     while mark := _MARKS[quotes].search(command, at, end):
         at = mark.end()

@@ -1,4 +1,4 @@
-"""Processes that can never have more rights than the worker has: no ``sudo``, no set-user-ID program lends them any."""
+"""Processes that cannot get more rights than the worker: ``sudo`` and set-user-ID programs grant them none."""
 
 import ctypes
 import errno
@@ -14,12 +14,12 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 def unprivileged(start: Callable[[], T]) -> T:
-    """Call it where whatever it starts has given up new privileges for good (Linux; elsewhere it is just called).
+    """Call ``start`` in a thread that has given up new privileges for good (Linux; elsewhere it is just called).
 
-    On Linux that is a property of a thread, which is inherited and never taken back. So a thread of its own calls, and
-    is gone: functions that this worker runs keep what they may. In the new process itself, between fork and exec, no
-    code of ours can run without the risk that another thread's lock is held for ever. OSError where no thread can be
-    had. Whoever is interrupted meanwhile is so once ``start`` has come to its end.
+    On Linux that is a property of a thread, which is inherited and never taken back. So a separate thread makes the
+    call and ends; functions that this worker runs keep their rights. In the new process, between fork and exec, our own
+    code might wait indefinitely for another thread's lock. OSError if no thread can be started. An interrupt of the
+    caller is raised after ``start`` has returned.
     """
     if sys.platform != "linux":
         return start()
@@ -32,7 +32,7 @@ def unprivileged(start: Callable[[], T]) -> T:
                 raise OSError(ctypes.get_errno(), "privileges cannot be given up")
             done.set_result(start())
         except BaseException as error:
-            # Whoever called has it instead; a thread has nobody to raise it to.
+            # The caller receives it through the future. A thread has no caller to raise it to.
             done.set_exception(error)
 
     thread = threading.Thread(target=humbly, name="sluice-start")

@@ -1,23 +1,23 @@
-"""One process group: how it is started, listened to, watched and ended. All children of a worker go this way.
+"""One process group: how it is started, read, watched and ended. All children of a worker are started here.
 
-What holds:
+Invariants:
 
-- The command leads a session and group of its own, without a terminal and with an empty stdin. All of
-  the group ends with the run: whatever the command left behind in it is killed when the command exits.
-- The worker's death ends the group. A *guard*, a shell of a few hundred kilobytes in a session of its own,
-  reads a pipe whose other end only the worker holds; at end-of-file it kills the group. There is no gap:
-  the process that will become the command writes its number into that pipe itself and holds the end until
-  it has, so a worker that dies at any moment leaves either no process or one that the guard knows.
-  The guard is not part of the command (a watching thread would need the command's GIL, a watching child
-  would be found by the command's own ``wait``), and PR_SET_PDEATHSIG follows threads, not processes.
-- The leader is not reaped before the guard is gone and the last signal is sent: until then its number,
-  which is also the group's, cannot be anybody else's.
-- Output is read as it comes and kept as an excerpt; a grandchild that holds a pipe open delays nothing.
+- The command leads a session and group of its own, without a terminal and with an empty stdin. The whole group ends
+  with the run: processes that the command left behind in it are killed when the command exits.
+- The worker's death ends the group. A *guard*, a shell of a few hundred kilobytes in a session of its own, reads a pipe
+  of which only the worker holds the other end. At end-of-file it kills the group. There is no gap: the process that
+  will become the command writes its number into that pipe itself and holds the end until it has. So a worker that dies
+  at any moment leaves either no process or one that the guard knows. The guard is not part of the command: a watching
+  thread would need the command's GIL, and a watching child would be found by the command's own ``wait``.
+  PR_SET_PDEATHSIG is no alternative because it follows threads, not processes.
+- The leader is not reaped before the guard has ended and the last signal is sent. Until then the leader's number, which
+  is also the group's, cannot belong to another process.
+- Output is read as it arrives and kept as an excerpt. A grandchild that holds a pipe open delays nothing.
 
-What it cannot do: a process that makes itself a new session has left the group, and is found by nobody, unless the
-command is kept together: then a keeper takes the place of the guard, and nobody gets away (``kept``). A process
-forked from the worker without exec (multiprocessing's ``fork``) holds the worker's end of the pipe as well, and the
-guard waits for both.
+Limitations: a process that creates a new session has left the group and is not found. The exception is a command that
+is kept together: a supervisor process replaces the guard, and no process can leave (``kept``). A process forked from
+the worker without exec (multiprocessing's ``fork``) also holds the worker's end of the pipe, and the guard waits until
+both have closed it.
 """
 
 import math
@@ -34,17 +34,17 @@ from sluice.jobs.runners.kept import KeptGroup
 from sluice.jobs.runners.limits import Halt, Limits
 from sluice.jobs.runners.pipes import Pipes, Sink
 
-#: A stop, or the exit of a command whose pipes stay open, is noticed within this time.
+#: Maximum seconds until a stop is noticed, or the exit of a command with pipes that stay open.
 LOOK_S = 0.1
-#: What a group has between SIGTERM and SIGKILL, at most.
+#: Maximum seconds between SIGTERM and SIGKILL for a group.
 GRACE_S = 2.0
 SILENCE = Echo()
 
 
 class Exit(Struct, frozen=True, kw_only=True):
-    """``halt`` says that it was ended from outside; the status is then only what the end looked like.
+    """End of a run. With a ``halt`` it was ended from outside, and the status only shows how the end appeared.
 
-    ``exceeded`` is the limit, by its word, for which it was ended where the system has none of that kind.
+    ``exceeded`` names a limit that the system does not enforce and for which the supervisor process ended the run.
     """
 
     status: Status
@@ -63,11 +63,11 @@ def run_group(
     whole: bool = False,
     grace_s_max: float = math.inf,
 ) -> Exit:
-    """Run the command to its end, or to its limits.
+    """Run the command to its end, or until a limit is reached.
 
-    With ``hear`` the process gets a pipe to tell us things by; its number is the last word of ``argv``. With ``whole``
-    all that it prints is spooled, and the caller has the excerpts to ``close``.
-    Raises OSError or ValueError where it cannot be started, and nothing else.
+    With ``hear``, the process gets a pipe for events; the last word of ``argv`` is its number. With ``whole``, all
+    output is spooled, and the caller must ``close`` the excerpts. Raises OSError or ValueError if the command cannot be
+    started, and nothing else.
     """
     stdout, stderr = Excerpt(echo.stdout, whole=whole), Excerpt(echo.stderr, whole=whole)
     halt = limits.reached()
@@ -100,7 +100,9 @@ def _watch(group: Group | KeptGroup, pipes: Pipes, limits: Limits) -> Halt | Non
 
 
 def _end(group: Group | KeptGroup, pipes: Pipes, grace_s: float) -> None:
-    """Ask the group to end, and wait out the grace. Open pipes tell that others than the leader live."""
+    """Send SIGTERM to the group and wait for the grace period. Open pipes show that other processes than the leader
+    live.
+    """
     group.signal(signal.SIGTERM)
     until = time.monotonic() + grace_s
     while (pipes.open or not group.exited()) and time.monotonic() < until:

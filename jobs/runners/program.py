@@ -1,4 +1,4 @@
-"""Programs: what a source has is fetched, and its ``run.sh`` started with the words of the input."""
+"""Programs: fetch the content of a source and start its ``run.sh`` with the words of the input."""
 
 import logging
 import os
@@ -26,15 +26,15 @@ from sluice.jobs.runners.process import run_group
 from sluice.jobs.runners.stores import Stores
 
 RUN = "./run.sh"
-#: Of an input. Only what a keyboard has parts words; a space that may not be broken does not.
+#: Word of an input. Only ASCII white space separates words; a no-break space is part of a word.
 _WORD = re.compile(r"[^ \t\n\r\f\v]+")
 
 
 class ProgramRunner:
-    """Runs the program of an app, or of a submission where the app leaves it to that.
+    """Runner of the program of an app, or of a submission if the app leaves it to the submission.
 
-    Its own lines, such as those about the fetch, are the outcome's ``log``: among what the program prints nobody who
-    reads that could tell them apart.
+    The runner's own lines, for example about the fetch, are the outcome's ``log``. Mixed with the program's output,
+    they could not be distinguished from it.
     """
 
     def __init__(self, program: Program, stores: Stores) -> None:
@@ -42,7 +42,7 @@ class ProgramRunner:
         self._stores = stores
 
     def run(self, assignment: Assignment, *, stop: threading.Event, **_: object) -> Outcome:
-        """The callbacks have no use here: a program cannot call them."""
+        """Run the program. The callbacks are ignored because a program cannot call them."""
         limits = Limits(stop, assignment.timeout_s)
         lines = Excerpt(assignment.echo.stderr)
         log = job_log(assignment.name, write=lines.add_text, tell=worker_log(assignment.name))
@@ -85,7 +85,7 @@ class ProgramRunner:
 
 
 class _Until:
-    """Whether whoever fetches has to stop: over the time, which began with the claim, or told to."""
+    """Stop condition of a fetch: the timeout, which counts from the claim, or a stop by the worker."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -95,7 +95,7 @@ class _Until:
 
 
 class _Order:
-    """What one job is to run, and with which words."""
+    """Program, source, digest and arguments of one job."""
 
     def __init__(self, texts: Mapping[str, str], arguments: tuple[str, ...]) -> None:
         self.program = texts["program"]
@@ -105,8 +105,9 @@ class _Order:
 
     @classmethod
     def of(cls, program: Program, claimed: Claimed) -> "_Order":
-        """What the app states, with its values, and what the submission says of the rest; BadRequest where the two do
-        not make an order."""
+        """Return the options of the app, with values filled in, and the submission's options for the rest.
+        BadRequest if the combination is not valid.
+        """
         stated = dict(program.stated)
         given = _given(stated, claimed)
         arguments = _WORD.findall(given.get("input", ""))
@@ -114,7 +115,7 @@ class _Order:
         values = values_of(claimed)
         try:
             texts |= {word: fill(text, values) for word, text in stated.items()}
-            # A value stays within its word, whatever is in it.
+            # A value stays within its word, whatever characters it has.
             arguments += [fill(word, values) for word in _WORD.findall(stated.get("input", ""))]
         except KeyError as missing:
             raise BadRequest(f"There is no value for {{{missing.args[0]}}}.") from None
@@ -131,7 +132,7 @@ class _Order:
 
 
 def _with_stderr(outcome: Outcome) -> Outcome:
-    """Add to the error everything that was written to stderr, unless the reason quotes all of it already."""
+    """Add the complete stderr to the error, unless the error already quotes all of it."""
     written = outcome.stderr.strip()
     if not written or (outcome.error or "").endswith(f": {written}"):
         return outcome
@@ -154,6 +155,8 @@ def _given(stated: Mapping[str, str], claimed: Claimed) -> dict[str, str]:
 
 
 def _environment(order: _Order, assignment: Assignment) -> dict[str, str]:
-    """That of a command, and the program's name. No variable holds the input: it may be longer than one can be."""
+    """Return the environment of a command, and the program's name. The input is in no variable because it may be longer
+    than a variable can be.
+    """
     environment = command_environment(assignment, assignment.policy, os.environ)
     return {**environment, "SLUICE_PROGRAM": order.program}

@@ -1,9 +1,9 @@
-"""Functions in the worker's own thread: no process to start, nothing to pass, and nothing to kill.
+"""Functions in the worker's own thread: no process to start, no data to pass, and no way to kill them.
 
-A thread cannot be ended from outside. Over ``timeout_s``, or when the worker wants a stop, the runner
-can only let ``job.cancelled`` say so; the ledger's groomer times the job out meanwhile, and what the
-function does later is refused there. What it prints goes where the worker's own output goes, because
-other threads print too; ``job.log`` is the job's output. ``isolate: true`` lifts all three limits.
+A thread cannot be ended from outside. After ``timeout_s``, or when the worker requests a stop, the runner can only make
+``job.cancelled`` true. The ledger's groomer times the job out, and refuses later results of the function. Printed text
+goes to the worker's own output because other threads print too; ``job.log`` is the job's output. ``isolate: true``
+lifts all three limits.
 """
 
 import threading
@@ -23,7 +23,7 @@ from sluice.jobs.runners.limits import Halt, Limits
 
 
 class PythonRunner:
-    """Runs one function, whose signature was read when this was made."""
+    """Runner of one function. The constructor reads its signature."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._call = Call(function)
@@ -59,9 +59,10 @@ class PythonRunner:
 
 
 def _judged(outcome: Outcome, job: Job, limits: Limits) -> Outcome:
-    """A function that was never told to stop has ended in its own way, whatever the worker wanted by then.
+    """Return the final outcome. A function that did not see ``job.cancelled`` has ended by itself, even if the worker
+    requested a stop.
 
-    Over its timeout it is timed out in any case, as its process would be.
+    Past its timeout it always counts as timed out, like a process.
     """
     halt = limits.reached()
     if halt is Halt.TIMED_OUT or (halt is Halt.STOPPED and job.told):

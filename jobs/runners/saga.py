@@ -1,4 +1,4 @@
-"""Sagas in the worker's own thread: one run of a flight, from where the last one left it."""
+"""Sagas in the worker's own thread: one run of a flight, from the point where the last run left it."""
 
 import random
 import threading
@@ -34,12 +34,12 @@ _ENDINGS = {
 }
 
 
-#: From a journal, what is assigned and the run's stop to what the run needs: a thread, a clock, and chance.
+#: Creates the means of a run (a thread, a clock, randomness) from a journal, the assignment and the run's stop.
 MeansOf = Callable[[Journal, Assignment, threading.Event], Means]
 
 
 def means_of_this_thread(journal: Journal, assignment: Assignment, stop: threading.Event) -> Means:
-    """It runs here and now."""
+    """Return the means for a run in the calling thread, with the real clock."""
     limits = Limits(stop, assignment.timeout_s)
 
     def over_time() -> str | None:
@@ -58,7 +58,7 @@ def means_of_this_thread(journal: Journal, assignment: Assignment, stop: threadi
 
 
 class SagaRunner:
-    """Without a journal, which is the ledger's, a flight is written down in memory, and ends with this run."""
+    """Runner of a saga. Without a journal of the ledger, the flight is recorded in memory and ends with this run."""
 
     def __init__(self, saga: Saga, means_of: MeansOf = means_of_this_thread) -> None:
         self._saga = saga
@@ -92,7 +92,7 @@ def _refusal(policy: Policy) -> Failure | None:
 
 
 def call(function: Callable[..., Any], flight: Any) -> object:
-    """What a do or an undo answers, in the end where it is an ``async def``."""
+    """Return the answer of a do or an undo. The awaitable of an ``async def`` is awaited."""
     return settled(function(flight))
 
 
@@ -120,7 +120,7 @@ def _error(landing: Landing) -> str | None:
 
 
 def _beginning(why: Failure) -> str:
-    """Of the undoing."""
+    """Return the sentence about the reason for the undo."""
     if why.type == CALLED_OFF:
         return f"It was called off, and undone from {why.step} on: {why.message}"
     return f"{why.step or 'Taking it up'} failed: {_told(why)}"

@@ -1,20 +1,22 @@
-"""What stands between a process of a job and the rest of the machine.
+"""Isolation of a job's processes from the rest of the machine.
 
-What holds where the level is ``bubblewrap`` (Linux alone; ``bwrap`` 0.8 or newer, and user namespaces):
+Guarantees at the level ``bubblewrap`` (Linux only; ``bwrap`` 0.8 or newer, and user namespaces):
 
-- Nothing can be written but what the runner and the operator name, and a ``/tmp`` that is gone with the run (``view``).
-- No other process can be seen or signalled, and no network reached, unless the operator says so; nor a socket in
-  ``/run``, where those of services lie that would do more than we allow (Docker's is a way around all of this).
-- What is ``hidden`` is not there: the worker's own settings, its embedded ledger, keys in the home of its user.
-- All of it ends with the run, and with the worker: the processes have a number space of their own, whose end is
-  theirs. The keeper stays outside, so none of them can kill it.
-- What a definition or a submission says has no part in how bubblewrap itself is started, its environment included.
-- It is never left out in silence. Where it cannot be had the command is not started, and the job's error says why.
+- Only the paths that the runner and the operator name can be written to, and a ``/tmp`` that is removed after the run
+  (``view``).
+- No other process can be seen or signalled. No network can be reached unless the operator allows it. Sockets in
+  ``/run`` cannot be reached because some services there can do more than we allow (Docker's socket bypasses all of
+  this).
+- ``hidden`` paths are missing: the worker's own settings, its embedded ledger, keys in the home of its user.
+- Everything ends with the run, and with the worker: the processes have a PID namespace of their own, and its end kills
+  them. The supervisor process stays outside, so none of them can kill it.
+- A definition or a submission has no influence on how bubblewrap itself is started, its environment included.
+- The sandbox is never omitted silently. If it is not available, the command is not started, and the job's error gives
+  the reason.
 
-What does not: what is not hidden can be read. The kernel is the same, with all of its calls; where the worker is root,
-it takes what is inside for root wherever it asks who owns a file, so that mounts alone keep it from those of root.
-What is in ``/tmp`` takes memory. Functions in threads, sagas and managers are the worker itself, and no fence is
-around them.
+Not guaranteed: files that are not hidden can be read. The kernel is the same, with all of its calls. If the worker is
+root, the kernel treats processes inside as root when it checks the owner of a file, so only mounts protect files of
+root. Files in ``/tmp`` use memory. Functions in threads, sagas and managers are part of the worker and have no sandbox.
 """
 
 import os
@@ -43,8 +45,8 @@ _ALONE: Final = (
     "ALL",
 )
 
-#: By these other code gets into a program than its own. They are those that the C library leaves out by itself of what
-#: lends its owner's rights.
+#: Variables that load other code into a program. The C library ignores the same ones in a program that runs with its
+#: owner's rights.
 _LOADERS: Final = ("LD_", "MALLOC_")
 _LIBRARYS: Final = frozenset(
     {
@@ -64,15 +66,16 @@ _LIBRARYS: Final = frozenset(
 
 
 class Sandbox:
-    """Makes commands of a worker what its fence says. Whether that can be had is tried once, and again after a no."""
+    """Sandbox of a worker's commands. Its availability is tested once, and again after a failed test."""
 
     def __init__(self, fence: Fence) -> None:
         self.fence = fence
         self._works = False
 
     def around(self, command: Command, *, writes: Sequence[str] = (), reads: Sequence[str] = ()) -> Command:
-        """The command, fenced. It may write below ``writes``, and finds ``reads`` though they be in a private folder.
-        ValueError, in a sentence, where it cannot be fenced as it has to be."""
+        """Return the command in the sandbox. It may write below ``writes``, and sees ``reads`` even in a private
+        folder. ValueError, with a sentence, if the required sandbox is not available.
+        """
         if self.fence.level is Level.OFF:
             return replace(command, privileged=True)
         if self.fence.level is Level.LIMITS:
@@ -80,16 +83,16 @@ class Sandbox:
         why = self.lack()
         if why is not None:
             raise ValueError(f"SLUICE_SANDBOX=bubblewrap, which this worker cannot do: {why}")
-        folder = os.path.abspath(command.cwd or ".")  # noqa: PTH100  # pathlib would follow no dots.
+        folder = os.path.abspath(command.cwd or ".")  # noqa: PTH100  # pathlib would keep the dots.
         env = {**command.env, **({"TMPDIR": view.PASSING[0]} if "TMPDIR" in command.env else {})}
-        # All others are left out of the words, which the title of the process shows to everybody.
+        # Other variables are not passed as arguments, because every user can read those in the list of processes.
         obeyed = [word for name in filter(_is_obeyed, env) for word in ("--setenv", name, env[name])]
         words = (*self._words(writes=writes, reads=reads), *obeyed, "--chdir", folder, "--", *command.argv)
         outer = {name: text for name, text in env.items() if not _is_obeyed(name)}
         return replace(command, argv=(_bwrap() or "bwrap", *words), env=outer, kept=True, enclosed=True)
 
     def lack(self) -> str | None:
-        """Why no command can be fenced as the level says; None where each can."""
+        """Return why the level's sandbox is not available, or None if it is."""
         if self.fence.level is not Level.BUBBLEWRAP or self._works:
             return None
         why = self._tried()
@@ -122,8 +125,9 @@ class Sandbox:
 
 
 def _is_obeyed(name: str) -> bool:
-    """Whether the system's loader goes by this variable. It would do so in bubblewrap itself, before there is a fence;
-    and a definition, or a submission, may say what it is."""
+    """Return whether the system's loader obeys this variable. It would also do so in bubblewrap itself, before the
+    sandbox exists, and a definition or a submission may set it.
+    """
     return name.startswith(_LOADERS) or name in _LIBRARYS
 
 

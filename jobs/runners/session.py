@@ -1,13 +1,13 @@
-"""In the process of one Spark job: ``main`` gets from Spark what its arguments ask for, and its result is saved.
+"""Session of one Spark job, in its own process: ``main`` gets its arguments from Spark, and its result is saved.
 
     main(sc, …)           the SparkContext
-    main(spark, …)        the SparkSession; both may be asked for
-    main(textFile, …)     what ``read_fp`` holds, as an RDD of its lines
-    main(elem, …)         one line of it: ``main`` is mapped over all, on the executors
+    main(spark, …)        the SparkSession; both may be requested
+    main(textFile, …)     the content of ``read_fp``, as an RDD of its lines
+    main(elem, …)         one line of it: ``main`` is mapped over all lines, on the executors
 
-Besides it takes the identifiers and kwargs by name, and ``job`` where it runs on the driver. With ``write_fp``
-the RDD that ``main`` returns, or was mapped to, is saved there. The module of ``main`` travels to the executors
-by value; what it imports has to be there, or among the ``uris``.
+``main`` also takes the identifiers and kwargs by name, and ``job`` if it runs on the driver. With ``write_fp``, the RDD
+that ``main`` returns, or was mapped to, is saved there. The module of ``main`` travels to the executors by value. The
+modules that it imports must be installed there or be among the ``uris``.
 """
 
 import importlib.util
@@ -24,23 +24,23 @@ from sluice.jobs.runners.call import Call, Finish, account, perform
 from sluice.jobs.runners.ending import failed
 from sluice.jobs.spark import Spark
 
-#: Makes a session of these properties, for a function of this module.
+#: Opens a session with these properties; the second argument is the function's module.
 Opens = Callable[[Mapping[str, str], str], Any]
 
-#: The arguments that Spark gives, and of those the ones that ``read_fp`` is read for.
+#: Arguments that Spark supplies, and the subset for which ``read_fp`` is read.
 _GIVEN = ("sc", "spark", "textFile", "elem")
 _READ = ("textFile", "elem")
 
 
 def missing_spark() -> str | None:
-    """What to say where there is no Spark; None where there is."""
+    """Return an error if Spark is not installed, or None."""
     if importlib.util.find_spec("pyspark") is not None:
         return None
     return "pyspark is not installed here. Every worker that serves this app needs it: pip install 'sluice-jobs[spark]'"
 
 
 def open_session(properties: Mapping[str, str], module: str) -> Any:
-    """A session in this process. Spark's own defaults stand behind the properties."""
+    """Return a session in this process. The properties override Spark's own defaults."""
     from pyspark import cloudpickle  # noqa: PLC0415  # It need not be installed.
     from pyspark.sql import SparkSession  # noqa: PLC0415  # It need not be installed.
 
@@ -65,7 +65,7 @@ def perform_on_spark(
     try:
         session = opens(spark.conf, main.__module__)
     except BaseException as error:
-        # Spark and what it starts may raise anything, as user code may.
+        # Spark and the processes it starts may raise anything, like user code.
         return failed(account(error))
     try:
         return perform(Call(_driver(spark, main, wanted, session)), job, _finish(spark, wanted))
@@ -74,7 +74,7 @@ def perform_on_spark(
 
 
 def _stop(session: Any, job: Job) -> None:
-    """What came of the job stands, even where Spark is gone by now."""
+    """Stop the session. The job's outcome is kept even if Spark is not running any more."""
     try:
         session.stop()
     except Exception as error:
@@ -82,7 +82,7 @@ def _stop(session: Any, job: Job) -> None:
 
 
 def _complaint(spark: Spark, wanted: tuple[str, ...], *, by_job: bool) -> str | None:
-    """Why this ``main`` cannot be called, before Spark is started for it."""
+    """Return why this ``main`` cannot be called, before Spark is started for it."""
     if not wanted:
         return f"main() has to take one of {', '.join(_GIVEN)}: that is how Spark reaches it."
     read = [name for name in _READ if name in wanted]
@@ -94,7 +94,7 @@ def _complaint(spark: Spark, wanted: tuple[str, ...], *, by_job: bool) -> str | 
 
 
 def _driver(spark: Spark, main: Callable[..., Any], wanted: tuple[str, ...], session: Any) -> Any:
-    """``main`` as a function of what the job gives, with the rest of its arguments from Spark."""
+    """Return ``main`` as a function of the job's arguments. Its other arguments come from Spark."""
     sources: dict[str, Callable[[], Any]] = {
         "sc": lambda: session.sparkContext,
         "spark": lambda: session,
@@ -116,12 +116,12 @@ def _driver(spark: Spark, main: Callable[..., Any], wanted: tuple[str, ...], ses
 def _lines(spark: Spark, sc: Any) -> Any:
     lines = sc.textFile(spark.read_fp, spark.min_partitions)
     if spark.sample is not None:
-        lines = lines.sample(False, spark.sample)  # noqa: FBT003  # Spark's own order: without replacement.
+        lines = lines.sample(False, spark.sample)  # noqa: FBT003  # Spark's positional order: without replacement.
     return lines.map(json.loads) if spark.mapjson else lines
 
 
 def _finish(spark: Spark, wanted: tuple[str, ...]) -> Finish | None:
-    """An RDD computes nothing before it is saved, or at least counted."""
+    """Return the function that saves or counts the result. An RDD computes nothing before that."""
 
     def save(result: Any) -> str | None:
         if not hasattr(result, "saveAsTextFile"):

@@ -1,4 +1,4 @@
-"""What a job of the type ``pyspark`` asks of Spark, for one run: values put in, and all of its properties."""
+"""Spark settings of one run of a ``pyspark`` job: values filled in, and all properties."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
@@ -9,14 +9,14 @@ from sluice.jobs.job import Claimed
 from sluice.jobs.runners.braces import fill, values_of
 from sluice.jobs.spark import SHIPPED, Spark
 
-#: Where nobody names a cluster, Spark runs in the job's own process, on all of the machine's cores.
+#: Default master: Spark runs in the job's own process, on all cores of the machine.
 MASTER = "local[*]"
 
 
 def for_run(spark: Spark, claimed: Claimed, env: Mapping[str, str]) -> Spark:
-    """The same with ``conf`` complete, ``uris`` in it, and no placeholder left in the paths.
+    """Return these settings with ``conf`` complete, ``uris`` in it, and no placeholder left in the paths.
 
-    ``env`` is for the executors too; what ``env_from_os`` names stays with the driver, for it may be secret.
+    ``env`` is also set for the executors. Variables of ``env_from_os`` stay with the driver because they may be secret.
     """
     values = values_of(claimed)
     return replace(
@@ -32,7 +32,7 @@ def _properties(spark: Spark, claimed: Claimed, env: Mapping[str, str]) -> dict[
     properties = {
         "spark.master": MASTER,
         "spark.app.name": str(claimed.name),
-        "spark.ui.showConsoleProgress": "false",  # Its bars are for a terminal, and stderr is a record.
+        "spark.ui.showConsoleProgress": "false",  # Progress bars are for a terminal, and stderr is a record.
     }
     properties |= {f"spark.executorEnv.{name}": text for name, text in env.items()}
     properties |= spark.conf
@@ -40,7 +40,7 @@ def _properties(spark: Spark, claimed: Claimed, env: Mapping[str, str]) -> dict[
 
 
 def _shipping(uris: tuple[str, ...], properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Behind those that the configuration ships by itself."""
+    """Yield the properties that ship the ``uris``, appended to the files that the configuration already ships."""
     for word in dict.fromkeys(SHIPPED.values()):
         own = [uri for uri in uris if SHIPPED[PurePosixPath(uri).suffix] == word]
         if own:

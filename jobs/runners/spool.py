@@ -1,17 +1,17 @@
-"""All that a run prints on one stream, on disk for as long as it runs."""
+"""Complete output of a run on one stream, on disk while the run lasts."""
 
 import tempfile
 from io import BytesIO
 from typing import IO, cast
 
-#: More than this is not kept, however much is printed.
+#: Maximum number of bytes that are kept (1 GiB); more output is dropped.
 SPOOLED_BYTES_MAX = 1024**3
-#: As much stays in memory: most runs print less, and need no file.
+#: Bytes that stay in memory: most runs print less, and need no file.
 _IN_MEMORY_BYTES = 64 * 1024
 
 
 class Spool:
-    """``trouble`` says why it has not all of it; a disk that is full is no reason to end what runs."""
+    """Spooled output. ``trouble`` is the reason if it is incomplete: a full disk does not end the run."""
 
     def __init__(self) -> None:
         self.trouble: str | None = None
@@ -30,7 +30,7 @@ class Spool:
             self.trouble = f"it could not be written down while it ran: {error.strerror or error}"
 
     def read(self) -> IO[bytes]:
-        """What there is of it, from the beginning."""
+        """Return the stored output, from the beginning."""
         self._file.seek(0)
         return self._file
 
@@ -43,14 +43,16 @@ class Spool:
         self._write(chunk)
 
     def _go_to_disk(self) -> None:
-        """No buffer stands between: one that the disk does not take would fail whatever is done with the file next."""
+        """Move the output to a file without a buffer. A buffer that the disk refuses would fail the next file
+        operation.
+        """
         in_memory = cast(BytesIO, self._file).getvalue()
-        self._file = cast(IO[bytes], tempfile.TemporaryFile(buffering=0))  # noqa: SIM115  # Closed by ``close``.
+        self._file = cast(IO[bytes], tempfile.TemporaryFile(buffering=0))  # noqa: SIM115  # ``close`` closes it.
         self._size = 0
         self._write(in_memory)
 
     def _write(self, content: bytes) -> None:
-        """All of it: an unbuffered file takes as much as it has room for."""
+        """Write the whole content. One call writes only as much as an unbuffered file has room for."""
         left = memoryview(content)
         while left:
             written = self._file.write(left)

@@ -1,5 +1,4 @@
-"""What a worker has for runs: where it gets programs from, where it puts what the ledger has no room for, and what it
-puts around the processes that it starts."""
+"""Resources of a worker for its runs: the source of programs, the store for large outputs, and the sandbox."""
 
 import math
 from typing import NamedTuple
@@ -10,8 +9,9 @@ from sluice.jobs.runners.sandbox import Sandbox
 
 
 class Stores(NamedTuple):
-    """``grace_s_max`` limits how long a process may take to end after SIGTERM, if it is shorter than ``GRACE_S`` of
-    ``jobs.runners.process``."""
+    """Resources for the runs of one worker. ``grace_s_max`` limits the seconds that a process may take to end after
+    SIGTERM, if it is shorter than ``GRACE_S`` of ``jobs.runners.process``.
+    """
 
     programs: ProgramStore
     blobs: BlobStore

@@ -1,16 +1,17 @@
-"""What a process in bubblewrap finds where: the words that lay the machine out for it, later ones over earlier ones.
+"""File system that a process in bubblewrap sees, as arguments of ``bwrap``. Later arguments override earlier ones.
 
-What holds:
+Invariants:
 
-- The machine is there to be read only. Over it lie folders of the sandbox's own: devices, processes, an empty one for
-  each where services have their sockets, and those for what is passing. Of these only the last can be written to.
-- Nothing of the machine's lies over such a folder, nor is one shown whole. Below them there is of the machine's what
-  the operator names, what a run itself writes to, and what no worker can do without: its own folder where that is
-  below one for what is passing, where its functions are, and who looks up names. Where sockets are, files alone.
-- Of two paths, one below the other, the lower has the last word, be it hidden or writable.
-- No file of the kernel's can be written to. A worker that is root is the kernel's root inside too, though it has no
-  right of root's there, and who writes below ``/proc/sys`` needs none. A list of what is dangerous would have to
-  know every module; so all of ``/proc`` is read only, a process's words about itself included.
+- The machine's files are read-only. The sandbox puts its own folders over them: devices, processes, an empty folder for
+  each folder of service sockets, and temporary folders. Of these only the temporary folders can be written to.
+- No mount of the machine covers such a folder, and no such folder of the machine is shown whole. Below them the sandbox
+  shows the paths that the operator names, the paths that a run writes to, and the paths that every worker needs. These
+  are its own folder if that is below a temporary folder, the folders of its functions, and the resolver's
+  configuration. Below the folders of sockets it shows only files.
+- Of two paths, one below the other, the lower one decides, whether it is hidden or writable.
+- No file of the kernel can be written to. A worker that is root is also root for the kernel inside, though without any
+  of root's capabilities, and writing below ``/proc/sys`` needs none. A list of dangerous files would have to cover
+  every kernel module. So all of ``/proc`` is read-only, including a process's entries about itself.
 """
 
 import os
@@ -23,13 +24,13 @@ from sluice.jobs.fence import Fence
 
 _DEVICES: Final = "/dev"
 _KERNEL: Final = "/proc"
-#: One place by two names on nearly every machine; where it is two, both hold sockets.
+#: Folders of service sockets. On nearly every machine both names mean one folder; otherwise both hold sockets.
 SERVICES: Final = ("/run", "/var/run")
-#: Of the private folders for what is passing: they are memory.
+#: Maximum size in bytes of each private temporary folder (1 GiB). They are in memory.
 PASSING_BYTES: Final = 1 << 30
-PASSING: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108  # These are the sandbox's own, not the machine's.
+PASSING: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108  # The sandbox's own folders, not the machine's.
 _OWN: Final = (_DEVICES, _KERNEL, *SERVICES, *PASSING)
-#: In the home of the worker's user, where programs keep what lets them in elsewhere.
+#: Paths in the home of the worker's user in which programs keep credentials.
 KEYRINGS: Final = (
     ".ssh",
     ".gnupg",
@@ -69,12 +70,14 @@ KEYRINGS: Final = (
     ".psql_history",
     ".python_history",
 )
-#: Names are looked up by what it says, where there is a network. It may be a link to a file beside sockets.
+#: Configuration of the name resolver, needed with a network. It may be a link to a file beside sockets.
 RESOLVER: Final = "/etc/resolv.conf"
 
 
 def words(fence: Fence, *, writes: Sequence[str] = (), reads: Sequence[str] = ()) -> Iterator[str]:
-    """``writes`` are there in any case, and can be written to; so are ``reads``, though they be in a private folder."""
+    """Yield the arguments. ``writes`` are always visible and writable; ``reads`` are visible even in a private
+    folder.
+    """
     writable = [Path(each) for each in fence.writable]
     wide = [path for path in writable if _holds_own(path)]
     hidden = list(_hidden(fence))
@@ -91,7 +94,7 @@ def words(fence: Fence, *, writes: Sequence[str] = (), reads: Sequence[str] = ()
         yield from each
     for folder in writes:
         yield from _writable(Path(folder))
-    # Last, for until then places have to be made in them for what is below.
+    # Last, because until then mount points are created in these folders for the paths below.
     closed = (Path(each) for each in (_DEVICES, *_services()))
     for path in (*(each for each in closed if each not in writable), *filter(Path.is_dir, hidden)):
         yield from ("--remount-ro", str(path))
@@ -106,9 +109,9 @@ def _own() -> Iterator[str]:
 
 
 def _roots() -> Iterator[str]:
-    """Hide what the kernel shows to root alone, of all memory and all processes."""
-    for name in os.listdir(_KERNEL):  # noqa: PTH208  # pathlib is slow.
-        # The folder of a process may be gone before it can be looked at.
+    """Yield mounts that hide entries of ``/proc`` that only root may read, for example all memory."""
+    for name in os.listdir(_KERNEL):  # noqa: PTH208  # pathlib is too slow.
+        # The folder of a process may disappear before it is read.
         if not name.isdecimal():
             path = f"{_KERNEL}/{name}"
             mode = os.lstat(path).st_mode
@@ -123,9 +126,11 @@ def _services() -> tuple[str, ...]:
 
 
 def _shown(reads: Sequence[str]) -> Iterator[str]:
-    """A worker's folder that cannot be shown is there, and empty: commands begin in it."""
+    """Yield mounts of paths in private folders. A worker's folder that cannot be shown is created empty, because
+    commands start in it.
+    """
     here = str(Path.cwd())
-    named = [os.path.abspath(each) for each in (here, *reads)]  # noqa: PTH100  # pathlib would follow no dots.
+    named = [os.path.abspath(each) for each in (here, *reads)]  # noqa: PTH100  # pathlib would keep the dots.
     for path in dict.fromkeys(name for each in named for name in (each, os.path.realpath(each))):
         if _can_be_shown(path):
             yield from ("--ro-bind-try", path, path)
@@ -134,7 +139,7 @@ def _shown(reads: Sequence[str]) -> Iterator[str]:
 
 
 def _can_be_shown(path: str) -> bool:
-    """Whether it lies in a private folder, and is neither such a folder of the machine's, nor holds one."""
+    """Return whether the path is in a private folder, and neither is nor contains such a folder of the machine."""
     real = Path(os.path.realpath(path))
     if not _is_below(Path(path), (*_services(), *PASSING)):
         return False
@@ -148,12 +153,12 @@ def _is_below(path: Path, folders: Sequence[str]) -> bool:
 
 
 def _holds_own(path: Path) -> bool:
-    """Whether a folder of the sandbox's own is below it, and it is none itself."""
+    """Return whether the path contains a folder of the sandbox and is none itself."""
     return str(path) not in _OWN and any(path in Path(own).parents for own in _OWN)
 
 
 def _hidden(fence: Fence) -> Iterator[Path]:
-    """Those that are there, by their real names: a way in by a link leads to the same place."""
+    """Yield the existing hidden paths by their real names, because a link to them leads to the same place."""
     for text in dict.fromkeys((*fence.hidden, *_keyrings())):
         path = Path(os.path.realpath(text))
         if path.exists():
@@ -161,7 +166,7 @@ def _hidden(fence: Fence) -> Iterator[Path]:
 
 
 def _keyrings() -> Iterator[str]:
-    home = os.path.expanduser("~")  # noqa: PTH111  # It raises where there is no home; this does not.
+    home = os.path.expanduser("~")  # noqa: PTH111  # It raises without a home; this does not.
     if home != "~":
         yield from (f"{home}/{each}" for each in KEYRINGS)
 

@@ -1,4 +1,4 @@
-"""What a worker and the child process of an isolated function tell each other: JSON, one line an event."""
+"""Messages between a worker and the child process of an isolated function: JSON, one event per line."""
 
 from msgspec import Struct
 
@@ -6,14 +6,14 @@ from sluice.jobs.job import Claimed
 from sluice.jobs.outcome import Ending
 from sluice.jobs.spark import Spark
 
-#: A longer line is none of ours: texts are cut before they are sent.
+#: Maximum length of a line in bytes. We send no longer line because texts are cut before they are sent.
 LINE_BYTES_MAX = 1024 * 1024
 
 
 class Errand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the child is to do. ``python_path`` is the PYTHONPATH that user code and its own children see.
+    """Task of the child. ``python_path`` is the PYTHONPATH that user code and its own children see.
 
-    With ``spark`` the function is called in a session of Spark's.
+    With ``spark``, the function is called in a Spark session.
     """
 
     claimed: Claimed
@@ -30,7 +30,7 @@ class Progress(Struct, frozen=True, forbid_unknown_fields=True, tag="progress"):
 
 
 class Said(Struct, frozen=True, forbid_unknown_fields=True, tag="said"):
-    """A line for the worker's log. For the output the child has printed it, in its place among the rest."""
+    """Line for the worker's log. The child has also printed it, at its position in the output."""
 
     level: int
     text: str
@@ -41,7 +41,7 @@ class Acknowledged(Struct, frozen=True, forbid_unknown_fields=True, tag="acknowl
 
 
 class Ended(Struct, frozen=True, forbid_unknown_fields=True, tag="ended"):
-    """The last event. A process that leaves without it has not come to the end of its function."""
+    """Last event. A process that exits without it has not reached the end of its function."""
 
     ending: Ending
     error: str | None

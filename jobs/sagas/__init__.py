@@ -1,18 +1,19 @@
-"""Sagas: steps that each know how to take back what they have done.
+"""Sagas: jobs of several steps, each with an undo for its effects.
 
-Owns what a step may answer, where a flight stands by what its journal says, and the loop that leads it from one
-step to the next, over retries, waits and the death of workers, to its end or all the way back.
+This package defines the answers of a step, the position of a flight by its journal, and the loop that runs a flight
+from step to step. The loop handles retries, waits and the death of workers, until the flight has succeeded or is
+undone.
 
-What holds:
+Invariants:
 
-- The journal is the truth. Where a flight goes on is a function of its last entry (``course``), so it does not
-  matter which worker goes on, nor how often one has died.
-- An entry is written at the boundary between two steps and at the switch to undo, each with the whole working map,
-  and under the claim that stands. A refused entry ends the run: somebody else has the flight.
-- Undo begins with the step whose do has failed, and goes down to the first. A do may have run never, in part, or
-  several times when its undo is called; an undo likewise.
-- Only an undo that fails leaves anything behind, and that is said aloud.
+- The journal is the truth. The position at which a flight continues is a function of its last entry (``course``). So it
+  does not matter which worker continues, or how often one has died.
+- An entry is written at the boundary between two steps and at the switch to undo. Each entry has the whole working map
+  and is written under the current claim. A refused entry ends the run because another claim has the flight.
+- Undo begins with the step that has failed and proceeds down to the first step. A do may have run not at all, in part,
+  or several times when its undo is called. An undo may also run several times.
+- Only a failed undo leaves effects behind, and it is logged as ``DISMAL FAILURE``.
 
-Knows nothing of ledger and broker: a journal is handed in. What users write is in ``step``, ``answers`` and
-``jobs.retry``.
+Sagas know nothing of the ledger and the broker: the caller passes a journal. The public API for users is in ``step``,
+``answers`` and ``jobs.retry``.
 """

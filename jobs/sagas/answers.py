@@ -1,7 +1,7 @@
-"""Answers of a saga's step, two of which any function may give.
+"""Answers of a saga's step. Any function may give ``Retry`` and ``Fatal``.
 
-A step returns the class or an instance. Nothing returned means ``Success``. ``Retry`` and ``Fatal`` may also be raised,
-by a step or by a plain function.
+A step returns the class or an instance. Returning nothing means ``Success``. ``Retry`` and ``Fatal`` may also be
+raised, by a step or by a plain function.
 """
 
 from typing import ClassVar, Literal
@@ -13,7 +13,7 @@ EVENT_CHARS_MAX = 200
 
 
 class Answer:
-    """One of the six below. ``word`` is how logs and debug options call it."""
+    """Base class of the six answers. ``word`` is the name of the answer in logs and debug options."""
 
     word: ClassVar[str]
 
@@ -39,9 +39,10 @@ class Retry(Answer, Exception):
 
 
 class Fatal(Answer, Exception):
-    """The job fails now, whatever tries are left.
+    """The job fails now, even if tries are left.
 
-    In a saga, a do that answers this is undone with all steps before it; an undo that does is a dismal failure.
+    If a saga's do answers this, the do and all steps before it are undone. If an undo answers this, the undo has
+    failed.
     """
 
     word: ClassVar[str] = "fatal"
@@ -52,16 +53,16 @@ class Fatal(Answer, Exception):
 
 
 class Rerun(Answer):
-    """One pass is done and its working map kept; the same step runs again."""
+    """One pass is done and its working map is kept. The same step runs again."""
 
     word: ClassVar[str] = "rerun"
 
 
 class Wait(Answer):
-    """The step is done, and the next begins when ``event`` has come: without one, when anybody says so.
+    """The step is done. The next step begins when ``event`` arrives; without a name, at any event or resume.
 
-    After ``timeout`` (seconds, or ``"2h"``) nobody waits any more: the step has failed after all, or, where
-    ``otherwise`` is ``"go_on"``, the next one begins without the event. No worker is held meanwhile.
+    After ``timeout`` (seconds, or ``"2h"``) the wait ends: the step has failed, or, if ``otherwise`` is ``"go_on"``,
+    the next step begins without the event. No worker is held during the wait.
     """
 
     word: ClassVar[str] = "wait"
@@ -82,7 +83,7 @@ class Wait(Answer):
 
 
 class Stop(Answer):
-    """The step is done, and the next begins on whichever worker takes the flight up again."""
+    """The step is done. The next step begins on any worker that picks up the flight."""
 
     word: ClassVar[str] = "stop"
 
@@ -91,7 +92,7 @@ ANSWERS: tuple[type[Answer], ...] = (Success, Retry, Fatal, Rerun, Wait, Stop)
 
 
 def answer_in(returned: object) -> Answer | None:
-    """Return the answer that a value is, or that a class stands for; None for any other value."""
+    """Return the answer that a value is, or that a class stands for. None for any other value."""
     if isinstance(returned, type) and issubclass(returned, ANSWERS):
         return returned()
     return returned if isinstance(returned, ANSWERS) else None
@@ -110,7 +111,7 @@ def read_answer(returned: object) -> Answer:
 
 
 def check_event(name: object) -> str:
-    """The name of an event; ValueError where the ledger could not keep it."""
+    """Return the name of an event. ValueError if the ledger could not store it."""
     if not isinstance(name, str) or not 0 < len(name) <= EVENT_CHARS_MAX:
         raise ValueError(f"{name!r:.80} is no name of an event; it has 1 to {EVENT_CHARS_MAX} characters")
     as_json(name)

@@ -1,4 +1,4 @@
-"""Functions that do nothing when they are called, but later, when somebody awaits or goes through what they return."""
+"""Functions that do nothing when they are called, but when the returned object is awaited or iterated."""
 
 import inspect
 
@@ -6,6 +6,6 @@ _KINDS = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgen
 
 
 def is_awaited(function: object) -> bool:
-    """Whether this is one, or an object that is called as one."""
-    called = getattr(type(function), "__call__", None)  # noqa: B004  # What it is called as, not whether.
+    """Return whether this is such a function, or an object with such a function as its ``__call__``."""
+    called = getattr(type(function), "__call__", None)  # noqa: B004  # Existence of the method is not enough.
     return any(is_kind(each) for each in (function, called) for is_kind in _KINDS)

@@ -1,4 +1,4 @@
-"""The steps of a flight, made anew whenever it is taken up, and held against what its journal says."""
+"""Steps of a flight, built again whenever a worker picks it up, and compared with its journal."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,8 +19,11 @@ class _Unbuildable(Exception):
 def build_steps(
     build: Build, flight: Flight, log: Log, blame: Callable[[BaseException], Failure]
 ) -> Sequence[Step] | Failure:
-    """The steps; or why the flight cannot go on with what was made of it. Steps that it has not come to may have
-    changed since; one that was put in before them would have moved the one that it is at."""
+    """Return the steps, or a failure if the flight cannot continue with them.
+
+    Steps that the flight has not reached may change. A step inserted before them would move the current step, and is
+    refused.
+    """
     try:
         steps = _steps(build(flight))
         _check_rules(steps)
@@ -40,7 +43,7 @@ def _steps(made: object) -> tuple[Step, ...]:
 
 
 def _name(step: Step) -> str:
-    """The name of a step may be anything that its class makes of it."""
+    """Return the step's name. It may be any object because a step's class may compute it."""
     name = step.name
     if not isinstance(name, str) or not 0 < len(name) <= NAME_CHARS_MAX:
         raise _Unbuildable(f"{name!r:.80} is no name of a step; it has 1 to {NAME_CHARS_MAX} characters")
@@ -52,7 +55,9 @@ def _name(step: Step) -> str:
 
 
 def _check_rules(steps: Sequence[Step]) -> None:
-    """A step that has none would fail before it is called, and its undo likewise: nothing could be taken back."""
+    """Check the retry rules. With an invalid rule, a step and its undo would fail before they are called, so nothing
+    could be undone.
+    """
     for step in steps:
         if not callable(getattr(step.retry, "begin", None)):
             raise _Unbuildable(

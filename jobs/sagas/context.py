@@ -1,4 +1,4 @@
-"""What the flights of a process share: made once, by whoever flies first."""
+"""Context that the flights of a process share, created by the first flight."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 
 class _Made:
-    """What one function makes, once. Whoever comes meanwhile waits for it, and nobody else does."""
+    """Result of one function, created once. Concurrent callers wait for it; callers of other functions do not."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -25,7 +25,7 @@ _LOCK = Lock()
 
 
 def context_of(make: Callable[[], Any] | None) -> Any:
-    """What this function has made in this process; None for a saga that has no such function."""
+    """Return the result of this function in this process. None for a saga without such a function."""
     if make is None:
         return None
     with _LOCK:

@@ -1,15 +1,15 @@
-"""Where a flight goes on: a function of the last entry of its journal, and of nothing else.
+"""Next step of a flight: a function of only the last entry of its journal.
 
-the last entry            goes on with
-──────────────            ────────────
+the last entry            the flight continues with
+──────────────            ─────────────────────────
 none                      do of the first step
-do i: done, came          do of i + 1; behind the last step it has arrived
+do i: done, came          do of i + 1; after the last step it has succeeded
 do i: again               do of i
 switch i                  undo of i
 undo i: done, came,       undo of i - 1; before the first step it is undone
         forced
 undo i: again, dismal     undo of i
-awaits                    nothing, until an entry says that what it waited for has come
+awaits                    nothing, until an entry ends the wait
 """
 
 from msgspec import Struct
@@ -18,7 +18,7 @@ from sluice.jobs.sagas.entry import Direction, Entry, Mark
 
 
 class Leg(Struct, frozen=True):
-    """The next step and its direction, which is never a switch. It may lie beyond either end."""
+    """Next step and its direction, which is never a switch. The step may be beyond either end."""
 
     step: int
     direction: Direction
@@ -28,7 +28,7 @@ _STAYS = frozenset({Mark.AGAIN, Mark.DISMAL})
 
 
 def next_leg(last: Entry | None) -> Leg:
-    """What follows on this entry; one that awaits is followed by another entry before anything else."""
+    """Return the leg after this entry. An entry that awaits must be followed by another entry first."""
     if last is None:
         return Leg(0, Direction.DO)
     if last.mark is Mark.AWAITS:

@@ -1,19 +1,19 @@
-"""What a submission may ask of a flight so that its author sees how it recovers and undoes."""
+"""Debug options of a submission, with which an author tests how a flight recovers and is undone."""
 
 from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
-#: What an answer may be replaced by.
+#: Answer that replaces the real one.
 Injected = Literal["retry", "fatal"]
 
 
 class Debug(Struct, frozen=True, kw_only=True):
-    """``restart_each_step`` hands the flight back at each boundary, as if its worker had died there.
+    """Debug options. ``restart_each_step`` hands the flight back at each boundary, as if its worker had died there.
 
-    The others let a step run and then replace what it has answered, once in each run: at an index, in the do or undo of
-    the steps of a name, and, with ``fail_last``, of the last do.
+    The other options let a step run and then replace its answer, once in each run. They select the step by its index,
+    or select the do or the undo by the step's name. ``fail_last`` selects the last do.
     """
 
     restart_each_step: bool = False

@@ -1,4 +1,4 @@
-"""What a flight's journal holds, and what else is known of a flight when it is taken up."""
+"""Entries of a flight's journal, and the other state of a flight when a worker picks it up."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -11,31 +11,32 @@ from sluice.jobs.submission import JSON
 
 class Direction(StrEnum):
     DO = "do"
-    #: A do has failed, or the flight was called off: from here on it is undone.
+    #: A do has failed, or the flight was aborted. It is undone from this entry on.
     SWITCH = "switch"
     UNDO = "undo"
 
 
 class Mark(StrEnum):
-    """What an entry says of its step."""
+    """Result of an entry's step."""
 
-    #: The step is over; for a switch, its do has failed.
+    #: The step is done. For a switch: its do has failed.
     DONE = "done"
-    #: One pass is over, and the same step runs again.
+    #: One pass is done, and the same step runs again.
     AGAIN = "again"
-    #: The step is over, and the next waits.
+    #: The step is done, and the next step waits.
     AWAITS = "awaits"
-    #: What was waited for is there, or need not come any more.
+    #: The awaited event has arrived, or the wait has ended without it.
     CAME = "came"
-    #: The undo has failed. Whoever takes the flight up tries this very undo again.
+    #: The undo has failed. The next worker that picks up the flight tries the same undo again.
     DISMAL = "dismal"
-    #: The undo has failed, and somebody says that it is done all the same.
+    #: The undo has failed, and an operator has declared it done.
     FORCED = "forced"
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """Why a ``step``, by its name, has failed. What was raised keeps its type, and its traceback from the user's own
-    code on."""
+    """Reason why a ``step``, given by its name, has failed. An exception keeps its type, and its traceback from the
+    first frame of user code.
+    """
 
     type: str
     message: str
@@ -47,7 +48,7 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 class Await(Struct, frozen=True, kw_only=True):
-    """What the next step waits for. Without an ``event``, for anybody to say that it goes on."""
+    """Condition for which the next step waits. Without an ``event``, any event or resume ends the wait."""
 
     event: str | None = None
     within_s: float | None = None
@@ -55,9 +56,11 @@ class Await(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One line of the journal. ``seq`` counts from 1 without gaps. ``step`` is the index of the step, which had this
-    ``name`` and was one of so many ``steps``. ``working`` is the whole of the working map. ``failure`` is of a switch
-    or of a dismal undo; ``event`` is the event that has come, by its ``Event.id``; ``note`` says who forced it.
+    """Entry of the journal.
+
+    ``seq`` counts from 1 without gaps. ``step`` is the index of the step among ``steps`` steps, and ``name`` its name.
+    ``working`` is the complete working map. ``failure`` belongs to a switch or to a failed undo. ``event`` is the
+    ``Event.id`` of the event that ended a wait. ``note`` names the operator of a forced undo, with the operator's note.
     """
 
     seq: int
@@ -74,8 +77,9 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Event(Struct, frozen=True, kw_only=True):
-    """Something that was said to a flight. ``name`` is None where somebody said no more than that it goes on; that
-    ends any wait. ``taken``: an entry of the journal says that it has ended a wait."""
+    """Event sent to a flight. ``name`` is None for a plain resume, which ends any wait. ``taken`` is true if an
+    entry of the journal shows that it has ended a wait.
+    """
 
     id: int
     name: str | None
@@ -83,15 +87,18 @@ class Event(Struct, frozen=True, kw_only=True):
     taken: bool = False
 
     def ends(self, awaits: Await) -> bool:
-        """Whether it is what is waited for."""
+        """Return whether the event ends this wait."""
         return not self.taken and (self.name is None or awaits.event in {None, self.name})
 
 
 class Log(Struct, frozen=True, kw_only=True):
-    """A flight as it is found: the ``last`` entry, the ``names`` of all steps that have one, the ``failure`` of its
-    switch to undo if there was one, and the ``events`` so far, in the order in which they came. ``overdue``: the last
-    entry awaits, and its time is up. ``turn_back`` says why the flight was called off, where it was. ``taken_up``: it
-    was before, so its first do may have run, though no entry says so."""
+    """State of a flight when a worker picks it up.
+
+    ``last`` is the last entry, ``names`` the names of all steps that have an entry. ``failure`` is the reason of its
+    switch to undo, if it has one. ``events`` are the events so far, in order of arrival. ``overdue``: the last entry
+    awaits, and its time is over. ``turn_back`` is the abort reason, if it was aborted. ``taken_up``: a worker has
+    picked it up before, so its first do may have run without an entry.
+    """
 
     last: Entry | None = None
     names: Mapping[int, str] = {}
@@ -103,13 +110,14 @@ class Log(Struct, frozen=True, kw_only=True):
 
     @property
     def has_begun(self) -> bool:
-        """Whether a step may have done anything."""
+        """True if a step may have had any effect."""
         return self.last is not None or self.taken_up
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """The journal's answer to an entry, or to a question. Where the claim does not stand any more, nothing was
-    written, and the run is over."""
+    """Reply of the journal to an entry or a request. If the claim no longer stands, nothing was written, and the run
+    ends.
+    """
 
     stands: bool
     turn_back: str | None = None

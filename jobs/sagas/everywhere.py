@@ -1,5 +1,6 @@
-"""All the flights there can be with one thing going wrong, or two where one is the death of a worker; and whether each
-has left behind what it may."""
+"""All possible flights with one fault, or with two if one is the death of a worker. Each is checked for remaining
+effects.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
@@ -18,9 +19,12 @@ _ENDINGS = {Landed.SUCCEEDED: SUCCEEDED, Landed.UNDONE: UNDONE, Landed.DISMAL: F
 
 
 class Flown(Struct, frozen=True, kw_only=True):
-    """One flight. ``ending`` is succeeded, undone, or fatal where an undo has failed; ``error`` says why it is not the
-    first. ``calls`` are the bodies that ran, in their order: ``do Reserve``, ``undo Reserve``. ``working`` is the map
-    as the journal has it in the end. ``what`` says what went wrong on purpose, and ``trouble`` what should not be."""
+    """One flight.
+
+    ``ending`` is succeeded, undone, or fatal if an undo has failed. ``error`` is the reason if it has not succeeded.
+    ``calls`` are the bodies that ran, in order: ``do Reserve``, ``undo Reserve``. ``working`` is the final map of the
+    journal. ``what`` describes the injected fault, and ``trouble`` a defect that was found.
+    """
 
     ending: str
     calls: tuple[str, ...]
@@ -36,13 +40,13 @@ class Flown(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True):
-    """All the flights, in the order in which they were flown."""
+    """All flights, in the order in which they ran."""
 
     flights: tuple[Flown, ...]
 
     @property
     def troubles(self) -> list[str]:
-        """What should not be, a line for each flight."""
+        """The defects found, one line per flight."""
         return [str(flown) for flown in self.flights if flown.trouble]
 
     def __str__(self) -> str:
@@ -50,7 +54,7 @@ class Report(Struct, frozen=True):
 
 
 class Everywhere:
-    """``rehearse`` makes a rehearsal with this trouble."""
+    """Generator of the flights. ``rehearse`` creates a rehearsal with the given trouble."""
 
     def __init__(
         self,
@@ -79,7 +83,7 @@ class Everywhere:
             yield from self._with_undos_failing(max(begun), begun)
 
     def _with_undos_failing(self, last: int, begun: Mapping[int, str]) -> Iterator[Flown]:
-        """Of a flight that is undone as late as it can be, each in turn."""
+        """Yield flights in which the last do fails, and each undo fails in turn."""
         for step, name in begun.items():
             for unrun in (True, False):
                 what = f"do {begun[last]} fails, and undo {name} {_when(unrun=unrun)}"
@@ -87,7 +91,7 @@ class Everywhere:
                 yield from self._with_deaths(self._rehearse_once(trouble, what, ending=UNDONE))
 
     def _with_deaths(self, base: "_Rehearsed") -> Iterator[Flown]:
-        """This flight, and the same with a worker dying at each moment of it."""
+        """Yield this flight, and the same flight with a worker that dies at each of its moments."""
         yield base.flown
         for number, moment in enumerate(base.moments, start=1):
             trouble = replace(base.trouble, dies_at=number)
@@ -97,8 +101,11 @@ class Everywhere:
     def _rehearse_once(
         self, trouble: Trouble, what: str, *, ending: str | None = None, like: "_Rehearsed | None" = None
     ) -> "_Rehearsed":
-        """One that has another ``ending``, or that has succeeded and left anything else than the one that it is
-        ``like``, is in trouble."""
+        """Run one flight and record a defect in it.
+
+        Defects are: a different ``ending``, effects that remain after an undo, and a success with effects that differ
+        from those after the flight ``like``.
+        """
         self._reset()
         before = self._there()
         rehearsal = self._rehearse(trouble)
@@ -123,7 +130,7 @@ class Everywhere:
         return _ended_wrong(back, UNDONE) or _left(self._there(), before, "taken back, it left behind")
 
     def _there(self) -> Any:
-        """A copy, since it may be the very thing that the next flight changes."""
+        """Return a copy of the remaining effects, because the next flight may change the same object."""
         return deepcopy(self._left_behind())
 
 
@@ -136,7 +143,7 @@ class _Rehearsed(Struct, frozen=True):
 
 
 def flown_in(rehearsal: Rehearsal, landing: Landing) -> Flown:
-    """What a rehearsal has come to."""
+    """Return the result of a rehearsal."""
     entries = rehearsal.journal.entries
     why = landing.trouble or landing.failure
     return Flown(

@@ -1,4 +1,4 @@
-"""The flight as its steps see it."""
+"""Flight object that the steps of a saga receive."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -13,16 +13,16 @@ from sluice.jobs.sagas.entry import Direction
 from sluice.jobs.sagas.working import Working
 from sluice.jobs.submission import JSON
 
-#: Meters of such names would pass for our own.
+#: Prefix of meter names that is reserved for Sluice.
 RESERVED = "sluice"
 METER_CHARS_MAX = 200
 _COUNT_MAX = 2**63 - 1
-#: Receives the name of a meter, how much is done, and of how much.
+#: Receives the name of a meter, the amount done, and the total.
 Meter = Callable[[str, int, int | None], None]
 
 
 class Seat:
-    """What changes from step to step. Whoever flies has it, and the flight shows it."""
+    """State that changes from step to step. The run of the flight sets it, and the flight shows it."""
 
     def __init__(self) -> None:
         self.working: Working | None = None
@@ -30,15 +30,15 @@ class Seat:
         self.step = 0
         self.name = ""
         self.direction = Direction.DO
-        #: Answers ``flight.cancelled``.
+        #: Returns the value of ``flight.cancelled``.
         self.cancelled: Callable[[], bool] = lambda: False
 
 
 class Flight:
-    """What ``do`` and ``undo`` receive, and the function that makes the steps, before there is a step.
+    """Argument of ``do`` and ``undo``, and of the function that builds the steps, when no step exists yet.
 
-    ``inputs`` are the identifiers of the key and the kwargs of the submission; ``context`` is what the saga's own
-    ``context`` has made in this process; ``log`` takes %-arguments like a standard logger.
+    ``inputs`` are the identifiers of the key and the kwargs of the submission. ``context`` is the result of the saga's
+    ``context`` function in this process. ``log`` takes %-arguments like a standard logger.
     """
 
     def __init__(
@@ -64,7 +64,9 @@ class Flight:
 
     @property
     def inputs(self) -> Mapping[str, JSON]:
-        """What a step changes within one of these is changed for that step alone, as if it were taken up elsewhere."""
+        """The inputs. A step that changes a value inside them changes it only for itself, as if it ran on another
+        worker.
+        """
         return self._copy("inputs", self._inputs)
 
     @property
@@ -77,18 +79,19 @@ class Flight:
 
     @property
     def round(self) -> int:
-        """How many flights of this job were undone before this one."""
+        """Number of flights of this job that were undone before this one."""
         return self._claimed.round
 
     @property
     def claim(self) -> int:
-        """The fencing number: it grows whenever the flight is taken up, so a store can refuse an older one."""
+        """The fencing number. It grows whenever a worker picks up the flight, so a store can refuse an older one."""
         return self._claimed.claim
 
     @property
     def token(self) -> str:
-        """The idempotency key of this step for the outside world: the same for its do and its undo, however often and
-        wherever either is called."""
+        """The idempotency key of this step for external systems. It is the same for its do and its undo, in every
+        call on every worker.
+        """
         return idempotency_token(self._claimed.token, str(self._seat.step), self._seat.name)
 
     @property
@@ -102,7 +105,7 @@ class Flight:
 
     @property
     def working(self) -> Working:
-        """Kept at the boundaries between steps and at the switch to undo, and nowhere else."""
+        """The working map. It is saved only at the boundaries between steps and at the switch to undo."""
         if self._seat.working is None:
             raise BadRequest(
                 "flight.working is of the steps: what makes them has to make the same ones each time.",
@@ -113,8 +116,9 @@ class Flight:
 
     @property
     def events(self) -> Mapping[str, JSON]:
-        """What came for each wait so far, by the name of the event, with what was said along with it. One that was only
-        told to go on has it under ``""``."""
+        """Payload of each event that has ended a wait so far, by the name of the event. A plain resume is under
+        ``""``.
+        """
         return self._copy("events", self._seat.events)
 
     @property
@@ -123,13 +127,17 @@ class Flight:
 
     @property
     def cancelled(self) -> bool:
-        """Whether to come to an end: its worker is leaving or, while nothing is undone yet, the flight is called off or
-        over its timeout. Ask it in long loops. What the step answers counts all the same: an undo that is not through
-        says ``Retry`` or ``Rerun``."""
+        """True if the step should end: its worker is leaving, or, before any undo, the flight is aborted or over its
+        timeout.
+
+        Read it in long loops. The answer of the step still counts: an unfinished undo answers ``Retry`` or ``Rerun``.
+        """
         return self._seat.cancelled()
 
     def progress(self, done: int, total: int | None = None, name: str = "") -> None:
-        """Show how far the step is, by a meter of this name or of its own. It is kept at once, and never taken back."""
+        """Show the progress of the step, by a meter of this name or of the step's own. It is stored immediately and
+        never undone.
+        """
         meter = name or self._seat.name
         if not isinstance(meter, str) or not 0 < len(meter) <= METER_CHARS_MAX:
             raise ValueError(f"{meter!r:.80} is no name of a meter; it has 1 to {METER_CHARS_MAX} characters")
@@ -139,7 +147,7 @@ class Flight:
         self._meter(meter, _count(done), None if total is None else _count(total))
 
     def _copy(self, name: str, values: Mapping[str, JSON]) -> Mapping[str, JSON]:
-        """The same for as long as one step is at it."""
+        """Return a copy of the values. All reads during one step return the same copy."""
         at = (self._seat.step, self._seat.direction, len(self._seat.events))
         if at != self._copied_for:
             self._copies, self._copied_for = {}, at

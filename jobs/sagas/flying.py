@@ -1,4 +1,4 @@
-"""One run of a flight: it is taken up, flies, and lands. Nothing that user code does comes out as an error."""
+"""One run of a flight, from pick-up to landing. No exception of user code leaves this module."""
 
 import logging
 
@@ -27,7 +27,9 @@ def fly(
     debug: Debug,
     refusal: Failure | None = None,
 ) -> Landing:
-    """From where the journal says that the flight stands. ``refusal`` is why it cannot be flown under its terms."""
+    """Run the flight from its position in the journal. ``refusal`` is the reason why its options do not permit a
+    run.
+    """
     log = means.journal.read()
     if log is None:
         return Landing(how=Landed.LOST)
@@ -39,7 +41,7 @@ def fly(
         context = context_of(saga.context)
         flight = Flight(claimed, context=context, log=logger, meter=means.journal.meter, seat=seat)
     except BaseException as error:
-        # The context is made by user code, which may raise SystemExit and KeyboardInterrupt.
+        # User code creates the context, and may raise SystemExit and KeyboardInterrupt.
         return _unbuilt(means.blame(error), log, logger)
     steps = build_steps(saga.build, flight, log, means.blame)
     if isinstance(steps, Failure):
@@ -49,7 +51,9 @@ def fly(
 
 
 def _unbuilt(why: Failure, log: Log, logger: logging.Logger) -> Landing:
-    """One that never began fails like any job; of another nobody can say what is there, and it waits to be mended."""
+    """Return the landing of a flight without steps. A flight that never began fails like any job. The effects of
+    another flight are unknown, so it becomes ``fatal`` until its definition is fixed.
+    """
     if not log.has_begun:
         return Landing(how=Landed.UNDONE, failure=why)
     if log.last is None:

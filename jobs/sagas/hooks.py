@@ -1,4 +1,4 @@
-"""What a saga's hooks are told. A hook has any of these methods, each of which it may do without::
+"""Hooks of a saga. A hook has any of these methods, and each is optional::
 
     class Watch:
         def start_flight(self, flight): ...
@@ -6,8 +6,8 @@
         def end_step(self, flight, answer): ...      # the word of the answer
         def end_flight(self, flight, landing): ...   # how this run of the flight has ended
 
-A class or a function among the hooks makes one for each run. What a hook raises is logged, and nothing comes of it.
-Nobody awaits one: an ``async def`` among its methods is a fault.
+A class or a function among the hooks creates one hook for each run. An exception of a hook is logged and has no other
+effect. Hooks are not awaited: an ``async def`` among the methods is a fault.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,8 +21,9 @@ from sluice.jobs.sagas.saga import HOOK_METHODS
 
 
 class Hooks:
-    """The hooks of one run, which are told in the order in which they are written. They are users' objects, which may
-    raise anything when they are looked at, and have no words; ``blame`` bears that."""
+    """Hooks of one run, called in the order in which they are listed. They are users' objects: any access may raise an
+    exception that has no text. ``blame`` can handle that.
+    """
 
     def __init__(
         self, written: Iterable[Any], flight: Flight, blame: Callable[[BaseException], Failure]
@@ -44,7 +45,7 @@ class Hooks:
         self._tell("end_step", answer)
 
     def _made(self, written: Any) -> Any:
-        """The hook of this run; None where there is none to be had."""
+        """Return the hook of this run, or None if it could not be created."""
         try:
             if not isinstance(written, type) and any(hasattr(written, name) for name in HOOK_METHODS):
                 return written

@@ -1,4 +1,4 @@
-"""Answers that a submission has replaced, so that somebody sees what becomes of them (``jobs.sagas.debug``)."""
+"""Answers that a submission replaces to test the effect of a failure (``jobs.sagas.debug``)."""
 
 from sluice.jobs.sagas.answers import Answer, Fatal, Retry
 from sluice.jobs.sagas.course import Leg
@@ -7,14 +7,14 @@ from sluice.jobs.sagas.entry import Direction
 
 
 class Injector:
-    """Of one run: it remembers what it has replaced, each thing once."""
+    """Replacement of answers in one run. Each option takes effect once."""
 
     def __init__(self, debug: Debug) -> None:
         self._debug = debug
         self._done: set[tuple[str, int | str]] = set()
 
     def replaced(self, leg: Leg, name: str, answer: Answer, *, is_last: bool) -> Answer:
-        """What counts as the answer of a step that has really run, and has answered so."""
+        """Return the answer that counts. ``answer`` is the real answer of the step, which has run."""
         for injected, mark in self._asked(leg, name, is_last=is_last):
             if injected is not None and mark not in self._done:
                 self._done.add(mark)
@@ -25,7 +25,7 @@ class Injector:
     def _asked(
         self, leg: Leg, name: str, *, is_last: bool
     ) -> list[tuple[Injected | None, tuple[str, int | str]]]:
-        """What is asked for this step, the most particular first."""
+        """Return the replacements for this step, the most specific first."""
         debug = self._debug
         if leg.direction is Direction.UNDO:
             return [(debug.fail_undo.get(name), ("undo", name))]

@@ -1,4 +1,4 @@
-"""The journal of one flight, as its run sees it."""
+"""Interface of the journal of one flight, as its run uses it."""
 
 from typing import Protocol
 
@@ -6,20 +6,22 @@ from sluice.jobs.sagas.entry import Entry, Heard, Log
 
 
 class Journal(Protocol):
-    """Nothing here raises: where the ledger is away, it is asked until it answers or the claim cannot be trusted."""
+    """Journal of one flight. No method raises: if the ledger is away, calls are repeated until it answers, or until the
+    claim cannot be trusted any more.
+    """
 
     def read(self) -> Log | None:
-        """The flight as it stands; None where it is somebody else's by now."""
+        """Return the state of the flight, or None if another claim has it."""
         ...
 
     def write(self, entry: Entry) -> Heard:
-        """Write the next entry, whose ``seq`` follows on the last. The same entry may be written again."""
+        """Write the next entry. Its ``seq`` follows the last entry. The same entry may be written again."""
         ...
 
     def heed(self) -> Heard:
-        """Whether the claim stands, and whether the flight was called off, without writing anything."""
+        """Return whether the claim stands and whether the flight was aborted, without writing anything."""
         ...
 
     def meter(self, name: str, done: int, total: int | None) -> None:
-        """Show how far a step is. It is kept at once, whatever becomes of the step."""
+        """Show the progress of a step. It is stored immediately, even if the step fails later."""
         ...

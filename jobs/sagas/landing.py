@@ -1,4 +1,4 @@
-"""How one run of a flight has ended."""
+"""End of one run of a flight."""
 
 from enum import StrEnum
 
@@ -6,27 +6,27 @@ from msgspec import Struct
 
 from sluice.jobs.sagas.entry import Await, Failure
 
-#: So it stands in the logs, to be found.
+#: Text that marks a failed undo in the logs, so that it can be searched for.
 DISMAL_FAILURE = "DISMAL FAILURE"
 
 
 class Landed(StrEnum):
     #: All steps are done.
     SUCCEEDED = "succeeded"
-    #: A do has failed, or the flight was called off, and all is undone.
+    #: A do has failed, or the flight was aborted, and all steps are undone.
     UNDONE = "undone"
-    #: An undo has failed: what it and those before it have done is still there.
+    #: An undo has failed. Its effects and the effects of earlier steps remain.
     DISMAL = "dismal"
-    #: The next step waits, and no worker with it.
+    #: The next step waits, without a worker.
     SUSPENDED = "suspended"
-    #: Whoever takes the flight up goes on with it.
+    #: The next worker that picks up the flight continues it.
     HANDED_BACK = "handed back"
-    #: Somebody else has the flight.
+    #: Another claim has the flight.
     LOST = "lost"
 
 
 class Landing(Struct, frozen=True, kw_only=True):
-    """``failure`` is why the flight is undone; ``trouble``, of a dismal one, what has kept it from that."""
+    """End of one run. ``failure`` is the reason for the undo. ``trouble`` is the reason why it could not be undone."""
 
     how: Landed
     failure: Failure | None = None

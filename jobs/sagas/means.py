@@ -1,4 +1,4 @@
-"""What a flight needs of the world around it, handed in: so that a test flies through hours in no time."""
+"""Environment of a flight, passed in so that a test can run hours of a flight without delay."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,10 +10,12 @@ from sluice.jobs.sagas.journal import Journal
 
 
 class Means(Struct, frozen=True, kw_only=True):
-    """``clock_s`` never goes back; ``chance`` draws from 0 to below 1. ``pause`` waits for so many seconds, or less:
-    true where it was ended because the run is to stop, which ``stopped`` tells as well. ``over_time`` says by how much
-    the run has lasted longer than it may, if it has. ``call`` calls a function with the flight, and awaits what has to
-    be; ``blame`` puts what it has raised into words.
+    """Functions that a flight needs from its environment.
+
+    ``clock_s`` never decreases. ``chance`` draws a number from 0 to below 1. ``pause`` waits for the given seconds or
+    less, and returns true if it ended early because the run must stop; ``stopped`` also shows that. ``over_time``
+    returns a text if the run has exceeded its timeout, or None. ``call`` calls a function with the flight, and awaits
+    the result if needed. ``blame`` turns an exception into a failure with a text.
     """
 
     journal: Journal

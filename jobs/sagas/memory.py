@@ -1,11 +1,13 @@
-"""A journal in memory, for flights without a ledger: they end with their process."""
+"""Journal in memory, for flights without a ledger. It ends with its process."""
 
 from sluice.jobs.sagas.entry import Entry, Event, Heard, Log, Mark
 from sluice.jobs.submission import JSON
 
 
 class MemoryJournal:
-    """``entries`` and ``meters`` are there to be read. ``overdue`` says of the wait at the end that its time is up."""
+    """Journal in memory. Tests may read ``entries`` and ``meters``. ``overdue`` ends the current wait, if that has a
+    timeout.
+    """
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -49,10 +51,10 @@ class MemoryJournal:
         self.meters[name] = (done, total)
 
     def tell(self, name: str | None, payload: JSON = None) -> None:
-        """An event comes."""
+        """Add an event."""
         self._events.append(Event(id=len(self._events) + 1, name=name, payload=payload))
 
 
 def _has_an_end(last: Entry | None) -> bool:
-    """Whether it awaits something, and not for ever."""
+    """Return whether this entry awaits something with a timeout."""
     return last is not None and last.awaits is not None and last.awaits.within_s is not None

@@ -1,10 +1,10 @@
-"""The pilot: leads one flight from where its journal says that it stands, until it lands.
+"""Pilot: runs one flight from its position in the journal until the run ends.
 
-``fly`` reads as the list of what happens at each boundary. Every other method is one of those, and says with a
-``Landing`` that the run is over; None means that the flight goes on.
+``fly`` lists the actions at each boundary, and each other method is such an action. It returns a ``Landing`` if the run
+is over, or None if the flight continues.
 
-Who races whom: this run against one that has taken the flight over, which the journal decides at each entry. What a
-crash leaves: the last entry. A do or undo that had begun since is called again.
+Race: this run against a run that has taken over the flight. The journal decides it at each entry. A crash leaves the
+last entry; a do or undo that has begun since then is called again.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,9 @@ from sluice.jobs.sagas.working import Working
 
 
 class Pilot:
-    """One run of one flight, which stands as ``log`` says. ``seat`` is what ``flight`` shows to the steps."""
+    """One run of one flight, from the state in ``log``. ``seat`` holds the values that ``flight`` shows to the
+    steps.
+    """
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class Pilot:
         self._last = log.last
         self._failure = log.failure
         self._tower = Tower(means, log.turn_back)
-        #: Whether the last entry is this run's own: then nobody can have begun what follows on it.
+        #: Whether this run wrote the last entry. Then no other run can have begun the step after it.
         self._is_own = False
         seat.working = Working(log.last.working if log.last else {})
         seat.events = {event.name or "": event.payload for event in log.events if event.taken}
@@ -80,7 +82,7 @@ class Pilot:
                 return landing
 
     def _end_wait(self) -> Landing | None:
-        """Where the flight waits: has that come to an end?"""
+        """End the wait of the flight if it is over. Return a landing if it continues."""
         last = self._last
         if last is None or last.mark is not Mark.AWAITS or last.awaits is None:
             return None
@@ -97,11 +99,11 @@ class Pilot:
         return self._write(replace(self._entry(last), mark=Mark.CAME))
 
     def _begun(self, leg: Leg) -> int:
-        """The last step whose do may have begun, if the next one is this leg's."""
+        """Return the last step that may have begun its do, if ``leg`` is next."""
         return self._last.step if self._is_own and self._last else leg.step
 
     def _take(self, leg: Leg) -> Landing | None:
-        """Call one step until it has an answer that stands, and write that down."""
+        """Call one step until it has a final answer, and write that to the journal."""
         step = self._steps[leg.step]
         self._seat.step, self._seat.name, self._seat.direction = leg.step, step.name, leg.direction
         answer = self._answered(leg, step)
@@ -115,12 +117,15 @@ class Pilot:
         return HANDED_BACK if landing is None and isinstance(answer, Stop) else landing
 
     def _answered(self, leg: Leg, step: Step) -> Answer | Failure | Landing:
-        """The answer that stands. While it is ``Retry``, the step's rule says when it is called again. Who is to stop
-        does not ask the rule: whoever goes on begins with it anew, and nothing is undone because a worker leaves."""
+        """Return the final answer of a step. After a ``Retry``, the step's rule determines the next try.
+
+        A run that must stop does not use the rule: the next run starts the rule again. So a leaving worker never causes
+        an undo.
+        """
         try:
             tries = Tries(step.retry, self._means)
         except BaseException as error:
-            # A rule may be user code too.
+            # A rule may also be user code.
             return self._means.blame(error)
         while True:
             answer, failure = self._tried(leg, step)
@@ -138,7 +143,7 @@ class Pilot:
                 return ended
 
     def _tried(self, leg: Leg, step: Step) -> tuple[Answer, Failure | None]:
-        """One try: its answer, and where it has failed what is to be said of that."""
+        """Make one try. Return its answer, and its failure if it has failed."""
         self._hooks.start_step()
         failure: Failure | None = None
         try:
@@ -170,7 +175,7 @@ class Pilot:
         return self._write(entry) or Landing(how=Landed.DISMAL, failure=self._failure, trouble=failure)
 
     def _switch(self, step: int, why: Failure) -> Landing | None:
-        """From here on it is undone, beginning with this step."""
+        """Switch to undo, beginning with this step."""
         self._failure = why = replace(why, step=self._steps[step].name)
         self._flight.log.warning("The flight is undone from %s on: %s", why.step, why)
         entry = self._entry_of(Leg(step, Direction.DO))
@@ -187,7 +192,7 @@ class Pilot:
         )
 
     def _entry(self, last: Entry) -> Entry:
-        """Another entry about the same step."""
+        """Return a new entry about the same step."""
         return self._entry_of(Leg(last.step, last.direction))
 
     def _write(self, entry: Entry) -> Landing | None:

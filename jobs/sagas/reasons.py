@@ -1,12 +1,12 @@
-"""The types of failures that nothing has raised, as a journal has them."""
+"""Types of failures without an exception, as they are stored in a journal."""
 
 from typing import Final
 
-#: Nobody wants the flight any more.
+#: The flight was aborted: cancelled, expired, or not requested any more.
 CALLED_OFF: Final = "CalledOff"
-#: It is over its timeout.
+#: The flight has exceeded its timeout.
 TIMED_OUT: Final = "TimedOut"
-#: What it waited for has not come in time.
+#: The awaited event has not arrived in time.
 WAIT_TIMED_OUT: Final = "WaitTimedOut"
-#: What is made of it now does not fit what its journal says.
+#: The steps that are built now do not fit the journal.
 UNBUILDABLE: Final = "Unbuildable"

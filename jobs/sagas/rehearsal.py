@@ -1,8 +1,8 @@
-"""A rehearsal: one flight in memory, in which goes wrong what is asked for. No time passes in it.
+"""Rehearsal: one flight in memory, with the requested faults. No real time passes.
 
-A worker can die at any moment; but what is there afterwards, in the world and in the journal, only changes with each
-call of a do or an undo and with each entry. So these are the moments: after each of them a worker can be made to die.
-What a step does half way is the step's own matter.
+A worker can die at any moment. But the state of the outside world and of the journal changes only with a call of a do
+or an undo, and with an entry. After each of these moments a worker can be made to die. Partial execution of a step is
+not simulated.
 """
 
 import logging
@@ -23,15 +23,15 @@ from sluice.jobs.sagas.memory import MemoryJournal
 from sluice.jobs.sagas.saga import Saga
 from sluice.jobs.submission import JSON
 
-#: A flight that comes to more runs, calls or entries than these goes round in a circle.
+#: Maximum number of runs, calls or entries of a flight. A flight that exceeds it does not end.
 ROUNDS_MAX = 10_000
-#: Each call of a step takes so long, by the clock of the rehearsal, so that whoever counts time comes to an end.
+#: Seconds that each call of a step takes by the rehearsal's clock, so that code that waits for time to pass ends.
 _CALL_S = 1.0
 _CHANCE = 0.5
 
 
 class Call(Struct, frozen=True):
-    """A do or an undo whose body has run."""
+    """Do or undo that has run its body."""
 
     direction: Direction
     step: int
@@ -42,9 +42,12 @@ class Call(Struct, frozen=True):
 
 
 class Trouble(Struct, frozen=True, kw_only=True):
-    """What goes wrong. The do of the step at the index ``do`` fails, each time that it is called, and the undo of the
-    one at ``undo``, the first time: having run before it does or, where ``do_unrun`` or ``undo_unrun``, without. A
-    ``silent`` world lets each wait time out that can. The worker dies at the moment ``dies_at``, counted from 1."""
+    """Faults of one rehearsal.
+
+    The do of the step with index ``do`` fails at each call. The undo of the step with index ``undo`` fails at its first
+    call. They fail after they have run, or before if ``do_unrun`` or ``undo_unrun`` is set. With ``silent``, each wait
+    that has a timeout times out. The worker dies at the moment ``dies_at``, counted from 1.
+    """
 
     do: int | None = None
     undo: int | None = None
@@ -55,12 +58,16 @@ class Trouble(Struct, frozen=True, kw_only=True):
 
 
 class Died(BaseException):
-    """The worker is no more: nothing that it wanted to do is done."""
+    """Raised when the simulated worker is dead. None of its later actions has an effect."""
 
 
 class Rehearsal:
-    """``calls`` are the bodies that ran and ``moments`` what was over at each, both in order. ``by_hand`` counts how
-    often somebody had an undo that had failed tried again, which happens only where that is the trouble."""
+    """One rehearsed flight.
+
+    ``calls`` are the bodies that ran and ``moments`` the names of the moments that have passed, both in order.
+    ``by_hand`` counts how often a failed undo was retried by an operator, which happens only if the trouble is a failed
+    undo.
+    """
 
     def __init__(
         self,
@@ -91,7 +98,7 @@ class Rehearsal:
         self._times: dict[str, int] = {}
 
     def fly(self) -> Landing:
-        """Run after run, to the end of the flight."""
+        """Make runs until the flight has ended."""
         for _ in range(ROUNDS_MAX):
             landing = self._run()
             if landing is not None and self._has_ended(landing):
@@ -99,7 +106,7 @@ class Rehearsal:
         raise AssertionError(f"the flight has not ended after {ROUNDS_MAX:,} runs")
 
     def is_taken_back(self) -> Landing:
-        """Fly it all the way back though nothing has failed, and let nothing go wrong on that way."""
+        """Undo the whole flight although nothing has failed, without any fault during the undo."""
         last = self.journal.entries[-1]
         why = Failure(type="Rehearsed", message="what has succeeded is taken back", step=last.name)
         self.journal.entries.append(
@@ -123,13 +130,13 @@ class Rehearsal:
             raise AssertionError(f"the flight has not ended after {ROUNDS_MAX:,} calls and entries")
 
     def passes(self, moment: str) -> None:
-        """Something is over, by a name of its own."""
+        """Record that a moment has passed, under a unique name."""
         times = self._times[moment] = self._times.get(moment, 0) + 1
         self.moments.append(moment if times == 1 else f"{moment}, time {times}")
         self._dead = self._dead or len(self.moments) == self._trouble.dies_at
 
     def _run(self) -> Landing | None:
-        """One run; None where its worker dies."""
+        """Make one run. Return None if its worker dies."""
         self._dead = False
         means = Means(
             journal=self.journal,
@@ -169,7 +176,9 @@ class Rehearsal:
         return False
 
     def _calls(self, function: Callable[..., Any], flight: Flight) -> object:
-        """Nobody dies in here, where it would look like a step that fails: but nothing that is answered counts then."""
+        """Call a step. The worker does not die in here, because that would look like a failed step. But a dead worker's
+        answers do not count.
+        """
         call = Call(Direction.UNDO if flight.undoing else Direction.DO, flight.step, flight.step_name)
         fails, unrun = self._fails(call)
         self._now_s += _CALL_S
@@ -183,7 +192,7 @@ class Rehearsal:
         return Fatal(f"{call} fails in this rehearsal") if fails else answer
 
     def _fails(self, call: Call) -> tuple[bool, bool]:
-        """Whether it does, and then without having run."""
+        """Return whether the call fails, and whether it then fails before it runs."""
         trouble = self._trouble
         if call.direction is Direction.DO:
             return call.step == trouble.do, trouble.do_unrun
@@ -192,7 +201,7 @@ class Rehearsal:
 
 
 class _Watched(MemoryJournal):
-    """Does nothing for the dead."""
+    """Journal that does nothing for a dead worker."""
 
     def __init__(self, rehearsal: Rehearsal) -> None:
         super().__init__()

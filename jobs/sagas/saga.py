@@ -1,22 +1,24 @@
-"""What an app of job type ``saga`` is, beside what every app is."""
+"""Definition of an app with job type ``saga``, in addition to the common options."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-#: Takes a ``Flight`` and makes its ``Step``s: the same each time, for it is called whenever the flight is taken up.
-#: Neither type is named, since a flight knows its claim, a claim its app, and an app its saga.
+#: Takes a ``Flight`` and returns its ``Step``s. It is called at each pick-up of the flight and must return the same
+#: steps each time. The types are not named here, because a flight refers to its claim, a claim to its app, and an app
+#: to its saga.
 Build = Callable[[Any], Sequence[Any]]
-#: What a hook may have, each of which it may do without.
+#: Optional methods of a hook.
 HOOK_METHODS = ("start_flight", "end_flight", "start_step", "end_step")
 
 
 class Saga(Struct, frozen=True, kw_only=True):
-    """``context`` is called once in each process, before the first flight there; what it makes is ``flight.context``.
+    """Definition of a saga. ``context`` is called once per process, before its first flight; ``flight.context`` is its
+    result.
 
-    ``hooks`` hear what happens in each run of a flight (``jobs.sagas.hooks``); a class or function among them is called
-    with the flight, and what it makes is the hook of that run.
+    ``hooks`` are notified during each run of a flight (``jobs.sagas.hooks``). A class or function among them is called
+    with the flight, and its result is the hook of that run.
     """
 
     build: Build

@@ -1,4 +1,4 @@
-"""What users write: one step of a saga, its do and its undo."""
+"""Step of a saga, written by users: a do and its undo."""
 
 from functools import cached_property
 
@@ -8,24 +8,26 @@ from sluice.jobs.sagas.flight import Flight
 
 
 class Step:
-    """One step. A new one is made whenever the flight is taken up, so what it keeps in itself is lost at any boundary;
-    ``flight.working`` is not.
+    """One step. It is created again at each pick-up of the flight, so attributes set on it are lost at any boundary.
+    ``flight.working`` is kept.
 
     ``do`` and ``undo`` return an answer (``jobs.sagas.answers``), or nothing for success, or raise. Both may be called
-    again after a crash though they have run, wholly or in part; ``undo`` is also called for a ``do`` that has failed.
+    again after a crash although they have run, completely or in part. ``undo`` is also called for a ``do`` that has
+    failed.
     """
 
-    #: What becomes of ``Retry``; each call of ``do`` and of ``undo`` begins with it anew.
+    #: Rule for ``Retry``. It starts again for each call of ``do`` and of ``undo``.
     retry: Rule = none()
 
     @cached_property
     def name(self) -> str:
-        """By which the journal knows it, and checks that it still stands where it stood. A class or an instance that
-        has a ``name`` of its own goes by that."""
+        """The name by which the journal identifies the step and checks its position. A class or an instance may set its
+        own ``name``.
+        """
         return type(self).__name__
 
     def do(self, flight: Flight) -> Answer | type[Answer] | None:
         raise NotImplementedError
 
     def undo(self, flight: Flight) -> Answer | type[Answer] | None:
-        """What only looks has nothing to take back."""
+        """Undo the step. Default: nothing, which suits a step that changes nothing."""

@@ -1,7 +1,7 @@
-"""The tower: what a run hears from outside while it flies. It is to stop, was called off, taken over, or is over time.
+"""Tower: external events that end or turn back a run: a stop, an abort, a takeover, or a timeout.
 
-Most of it comes with the journal's answer to an entry. Where a step or a pause takes long, the tower asks; that a
-worker is leaving it hears at once, since the pause itself ends then.
+Most of them arrive with the journal's reply to an entry. During a long step or pause, the tower polls the journal. If
+its worker is leaving, a pause ends immediately.
 """
 
 from sluice.jobs.sagas.entry import Direction, Failure, Heard
@@ -9,7 +9,7 @@ from sluice.jobs.sagas.landing import Landed, Landing
 from sluice.jobs.sagas.means import Means
 from sluice.jobs.sagas.reasons import CALLED_OFF, TIMED_OUT
 
-#: So long at the most a pause does not look up; and the journal is asked no more often, whatever a step or a rule does.
+#: Seconds between two polls of the journal during a pause. Steps and rules cannot make it poll more often.
 HEED_S = 2.0
 
 HANDED_BACK = Landing(how=Landed.HANDED_BACK)
@@ -17,7 +17,7 @@ LOST = Landing(how=Landed.LOST)
 
 
 class Tower:
-    """``turn_back`` is what was known when the run began."""
+    """External state of one run. ``turn_back`` is the abort reason that was known when the run began, or None."""
 
     def __init__(self, means: Means, turn_back: str | None) -> None:
         self._means = means
@@ -27,17 +27,19 @@ class Tower:
 
     @property
     def stops(self) -> bool:
-        """Whether somebody else is to go on with the flight."""
+        """True if another worker will continue the flight."""
         return self._means.stopped()
 
     def hear(self, heard: Heard) -> bool:
-        """Whether the run still has the flight. The latest word counts: who called it off may think better of it."""
+        """Store the journal's reply and return whether the run still has the flight. The latest reply counts because an
+        abort may be withdrawn.
+        """
         self._heard_s = self._means.clock_s()
         self._stands, self._turn_back = heard.stands, heard.turn_back
         return heard.stands
 
     def why_back(self, direction: Direction) -> Failure | None:
-        """Why a flight that is on its way is to go back now. One that is going back goes on with that."""
+        """Return the reason to undo the flight now, or None. A flight that is already being undone continues."""
         if direction is not Direction.DO:
             return None
         if self._turn_back is not None:
@@ -46,12 +48,13 @@ class Tower:
         return None if over_time is None else Failure(type=TIMED_OUT, message=over_time)
 
     def calls_in(self, direction: Direction) -> bool:
-        """Whether a step that asks is to come to an end."""
+        """Return whether ``flight.cancelled`` is true for a step in this direction."""
         return self.stops or not self._asked() or self.why_back(direction) is not None
 
     def waits(self, pause_s: float, direction: Direction) -> Landing | Failure | None:
-        """Wait for the next try of a step. Who is to stop, or was taken over, lands; a do that is called off has
-        failed."""
+        """Wait for the next try of a step. Return a landing if the run must stop or was taken over. Return a failure if
+        the flight of a do was aborted or is over its timeout.
+        """
         until_s = self._means.clock_s() + pause_s
         while True:
             left_s = until_s - self._means.clock_s()
@@ -65,7 +68,7 @@ class Tower:
                 return None
 
     def _asked(self) -> bool:
-        """Whether the run still has the flight, as far as was heard lately."""
+        """Return whether the run still has the flight, by the latest reply of the journal."""
         if self._means.clock_s() >= self._heard_s + HEED_S:
             self.hear(self._means.journal.heed())
         return self._stands

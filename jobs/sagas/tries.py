@@ -1,4 +1,4 @@
-"""One call of a step with all its tries, as the step's rule has it."""
+"""Tries of one call of a step, by the step's rule."""
 
 from msgspec.structs import replace
 
@@ -9,7 +9,7 @@ from sluice.jobs.sagas.means import Means
 
 
 class Tries:
-    """Begun before the first try. Whatever the rule raises when it begins comes out."""
+    """Tries of one call, created before the first try. Exceptions of the rule's ``begin`` are raised."""
 
     def __init__(self, rule: Rule, means: Means) -> None:
         self._means = means
@@ -27,7 +27,7 @@ class Tries:
             if pause_s is not None:
                 return parse_duration_s(pause_s if after_s is None else after_s)
         except BaseException as error:
-            # A rule may be user code too.
+            # A rule may also be user code.
             return self._means.blame(error)
         times = "once" if self._done == 1 else f"{self._done} times"
         return replace(failure, message=f"{failure.message} (tried {times})".strip())

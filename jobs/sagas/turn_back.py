@@ -1,10 +1,10 @@
-"""Why a flight is undone though nothing has failed."""
+"""Reasons for the undo of a flight in which nothing has failed."""
 
 from enum import StrEnum
 
 
 class TurnBack(StrEnum):
-    """It is called off, and goes back from wherever it is."""
+    """Abort reason. The flight is undone from its current position."""
 
     UNWANTED = "nobody wants it any more"
     CANCELLED = "it was cancelled"

@@ -1,4 +1,4 @@
-"""The working map: what the steps of a flight leave to each other."""
+"""Working map: the values that the steps of a flight leave for each other."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
@@ -8,14 +8,15 @@ import msgspec
 from sluice.jobs.json_value import as_json
 from sluice.jobs.submission import JSON
 
-#: Each entry of the journal has all of it: what is larger belongs somewhere else, and its name here.
+#: Maximum size in bytes. Each entry of the journal has the whole map, so larger data belong elsewhere, with only their
+#: name in the map.
 BYTES_MAX = 16 * 1024 * 1024
 
 
 class Working(MutableMapping[str, JSON]):
-    """Name → JSON value. Values are copied on their way in and out: what is changed afterwards is changed elsewhere.
+    """Name → JSON value. Values are copied on the way in and out, so later changes of a value do not change the map.
 
-    A value that the journal cannot keep is refused where it is put in, and the map stays as it was.
+    A value that the journal cannot store is refused when it is set, and the map stays unchanged.
     """
 
     def __init__(self, values: Mapping[str, JSON] = {}) -> None:
@@ -53,7 +54,9 @@ class Working(MutableMapping[str, JSON]):
         return f"Working({self.kept()!r})"
 
     def kept(self) -> dict[str, JSON]:
-        """All of it, as the journal has it. A thread that a step has left behind may change it meanwhile."""
+        """Return the whole map for the journal. A thread that a step has left behind may change the map at the same
+        time.
+        """
         return {name: msgspec.json.decode(text) for name, text in self._texts.copy().items()}
 
     def _size(self, name: str) -> int:

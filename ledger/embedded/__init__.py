@@ -1,17 +1,17 @@
-"""A Postgres of our own, for whoever has configured none.
+"""An embedded Postgres, for installations without a configured database.
 
-`start(home)` returns a running server and its url: data under `home/postgres`, a socket in a private folder,
-no TCP, and a password that only the owner of home can read. It is a whole Postgres, the ledger of production.
+`start(home)` returns a running server and its url: data under `home/postgres`, a socket in a private folder, no TCP,
+and a password that only the owner of home can read. It is a complete Postgres, the same ledger as in production.
 
-What holds:
+Invariants:
 
-- One home has at most one server, shared by all processes that started it; the last one to close stops it.
-- Nothing survives in a pid file: who is alive is asked of locks that the kernel frees with their holders.
-- Nobody else's folder, account or mode is changed, for root neither.
-- Importing does nothing, and nothing is registered to run at the end of the process. Callers close.
+- One home has at most one server, shared by all processes that started it. The last one to close it stops it.
+- Nothing depends on pid files: liveness is determined by locks, which the kernel releases when their holders end.
+- No folder, account or mode of another user is changed, not even by root.
+- Importing has no effect, and nothing is registered to run at the end of the process. Callers must close.
 
-Read in this order: handle (sharing), server (being there), launch, then place, sockets, account, binaries.
-It must not know what the ledger keeps in the database: it knows no table.
+Read the modules in this order: handle (sharing), server (liveness), launch, then place, sockets, account, binaries. The
+package must not know the content of the database: it knows no table.
 """
 
 from pathlib import Path
@@ -24,14 +24,14 @@ __all__ = ["EmbeddedPostgres", "EmbeddedUnavailable", "has_postgres", "start"]
 
 
 def has_postgres(home: Path) -> bool:
-    """Whether ``start`` would find data there, or say that they have gone. Nothing is touched."""
+    """Return whether ``start`` would find data here or report lost data. Nothing is changed."""
     return (home / "postgres").is_symlink()
 
 
 def start(home: Path, *, durable: bool = True) -> EmbeddedPostgres:
-    """Use the Postgres of `home`, starting it, and making it, if need be.
+    """Use the Postgres of `home`; create and start it if necessary.
 
-    `durable=False` is for tests: faster, and at a crash of the machine the data may be lost. The user that
-    starts the server decides for those who join it.
+    `durable=False` is for tests: it is faster, but a crash of the machine may lose the data. The process that starts
+    the server decides this for the processes that join it.
     """
     return open_postgres(home, Machine(), durable=durable)

@@ -1,15 +1,15 @@
-"""Whom the server runs as.
+"""The account that the server runs as.
 
-Postgres refuses uid 0, and initdb refuses a uid that the passwd file does not know. So:
+Postgres refuses uid 0, and initdb refuses a uid that the passwd file does not contain. So:
 
     we are   | the files' owner | the server runs as
     not root | we               | we
-    root     | somebody else    | that somebody, who may start it too and must find the files all their own
-    root     | root             | root outside and `nobody` to itself, in a user namespace;
-             |                  | where there are none, `nobody`, whose the files of a new server then are
+    root     | another user     | that user, which may also start it and must own all files
+    root     | root             | root outside and `nobody` inside a user namespace;
+             |                  | without user namespaces `nobody`, which then owns the files of a new server
 
-An owner without a passwd entry is helped by a user namespace too, where there are some. No account is
-created, and no folder that was there before changes its mode or its owner.
+A user namespace also helps an owner without a passwd entry, if the machine allows one. No account is created, and no
+existing folder changes its mode or its owner.
 """
 
 import os
@@ -28,15 +28,15 @@ ROOT = 0
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """An owner of files, and the way to run programs that own them."""
+    """Owner of files, and the way to run programs as this owner."""
 
     uid: int
     gid: int
+    #: True if a program changes from this user to that one. Only root can do that.
     drops: bool = False
-    """Whether a program sheds our uid for this one; only root can."""
 
+    #: Words before the command of a program that runs in a user namespace.
     namespace: tuple[str, ...] = ()
-    """What goes before a program that runs in a user namespace."""
 
     def run(
         self,
@@ -46,16 +46,16 @@ class Account:
         keeping: Sequence[int] = (),
         wrapper: Sequence[str] = (),
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a program to its end, in a session of its own, with its two outputs as one.
+        """Run a program to its end, in its own session, with stdout and stderr as one output.
 
-        It inherits the descriptors `keeping` and no other. `wrapper` goes before everything.
+        It inherits only the descriptors in `keeping`. `wrapper` is the beginning of the command line.
         """
         try:
             return subprocess.run(
                 [*wrapper, *self.namespace, *argv],
                 check=False,
                 timeout=within_s,
-                cwd="/",  # Ours may be closed to the account, and initdb asks where it is.
+                cwd="/",  # Ours may be closed to the account, and initdb reads its working directory.
                 env=_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -73,14 +73,15 @@ class Account:
             ) from failed
 
     def reaches(self, folder: Path) -> bool:
-        """Whether it may pass through the folder. Asked of the kernel: modes alone do not tell."""
+        """Return whether the account may pass through the folder. Tested by a program, because modes alone are not
+        enough."""
         if not self.drops and not self.namespace:
             return True
         return self.run("test", "-x", folder, within_s=10).returncode == 0
 
 
 def account_for(folder: Path, *, namespaces: bool) -> Account:
-    """The account of a server whose files belong, or shall belong, to the owner of `folder`."""
+    """Return the account for a server with files that belong, or will belong, to the owner of `folder`."""
     if os.geteuid() == ROOT:
         owner = folder.stat()
         account = Account(uid=owner.st_uid, gid=owner.st_gid, drops=owner.st_uid != ROOT)
@@ -93,14 +94,14 @@ def account_for(folder: Path, *, namespaces: bool) -> Account:
 
 
 def give_to_folder_owner(path: Path) -> None:
-    """Hand what root made to the owner of its folder, who would be locked out otherwise."""
+    """Give a path that root created to the owner of its folder, because otherwise that owner would have no access."""
     if os.geteuid() == ROOT:
         owner = path.parent.stat()
         os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def _mapped(account: Account) -> Account | None:
-    """The account in a user namespace; None where the kernel, a container or an old unshare refuses it."""
+    """Return the account in a user namespace, or None if the kernel, a container or an old `unshare` refuses it."""
     unshare = shutil.which("unshare")
     if unshare is None:
         return None
@@ -111,7 +112,7 @@ def _mapped(account: Account) -> Account | None:
 
 
 def _nobody() -> Account:
-    """The unprivileged account that every system has. A number of our own would have no passwd entry."""
+    """Return the unprivileged account that every system has. A uid of our own would have no passwd entry."""
     try:
         entry = pwd.getpwnam("nobody")
     except KeyError:
@@ -128,9 +129,9 @@ def _has_entry(uid: int) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without PG*, which would change the server's port and encoding.
+    """Return our environment without PG*, which would change the server's port and encoding.
 
-    TZ spares initdb a walk through the zone files; LC_ALL keeps messages English and macOS quiet.
+    TZ saves initdb a search through the zone files. LC_ALL keeps messages in English and avoids warnings on macOS.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return kept | {"TZ": "UTC", "LC_ALL": "C"}

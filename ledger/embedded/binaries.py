@@ -1,4 +1,4 @@
-"""Where `initdb` and `postgres` come from, and in which version."""
+"""The source of `initdb` and `postgres`, and their version."""
 
 import hashlib
 import importlib.util
@@ -15,13 +15,13 @@ from sluice.ledger.embedded.account import Account
 from sluice.ledger.embedded.errors import EmbeddedUnavailable
 from sluice.ledger.embedded.machine import Machine
 
+#: Folder in the wheel. It carries two versions of Postgres; this is the newer one, and the only one used.
 INSTALLATION = "pginstall18"
-"""The wheel carries two versions of Postgres; this is the newer, and the only one used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Binaries:
-    """Programs which the account that was asked about has proved able to run."""
+    """Programs that the account has been shown to be able to run."""
 
     initdb: Path
     postgres: Path
@@ -29,7 +29,7 @@ class Binaries:
 
 
 def find(machine: Machine, account: Account) -> Binaries:
-    """The first Postgres of the machine, copied within reach of the account where it is not."""
+    """Return the first Postgres of the machine. If the account cannot reach it, return a copy that it can."""
     folder = next(_candidates(machine), None)
     if folder is None:
         raise EmbeddedUnavailable(
@@ -43,7 +43,7 @@ def find(machine: Machine, account: Account) -> Binaries:
 
 
 def _candidates(machine: Machine) -> Iterator[Path]:
-    """Folders that hold both programs, best first."""
+    """Yield folders that contain both programs, best first."""
     for folder in (*_of_wheel(machine.wheel), *_on_path(machine.path), *_of_packages(machine.packages)):
         if all(os.access(folder / program, os.X_OK) for program in ("initdb", "postgres")):
             yield folder
@@ -58,7 +58,7 @@ def _of_wheel(name: str) -> Iterator[Path]:
 def _on_path(path: str | None) -> Iterator[Path]:
     found = shutil.which("initdb", path=path)
     if found:
-        yield Path(found).resolve().parent  # A link on PATH; `postgres` lies beside the real one.
+        yield Path(found).resolve().parent  # A link on PATH; `postgres` is in the folder of its target.
 
 
 def _of_packages(root: Path) -> list[Path]:
@@ -79,9 +79,9 @@ def _major(folder: Path, account: Account) -> int:
 
 
 def _copied(folder: Path, shelter_folder: Path) -> Path:
-    """The same installation where everybody may read it, copied once for each build.
+    """Copy the installation, once per build, to a folder that every account may read. Return the copy.
 
-    An upgrade leaves the copy of the build before: another home's server may be running from it.
+    An upgrade keeps the copy of the earlier build, because the server of another home may run from it.
     """
     installation, package = folder.parent, folder.parent.parent
     build = (folder / "postgres").stat()
@@ -108,7 +108,7 @@ def _copy_readable(source: Path, target: Path) -> None:
 
 
 def _settle(fresh: Path, target: Path) -> None:
-    """Give the finished copy its name at one stroke. Another home may have been quicker with the same."""
+    """Rename the finished copy atomically. Another process may have made the same copy first."""
     try:
         fresh.rename(target)
     except OSError:

@@ -1,5 +1,5 @@
-"""The one error of the embedded server."""
+"""The only error of the embedded server."""
 
 
 class EmbeddedUnavailable(Exception):
-    """There is no embedded Postgres to use. The message says what happened and what to do."""
+    """Raised when no embedded Postgres can be used. The message has the cause and the remedy."""

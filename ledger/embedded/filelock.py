@@ -1,4 +1,4 @@
-"""A lock that ends with its holders, however they end."""
+"""A file lock that is released when its holders end, however they end."""
 
 import fcntl
 import os
@@ -14,11 +14,11 @@ POLL_S = 0.005
 
 
 class FileLock:
-    """A flock(2) on one file, through a descriptor that no program inherits unless it is meant to.
+    """A flock(2) on one file, through a descriptor that programs inherit only if it is passed to them.
 
-    The kernel ties the lock to the open descriptor and its copies, and not to a process: a fork shares it,
-    the end of the last holder frees it, a SIGKILL included, and no pid has to be believed. Two objects on
-    one path exclude each other even within one process.
+    The kernel ties the lock to the open descriptor and its copies, and not to a process. A fork shares it, the end of
+    the last holder releases it, even by SIGKILL, and no pid has to be trusted. Two objects for one path exclude each
+    other even within one process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -32,20 +32,20 @@ class FileLock:
         give_to_folder_owner(path)
 
     def try_exclusive(self) -> bool:
-        """Hold the lock alone. False: somebody else holds it, and a shared hold of ours may be lost."""
+        """Hold the lock exclusively. Return False if another holder has it; a shared hold of ours may then be lost."""
         return self._try(fcntl.LOCK_EX)
 
     def try_shared(self) -> bool:
-        """Hold the lock among others. False: somebody holds it alone."""
+        """Hold the lock shared. Return False if another holder has it exclusively."""
         return self._try(fcntl.LOCK_SH)
 
     def release(self) -> None:
-        """Give the lock up, for every copy of the descriptor: a fork must not keep it by accident."""
+        """Release the lock for every copy of the descriptor, so that a fork does not keep it by accident."""
         fcntl.flock(self.fd, fcntl.LOCK_UN)
         os.close(self.fd)
 
     def hand_over(self) -> None:
-        """Close our copy and no more: the lock stays with the processes that inherited theirs."""
+        """Close only our copy of the descriptor. The lock stays with the processes that inherited theirs."""
         os.close(self.fd)
 
     def _try(self, kind: int) -> bool:
@@ -58,7 +58,7 @@ class FileLock:
 
 @contextmanager
 def exclusively(path: Path, *, within_s: float) -> Iterator[None]:
-    """Hold the lock of a file alone for the length of a block."""
+    """Hold the lock of a file exclusively for the duration of a block."""
     lock = FileLock(path)
     deadline = time.monotonic() + within_s
     try:

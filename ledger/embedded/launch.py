@@ -1,4 +1,4 @@
-"""From a place to a server process."""
+"""Launch of a server process in a place."""
 
 import os
 import shutil
@@ -18,10 +18,10 @@ LOG_BYTES_MAX = 1_000_000
 
 
 def launch(place: Place, machine: Machine, alive: FileLock, *, durable: bool) -> None:
-    """Set a server off in a place that has none; it does not answer yet.
+    """Start a server in a place that has none. It does not answer yet.
 
-    `alive` must be held alone, which proves that no process of an earlier server is left: a pid file on the
-    disk is stale, whoever bears that pid by now. The server inherits `alive`; so does initdb, which may
+    `alive` must be held exclusively, which proves that no process of an earlier server is left. So a pid file on disk
+    is stale, even if another program has that pid by now. The server inherits `alive`. So does initdb, which may
     outlive us, and removes its folder when it fails.
     """
     account = _account(place, machine)
@@ -49,7 +49,7 @@ def _account(place: Place, machine: Machine) -> Account:
 def _create_data(
     place: Place, account: Account, alive: FileLock, programs: Binaries, *, durable: bool
 ) -> None:
-    """Run initdb beside the final folder and rename at the end, so that a crash leaves no half of one."""
+    """Run initdb beside the final folder and rename at the end, so that a crash leaves no incomplete data folder."""
     fresh = place.folder / "data.new"
     shutil.rmtree(fresh, ignore_errors=True)
     options = ["--username=sluice", f"--pwfile={place.password}", "--auth=scram-sha-256", "--encoding=UTF8"]
@@ -80,10 +80,10 @@ def _roll(log: Path) -> None:
 
 
 def _spawn(place: Place, account: Account, alive: FileLock, programs: Binaries, options: list[str]) -> None:
-    """Start postgres as no user's child.
+    """Start postgres as a child of no user of the server.
 
-    The shell puts it into the background of a session without a terminal, and ends. So no Ctrl-C reaches
-    it, no user has to reap it, and all users learn of its end in the same way, from `alive`.
+    The shell puts it into the background of a session without a terminal, and ends. So it receives no Ctrl-C, no user
+    has to reap it, and all users detect its end in the same way, from `alive`.
     """
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     with os.fdopen(os.open(place.log, flags, 0o600), "ab") as log:

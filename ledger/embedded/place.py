@@ -1,20 +1,20 @@
-"""Where a server's files are.
+"""The files of a server.
 
-    home/postgres.lock      held alone by whoever starts or stops the server
-    home/postgres           a link to the place, home/postgres-XXXXXXXX: mode 0700, the server's account's own
-        data/               what initdb made; there in full or not at all
+    home/postgres.lock      held exclusively by the process that starts or stops the server
+    home/postgres           a link to the place, home/postgres-XXXXXXXX: mode 0700, owned by the server's account
+        data/               made by initdb; complete or missing
         password            mode 0600
         socket              a folder, or a link to one with a shorter path (see sockets.py)
         users               held shared by every user of the server
         alive               held by the server itself, from its first process to its last (see server.py)
-        home                says whose place it is
-        postgres.log        and postgres.log.1, the one before
+        home                the path of the home that the place belongs to
+        postgres.log        the log, and postgres.log.1, the previous one
 
-Why a link: a server whose home was removed under it notices within a minute, and removes its socket, by path.
-A name of its own for each place keeps it from removing the socket of the next.
+The reason for the link: if a home is removed under a running server, the server notices within a minute and removes its
+socket, by path. A unique name for each place keeps it from removing the socket of the next server.
 
-Where the account may not pass through the folders above home, while root may, opening those folders is not
-ours to do. The place is then in the shelter. Who removes such a home leaves its place behind.
+The account may be unable to pass through the folders above home although root can. We must not open those folders, so
+the place is then in the shelter. Removing such a home leaves its place behind.
 """
 
 import os
@@ -30,7 +30,7 @@ from sluice.ledger.embedded.errors import EmbeddedUnavailable
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """The folder of one server. It belongs to the server's account, and had its password before its name."""
+    """The folder of one server. It belongs to the server's account, and got its password before its name."""
 
     folder: Path
 
@@ -64,7 +64,7 @@ class Place:
 
 
 def find(home: Path) -> Place | None:
-    """The place of a home, or None when it has none yet."""
+    """Return the place of a home, or None if it has none yet."""
     link = home / "postgres"
     if link.exists():
         return Place(folder=link.resolve())
@@ -77,7 +77,7 @@ def find(home: Path) -> Place | None:
 
 
 def found(home: Path, account: Account, shelter_folder: Path) -> Place:
-    """Make the place of a home that has none. The link appears when the place is complete."""
+    """Create the place of a home that has none. The link appears when the place is complete."""
     at_home = account.reaches(home)
     parent = home if at_home else shelter.opened(shelter_folder)
     folder = Path(tempfile.mkdtemp(prefix="postgres-", dir=parent))
@@ -85,7 +85,7 @@ def found(home: Path, account: Account, shelter_folder: Path) -> Place:
         os.chown(folder, account.uid, account.gid)
     _write(folder / "password", secrets.token_urlsafe(32).encode())
     _write(folder / "home", os.fsencode(home))
-    (home / "postgres").symlink_to(folder.name if at_home else folder)  # Relative, since home may move.
+    (home / "postgres").symlink_to(folder.name if at_home else folder)  # Relative, because home may be moved.
     return Place(folder=folder)
 
 

@@ -1,17 +1,17 @@
-"""A server that is there when it is needed and gone when it is not.
+"""Liveness of the server: start it when it is needed, and stop it when it is not.
 
-Whether it is there is asked of a lock, and of no pid. The first process of a server is born with the file
-`alive` locked; all its later processes inherit that descriptor, and Postgres leaves it open. So whoever tries
-the lock learns:
+A lock determines whether the server exists, and not a pid. The first process of a server starts with the file `alive`
+locked. All its later processes inherit that descriptor, and Postgres leaves it open. So an attempt to lock it shows:
 
-    free    no process of the server is left, be it after a stop, a SIGKILL or a reboot
-    held    one at least is: starting, serving, recovering, stopping, or a backend of a killed postmaster,
-            which goes by itself; until it has gone, no second server may begin
+    free    no process of the server is left, whether after a stop, a SIGKILL or a reboot
+    held    at least one exists: starting, serving, recovering, stopping, or a backend of a killed postmaster,
+            which ends by itself; until it has ended, no second server may start
 
-A pid file cannot say this. After a crash its pid may be another program's, and it never speaks of backends.
-It is read for one purpose, to address a server that has just answered.
+A pid file cannot show this. After a crash its pid may belong to another program, and it does not list backends. It is
+read for one purpose, to signal a server that has just answered.
 
-Both verbs want home/postgres.lock to be held, so that no user starts what another one stops.
+The caller of ``ensure_running`` and ``stop`` must hold home/postgres.lock, so that no user starts a server that another
+one stops.
 """
 
 import os
@@ -27,8 +27,8 @@ from sluice.ledger.embedded.errors import EmbeddedUnavailable
 from sluice.ledger.embedded.filelock import POLL_S, FileLock
 from sluice.ledger.embedded.place import Place
 
+#: Seconds until a server must be ready. Long, because recovery after a crash is part of it.
 READY_WITHIN_S = 60.0
-"""Long, because the recovery after a crash is part of it."""
 
 GONE_WITHIN_S = 60.0
 PAUSE_S_MAX = 0.2
@@ -36,9 +36,9 @@ LOG_TAIL_LINES = 20
 
 
 def ensure_running(place: Place, launch: Callable[[FileLock], None]) -> str:
-    """The url of a server that accepts us and has its database. Launches one at most.
+    """Return the url of a server that accepts our connections and has its database. At most one server is launched.
 
-    `launch` is given `alive`, held alone, and passes it on to the server.
+    `launch` gets `alive`, held exclusively, and passes it on to the server.
     """
     launched = False
     for _ in _tries(place, READY_WITHIN_S, "did not answer in time. It may still be recovering from a crash"):
@@ -57,7 +57,7 @@ def ensure_running(place: Place, launch: Callable[[FileLock], None]) -> str:
 
 
 def stop(place: Place) -> None:
-    """Shut the server down, rolling open transactions back, and return when its last process is gone."""
+    """Shut the server down with open transactions rolled back, and return when its last process has ended."""
     alive = FileLock(place.alive)
     try:
         signalled = False
@@ -71,7 +71,7 @@ def stop(place: Place) -> None:
 
 
 def _tries(place: Place, within_s: float, otherwise: str) -> Iterator[None]:
-    """Try after try with growing pauses; at the limit, the failure."""
+    """Yield once per try, with growing pauses. Raise the failure at the time limit."""
     deadline = time.monotonic() + within_s
     pause_s = POLL_S
     while time.monotonic() < deadline:
@@ -85,7 +85,7 @@ def _hand_to(launch: Callable[[FileLock], None], alive: FileLock) -> None:
     try:
         launch(alive)
     finally:
-        alive.hand_over()  # Even after a failure: what was begun may live, and holds the lock until it ends.
+        alive.hand_over()  # Even after a failure: a started process may live and hold the lock.
 
 
 def _ping(place: Place) -> Ping:
@@ -95,7 +95,7 @@ def _ping(place: Place) -> Ping:
 
 
 def _with_database(place: Place) -> str:
-    """Connect as users will, and make the database if an earlier start was cut short of it."""
+    """Connect as users will, and create the database if an earlier start was interrupted before that."""
     maintenance = sockets.url(place, "postgres")
     try:
         with psycopg.connect(maintenance, autocommit=True, connect_timeout=10) as connection:
@@ -107,7 +107,7 @@ def _with_database(place: Place) -> str:
 
 
 def _signal_stop(place: Place) -> bool:
-    """Ask the postmaster for a fast shutdown. False: none answers, so none is addressed."""
+    """Send the postmaster the signal for a fast shutdown. Return False without a signal if no server answers."""
     if _ping(place) == Ping.NO_RESPONSE:
         return False
     pid = int((place.data / "postmaster.pid").read_text().split("\n", 1)[0])
@@ -117,7 +117,7 @@ def _signal_stop(place: Place) -> bool:
 
 def _failure(place: Place, what: str) -> EmbeddedUnavailable:
     lines = place.log.read_text(errors="replace").splitlines() if place.log.exists() else []
-    knocks = "the database system is starting up"  # Answers to ourselves.
+    knocks = "the database system is starting up"  # Answers to our own pings.
     telling = [line for line in lines if knocks not in line]
     tail = "\n".join(telling[-LOG_TAIL_LINES:]) or "(empty)"
     return EmbeddedUnavailable(

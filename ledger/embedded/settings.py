@@ -1,4 +1,5 @@
-"""How the server is set: on its command line, so that the code says it all and no older file contradicts."""
+"""Settings of the server. They are passed on its command line, so that the code is complete and overrides older
+files."""
 
 from pathlib import Path
 
@@ -10,18 +11,18 @@ ALWAYS = {
     "unix_socket_permissions": "0700",
     "password_encryption": "scram-sha-256",
     "timezone": "UTC",
-    # Small: the ledger shares a machine with the jobs it keeps.
+    # Small, because the ledger shares a machine with its jobs.
     "max_connections": "200",
     "shared_buffers": "64MB",
     "max_wal_size": "256MB",
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
-    # Nobody replicates from it, so the log of changes holds what recovery needs and no more.
+    # There is no replication, so the write-ahead log only has to serve recovery.
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "max_logical_replication_workers": "0",
-    # Clients hear of their own errors. With these out of it, the log grows with starts and stops alone, and
-    # rolling it at a start keeps it small; Postgres's own collector would cost a process more.
+    # Clients get their own errors, so the log omits these. It then grows only with starts and stops, and rotating it at
+    # a start keeps it small. The log collector of Postgres would cost an additional process.
     "logging_collector": "off",
     "log_destination": "stderr",
     "log_line_prefix": "%m [%p] ",
@@ -29,15 +30,15 @@ ALWAYS = {
     "log_checkpoints": "off",
 }
 
+#: For tests: a crash of the machine may lose the whole database. A crash of the server loses nothing.
 FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-"""For tests: a crash of the machine may cost the whole database. A crash of the server costs nothing."""
 
+#: Saves three helper processes.
 SINCE_18 = {"io_method": "sync"}
-"""Three helper processes less."""
 
 
 def settings(listening: Path, major: int, *, durable: bool) -> list[str]:
-    """The arguments for a server that listens in the given folder."""
+    """Return the arguments for a server that listens in the given folder."""
     folder = str(listening).replace('"', '""')
     chosen = ALWAYS | {"unix_socket_directories": f'"{folder}"'}
     chosen |= {} if durable else FORGETFUL

@@ -1,4 +1,4 @@
-"""Root's folder for what another account must reach and cannot where it is."""
+"""Root's folder for files that another account must reach but cannot reach in their usual place."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,11 @@ from sluice.ledger.embedded.errors import EmbeddedUnavailable
 
 
 def opened(shelter: Path) -> Path:
-    """The shelter, made when missing: others may pass through it, and not list it. It must be ours."""
+    """Return the shelter; create it if it is missing. Other accounts may pass through it but not list it. We must own
+    it."""
     if not shelter.exists():
         shelter.mkdir(parents=True)
-        shelter.chmod(0o711)  # Not by mkdir, which heeds the umask.
+        shelter.chmod(0o711)  # Not by mkdir, which applies the umask.
     if shelter.stat().st_uid != os.geteuid():
         raise EmbeddedUnavailable(
             f"{shelter} is not ours, so nothing can be kept in it. Give it to uid {os.geteuid()}, or remove "

@@ -1,4 +1,4 @@
-"""Where the server listens: a folder that its owner alone can enter, with a path that the kernel accepts."""
+"""The socket folder of the server: only its owner can enter it, and its path is short enough for the kernel."""
 
 import hashlib
 import os
@@ -12,15 +12,16 @@ from sluice.ledger.embedded.account import ROOT, Account
 from sluice.ledger.embedded.errors import EmbeddedUnavailable
 from sluice.ledger.embedded.place import Place
 
+#: Part of the socket's name. The server does not listen on TCP.
 PORT = 5432
-"""A part of the socket's name; nothing listens on TCP."""
 
+#: Bytes that a socket's path may have: `sun_path` holds 107 on Linux and 103 on macOS.
 PATH_BYTES_MAX = 100
-"""sun_path holds 107 bytes on Linux and 103 on macOS."""
 
 
 def prepare(place: Place, account: Account, temp: Path) -> Path:
-    """The folder for a server that is about to start: at `place.socket`, or elsewhere with a link there."""
+    """Return the socket folder for a server that is about to start: `place.socket`, or a shorter path that it
+    links to."""
     discard(place)
     if _fits(place.socket):
         _make_private(place.socket, account)
@@ -37,7 +38,7 @@ def prepare(place: Place, account: Account, temp: Path) -> Path:
 
 
 def discard(place: Place) -> None:
-    """Remove what a server that is gone listened at, with the socket it may have left."""
+    """Remove the socket folder of a server that has ended, with a socket that it may have left."""
     if place.socket.is_symlink():
         short = place.socket.readlink()
         if short.exists():
@@ -49,7 +50,7 @@ def discard(place: Place) -> None:
 
 
 def url(place: Place, database: str) -> str:
-    """The address of the server. The port is spelled out, since PGPORT would speak otherwise."""
+    """Return the address of the server. The port is explicit, because otherwise PGPORT would apply."""
     folder = place.socket.resolve()
     _check_private(folder, place.owner)
     host = quote(os.fsencode(folder))
@@ -57,7 +58,7 @@ def url(place: Place, database: str) -> str:
 
 
 def _fits(folder: Path) -> bool:
-    """Whether the kernel and libpq can address a socket there. A comma would make two hosts of one."""
+    """Return whether the kernel and libpq can address a socket in this folder. libpq reads a comma as two hosts."""
     path = os.fsencode(folder / f".s.PGSQL.{PORT}")
     return len(path) <= PATH_BYTES_MAX and b"," not in path
 
@@ -70,7 +71,8 @@ def _short(place: Place, account: Account, temp: Path) -> Iterator[Path]:
 
 
 def _make_private(folder: Path, account: Account) -> None:
-    """Make the folder anew. In a temporary folder anybody may have made one by that name before us."""
+    """Create the folder, or replace ours. In a temporary folder, another user may have created one with this name
+    before."""
     if folder.exists() or folder.is_symlink():
         _check_private(folder, account.uid)
         shutil.rmtree(folder)
@@ -80,7 +82,8 @@ def _make_private(folder: Path, account: Account) -> None:
 
 
 def _check_private(folder: Path, uid: int) -> None:
-    """Refuse a folder in which somebody else could listen: they would be told whatever we tell Postgres."""
+    """Refuse a folder in which another user could listen, because that user would receive everything sent to
+    Postgres."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != uid or found.st_mode & 0o077:
         raise EmbeddedUnavailable(

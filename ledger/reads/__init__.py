@@ -1,1 +1,1 @@
-"""What people and programs ask the ledger. Nothing in this package writes, and nothing decides by what it reads."""
+"""Read-only queries for people and programs. Nothing in this package writes, and nothing in it decides."""

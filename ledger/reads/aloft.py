@@ -1,4 +1,4 @@
-"""Sagas that are under way, or could not be undone: the last to be asked for first, along the index ``job_flights``."""
+"""Sagas that are under way or could not be undone, the newest first, along the index ``job_flights``."""
 
 from datetime import datetime
 
@@ -20,8 +20,11 @@ _MAX = 2**63 - 1
 
 
 class Saga(Struct, frozen=True, kw_only=True):
-    """``step`` (of ``steps``), its ``name``, ``direction`` and ``mark`` are of the last entry of the journal, none
-    before there is one. It waits for ``event``, ``until`` then where that has an end."""
+    """Saga in a list.
+
+    ``step`` (of ``steps``), ``name``, ``direction`` and ``mark`` are from the last entry of its journal; None before
+    the first entry. It waits for ``event``, at most ``until`` if that is set.
+    """
 
     app: str
     key: str
@@ -38,7 +41,7 @@ class Saga(Struct, frozen=True, kw_only=True):
 
 
 class Aloft(Saga, frozen=True, kw_only=True):
-    """``id`` is how the ledger calls its job."""
+    """Saga with the ``id`` of its job in the ledger."""
 
     id: int
 

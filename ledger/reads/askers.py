@@ -1,4 +1,5 @@
-"""Submissions that concern one job: those that want it, those that may come to, and those that were refused."""
+"""Submissions that concern one job: submissions that want it, unplanned submissions that may want it later, and refused
+ones."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,13 +13,13 @@ from sluice.jobs.submission import SubmissionState
 from sluice.ledger.connection import Tx
 from sluice.ledger.wishes import STILL_WANTS
 
-#: No index says what submissions ask for, so at most so many are looked through.
+#: Maximum number of submissions that are searched, because no index covers the requested jobs.
 LOOKED_THROUGH_MAX = 10_000
-#: What is told of them.
+#: Maximum number of submissions that are returned.
 TOLD_MAX = 20
 
-# A key may be spelled otherwise than canonically until it is planned. Without keys all there are is asked for; which
-# jobs make a range of partitions is not known before.
+# Until a submission is planned, its key may be in another spelling than the canonical one. Without keys, all jobs are
+# requested. The jobs of a range of partitions are not known before planning.
 _NAMES_IT = """
 CASE WHEN request ? 'key' THEN request->>'key' = ANY(%(keys)s)
      WHEN request ? 'keys' THEN request->'keys' ?| %(keys)s
@@ -51,7 +52,7 @@ ORDER BY submission.paused_at DESC, submission.number LIMIT %(limit)s
 
 
 class Pauser(Struct, frozen=True):
-    """A paused submission that wants the job."""
+    """Paused submission that wants the job."""
 
     id: str
     paused_at: datetime
@@ -59,9 +60,11 @@ class Pauser(Struct, frozen=True):
 
 
 class Unplanned(Struct, frozen=True):
-    """A submission that asks for jobs of the app and has not been planned yet. ``asks_for_it``: for this one, or
-    for all there are. Where a planner has found it must wait, ``reason`` says so; mostly it is for a job that is under
-    way. One that is paused is not planned at all."""
+    """Submission that requests jobs of the app and has not been planned yet.
+
+    ``asks_for_it``: it requests this job, or all jobs. If a planner has found that it must wait, ``reason`` is why;
+    usually it waits for a job that is under way. A paused submission is not planned at all.
+    """
 
     id: str
     received_at: datetime
@@ -78,7 +81,7 @@ class Unplanned(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """A submission that names the job and was refused."""
+    """Submission that names the job and was refused."""
 
     id: str
     received_at: datetime
@@ -86,7 +89,7 @@ class Refused(Struct, frozen=True):
 
 
 class Wanter(Struct, frozen=True):
-    """A submission that wants the job, or did. ``pushed``: not by name, but as a child of what it had asked for."""
+    """Submission that wants the job, or wanted it. ``pushed``: not by name, but as a child of a requested job."""
 
     id: str
     state: SubmissionState
@@ -96,22 +99,23 @@ class Wanter(Struct, frozen=True):
 
 
 def unplanned(tx: Tx, name: JobName, spellings: Sequence[str]) -> list[Unplanned]:
-    """Those that ask for it come first. ``spellings`` are the ways in which its key may be written."""
+    """Return the unplanned submissions; submissions that request the job come first. ``spellings`` are other ways to
+    write its key."""
     asked = {"app": name.app, "keys": [name.key, *spellings]}
     return tx.structs(Unplanned, _UNPLANNED, **asked, looked=LOOKED_THROUGH_MAX, limit=TOLD_MAX)
 
 
 def refused(tx: Tx, name: JobName, spellings: Sequence[str]) -> list[Refused]:
-    """The latest first, as far as they are among the latest of all."""
+    """Return the refused submissions, the latest first, as far as they are among the latest of all submissions."""
     asked = {"app": name.app, "keys": [name.key, *spellings]}
     return tx.structs(Refused, _REFUSED, **asked, looked=LOOKED_THROUGH_MAX, limit=TOLD_MAX)
 
 
 def wanted_by(tx: Tx, job: int) -> list[Wanter]:
-    """The latest first."""
+    """Return the submissions that want the job, the latest first."""
     return tx.structs(Wanter, _WANTED_BY, job=job, limit=TOLD_MAX)
 
 
 def paused_by(tx: Tx, job: int) -> list[Pauser]:
-    """The latest pause first."""
+    """Return the paused submissions that want the job, the latest pause first."""
     return tx.structs(Pauser, _PAUSED_BY, job=job, limit=TOLD_MAX)

@@ -1,4 +1,4 @@
-"""What was asked for, the last first, page by page along the primary key."""
+"""Audit log, the latest entry first, page by page along the primary key."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ _MAX = 2**63 - 1
 
 
 class Act(Struct, frozen=True, kw_only=True):
-    """``about`` says what the act was about, ``came_to`` what came of it."""
+    """Entry of the audit log. ``about`` describes the subject of the act, ``came_to`` its result."""
 
     id: int
     at: datetime

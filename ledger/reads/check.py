@@ -1,4 +1,4 @@
-"""Whether the ledger agrees with itself: rules that no constraint of one row can hold."""
+"""Consistency check of the ledger: rules that a constraint on one row cannot express."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,14 +19,14 @@ from sluice.ledger.wishes import STILL_WANTS
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
 
-#: Apps whose count of jobs in a state is wrong.
+#: Apps and states in which the stored number of jobs is wrong.
 MISCOUNTED = f"""
 (SELECT app, state, count(*) AS jobs FROM job GROUP BY app, state) there
 FULL JOIN (SELECT app, state, sum(jobs) AS jobs FROM ({SIDES}) side GROUP BY app, state) counted USING (app, state)
 WHERE coalesce(there.jobs, 0) <> coalesce(counted.jobs, 0)
 """
 
-# Those that can be made true again (``ledger.repairing``).
+# Rules that a repair can restore (``ledger.repairing``).
 GATES_COUNT = "gates count what their needs say"
 TOLD = "whoever waits for ended parents has been told, or is owed the news"
 OPEN = "a waiting job is open if and only if one of its gates is"
@@ -41,13 +41,13 @@ ROUNDS_END = "a round that has not ended is that of a job that runs, under the c
 BREAKER_PAUSES = "only an app that has a breaker is paused by one"
 NAMED = "needs and wants name jobs that exist"
 KWARGS_EXIST = "kwargs that a job refers to exist"
-# Those that are about something else than jobs.
+# Rules about other things than jobs.
 BELONGS = "a partition belongs to a job that there is, and that makes partitions of its table"
 FIRED = "a due time that was fired has its submission"
 SCHEDULED = "what a schedule submitted was for one of its due times, or by hand"
 TRIED = "what a breaker has tried is a job of its app"
 
-#: The rows that break a rule are ids of jobs; of these rules they are names, and this is what they name.
+#: Kind of the rows that break these rules, which return names. The other rules return ids of jobs.
 _OTHER_THINGS = {
     BELONGS: "partitions",
     FIRED: "due times",
@@ -218,7 +218,7 @@ _RULES = {
     """,
 }
 
-#: Of the rows that break a rule so many are named.
+#: Maximum number of examples for a broken rule.
 EXAMPLES_MAX = 10
 
 _ALL = "\nUNION ALL\n".join(
@@ -234,8 +234,8 @@ _NAMES = "SELECT id, app || '/' || key FROM job WHERE id = ANY(%(jobs)s)"
 
 
 class Breach(Struct, frozen=True):
-    """A rule that does not hold. ``count`` is the number of things that break it, ``of`` what they are, in the plural,
-    and ``examples`` some of them: jobs by ``app/key``, submissions by their ids."""
+    """Rule that does not hold. ``count`` is the number of things that break it, ``of`` is their kind in the plural.
+    ``examples`` are some of them: jobs by ``app/key``, submissions by id."""
 
     rule: str
     count: int
@@ -244,12 +244,12 @@ class Breach(Struct, frozen=True):
 
     @property
     def things(self) -> str:
-        """How many break it: ``1 job``, ``3 jobs``."""
+        """Number and kind of the things that break it: ``1 job``, ``3 jobs``."""
         return f"{self.count:,} {self.of.removesuffix('s') if self.count == 1 else self.of}"
 
     @property
     def job(self) -> JobName | None:
-        """One of the jobs that break it, if they are jobs that exist."""
+        """Job that breaks the rule; None if the examples are no jobs, or if the first of them does not exist."""
         if self.of != _JOBS or not self.examples or self.examples[0].startswith("#"):
             return None
         app, _, key = self.examples[0].partition("/")
@@ -257,7 +257,7 @@ class Breach(Struct, frozen=True):
 
 
 def breaches(tx: Tx) -> list[Breach]:
-    """Every rule that is broken. One statement reads one snapshot, so work under way does not count."""
+    """Return every broken rule. One statement reads one snapshot, so transactions under way cause no false breaches."""
     found: dict[str, list[str]] = {}
     totals: dict[str, int] = {}
     for rule, row, total in tx.rows(_ALL):
@@ -271,12 +271,12 @@ def breaches(tx: Tx) -> list[Breach]:
 
 
 def broken(tx: Tx, rule: str, *, limit: int) -> list[Any]:
-    """Return some of the rows that break one rule, for their repair: ids of jobs, or names."""
+    """Return rows that break one rule, at most ``limit``, to be repaired: ids of jobs, or names."""
     return tx.column(f"SELECT broken.* FROM ({_RULES[rule]}) broken LIMIT {limit:d}")
 
 
 def _names(tx: Tx, jobs: Sequence[str]) -> dict[str, str]:
-    """Return the names of jobs by their ids. A job that does not exist has no other name than its id."""
+    """Return the names of jobs by id. A job that does not exist is named by its id."""
     if not jobs:
         return {}
     known = {str(id): name for id, name in tx.rows(_NAMES, jobs=[int(job) for job in jobs])}

@@ -1,7 +1,7 @@
-"""Conditions as SQL: what ``jobs.condition`` says of a job, as one expression that is true or false, and never null.
+"""Conditions as SQL: translation of ``jobs.condition`` into an expression that is true or false, and never null.
 
-All that somebody has written goes in as a parameter, the names of inputs too. What is spelled out are our own words:
-columns, operators, and the states, without which no index of some states alone could answer.
+All user input is passed as parameters, including the names of inputs. Only Sluice's own constants are spelled out:
+columns, operators, and states. States must be, because otherwise no partial index on states could be used.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,7 +26,8 @@ from sluice.jobs.key_reading import KeyReadings
 from sluice.jobs.states import LIVE, TERMINAL, State, sql_list
 from sluice.ledger.shared_kwargs import KWARGS
 
-#: By its own type each is compared. Texts are by their characters, whatever the collation of the database.
+#: Column and type of each field; values are compared by this type. Texts are ordered by their characters, independent
+#: of the collation of the database.
 _COLUMNS = {
     Field.APP: ("job.app", "text"),
     Field.KEY: ("job.key", "text"),
@@ -37,36 +38,38 @@ _COLUMNS = {
     Field.ENDED: ("job.changed_at", "timestamptz"),
 }
 _OPPOSITE = {Operator.EQUAL: Operator.UNEQUAL, Operator.IN: Operator.NOT_IN}
-# A number is written in one way in a key.
+# A whole number has only one spelling in a key.
 _WHOLE = "^(0|-?[1-9][0-9]*)$"
 
 
 def _in_states(states: Collection[State]) -> str:
-    """What is not in some is in one of the others: said so, an index finds it."""
+    """Return SQL that is true if the job is in any of these states. Negated conditions list the other states, so that
+    an index can find them."""
     return f"job.state IN ({sql_list(*(state for state in State if state in states))})" if states else "false"
 
 
-#: Since its last transition a job has been what it is; so one that has ended has ended then.
+#: A job has been in its state since its last transition, so ``changed_at`` of an ended job is when it ended.
 _HAS_ENDED = _in_states(TERMINAL)
 _LIVES = _in_states(LIVE)
 
 
 class Clause(Struct, frozen=True):
-    """An expression over ``job``, and its parameters by name."""
+    """Expression over ``job``, and its parameters by name."""
 
     sql: str
     params: Mapping[str, object]
 
 
 def clause(condition: Condition, readings: KeyReadings | None) -> Clause:
-    """BadRequest for what is too large to ask, and for what only definitions tell where there are no ``readings``."""
+    """Return the SQL of a condition. BadRequest if the condition is too large, or if it needs definitions and
+    ``readings`` is None."""
     comparisons(condition)
     writing = _Writing(readings)
     return Clause(writing.sql(condition), writing.params)
 
 
 class _Writing:
-    """One condition, while it is written. Parameters are numbered as they come."""
+    """SQL of one condition, while it is written. Parameters are numbered in order."""
 
     def __init__(self, readings: KeyReadings | None) -> None:
         self.params: dict[str, object] = {}
@@ -114,7 +117,8 @@ class _Writing:
         return _joined(filter(None, [found, _LIVES if has_null else ""]), "OR")
 
     def _types(self, compare: Compare) -> str:
-        """As the apps that are of such a type; of one that nobody knows it is neither this nor any other."""
+        """Return SQL that compares the apps with this type. A job of an unknown app has no known type, so it never
+        matches."""
         if self._readings is None:
             raise BadRequest(
                 "The type of a job is known by its definition, and none are at hand.",
@@ -143,7 +147,7 @@ class _Writing:
         return _joined(filter(None, [compared, null]), "AND" if is_opposite else "OR")
 
     def _ordered(self, value: str, operator: Operator, bound: object) -> str:
-        """Numbers among numbers, texts among texts."""
+        """Return SQL that orders numbers among numbers, and texts among texts."""
         if isinstance(bound, str):
             compared = f"""({value} #>> '{{}}') COLLATE "C" {operator} {self._given(bound)}::text"""
             return f"coalesce(CASE jsonb_typeof({value}) WHEN 'string' THEN {compared} END, false)"
@@ -153,7 +157,8 @@ class _Writing:
         return "false"
 
     def _value(self, named: Input) -> str:
-        """An input as JSON: an identifier, of those apps whose keys have one that is called so, else of the kwargs."""
+        """Return SQL for an input as JSON. It is an identifier if the app's keys have one with this name, otherwise a
+        kwarg."""
         first, *inner = named.path
         within = "".join(f" -> {self._given(name)}::text" for name in named.path)
         cases = [
@@ -164,8 +169,8 @@ class _Writing:
         return f"(CASE {' '.join(cases)} ELSE {KWARGS}{within} END)" if cases else f"({KWARGS}{within})"
 
     def _apps_with(self, name: str) -> dict[tuple[str, int, bool, bool], list[str]]:
-        """The apps whose keys have an identifier of this name, by how it is read: what delimits it, which of them it
-        is, whether it is the last, and whether it may be a number."""
+        """Return the apps with an identifier of this name in their keys, grouped by how it is read: the delimiter, its
+        position, whether it is the last, and whether it may be a number."""
         found: dict[tuple[str, int, bool, bool], list[str]] = {}
         for app, reading in (self._readings or {}).items():
             if name in reading.identifiers:
@@ -176,7 +181,8 @@ class _Writing:
         return found
 
     def _identifier(self, delimiter: str, place: int, is_last: bool, is_number: bool) -> str:  # noqa: FBT001 - as a key of _apps_with
-        """As ``Template.split`` takes a key apart: the last identifier is all that is left, delimiters and all."""
+        """Return SQL that reads an identifier like ``Template.split``: the last one is the whole rest, including
+        delimiters."""
         given = self._given(delimiter)
         parts = [f"split_part(job.key, {given}, {each})" for each in range(1, place + 1)]
         before = " + ".join(f"length({part}) + length({given})" for part in parts[:-1])

@@ -1,4 +1,4 @@
-"""How far one submission is: its jobs by app and state, what of it runs, what went wrong, what it took."""
+"""Progress of one submission: jobs by app and state, running jobs, errors, and the time that the work took."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -29,7 +29,7 @@ FROM wants JOIN job ON job.id = wants.job {_LAST_ERROR}
 WHERE wants.submission = %(number)s AND job.state = '{State.WAITING}' AND job.round > 0
 ORDER BY job.changed_at, job.id LIMIT %(limit)s
 """
-# Jobs that ended for their parents' sake come last: mostly the parent is there too and says more.
+# Jobs that ended because of a parent come last. Usually that parent is listed too, and its error explains more.
 _TROUBLES = f"""
 SELECT job.app, job.key, job.state, job.round, last.error
 FROM wants JOIN job ON job.id = wants.job {_LAST_ERROR}
@@ -37,7 +37,7 @@ WHERE wants.submission = %(number)s AND job.state IN (
     {sql_list(State.FAILED, State.FATAL, State.TIMED_OUT, State.EXPIRED, State.UPSTREAM_FAILED)})
 ORDER BY job.state = '{State.UPSTREAM_FAILED}', job.changed_at, job.id LIMIT %(limit)s
 """
-# A job that was there before belongs to it too; what that took belongs to others.
+# A job that existed before belongs to the submission too, but its earlier rounds belong to other submissions.
 _WORK = """
 SELECT job.app, count(*) AS runs, min(round.running_at) AS began_at, max(round.executed_at) AS ended_at,
        coalesce(sum(coalesce(round.took_s, extract(epoch FROM round.executed_at - round.running_at))), 0)::float8
@@ -46,12 +46,12 @@ FROM wants JOIN submission ON submission.number = wants.submission JOIN job ON j
      JOIN round ON round.job = job.id AND round.running_at >= submission.received_at
 WHERE wants.submission = %(number)s GROUP BY job.app ORDER BY min(round.running_at)
 """
-#: More than this of a kind is not told.
+#: Maximum number of jobs that are listed of each kind.
 TOLD_MAX = 10
 
 
 class Run(Struct, frozen=True):
-    """A job that is being run."""
+    """Running job."""
 
     app: str
     key: str
@@ -60,7 +60,7 @@ class Run(Struct, frozen=True):
 
 
 class Trouble(Struct, frozen=True):
-    """A job that ended badly or is to be tried again, and the last error of its rounds."""
+    """Job that ended badly or will be retried, with the last error of its rounds."""
 
     app: str
     key: str
@@ -70,7 +70,8 @@ class Trouble(Struct, frozen=True):
 
 
 class Work(Struct, frozen=True):
-    """What the jobs of one app took: from the first start to the last end, and all runs together."""
+    """Time that the jobs of one app took: from the first start to the last end, and the sum of all runs
+    (``work_s``)."""
 
     app: str
     runs: int
@@ -80,11 +81,8 @@ class Work(Struct, frozen=True):
 
 
 class Course(Struct, frozen=True, kw_only=True):
-    """``tally`` counts jobs by app and state; ``running``, ``retrying`` and ``troubles`` are the first
-    of what there is.
-
-    ``planners`` is how many living workers could plan it.
-    """
+    """Progress of a submission. ``tally`` counts its jobs by app and state. ``running``, ``retrying`` and ``troubles``
+    are the first jobs of each kind. ``planners`` is the number of living workers that can plan it."""
 
     status: Status
     now: datetime
@@ -96,7 +94,7 @@ class Course(Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> dict[State, int]:
-        """Its jobs by state, of all apps together."""
+        """Number of jobs by state, over all apps."""
         counts: dict[State, int] = {}
         for states in self.tally.values():
             for state, count in states.items():
@@ -105,7 +103,7 @@ class Course(Struct, frozen=True, kw_only=True):
 
 
 def course(tx: Tx, id: str, *, planner_queue: str) -> Course | None:
-    """None where there is no such submission."""
+    """Return the progress of a submission; None if it does not exist."""
     found = status(tx, id)
     if found is None:
         return None
@@ -124,5 +122,5 @@ def course(tx: Tx, id: str, *, planner_queue: str) -> Course | None:
 
 
 def work(tx: Tx, number: int) -> list[Work]:
-    """By app, in the order of the first start; an app of which nothing was run is not there."""
+    """Return the work by app, in the order of the first start. An app without runs is left out."""
     return tx.structs(Work, _WORK, number=number)

@@ -1,5 +1,5 @@
-"""Tables side by side, by their partitions: from where to where each goes, how many of it are there, what each stretch
-of several looks like, and whose one partition is. What is read is along the primary key of ``partition``."""
+"""Coverage of several tables by partition: the range and size of each table, the states in each stretch of several
+tables, and the owner of one partition. All reads are along the primary key of ``partition``."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -11,13 +11,14 @@ from sluice.jobs.states import State
 from sluice.ledger.connection import Tx, arrays
 from sluice.ledger.reads.partitions import Place
 
-#: So many partitions of a table are counted; beyond that it is told by those looked at in so many stretches.
+#: At most ``EXACT_MAX`` partitions of a table are counted. If it has more, their number is estimated from ``PROBES``
+#: stretches.
 EXACT_MAX, PROBES = 500, 40
 _NEAR = 5
 
 _GIVEN = "unnest(%(places)s::text[], %(versions)s::text[]) AS given (place, version)"
 _OF_TABLE = "partition.place = given.place AND partition.version = given.version"
-# The least and the greatest are one row of the index each.
+# The minimum and the maximum each read one row of the index.
 _ENDS = f"""
 SELECT given.place,
        (SELECT min(partition) FROM partition WHERE {_OF_TABLE}) AS first,
@@ -47,8 +48,8 @@ FROM (
             ORDER BY partition LIMIT {_NEAR}) looked) near
 GROUP BY stretch.place
 """
-# What is there has succeeded, whoever made it; of the rest the state of whose it is says how it stands.
-# The cuts are read once a band, and not once a partition; and of what is there nobody looks at the job.
+# Existing partitions count as succeeded, whichever job made them. A missing partition has the state of its job. The
+# cuts are read once per band instead of once per partition. The job of an existing partition is not read.
 _CELLS = f"""
 WITH given AS MATERIALIZED (
     SELECT row - 1 AS row, place, version, first, last, begins::int[] AS begins
@@ -71,8 +72,8 @@ WHERE partition.place = %(place)s AND partition.version = %(version)s AND partit
 
 
 class Extent(Struct, frozen=True, kw_only=True):
-    """A table from the first partition that anybody makes or has made to the last, and how many are ``there``;
-    ``about``: not all of them were looked at."""
+    """Range of a table, from its first to its last recorded partition. ``there`` is the number of existing partitions;
+    ``about``: it is an estimate."""
 
     span: Span
     there: int
@@ -80,7 +81,8 @@ class Extent(Struct, frozen=True, kw_only=True):
 
 
 class Band(Struct, frozen=True, kw_only=True):
-    """A stretch of a table, cut at these partitions, which are in order and of which the first is its own first."""
+    """Stretch of a table, cut at the partitions ``begins``. They are sorted, and the first is the first of the
+    stretch."""
 
     place: Place
     span: Span
@@ -88,7 +90,8 @@ class Band(Struct, frozen=True, kw_only=True):
 
 
 class Owner(Struct, frozen=True):
-    """Whose a partition is, or was; no job where it came from elsewhere. ``done_at`` None: it is not there."""
+    """Job that a partition belongs or belonged to. ``app``, ``key`` and ``state`` are None if the partition landed from
+    elsewhere. ``done_at`` is None if the partition does not exist."""
 
     app: str | None
     key: str | None
@@ -98,7 +101,7 @@ class Owner(Struct, frozen=True):
 
 
 def extents(tx: Tx, places: Sequence[Place]) -> dict[str, Extent]:
-    """By table; one of which there is nothing is not among them."""
+    """Return the extent of each table. A table without partitions is left out."""
     rows = tx.rows(_ENDS, **arrays(places, "places", "versions"), look_max=EXACT_MAX + 1)
     ends = {
         table: (Span(first, last), there, about)
@@ -118,14 +121,14 @@ def extents(tx: Tx, places: Sequence[Place]) -> dict[str, Extent]:
 
 
 def lasts(tx: Tx, places: Sequence[Place]) -> dict[str, int]:
-    """The last partition of each table, likewise."""
+    """Return the last partition of each table. A table without partitions is left out."""
     rows = tx.rows(_LASTS, **arrays(places, "places", "versions"))
     return {table: last for table, last in rows if last is not None}
 
 
 def cells(tx: Tx, bands: Sequence[Band]) -> list[list[Mapping[State, int]]]:
-    """Of each band and between each two of its cuts: how many partitions are in each state. What nobody has ever asked
-    for is not counted."""
+    """Return, for each band and each stretch between two cuts, the number of partitions in each state. Partitions that
+    were never requested are not counted."""
     found: list[list[dict[State, int]]] = [[{} for _ in band.begins] for band in bands]
     given = [
         (*band.place, *band.span, "{" + ",".join(map(str, band.begins)) + "}")
@@ -140,6 +143,6 @@ def cells(tx: Tx, bands: Sequence[Band]) -> list[list[Mapping[State, int]]]:
 
 
 def owner(tx: Tx, place: Place, partition: int) -> Owner | None:
-    """None where nobody has ever asked for it."""
+    """Return the owner of a partition; None if it was never requested."""
     found = tx.structs(Owner, _OWNER, place=place.table, version=place.version, partition=partition)
     return found[0] if found else None

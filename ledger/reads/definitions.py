@@ -1,4 +1,4 @@
-"""Apps of which living workers have different definitions."""
+"""Apps with different definitions in living workers."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from sluice.jobs.catalogue.known import KnownDefinitions
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import NOW
 
-#: Apps that are named at most.
+#: Maximum number of apps that are returned.
 APPS_MAX = 50
 
-# Catalogues are expanded only if there are several, and each distinct one once, however many workers have it.
+# Catalogues are expanded only if several exist, and each distinct one once, however many workers have it.
 _VARIANTS = f"""
 WITH living AS MATERIALIZED (
     SELECT catalogue, count(*) AS workers, min(host || ':' || pid) AS one, (array_agg(id))[1] AS id
@@ -36,8 +36,8 @@ ORDER BY app, workers DESC, digest
 
 
 class Variant(Struct, frozen=True, kw_only=True):
-    """One definition of an app: so many living workers have it, of which this is ``one``. ``is_own``: this process has
-    it too."""
+    """Definition of an app. ``workers`` is the number of living workers that have it; ``one`` of them is named.
+    ``is_own``: this process has it too."""
 
     app: str
     digest: str
@@ -47,7 +47,7 @@ class Variant(Struct, frozen=True, kw_only=True):
 
 
 def differing(tx: Tx, own: KnownDefinitions | None = None) -> Sequence[Variant]:
-    """Return the variants of each app of which workers, or a worker and this process, have different definitions.
+    """Return the variants of each app of which two workers, or a worker and this process, have different definitions.
     Workers of versions before this was recorded are not compared."""
     apps = msgspec.json.encode(own.apps if own else {}).decode()
     return tx.structs(Variant, _VARIANTS, own=own.digest if own else None, apps=apps)

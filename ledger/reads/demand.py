@@ -1,14 +1,15 @@
-"""How much work there is for each app's workers, so that there are enough of them before the queues fill.
+"""Demand for workers by app, so that enough of them are started before the queues fill.
 
-``ready`` jobs may be claimed now: a job is ready only where no limit keeps it, and here its app is not paused
-(of one that its breaker has paused, one may be as soon as that has it tried).
-``running`` ones are held by a worker; without them a fleet that is busy with its last jobs would count as one without
-work. ``soon`` are those that will be ready within a horizon, as far as can be told: their time comes, or all that one
-of their gates waits for is ready, running or being judged, and does not usually take longer. Nobody is told of more of
-a pool than it has slots.
+``ready`` jobs may be claimed now. No limit holds back a ready job, and jobs of paused apps are left out. If a breaker
+paused the app, one job counts when a trial is due. ``running`` jobs are held by a worker. Without them, a fleet that is
+busy with its last jobs would seem to have no work.
 
-Each part is a bounded look along an index, whatever there is in the ledger. Where one ends at its bound, there may be
-more (``at_least``); that costs no accuracy that matters, for whoever has so much to do has all the workers he may.
+``soon`` jobs will probably be ready within a horizon. Either their time comes, or all unmet parents of one gate are
+ready, running or being judged, and usually do not take longer. Of a pool, no more jobs are counted than it has free
+slots.
+
+Each part is a bounded read along an index, however large the ledger is. If a read ends at its bound, there may be more
+(``at_least``). That does not matter, because an app with such a demand already has as many workers as it may.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,21 +23,22 @@ from sluice.ledger.connection import Tx
 from sluice.ledger.release import UNEXPIRED
 from sluice.ledger.sql import IN_TURN, NOW
 
-#: What will be ready within so long counts, where nobody says otherwise: about what it takes to start a worker.
+#: Default horizon in seconds: about the time that it takes to start a worker.
 HORIZON_S = 60.0
-#: More of one kind are not counted.
+#: Maximum number of jobs of one kind that are counted.
 COUNTED_MAX = 10_000
-#: Of the waiting jobs of an app, so many are asked whether they are paused.
+#: Maximum number of waiting jobs of an app that are checked for a pause.
 ASKED_MAX = 1000
-#: Of the jobs of one state so many are asked for their children, and so many needs are followed. Apps share this.
+#: Maximum number of jobs of one state for which children are read, and of needs that are followed. All apps share
+#: these.
 PARENTS_MAX = 10_000
 NEEDS_MAX = 20_000
-#: Of one app no more, and no fewer, than these.
+#: Minimum and maximum of these numbers for one app.
 PARENTS_OF_APP = (20, 1000)
 NEEDS_OF_APP = (100, 5000)
 
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
-# From one app to the next along the index, however many jobs each has.
+# Steps from app to app along the index, however many jobs each has.
 _APPS = """
 WITH RECURSIVE each (app) AS (
     SELECT min(app) FROM job
@@ -78,7 +80,7 @@ SELECT id, false AS cut FROM (
      ORDER BY not_before LIMIT {COUNTED_MAX})
 ) timed
 """
-# An app of which nobody knows how long its jobs take has short ones, so that they are not waited for twice.
+# Jobs of unknown duration count as short, so that the wait for them and the start of a worker overlap.
 _ENDS_SOON = f"""
 CASE parent.state WHEN '{State.EXECUTED}' THEN true
     WHEN '{State.READY}' THEN coalesce(pace.mean_s, 0) <= %(horizon_s)s
@@ -93,8 +95,9 @@ _PARENTS = " UNION ALL ".join(
         (State.EXECUTED, "true"),
     )
 )
-# A child's needs are not read: its gate has their number, and opens with the last of those that are on their way.
-# What follows from a failure is not expected; what waits for a start alone does not wait for an end.
+# The needs of a child are not read. Its gate stores the number of unmet needs, and opens if as many parents are about
+# to end. Needs for a failure are ignored, because failures are not expected. A need for a running parent does not
+# depend on when the parent ends.
 _OPENING = f"""
 SELECT coming.child AS id, bool_or(coming.cut) AS cut, bool_or(gate.unmet = coming.many) AS opens FROM (
     SELECT need.child, need.gate, count(*) AS many, bool_or(need.cut) AS cut FROM (
@@ -142,10 +145,11 @@ SELECT app, sum(many)::bigint, bool_or(cut) FROM (
 
 
 class Demand(Struct, frozen=True, kw_only=True):
-    """What there is to do in one app, in jobs at once: a worker of four threads does four.
+    """Work in one app, in jobs at a time: a worker with four threads does four.
 
-    ``blocked`` may run but for a pause or a limit, and is nobody's to do. What goes on ``elsewhere`` needs no worker to
-    run it, and one to look after it, however much that is. ``at_least``: one of these was not counted to its end.
+    ``blocked`` jobs could run except for a pause or a limit, so no worker may take them. External work (``elsewhere``)
+    needs no worker to run it, but a single worker to poll it, however much it is. ``at_least``: a number reached its
+    bound.
     """
 
     app: str
@@ -161,8 +165,8 @@ class Demand(Struct, frozen=True, kw_only=True):
 def demand(
     tx: Tx, apps: Sequence[str] = (), *, known: Iterable[str] = (), horizon_s: float = HORIZON_S
 ) -> list[Demand]:
-    """Of these apps each, whether the ledger has heard of it or not; without any, of all that are ``known`` or have
-    something to do."""
+    """Return the demand of each of these apps, even if the ledger does not contain it. Without ``apps``: of all apps
+    that are ``known`` or have work."""
     heard_of = tx.column(_APPS)
     counted = {
         app: numbers

@@ -1,4 +1,4 @@
-"""Everything the ledger knows of one job."""
+"""Everything that the ledger contains about one job."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -26,8 +26,9 @@ SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, ope
        (SELECT ARRAY[done.app, done.key, done.state] FROM job done WHERE done.id = job.undoes) AS compensates
 FROM job WHERE app = %(app)s AND key = %(key)s
 """
-# Of a long job the rounds, steps and submissions are read from the last backwards, along an index, and no more of them
-# than are wanted; a limit that is null is none. A long text stands apart from its row, and is not read for its length.
+# Rounds, transitions and submissions of a long job are read backwards along an index, and no more than requested; a
+# null limit means all. Postgres stores a long text apart from its row, and does not read the text to determine its
+# length.
 _ROUNDS = """
 SELECT round.round, round.claim, coalesce(worker.host || ':' || worker.pid, round.worker::text) AS worker,
        round.running_at, round.executed_at, round.ending, round.took_s, round.exit_code, round.error,
@@ -76,12 +77,13 @@ SELECT (SELECT count(*) FROM round WHERE job = %(job)s) AS rounds,
        (SELECT count(*) FROM transition WHERE job = %(job)s) AS history,
        (SELECT count(*) FROM wants WHERE job = %(job)s) AS submissions
 """
-#: A job may have a hundred thousand parents; nobody reads more than this of them at once.
+#: Maximum number of parents and of children that are read. A job may have a hundred thousand parents, but no reader
+#: needs more than this together.
 RELATIVES_MAX = 1000
 
 
 class Related(NamedTuple):
-    """A job, and the state that it is in."""
+    """Job with its state."""
 
     app: str
     key: str
@@ -93,7 +95,8 @@ class Related(NamedTuple):
 
 
 class Job(Struct, frozen=True):
-    """``compensated_by`` undoes its last run, or has; ``compensates`` is what it is itself to undo."""
+    """Row of a job. ``compensated_by`` undoes its last run, or has undone it. ``compensates`` is the job that it undoes
+    itself."""
 
     id: int
     app: str
@@ -139,32 +142,33 @@ class Job(Struct, frozen=True):
 
     @property
     def span(self) -> tuple[str, str] | None:
-        """Of a step, the first and the last of its partitions."""
+        """First and last partition of a step; None for other jobs."""
         return ends_of(self.key) if self.place is not None else None
 
     @property
     def is_left(self) -> bool:
-        """It runs, and its work goes on elsewhere without a worker: somebody looks at it now and then."""
+        """True if the job runs as external work that no worker holds: a worker polls it now and then."""
         return self.state is State.RUNNING and self.watch_at is not None
 
     @property
     def is_to_be_ended(self) -> bool:
-        """It is over, and what it had started elsewhere is not."""
+        """True if the job is over, but the external work that it started is not."""
         return self.state in TERMINAL and self.handle is not None
 
     @property
     def is_held_back(self) -> bool:
-        """One that runs is not, though its next round may be."""
+        """True if a pause keeps the job from starting. A running job is not held back, though its next round may be."""
         return self.paused and self.state is State.WAITING
 
     @property
     def is_pruned(self) -> bool:
-        """Nothing of how it came to its end is kept any more."""
+        """True if the history of how the job ended has been removed."""
         return self.state in TERMINAL and self.pruned_at is not None and self.pruned_at >= self.changed_at
 
     @property
     def is_uncollected(self) -> bool:
-        """It has ended, and somebody is to archive it. Of one that was split the halves are."""
+        """True if the job has ended and its result has yet to be archived. A split job is not collected; its halves
+        are."""
         return self.collect and self.state in REVIVABLE and self.archived_at is None
 
 
@@ -185,7 +189,7 @@ class Child(Struct, frozen=True):
 
 
 class Half(Struct, frozen=True):
-    """Or the whole, seen from a half."""
+    """Half of a split job; or the split job, seen from a half."""
 
     app: str
     key: str
@@ -193,8 +197,8 @@ class Half(Struct, frozen=True):
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
-    """How many are read of what a job may have without end, the last of each; and of how many rounds, the last again,
-    what they printed. None is all."""
+    """Maximum numbers of entries to read, counted from the last one. ``texts`` is the number of rounds of which the
+    output is read. None means all."""
 
     rounds: int | None = None
     texts: int | None = None
@@ -206,7 +210,7 @@ ALL = Bounds()
 
 
 class Counts(Struct, frozen=True, kw_only=True):
-    """How many there are of each, whether they were read or not."""
+    """Total number of entries, whether they were read or not."""
 
     rounds: int
     history: int
@@ -214,9 +218,12 @@ class Counts(Struct, frozen=True, kw_only=True):
 
 
 class Dossier(Struct, frozen=True):
-    """``half_of`` was split, and this runs in its place; ``halves`` run in the place of this. ``done`` are those of a
-    step's partitions that are there; ``flight`` is the last of a saga. ``counts`` were taken last, so nothing is listed
-    that they do not have."""
+    """Job with its history and related jobs.
+
+    ``half_of`` is the split job in place of which this job runs; ``halves`` run in place of this job. ``done`` are the
+    existing partitions of a step. ``flight`` is the last flight of a saga. ``counts`` are read last, so they include
+    everything that is listed.
+    """
 
     job: Job
     submissions: list[str]
@@ -232,7 +239,7 @@ class Dossier(Struct, frozen=True):
 
     @property
     def is_told_whole(self) -> bool:
-        """Every step stands here, and every round with what it printed."""
+        """True if the dossier contains every transition, and every round with its output."""
         return (
             len(self.history) == self.counts.history
             and len(self.rounds) == self.counts.rounds
@@ -241,13 +248,13 @@ class Dossier(Struct, frozen=True):
 
 
 def job(tx: Tx, name: JobName) -> Job | None:
-    """The job's row, or None where the ledger has never heard of it."""
+    """Return the job's row, or None if the ledger does not contain it."""
     found = tx.structs(Job, _JOB, app=name.app, key=name.key)
     return found[0] if found else None
 
 
 def dossier(tx: Tx, name: JobName, bounds: Bounds = ALL) -> Dossier | None:
-    """The job with its rounds, history and relatives."""
+    """Return the job with its rounds, history and related jobs; None if the ledger does not contain it."""
     found = job(tx, name)
     if found is None:
         return None
@@ -267,12 +274,13 @@ def dossier(tx: Tx, name: JobName, bounds: Bounds = ALL) -> Dossier | None:
 
 
 def rounds(tx: Tx, job: int, bounds: Bounds = ALL) -> list[Round]:
-    """Read after the history they have every claim that stands in it, whatever happens meanwhile."""
+    """Return the rounds of a job. If they are read after the history, they include every claim in it, even if the job
+    moves in between."""
     return tx.structs(Round, _ROUNDS, job=job, limit=bounds.rounds, texts=bounds.texts)
 
 
 def one_round(tx: Tx, name: JobName, claim: int) -> Round | None:
-    """That of this claim, with what it printed; None where the job has had no such claim, or there is no such job."""
+    """Return the round of this claim, with its output. None if the job does not exist or has had no such claim."""
     found = tx.structs(Round, _ROUND, app=name.app, key=name.key, claim=claim)
     return found[0] if found else None
 

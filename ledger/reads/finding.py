@@ -1,10 +1,12 @@
-"""Jobs as somebody looks for them: the newest of an app and some states, those whose key begins so, those that a
-submission wants.
+"""Search for jobs: the newest of an app and some states, jobs with keys that have a prefix, or jobs that a submission
+wants.
 
-What holds: a page costs what it shows, or at most ``SCANNED_MAX`` rows, however many jobs there are. Where few of many
-fit, a page may have fewer than it has room for, or none, and there are more all the same: ``next`` says where to go on.
-Whoever reads all pages sees each job once, of those that were there when he began. One that changes its state meanwhile
-may be seen by what it was or by what it is, or be missed if it came into one of these states behind his back.
+A page costs no more than its own rows, or at most ``SCANNED_MAX`` rows, however many jobs exist. If few of many jobs
+match, a page may be short or empty although more follow: then ``next`` is set.
+
+A caller that reads all pages sees each job that existed at the beginning once. A job that changes its state in between
+may be seen in its old or its new state. It may be missed if it entered a requested state in a part that was already
+read.
 """
 
 import base64
@@ -19,7 +21,7 @@ from sluice.ledger.connection import Tx
 from sluice.ledger.reads.listing import LISTED, Listed
 from sluice.ledger.reads.standing import SIDES
 
-#: So many jobs are looked at for one page.
+#: Maximum number of jobs that are read for one page.
 SCANNED_MAX = 5000
 PAGE_MAX = 500
 _ID_MAX = 2**63 - 1
@@ -28,7 +30,7 @@ _FITS = """
 (%(app)s::text IS NULL OR job.app = %(app)s) AND (%(states)s::text[] IS NULL OR job.state = ANY(%(states)s))
 AND (%(key)s::text IS NULL OR starts_with(job.key, %(key)s))
 """
-# The newest of each app and state, by the index of these; then the newest of all those.
+# The newest of each app and state, by the index on these; then the newest of all.
 _NEWEST = f"""
 SELECT job.* FROM (
     SELECT DISTINCT app, state FROM ({SIDES}) side
@@ -52,7 +54,7 @@ ORDER BY wants.job DESC LIMIT %(scanned)s
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """Which jobs; what is None or empty leaves a matter open. ``key`` is how their keys begin."""
+    """Selection of jobs. None or empty does not restrict. ``key`` is a prefix of the keys."""
 
     app: str | None = None
     states: tuple[State, ...] = ()
@@ -62,7 +64,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """``next`` leads on; None says that this was all."""
+    """Page of jobs. ``next`` is the token of the next page; None if this was the last."""
 
     jobs: list[Listed]
     next: str | None
@@ -75,15 +77,15 @@ class _Found(Listed, frozen=True, kw_only=True):
 
 
 class _Token(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Behind which job the next page begins: by key and id, or by id alone."""
+    """Job after which the next page begins: by key and id, or by id alone."""
 
     key: str | None
     id: int
 
 
 def page(tx: Tx, wanted: Wanted, token: str | None = None) -> Page:
-    """The page that a token leads to, or the first. BadRequest for a token that is none of these pages, and for a page
-    of no size."""
+    """Return the page that a token leads to, or the first page. BadRequest for a token of another list, or an invalid
+    page size."""
     if not 0 < wanted.limit <= PAGE_MAX:
         raise BadRequest(f"A page has 1 to {PAGE_MAX} jobs, and not {wanted.limit}.", advice="Read several.")
     by_key = wanted.submission is None and bool(wanted.key)
@@ -100,7 +102,8 @@ def page(tx: Tx, wanted: Wanted, token: str | None = None) -> Page:
 
 
 def _scan(wanted: Wanted) -> tuple[str, int]:
-    """Where to look, and at how many: where all fit, one more than there is room for says that there are more."""
+    """Return the query and the number of jobs to read. If all jobs match, one more than the page holds shows that more
+    exist."""
     if wanted.submission is not None:
         return _WANTED, SCANNED_MAX
     if wanted.key:

@@ -1,4 +1,4 @@
-"""The workers, and who serves which queue."""
+"""Workers, and the queues that they serve."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -11,18 +11,19 @@ from sluice.jobs.states import By, State
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import NOW
 
-#: Of a queue's workers, and of what they run, so many are told.
+#: Maximum number of running jobs of a queue that are listed.
 TOLD_MAX = 20
-#: Who has had room for so long takes what comes at once. Between one run and the next everybody has, for a moment.
+#: Seconds for which a worker must have had room to count as idle. An idle worker takes a new job immediately. Between
+#: two runs, every worker has room for a moment.
 IDLE_S = 2.0
-#: So many of the last steps are looked through for those who have begun or ended a run since.
+#: Number of last transitions that are searched for workers that have begun or ended a run within that time.
 STEPS_MAX = 500
 
 _ALIVE = f"worker.left_at IS NULL AND worker.lease_until > {NOW}"
 
 
 def serves(queue: str) -> str:
-    """Return the condition that the row ``worker`` serves a queue, which is an expression of SQL; as
+    """Return the SQL condition that the row ``worker`` serves a queue, which is an expression of SQL. It is the rule of
     ``jobs.queues.is_served``."""
     of_apps = f"'{ALL_APPS}' = ANY(worker.queues) AND {queue} <> ALL('{{{','.join(CONTROL)}}}')"
     return f"(worker.queues = '{{}}' OR {queue} = ANY(worker.queues) OR ({of_apps}))"
@@ -43,8 +44,9 @@ SELECT queue FROM unnest(%(queues)s::text[]) WITH ORDINALITY AS asked (queue, pl
 WHERE NOT EXISTS (SELECT 1 FROM worker WHERE {_ALIVE} AND {serves("queue")})
 ORDER BY place
 """
-# A few look-ups by key, however many jobs there are. Where more steps than these are taken within the time, none of
-# those who take them is without a run for as long as it takes to take so many.
+# A few look-ups by key, however many jobs exist. If more than ``STEPS_MAX`` transitions happen within ``IDLE_S``, the
+# search covers less time. That is enough, because a worker that takes part in them is not without a run for as long as
+# the search covers.
 _IDLE = f"""
 WITH stirring AS MATERIALIZED (
     SELECT DISTINCT round.worker FROM (
@@ -61,7 +63,7 @@ WHERE NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = asked.app)
 _AT_WORK = f"""
 SELECT count(*) FROM worker WHERE {_ALIVE} AND worker.host = %(host)s AND worker.queues = %(queues)s::text[]
 """
-# A parcel's jobs are claimed together and run one by one, so more may be running than there are threads.
+# The jobs of a batch are claimed together and run one by one, so more jobs may be running than there are threads.
 _CREW = f"""
 SELECT count(*) AS workers, coalesce(sum(threads), 0) AS threads, coalesce(sum(least(threads, running)), 0) AS busy
 FROM (SELECT threads, {_RUNNING} AS running FROM worker WHERE {_ALIVE} AND {_SERVES} AND threads > 0) server
@@ -79,9 +81,9 @@ WHERE NOT ({_ALIVE}) AND {_SERVES} AND threads > 0 ORDER BY lease_until DESC LIM
 
 
 class Worker(Struct, frozen=True):
-    """``threads`` is how many jobs it runs at once; 0 for one that only plans, judges and grooms. ``definitions`` is a
-    digest of those that it goes by, None if they are unknown; ``definitions_problem`` is why it has not taken up a
-    change."""
+    """Worker. ``threads`` is the number of jobs that it runs at a time; 0 if it only plans, judges and grooms.
+    ``definitions`` is a digest of the definitions that it uses; None if unknown. ``definitions_problem`` is why it has
+    not taken up a change."""
 
     id: str
     host: str
@@ -99,7 +101,7 @@ class Worker(Struct, frozen=True):
 
 
 class Held(Struct, frozen=True):
-    """A running job, and the worker that holds it."""
+    """Running job, and the worker that holds it."""
 
     app: str
     key: str
@@ -114,7 +116,7 @@ class Held(Struct, frozen=True):
 
 
 class Gone(Struct, frozen=True):
-    """A worker that is not there any more; ``lost``: it did not say that it would leave."""
+    """Worker that no longer exists. ``lost``: it did not report that it would leave."""
 
     host: str
     pid: int
@@ -123,9 +125,10 @@ class Gone(Struct, frozen=True):
 
 
 class Crew(Struct, frozen=True, kw_only=True):
-    """Who runs the jobs of one queue: how many workers, with how many threads, how many of these are ``busy``.
+    """Workers that run the jobs of one queue: their number, their threads, and how many of these are ``busy``.
 
-    ``held`` is what they run, the longest first, as far as it is told; ``gone`` the last that left.
+    ``held`` are the jobs that they run, the longest first, up to ``TOLD_MAX``. ``gone`` is the worker that left last;
+    it is set only if no worker is left.
     """
 
     workers: int
@@ -140,28 +143,28 @@ class Crew(Struct, frozen=True, kw_only=True):
 
 
 def workers(tx: Tx) -> list[Worker]:
-    """The workers that are there, and those that were lost within the hour."""
+    """Return the living workers, and the workers that were lost within the last hour."""
     return tx.structs(Worker, _WORKERS)
 
 
 def servers(tx: Tx, queue: str) -> int:
-    """How many living workers take from this queue."""
+    """Return the number of living workers that take from this queue."""
     return int(tx.column(_SERVED, queue=queue)[0])
 
 
 def at_work(tx: Tx, host: str, queues: Sequence[str]) -> int:
-    """How many living workers of this host were given these queues, in this order."""
+    """Return the number of living workers of this host that were given these queues, in this order."""
     return int(tx.column(_AT_WORK, host=host, queues=list(queues))[0])
 
 
 def unserved(tx: Tx, queues: Sequence[str]) -> list[str]:
-    """Those of the queues from which no living worker takes."""
+    """Return the queues from which no living worker takes."""
     return tx.column(_UNSERVED, queues=list(queues))
 
 
 def idle_for(tx: Tx, apps: Collection[str]) -> set[str]:
-    """Those of the apps, none of them paused, for which a worker has room, and has had it for a while: a hint about a
-    job of one would have been taken."""
+    """Return the unpaused apps for which a worker has had room for a while. It would have taken a notification of a job
+    of such an app."""
     return set(tx.column(_IDLE, apps=sorted(apps))) if apps else set()
 
 

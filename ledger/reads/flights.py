@@ -1,6 +1,6 @@
-"""What the ledger knows of a saga's flights: how the last one got where it is, and what became of those before.
+"""Flights of a saga: how the last one got to its present state, and the results of the earlier ones.
 
-However long a flight is, what is read of it is bounded: a step that runs again and again leaves an entry each time.
+All reads are bounded, however long a flight is, because a step that runs repeatedly leaves an entry each time.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from sluice.ledger import journal
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import LONGEST_S
 
-#: So many entries of the last flight are read, and so many of its events, the last of each.
+#: Maximum number of entries, and of events, that are read of the last flight, counted from the last.
 LINES_MAX = 1000
-#: Of the flights before it, so many are told.
+#: Maximum number of earlier flights that are listed.
 EARLIER_MAX = 20
 
 _FAILURE = f"""
@@ -59,8 +59,8 @@ SELECT 1 FROM job WHERE app = %(app)s AND key = %(key)s AND turn_back IS NOT NUL
 
 
 class Line(Struct, frozen=True):
-    """An entry of the journal, when it was written and under which claim. What it says of the working map is read of
-    the last one alone."""
+    """Entry of the journal, with its time and claim. The working map is read from the last entry alone
+    (``Flight.last``)."""
 
     seq: int
     at: datetime
@@ -77,8 +77,11 @@ class Line(Struct, frozen=True):
 
 
 class Said(Struct, frozen=True):
-    """An event, and the step whose wait it has ended, by the number of the entry that says so; neither where it is
-    kept for a wait to come."""
+    """Event that was sent to the saga.
+
+    ``taken_by`` is the step that waited for it, ``taken_at`` the number of the entry that records this. Both are None
+    while the event is kept for a future wait.
+    """
 
     id: int
     name: str | None
@@ -97,7 +100,7 @@ class Meter(Struct, frozen=True):
 
 
 class Earlier(Struct, frozen=True):
-    """A flight before that, and why it was undone, if it was."""
+    """Earlier flight. ``failure`` is why it was undone, if it was."""
 
     number: int
     entries: int
@@ -107,10 +110,11 @@ class Earlier(Struct, frozen=True):
 
 
 class Flight(Struct, frozen=True, kw_only=True):
-    """The flight that the job is at, or was at when it ended; ``flying`` is whether it has begun and not ended.
-    ``lines`` are in their order, the last ones where there are too many, of which the first says how many are not here.
-    ``failure`` is why it is undone, if it is. ``crashes`` counts the workers that it has lost since its last entry.
-    ``earlier`` are the last first.
+    """Present flight of a job, or its last one if the job has ended. ``flying``: it has begun and not ended.
+
+    ``lines`` are in order. If there are too many, only the last are here, and the first of these shows by its number
+    how many are missing. ``failure`` is why the flight is undone, if it is. ``crashes`` is the number of workers lost
+    since its last entry. ``earlier`` flights are in order, the last first.
     """
 
     number: int
@@ -130,39 +134,39 @@ class Flight(Struct, frozen=True, kw_only=True):
 
     @property
     def steps(self) -> int | None:
-        """How many there are; None before the first is done."""
+        """Number of steps; None before the first is done."""
         return self.last.steps if self.last else None
 
     @property
     def undoing(self) -> bool:
-        """Whether it has turned back."""
+        """True if the flight is being undone, or has been."""
         return self.last is not None and self.last.direction is not Direction.DO
 
     @property
     def wait(self) -> Line | None:
-        """What it waits for, if that is where it stands."""
+        """Entry of the wait that the flight is in; None if it does not wait."""
         return self.lines[-1] if self.lines and self.lines[-1].mark is Mark.AWAITS else None
 
     @property
     def until(self) -> datetime | None:
-        """How long it waits, if it does and there is an end to that."""
+        """End of that wait; None if it does not wait, or waits without an end."""
         if self.wait is None or self.wait.awaits is None or self.wait.awaits.within_s is None:
             return None
         return self.wait.at + timedelta(seconds=min(self.wait.awaits.within_s, LONGEST_S))
 
     @property
     def untaken(self) -> list[Said]:
-        """What was said to it that no wait has been ended by."""
+        """Events that have not ended a wait."""
         return [each for each in self.events if each.taken_at is None]
 
     @property
     def dismal(self) -> Line | None:
-        """The undo that has failed, if that is where it stands."""
+        """Entry of the failed undo that the flight stopped at; None if it did not."""
         return self.lines[-1] if self.lines and self.lines[-1].mark is Mark.DISMAL else None
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing says that there ever was a flight."""
+        """True if the ledger has no trace of any flight."""
         return not (self.flying or self.lines or self.events or self.earlier)
 
 
@@ -175,8 +179,7 @@ class _Standing(Struct, frozen=True):
 
 
 def flight(tx: Tx, job: int) -> Flight:
-    """The last flight of a job, whatever the job is: one that is no saga has none, and neither has a saga before it is
-    first claimed; both are blank."""
+    """Return the last flight of a job. It is blank if the job is no saga, or a saga that has never been claimed."""
     standing = tx.structs(_Standing, _JOB, job=job)[0]
     named = {"job": job, "flight": standing.flight, "limit": LINES_MAX}
     return Flight(
@@ -194,11 +197,11 @@ def flight(tx: Tx, job: int) -> Flight:
 
 
 def called_off(tx: Tx, submission: str) -> int:
-    """How many of what a submission has asked for are sagas that are called off, and not undone yet."""
+    """Return how many jobs of a submission are sagas that are aborted and not undone yet."""
     (count,) = tx.column(_CALLED_OFF, submission=submission)
     return int(count)
 
 
 def is_called_off(tx: Tx, name: JobName) -> bool:
-    """Whether it is a saga that is called off, and not undone yet."""
+    """Return whether the job is a saga that is aborted and not undone yet."""
     return bool(tx.rows(_IS_CALLED_OFF, app=name.app, key=name.key))

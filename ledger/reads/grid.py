@@ -1,5 +1,5 @@
-"""A submission's tables by partition: how many of each stretch are in which state. The counting is done where the rows
-are, however many there are."""
+"""Partitions of a submission's tables: how many of each stretch are in each state. The database counts them, however
+many there are."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,8 @@ from sluice.jobs.states import State
 from sluice.ledger.connection import Tx
 from sluice.ledger.reads.partitions import Place
 
-# What a submission wants it does by its jobs; another submission may have taken over what died of them.
+# The jobs of a submission determine its partitions. Partitions of dead jobs may have been taken over by another
+# submission.
 _EXTENTS = """
 SELECT job.app, partition.place, partition.version, min(partition.partition), max(partition.partition)
 FROM wants JOIN submission ON submission.number = wants.submission JOIN job ON job.id = wants.job
@@ -30,7 +31,7 @@ GROUP BY 1, 2 ORDER BY 1, 2
 
 
 class Extent(Struct, frozen=True):
-    """An app that has a part in a submission, and its first and last partition in it."""
+    """App that takes part in a submission, with its first and last partition in it."""
 
     app: str
     place: Place
@@ -38,7 +39,7 @@ class Extent(Struct, frozen=True):
 
 
 def extents(tx: Tx, id: str) -> list[Extent]:
-    """None of apps all of whose partitions were there before."""
+    """Return the extent of each app. An app of which all partitions existed before is left out."""
     return [
         Extent(app, Place(table, version), Span(first, last))
         for app, table, version, first, last in tx.rows(_EXTENTS, id=id)
@@ -46,8 +47,11 @@ def extents(tx: Tx, id: str) -> list[Extent]:
 
 
 def cells(tx: Tx, place: Place, span: Span, begins: Sequence[int]) -> Sequence[Mapping[State, int]]:
-    """Between each of these partitions, which are in order, and the next: how many there are in each state. What is
-    there has succeeded; what has never been asked for has no state and is not counted."""
+    """Return the number of partitions in each state, between each of ``begins`` and the next.
+
+    ``begins`` are sorted. Existing partitions count as succeeded. Partitions that were never requested have no state
+    and are not counted.
+    """
     found: list[dict[State, int]] = [{} for _ in begins]
     rows = tx.rows(_CELLS, place=place.table, version=place.version, **span._asdict(), begins=[*begins])
     for cell, state, count in rows:

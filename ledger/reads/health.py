@@ -1,6 +1,6 @@
-"""What an operator looks at first: who waits for how long, who is there to take it up, and what has come to a stop.
+"""Health for operators: how long jobs wait, how many workers can take them, and which components have stopped.
 
-What holds: each of it costs what it shows, however many jobs there are.
+The cost of each query depends on the size of its result, not on the number of jobs.
 """
 
 from collections.abc import Collection, Sequence
@@ -14,9 +14,10 @@ from sluice.ledger.connection import Tx
 from sluice.ledger.reads import fleet
 from sluice.ledger.sql import NOW
 
-#: Of an app's ready jobs so many are looked at, those first that were made first.
+#: Number of ready jobs of an app that are read, in the order of creation.
 LOOKED_AT = 100
-#: A received submission is planned within moments; a firing by the next look of the scheduler.
+#: Seconds after which a received submission or a due firing is late. Normally a submission is planned within moments,
+#: and a due time is fired by the next schedule check.
 LATE_S = 60.0
 
 _OLDEST = f"""
@@ -49,8 +50,8 @@ SELECT {NOW} AS at,
 
 
 class Stopped(Struct, frozen=True, kw_only=True):
-    """``unplanned_since``: when the submission came that nobody has planned for a minute. ``led_at``: when a process
-    last said that it leads; None where none ever has."""
+    """Signs that something has stopped. ``unplanned_since`` is when the oldest submission was received that no planner
+    has planned for a minute. ``led_at`` is when a leader last reported; None if no process ever has."""
 
     at: datetime
     unplanned_since: datetime | None
@@ -60,12 +61,13 @@ class Stopped(Struct, frozen=True, kw_only=True):
 
 
 def oldest_ready(tx: Tx, apps: Collection[str]) -> dict[str, datetime]:
-    """Since when the job of each app is ready that has been for longest, of those that were made first."""
+    """Return, by app, since when its longest waiting job is ready. Only the jobs that were created first are
+    considered."""
     return dict(tx.rows(_OLDEST, apps=sorted(apps)))
 
 
 def servers(tx: Tx, queues: Sequence[str]) -> dict[str, int]:
-    """How many living workers take from each of the queues from which one does."""
+    """Return the number of living workers that take from each of the queues. A queue without workers is left out."""
     return dict(tx.rows(_SERVERS, queues=list(queues)))
 
 

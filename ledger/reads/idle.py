@@ -1,4 +1,4 @@
-"""Whether anything is left that will happen by itself."""
+"""Check whether the ledger is idle: nothing is left that will happen by itself."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,11 @@ from sluice.ledger.app_pauses import HAS_TO_STAY, IS_STOPPED
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import NOW
 
-# A job whose gates are shut moves only if a parent does; then that parent is what is left to do. What is paused moves
-# only when somebody resumes it, or its app, and so does what waits for an event, unless its time runs out. What a
-# breaker has paused it has tried by itself. Work that goes on until it is stopped is not waited for once it has begun,
-# even where it fails and is started again; nor is work that is to be ended, once that has been tried in vain.
+# A job with closed gates moves only if a parent does, so that parent counts instead. A paused job moves only when its
+# submission is resumed, or its app. A job that waits for an event moves only when the event comes, unless its wait has
+# an end. An app that is paused by its breaker counts, because the breaker lets a trial through by itself. A
+# long-running service does not count once it has begun, even if it fails and is started again. External work that must
+# be ended no longer counts once an attempt to end it has failed.
 _BUSY = f"""
 SELECT EXISTS (SELECT 1 FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL)
     OR EXISTS (SELECT 1 FROM owed)
@@ -29,8 +30,8 @@ SELECT EXISTS (SELECT 1 FROM submission WHERE state = '{SubmissionState.RECEIVED
 
 
 def idle(tx: Tx, loaded: Sequence[str]) -> bool:
-    """Nothing is left that will happen without somebody asking for it, but for due times to come.
+    """Return whether nothing will happen without a new request, apart from future due times.
 
-    ``loaded`` are the sources whose schedules are seen to.
+    ``loaded`` are the sources of the schedules that are handled.
     """
     return not tx.column(_BUSY, loaded=list(loaded))[0]

@@ -1,4 +1,5 @@
-"""One job's relatives to any depth, for drawing. What is read is bounded, however many there are: the nearest first."""
+"""Upstream and downstream jobs of one job, to any depth, for drawing. The number of jobs is bounded, the nearest
+first."""
 
 from datetime import datetime
 
@@ -10,12 +11,12 @@ from sluice.jobs.states import State
 from sluice.ledger.connection import Tx
 from sluice.ledger.reads import dossier
 
-#: Each way at most so many jobs are read: a picture of more helps nobody.
+#: Maximum number of jobs that are read upstream, and downstream. A larger picture helps no reader.
 JOBS_MAX = 1000
-#: Between them at most so many lines.
+#: Maximum number of needs between them.
 NEEDS_MAX = 20_000
 
-# A recursive query gives its rows level by level, and stops when nobody takes any more.
+# A recursive query returns its rows level by level, and stops at the limit.
 _ABOVE = """
 WITH RECURSIVE up (id) AS (
     SELECT %(job)s::bigint UNION SELECT need.parent FROM up JOIN need ON need.child = up.id
@@ -50,7 +51,7 @@ class Kin(Struct, frozen=True):
 
 
 class Bond(Struct, frozen=True):
-    """``group`` is the alternative it belongs to, where the child has more than one."""
+    """Need between two jobs. ``group`` is its alternative, if the child has more than one; otherwise it is empty."""
 
     parent: JobName
     child: JobName
@@ -59,7 +60,8 @@ class Bond(Struct, frozen=True):
 
 
 class Kinship(Struct, frozen=True):
-    """``cut_above`` and ``cut_below`` are how many were read where there are more, and else 0."""
+    """Graph around one job. ``cut_above`` and ``cut_below`` are the number of jobs read if there are more, otherwise
+    0."""
 
     name: JobName
     now: datetime
@@ -70,11 +72,11 @@ class Kinship(Struct, frozen=True):
 
 
 def kinship(tx: Tx, name: JobName) -> Kinship | None:
-    """None where the ledger has no such job."""
+    """Return the graph around a job; None if the ledger does not contain it."""
     job = dossier.job(tx, name)
     if job is None:
         return None
-    # The job itself is the first of either, and one more would be too many.
+    # The job itself is the first of both lists. One row more than allowed shows that jobs are left out.
     above = tx.column(_ABOVE, job=job.id, limit=JOBS_MAX + 2)
     below = tx.column(_BELOW, job=job.id, limit=JOBS_MAX + 2)
     drawn = {*above[: JOBS_MAX + 1], *below[: JOBS_MAX + 1]}

@@ -1,4 +1,4 @@
-"""Who has the slots of a pool, and who stands in line for one."""
+"""Pools: the jobs that have slots, and the jobs that wait for one."""
 
 from datetime import datetime
 
@@ -9,11 +9,11 @@ from sluice.jobs.states import DISPATCHED, State, sql_list
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import IN_TURN
 
-#: More jobs before one than these are not counted, nor more slots that are taken.
+#: Maximum number of waiting jobs, and of taken slots, that are counted.
 COUNTED_MAX = 1000
-#: Of those that have a slot, so many are told.
+#: Maximum number of listed jobs that have a slot.
 TOLD_MAX = 20
-#: Of the pools that have a line, so many are told, and of the jobs that have a slot of each.
+#: Maximum number of listed pools with waiting jobs, and of listed slots for each.
 POOLS_MAX = 20
 SLOTS_MAX = 5
 
@@ -32,7 +32,7 @@ SELECT job.app, job.key, job.state, job.changed_at AS since, worker.host, worker
 FROM job LEFT JOIN worker ON worker.id = job.worker
 WHERE job.pool = %(pool)s AND job.state IN ({_DISPATCHED}) ORDER BY job.changed_at, job.id LIMIT %(limit)s
 """
-# From one pool to the next along the index job_queue, however long the lines are.
+# Steps from pool to pool along the index ``job_queue``, however many jobs wait.
 _POOLS = """
 WITH RECURSIVE line (pool) AS (
     (SELECT pool FROM job WHERE queued ORDER BY pool LIMIT 1)
@@ -42,7 +42,7 @@ WITH RECURSIVE line (pool) AS (
 )
 SELECT pool FROM line LIMIT %(limit)s
 """
-# A line may have gone since its pool was found.
+# A pool may have lost its waiting jobs since it was found.
 _LINED_UP = f"""
 SELECT pool, limit_min, limit_max, behind, taken FROM (
     SELECT given.pool, place,
@@ -70,8 +70,8 @@ WHERE pool = ANY(%(pools)s) AND state IN ({_DISPATCHED}) AND worker IS NOT NULL 
 
 
 class Holder(Struct, frozen=True):
-    """A job that has a slot, and the worker that runs it. There is none for one that is yet to be taken, or whose work
-    goes on without."""
+    """Job that has a slot, and the worker that runs it. The worker is None if the job has yet to be claimed, or if its
+    external work runs without one."""
 
     app: str
     key: str
@@ -86,7 +86,8 @@ class Holder(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """What one job in it sees: how many are ``ahead``, how many slots are ``taken``, and by whom."""
+    """Wait of one job for a slot: the number of jobs ``ahead``, the number of ``taken`` slots, and the jobs that have
+    them."""
 
     ahead: int
     taken: int
@@ -102,14 +103,14 @@ def line(tx: Tx, job: int, pool: str) -> Line:
 
 
 class Slot(Holder, frozen=True):
-    """One of a pool's slots."""
+    """Slot of a pool, with the job that has it."""
 
     pool: str
 
 
 class Pool(Struct, frozen=True):
-    """A pool in which jobs stand in line: ``behind`` are those, by the least and the highest limit that one of them was
-    planned with; ``taken`` is how many slots are."""
+    """Pool in which jobs wait. ``behind`` is their number. ``limit_min`` and ``limit_max`` are the least and the
+    greatest limit that a waiting job was planned with. ``taken`` is the number of taken slots."""
 
     pool: str
     limit_min: int
@@ -119,8 +120,11 @@ class Pool(Struct, frozen=True):
 
 
 class Pools(Struct, frozen=True, kw_only=True):
-    """Those in which jobs stand in line, by name, as far as they are told, with those who have their slots the longest;
-    ``more`` are not told. ``workers`` says in which pools each worker, by its id, has slots."""
+    """Pools in which jobs wait.
+
+    ``told`` are listed by name; ``more`` is the number of pools that are not. ``slots`` are the slots of the listed
+    pools that have been taken longest. ``workers`` maps the id of a worker to the listed pools in which it has slots.
+    """
 
     told: list[Pool]
     slots: list[Slot]

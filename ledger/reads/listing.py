@@ -1,12 +1,13 @@
-"""Jobs by what they have in common: the first of them, or all of them page by page.
+"""Jobs by common properties: the first of them, or all of them page by page.
 
-What holds of pages: whoever reads one after the other sees each job that was there when he began, and sees it once,
-however many have the same time, whatever comes meanwhile. By ``changed``, a job that changes meanwhile takes another
-place: it is seen once more where the last comes last, and may not be seen where the last comes first.
+Invariant of pages: a caller that reads all pages sees each job that existed at the beginning exactly once. That holds
+however many jobs have the same time, and however many are added in between. In order of ``changed``, a job that changes
+in between moves: in ascending order it is seen again, in descending order it may be missed.
 
-Who races whom: a job gets its time when it is written, and is seen when that is committed, maybe after one of a later
-time. Where the last comes last, whoever has read that one would never see it. So such a page ends before the time at
-which any transaction began that is still writing: what that has written, or will, is later. The next page has it.
+Race: a job gets its time when it is written, and becomes visible when that is committed, possibly after a job with a
+later time. In ascending order, a reader that has passed the later job would never see it. So such a page ends before
+the start of the oldest transaction that is still writing. Everything that this transaction has written or will write
+has a later time, and is on the next page.
 """
 
 from datetime import datetime
@@ -27,7 +28,7 @@ LISTED = f"""
 job.id, job.app, job.key, job.state, job.round, job.priority, job.created_at, job.changed_at, job.not_before,
 job.paused AND job.state = '{State.WAITING}' AS paused, job.place, {UNCOLLECTED} AS uncollected, job.archived_at
 """
-# A parameter that is null leaves its matter open; the planner drops the condition then.
+# A null parameter does not restrict anything; Postgres drops the condition when it plans the query.
 _WANTED = f"""
 (%(app)s::text IS NULL OR job.app = %(app)s)
 AND (%(states)s::text[] IS NULL OR job.state = ANY(%(states)s))
@@ -38,8 +39,8 @@ AND (%(submission)s::text IS NULL OR job.id IN (
 AND (NOT %(uncollected)s OR {UNCOLLECTED})
 """
 _TIMES = {OrderBy.CREATED: "job.created_at", OrderBy.CHANGED: "job.changed_at"}
-# Who writes has locked something before he takes the time of anything, so he has a number by then. Of sessions of
-# other roles this is told to those alone who may read all statistics.
+# A writing transaction has locked something before it takes the time of anything, so it has a transaction number by
+# then. Postgres shows sessions of other roles only to roles that may read all statistics.
 _SETTLED = """
 SELECT least(statement_timestamp(), min(xact_start)) FROM pg_stat_activity
 WHERE datname = current_database() AND backend_type = 'client backend' AND backend_xid IS NOT NULL
@@ -49,7 +50,7 @@ _ALL = Clause("true", {})
 
 
 class Listed(Struct, frozen=True, kw_only=True):
-    """One line of a listing."""
+    """Line of a listing."""
 
     id: int
     app: str
@@ -67,13 +68,13 @@ class Listed(Struct, frozen=True, kw_only=True):
 
     @property
     def span(self) -> tuple[str, str] | None:
-        """Of a step, the first and the last of its partitions."""
+        """First and last partition of a step; None for other jobs."""
         return ends_of(self.key) if self.place is not None else None
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """Which jobs to list; None, or no states, leaves a matter open. ``readings`` are there for the condition ``where``,
-    as far as somebody has definitions."""
+    """Selection of jobs. None, or no states, does not restrict. ``readings`` are needed for the condition ``where``,
+    and exist as far as definitions are available."""
 
     app: str | None = None
     states: tuple[State, ...] = ()
@@ -87,8 +88,8 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """Some of the jobs in their order, how many there are on all pages, and the token of the next. Where the last
-    comes last there always is a next, for what is yet to come; where it comes first, None says that this was all."""
+    """Some jobs in order, the total number on all pages, and the token of the next page. In ascending order there is
+    always a next page, for future jobs. In descending order, None means that this was the last page."""
 
     jobs: list[Listed]
     total: int
@@ -96,17 +97,17 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 def jobs(tx: Tx, wanted: Filter) -> list[Listed]:
-    """The first of them."""
+    """Return the first of the selected jobs."""
     return _listed(tx, wanted, _where(wanted), Place())
 
 
 def page(tx: Tx, wanted: Filter, token: str | None) -> Page:
-    """The page that a token leads to, or the first. BadRequest for a token that is none, and for no size of a page."""
+    """Return the page that a token leads to, or the first page. BadRequest for an invalid token or page size."""
     if not 0 < wanted.limit <= PAGE_MAX:
         raise BadRequest(f"A page has 1 to {PAGE_MAX} jobs, and not {wanted.limit}.", advice="Read several.")
     place = Place() if token is None else read_token(token, wanted.order)
     where = _where(wanted)
-    # Before the jobs: who is seen to write here is held back there.
+    # This is read before the jobs, so that jobs of the transactions found here are held back.
     settled = tx.column(_SETTLED)[0] if _is_tailed(tx, wanted.order) else None
     found = _listed(tx, wanted, where, place, settled)
     total = tx.column(f"SELECT count(*) FROM job WHERE {_WANTED} AND {where.sql}", **_given(wanted, where))
@@ -117,7 +118,8 @@ def page(tx: Tx, wanted: Filter, token: str | None) -> Page:
 
 
 def _is_tailed(tx: Tx, order: Order) -> bool:
-    """A clock that is set by hand has nothing to do with when transactions began."""
+    """Return whether the page must end before the transactions under way. It need not if a test sets the clock, because
+    that clock is unrelated to the start of transactions."""
     return not order.descending and tx.now is None
 
 

@@ -1,7 +1,7 @@
-"""What is measured all the time, for whoever comes by every few seconds to read it.
+"""Metrics that a monitoring system reads every few seconds.
 
-What holds: nothing here looks at the jobs one by one. It is read from what has been counted (``ledger.tallies``), with
-what has not yet added where that costs nothing, and from indexes that have few entries.
+No query reads the jobs one by one. They use the counts of ``ledger.tallies``, add transitions that are not counted yet
+if that costs nothing, and read indexes that have few entries.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ from sluice.ledger.reads.standing import UNCOUNTED
 from sluice.ledger.sql import NOW
 from sluice.ledger.tallies import BUCKETS_S
 
-#: A worker whose lease ended longer ago is told of no more.
+#: Seconds for which a lost worker is reported after the end of its lease.
 LOST_S = 3600.0
 
-# What is counted, and what is not: one statement, so both are of one snapshot, and no number ever falls.
+# Counted and uncounted transitions are read in one statement. Both are of one snapshot, so no number ever falls.
 _ENTERED = f"""
 SELECT app, state, sum(entered)::bigint FROM (
     SELECT app, state, entered FROM tally
@@ -51,15 +51,15 @@ SELECT app, app_pause.until IS NOT NULL FROM breaker LEFT JOIN app_pause USING (
 
 
 class Stays(Struct, frozen=True):
-    """How long jobs stayed in a state: ``within`` are how many no longer than each of ``BUCKETS_S``, and at last all of
-    them; ``seconds`` are those of all together."""
+    """Durations for which jobs stayed in a state. ``within`` has the number of stays up to each of ``BUCKETS_S``, and
+    last the number of all stays. ``seconds`` is the sum of all."""
 
     within: list[int]
     seconds: float
 
 
 class Crew(Struct, frozen=True):
-    """``lost`` are those whose lease has ended within the last hour though they have not left."""
+    """Numbers of workers and threads. ``lost`` workers have not left, but their lease ended within the last hour."""
 
     alive: int
     lost: int
@@ -68,12 +68,12 @@ class Crew(Struct, frozen=True):
 
 
 def entered(tx: Tx) -> Mapping[tuple[str, str], int]:
-    """By app and state, how often a job came into it."""
+    """Return how often jobs entered each state, by app and state."""
     return {(app, state): times for app, state, times in tx.rows(_ENTERED)}
 
 
 def stays(tx: Tx) -> Mapping[tuple[str, str], Stays]:
-    """By app and state, as far as they are counted."""
+    """Return the durations of stays by app and state, as far as they are counted."""
     found: dict[tuple[str, str], tuple[list[int], float]] = {}
     for app, state, bucket, many, seconds in tx.rows(_STAYS):
         counts, sum_s = found.get((app, state), ([0] * (len(BUCKETS_S) + 1), 0.0))
@@ -83,14 +83,15 @@ def stays(tx: Tx) -> Mapping[tuple[str, str], Stays]:
 
 
 class Troubles(Struct, frozen=True):
-    """``repairs`` are by kind: runs that the groomer took from their worker or ended, and hints that it repeated."""
+    """Counters of problems. ``repairs`` counts, by kind, the runs that the groomer took from their worker or ended, and
+    the notifications that it repeated."""
 
     lease_losses: int
     refused: int
     repairs: Mapping[str, int]
 
 
-#: The groomer's chores whose steps the history tells.
+#: Groomer's repairs that are visible as transitions, by verb and kind of loss.
 _IN_THE_HISTORY = {
     (REQUEUE.name, Lost.LEASE_LOST): Chore.TAKE_LOST,
     (GIVE_UP.name, ""): Chore.TAKE_LOST,
@@ -98,7 +99,7 @@ _IN_THE_HISTORY = {
     (TIME_OUT.name, ""): Chore.TIME_OUT,
     (EXPIRE.name, ""): Chore.EXPIRE,
 }
-#: All kinds of repairs there are: those, and hints that nothing had come of.
+#: All kinds of repairs: these, and notifications that had no effect and were repeated.
 REPAIRS = (
     *(Chore.TAKE_LOST, Chore.TIME_OUT, Chore.EXPIRE),
     *(Chore.ANNOUNCE_READY, Chore.ANNOUNCE_EXECUTED, Chore.TELL, Chore.PLAN, Chore.SETTLE),
@@ -106,7 +107,7 @@ REPAIRS = (
 
 
 def troubles(tx: Tx) -> Troubles:
-    """As far as they are counted."""
+    """Return the counters of problems, as far as they are counted."""
     repairs: dict[str, int] = {}
     for verb, by, lost, steps in tx.rows(_STEPS):
         kind = _IN_THE_HISTORY.get((verb, lost))
@@ -126,10 +127,10 @@ def crew(tx: Tx) -> Crew:
 
 
 def schedule_late_s(tx: Tx) -> float:
-    """By how much the latest schedule is late; 0 where none is."""
+    """Return by how many seconds the latest schedule is late; 0 if none is."""
     return float(tx.column(_LATE)[0])
 
 
 def breakers(tx: Tx) -> Mapping[str, bool]:
-    """By app, of those that have one, whether it is open."""
+    """Return, for each app that has a breaker, whether it is open."""
     return dict(tx.rows(_BREAKERS))

@@ -1,4 +1,4 @@
-"""Every transition of every job, in order: what simulations are asked about."""
+"""All transitions of all jobs in order, as simulations need them."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ FROM transition JOIN job ON job.id = transition.job ORDER BY transition.id
 
 
 class Move(Struct, frozen=True):
-    """A job came into this state."""
+    """Transition of a job into a state."""
 
     app: str
     key: str

@@ -1,6 +1,6 @@
-"""What keeps a job where it is, as facts. Putting them into words is the desk's business.
+"""Facts about what keeps a job in its state. ``sluice.ops`` turns them into messages.
 
-Whatever there is, what is read of it is bounded: an operator asks this when there is too much of something.
+Every read is bounded, because an operator needs this when there is too much of something.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from sluice.ledger.reads.lines import Line, line
 from sluice.ledger.reads.pieces import Pieces, pieces
 from sluice.ledger.sql import IN_TURN, NOW
 
-#: More jobs before it than these are not counted.
+#: Maximum number of more urgent jobs that are counted.
 AHEAD_MAX = 1000
 
 _LEASE = f"""
@@ -27,7 +27,7 @@ SELECT worker.host, worker.pid, worker.lease_until,
        worker.lease_until > {NOW} AND worker.left_at IS NULL AS stands
 FROM worker WHERE worker.id = %(worker)s::uuid
 """
-# The collation is that of the index job_urgency: see there.
+# The collation is that of the index ``job_urgency``; see there.
 _AHEAD = f"""
 SELECT count(*) FROM (
     SELECT 1 FROM job WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'
@@ -44,7 +44,7 @@ WHERE need.parent = %(job)s LIMIT 1
 
 
 class Lease(Struct, frozen=True):
-    """The worker that holds the job; ``stands`` is whether it has been heard of in time."""
+    """Lease of the worker that holds the job. ``stands``: the worker has renewed it in time and has not left."""
 
     host: str
     pid: int
@@ -57,14 +57,15 @@ class Lease(Struct, frozen=True):
 
 
 class Obstacles(Struct, frozen=True, kw_only=True):
-    """``job`` is None where the ledger has not heard of it. What does not concern its state is left empty.
+    """Facts about one job. ``job`` is None if the ledger does not contain it. Fields that do not concern its state are
+    empty.
 
-    ``unserved`` are the system's own queues that nobody takes from; ``crew`` runs the jobs of its app, and ``ahead``
-    is how many of them are more urgent; ``child`` is one that needs it; ``to_land``: as a partition that
-    others bring; ``note`` is what its last transition says;
-    ``root`` is about the job, far up perhaps, that it waits for in the end; ``pieces`` run in its place;
-    ``line`` is the one that it stands in for a slot of its pool; ``flight`` is of a saga that has begun and not ended;
-    ``app_pause`` keeps the jobs of its app from being begun.
+    ``unserved`` are the control queues that no worker takes from. ``crew`` are the workers that run the jobs of its
+    app, and ``ahead`` is the number of more urgent jobs. ``child`` is a job that needs it; ``to_land``: it stands for a
+    partition of an external table. ``note`` is the note of its last transition. ``root`` describes the job, possibly
+    far upstream, that it waits for in the end. ``pieces`` run in its place. ``line`` describes its wait for a slot of
+    its pool. ``flight`` is set for a saga that has begun and not ended. ``app_pause`` keeps the jobs of its app from
+    starting.
     """
 
     now: datetime
@@ -92,9 +93,9 @@ class Obstacles(Struct, frozen=True, kw_only=True):
 
 
 def obstacles(tx: Tx, name: JobName, *, control: Sequence[str], spellings: Sequence[str] = ()) -> Obstacles:
-    """What there is to say about why this job has not got further, or ended as it did.
+    """Return the facts that explain why this job has not got further, or why it ended as it did.
 
-    ``control`` are the system's own queues, ``spellings`` other ways in which the key may have been written.
+    ``control`` are the system's own queues, ``spellings`` are other ways in which the key may have been written.
     """
     job = dossier.job(tx, name)
     found = Obstacles(
@@ -136,7 +137,7 @@ def _with_parents(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
     unsettled = upstream.unsettled(tx, job.id)
     root = upstream.root(tx, job.id) if job.state is State.WAITING and not job.open else None
     if root in {parent.name for parent in unsettled if parent.state is State.EXPECTED}:
-        root = None  # There is no more to say of it.
+        root = None  # ``unsettled`` contains everything about it.
     return replace(
         found,
         alternatives=upstream.alternatives(tx, job.id),
@@ -150,7 +151,7 @@ def _with_parents(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
 
 
 def _alone(tx: Tx, name: JobName, of: Obstacles) -> Obstacles:
-    """About a job that does not wait for others."""
+    """Return the obstacles of a job that does not wait for others."""
     job = dossier.job(tx, name)
     found = Obstacles(now=of.now, job=job, unserved=of.unserved)
     return found if job is None else _of(tx, job, found)

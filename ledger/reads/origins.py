@@ -1,10 +1,11 @@
-"""What became of runs, for who looks on: what they began for, what they came after, how they were judged or lost.
+"""Runs as observers (telemetry) see them: the submission that a run began for, its parents' runs, and its verdict or
+loss.
 
-A run began for one submission out of all that want its job: the first of those that had been planned and were not over
-at that moment. So whoever asks, and whenever, is told the same, as long as the history is kept: the worker that runs,
-the planner that judges, and who finds it lost.
+Among all submissions that want its job, a run began for the first that had been planned and was not over at that
+moment. So each component gets the same answer at any time, as long as the history is kept: the worker that runs the
+job, the planner that judges it, and the groomer that finds it lost.
 
-All are bounded by the runs that are named; nothing here is asked unless somebody looks on.
+All queries are bounded by the runs that are named, and none is made without an observer.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,9 +19,9 @@ from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
 from sluice.ledger.connection import Tx, arrays
 
-#: Of more parents than these nothing is told; a job may have a thousand times as many.
+#: Maximum number of parents that are returned for a job. A job may have a thousand times as many.
 PARENTS_MAX = 32
-#: Of what was wrong, so many characters.
+#: Maximum number of characters of an error.
 ERROR_MAX = 4000
 
 _ORIGINS = """
@@ -49,7 +50,7 @@ FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (job, claim)
 JOIN round ON round.job = given.job AND round.claim = given.claim JOIN job ON job.id = round.job
 """
 _LOST = f"{_ENDED} WHERE round.ending = '{Lost.LEASE_LOST}'"
-# Numbers of claims grow, and not always by one (``ledger.restoring``).
+# Claim numbers grow, but not always by one (``ledger.restoring``).
 _BEFORE = """
 SELECT given.job, before.claim FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (job, claim)
 JOIN LATERAL (
@@ -74,7 +75,7 @@ FROM submission WHERE id = ANY(%(ids)s) AND (planned_at IS NOT NULL OR state = '
 
 
 class Origin(Struct, frozen=True):
-    """The submission that a run began for. ``traceparent`` is of whoever submitted, where he told."""
+    """Submission that a run began for. ``traceparent`` is the trace context of the submitter, if it was sent."""
 
     submission: str
     app: str
@@ -83,15 +84,18 @@ class Origin(Struct, frozen=True):
 
 
 class Planned(Origin, frozen=True, kw_only=True):
-    """A submission that has been planned, or was refused for a ``reason``."""
+    """Submission that has been planned, or that was refused with a ``reason``."""
 
     planned_at: datetime
     reason: str | None = None
 
 
 class Stretch(Struct, frozen=True, kw_only=True):
-    """A part of a job's life: a run that was lost, or the time from its record to the verdict. ``ending`` is what it
-    came to, and ``error`` what was wrong. Of one that makes partitions, ``place`` is their table."""
+    """Part of a job's life: a run that was lost, or the time from the record to the verdict.
+
+    ``ending`` is how it ended, and ``error`` is the error, if any. ``place`` is the table of a job that makes
+    partitions.
+    """
 
     job: int
     claim: int
@@ -115,7 +119,8 @@ class _OfRun(Origin, frozen=True, kw_only=True):
 
 
 def origins(tx: Tx, claims: Iterable[Claim]) -> dict[Claim, Origin]:
-    """Those of these runs; one whose job nobody wants any more has none."""
+    """Return the origins of these runs. A run has none if no planned and open submission wanted its job when it
+    began."""
     found = tx.structs(_OfRun, _ORIGINS, **_columns(claims))
     return {
         Claim(each.job, each.claim): Origin(each.submission, each.app, each.received_at, each.traceparent)
@@ -124,7 +129,7 @@ def origins(tx: Tx, claims: Iterable[Claim]) -> dict[Claim, Origin]:
 
 
 def parents(tx: Tx, jobs: Iterable[int]) -> Mapping[int, list[Claim]]:
-    """The last runs of what these jobs have waited for."""
+    """Return, for each job, the last runs of the parents that it has waited for."""
     found: dict[int, list[Claim]] = {}
     for child, parent, claim in tx.rows(_PARENTS, jobs=[*jobs]):
         found.setdefault(child, []).append(Claim(parent, claim))
@@ -132,12 +137,12 @@ def parents(tx: Tx, jobs: Iterable[int]) -> Mapping[int, list[Claim]]:
 
 
 def lost(tx: Tx, claims: Iterable[Claim]) -> list[Stretch]:
-    """Those of these runs whose worker was lost: it tells nothing of them."""
+    """Return the runs of which the worker was lost. That worker does not report them itself."""
     return tx.structs(Stretch, _LOST, **_columns(claims))
 
 
 def claims_before(tx: Tx, claims: Iterable[Claim]) -> list[Claim]:
-    """Of each of these runs whose job has run before, the one before it."""
+    """Return the run before each of these runs, if its job has run before."""
     return [Claim(*row) for row in tx.rows(_BEFORE, **_columns(claims))]
 
 
@@ -146,13 +151,13 @@ def last_claims(tx: Tx, jobs: Iterable[int]) -> list[Claim]:
 
 
 def verdicts(tx: Tx, jobs: Iterable[int]) -> list[Stretch]:
-    """The last judgement of each of these jobs that have been judged: from the record to the verdict, which is the
-    state that the job came to."""
+    """Return the last judgement of each job that has been judged: from the record to the verdict, with the resulting
+    state."""
     return tx.structs(Stretch, _VERDICTS, jobs=[*jobs])
 
 
 def planned(tx: Tx, ids: Iterable[str]) -> list[Planned]:
-    """Those of these submissions that have been seen to."""
+    """Return the submissions that have been planned or refused."""
     return tx.structs(Planned, _PLANNED, ids=[*ids])
 
 

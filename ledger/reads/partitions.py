@@ -1,4 +1,5 @@
-"""The partitions of tables: which are there, who makes the others, and which of a job's are there already."""
+"""Partitions of tables: the existing partitions, the jobs that make the others, and the existing partitions of one
+job."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,7 +26,7 @@ SELECT min(partition), max(partition) FROM (
     FROM partition WHERE job = %(job)s AND done_at IS NOT NULL) done
 GROUP BY island ORDER BY 1
 """
-# A partition that belongs to a dead job and is not there is anybody's to make: it is missing.
+# A missing partition of a dead job may be made by any other job, so it counts as missing.
 _HOLDINGS = f"""
 SELECT given.place, min(held.partition), max(held.partition), count(*) FILTER (WHERE held.done),
        count(*) FILTER (WHERE NOT held.done), count(*) FILTER (WHERE held.partition > held.before + 1)
@@ -39,7 +40,7 @@ FROM unnest(%(places)s::text[], %(versions)s::text[]) AS given (place, version)
            AND (partition.done_at IS NOT NULL OR job.state IN ({_LIVE}))) held
 GROUP BY given.place
 """
-# What is there stands together whoever made it; what is not, by the state of the jobs that are to make it, or were.
+# Existing partitions are in one run, whichever jobs made them. Missing ones are divided by the state of their jobs.
 _RUNS = f"""
 SELECT min(partition) AS first, max(partition) AS last, bool_and(done) AS done, max(done_at) AS since,
        min(app) AS app, min(key) AS key, min(state) AS state, count(DISTINCT coalesce(job, 0)) AS makers
@@ -55,22 +56,23 @@ GROUP BY done, CASE WHEN NOT done THEN state END, island ORDER BY 1 LIMIT %(limi
 
 
 class Place(NamedTuple):
-    """A table in a version."""
+    """Table in a version."""
 
     table: str
     version: str
 
 
 class Makers(Struct, frozen=True):
-    """Whose some partitions are: ``jobs`` in the order of these, and how many ``landed`` from elsewhere."""
+    """Owners of some partitions: ``jobs`` in the order of the partitions, and the number that ``landed`` from
+    elsewhere."""
 
     jobs: list[JobName]
     landed: int
 
 
 class Holding(Struct, frozen=True):
-    """A table from the first partition that is there or under way to the last; ``holes`` is how often some are missing
-    between them."""
+    """Range of a table from the first to the last partition that exists or is under way. ``holes`` is the number of
+    gaps in it."""
 
     table: str
     span: Span
@@ -84,8 +86,11 @@ class Holding(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True):
-    """Partitions in a row, all there (``since`` at the latest), or none, and then those who are to make them, or were,
-    are all in one ``state``. One that is the only one is named; without a job they landed. ``makers`` counts them."""
+    """Consecutive partitions that all exist (the last one since ``since``), or that are all missing.
+
+    Of missing partitions, the jobs that make or made them are all in one ``state``. ``makers`` is the number of jobs;
+    if it is 1, ``app`` and ``key`` name the job. Without a job, the partitions landed from elsewhere.
+    """
 
     first: int
     last: int
@@ -98,7 +103,7 @@ class Run(Struct, frozen=True):
 
 
 def makers(tx: Tx, place: Place, span: Span, *, limit: int) -> Makers:
-    """Whose these partitions are, or were last; at most so many jobs."""
+    """Return the jobs that own or last owned these partitions, at most ``limit``."""
     rows = tx.rows(_MAKERS, place=place.table, version=place.version, **span._asdict(), limit=limit)
     return Makers(
         jobs=[JobName(app, key) for app, key, _ in rows if app is not None],
@@ -107,12 +112,12 @@ def makers(tx: Tx, place: Place, span: Span, *, limit: int) -> Makers:
 
 
 def done(tx: Tx, job: int) -> list[Span]:
-    """Those of a job's own partitions that are there."""
+    """Return the existing partitions of a job."""
     return [Span(*row) for row in tx.rows(_DONE, job=job)]
 
 
 def holdings(tx: Tx, places: Sequence[Place], within: Span) -> dict[str, Holding]:
-    """By table; one of which nothing is there or under way is not among them."""
+    """Return the holding of each table. A table of which nothing exists or is under way is left out."""
     rows = tx.rows(_HOLDINGS, **arrays(places, "places", "versions"), **within._asdict())
     return {
         table: Holding(table, Span(first, last), there, under_way, holes)
@@ -121,5 +126,5 @@ def holdings(tx: Tx, places: Sequence[Place], within: Span) -> dict[str, Holding
 
 
 def runs(tx: Tx, place: Place, within: Span, *, limit: int) -> list[Run]:
-    """In order, and at most so many."""
+    """Return the runs in order, at most ``limit``."""
     return tx.structs(Run, _RUNS, place=place.table, version=place.version, **within._asdict(), limit=limit)

@@ -1,4 +1,4 @@
-"""What runs in the place of a job that was split: its halves, or what runs in theirs, to any depth."""
+"""Jobs that run in place of a split job: its halves, or the halves of these, to any depth."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from sluice.jobs.ref import JobName
 from sluice.jobs.states import DEAD, LIVE, State, sql_list
 from sluice.ledger.connection import Tx
 
-#: Of those that have not succeeded so many are told.
+#: Maximum number of listed pieces that have not succeeded.
 TOLD_MAX = 20
 
 _PIECES = f"""
@@ -29,7 +29,7 @@ ORDER BY piece.state IN ({sql_list(*sorted(LIVE))}), piece.id LIMIT %(limit)s
 
 
 class Piece(Struct, frozen=True):
-    """One that has not succeeded, and its last error."""
+    """Piece that has not succeeded, with its last error."""
 
     app: str
     key: str
@@ -42,8 +42,8 @@ class Piece(Struct, frozen=True):
 
 
 class Pieces(Struct, frozen=True):
-    """``tally`` counts them by state; ``undone`` are the first of those that have not succeeded, the dead before the
-    living."""
+    """Pieces of a split job. ``tally`` counts them by state. ``undone`` are the first pieces that have not succeeded,
+    dead ones before live ones."""
 
     tally: Mapping[State, int] = {}
     undone: list[Piece] = []
@@ -54,6 +54,6 @@ class Pieces(Struct, frozen=True):
 
 
 def pieces(tx: Tx, job: int) -> Pieces:
-    """Those of a job that was split."""
+    """Return the pieces of a split job."""
     tally = {State(state): count for state, count in tx.rows(_TALLY, job=job)}
     return Pieces(tally, tx.structs(Piece, _UNDONE, job=job, limit=TOLD_MAX))

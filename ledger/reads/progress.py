@@ -1,4 +1,4 @@
-"""Submissions as they stand."""
+"""Submissions and their present states."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from sluice.jobs.submission import SubmissionState
 from sluice.ledger.connection import Tx
 from sluice.ledger.requests import KEYS
 
-# What was asked for stands in the request, in the words of whoever asked.
+# The request has the options as the submitter wrote them.
 _COLUMNS = f"""
 number, id, app, state, reason, request->>'key' AS key, {KEYS} AS keys,
 received_at, ended_at, paused_at, request->>'start' AS start, request->>'end' AS end,
@@ -19,8 +19,8 @@ _RECENT = f"SELECT {_COLUMNS} FROM submission ORDER BY number DESC LIMIT %(limit
 
 
 class Status(Struct, frozen=True):
-    """A submission as it stands. ``reason`` says why it was refused. ``key`` is None, and ``keys`` 0, where the
-    app's definition says which jobs there are."""
+    """Present state of a submission. ``reason`` is why it was refused. ``key`` is None and ``keys`` is 0 if the app's
+    definition determines the jobs."""
 
     number: int
     id: str
@@ -43,7 +43,8 @@ class Status(Struct, frozen=True):
 
     @property
     def is_paused(self) -> bool:
-        """One that has ended may have pushed jobs that are held back; it is these that tell of it."""
+        """True if the submission is open and paused. An ended submission may have pushed jobs that are held back; that
+        is shown by these jobs."""
         return self.is_open and self.paused_at is not None
 
 

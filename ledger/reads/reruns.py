@@ -1,4 +1,4 @@
-"""What could be run again, and by which code it ran the last time."""
+"""Jobs that can be run again, and the code of their last runs."""
 
 from msgspec import Struct
 
@@ -28,9 +28,11 @@ WHERE job.app = %(app)s AND job.key = %(key)s
 
 
 class Ran(Struct, frozen=True):
-    """A job; ``digest`` of the definition and ``code`` of the worker that it ran by last, None for one that never did.
+    """Job with its last run. ``digest`` is of the definition that it ran by and ``code`` is the version of the worker's
+    code; None if it never ran.
 
-    A step makes partitions. For a pruned job the definition that it ran by is no longer known.
+    ``is_step``: it makes partitions. ``is_pruned``: its history was removed, so the definition of its last run is
+    unknown.
     """
 
     app: str

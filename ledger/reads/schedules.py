@@ -1,4 +1,4 @@
-"""Schedules as they stand, and what became of their due times."""
+"""Schedules with their present state, and the outcomes of their due times."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ _FIRINGS = """
 SELECT firing.schedule, firing.due, firing.outcome, firing.submission, submission.state, firing.at, firing.note
 FROM {firing} firing LEFT JOIN submission ON submission.id = firing.submission
 """
-# One row of the primary key for each, however many there are.
+# Reads one row of the primary key for each schedule, however many firings exist.
 _LAST = _FIRINGS.format(
     firing="""schedule CROSS JOIN LATERAL (
         SELECT * FROM firing WHERE firing.schedule = schedule.id ORDER BY due DESC LIMIT 1)"""
@@ -28,7 +28,7 @@ _AT = f"{_FIRINGS.format(firing='firing')} WHERE firing.schedule = %(id)s AND fi
 
 
 class Fired(Struct, frozen=True, kw_only=True):
-    """What became of one due time, decided ``at`` some later one; ``state`` is the submission's."""
+    """Outcome of one due time, decided at a later time ``at``. ``state`` is the state of the submission."""
 
     schedule: str
     due: datetime
@@ -40,7 +40,7 @@ class Fired(Struct, frozen=True, kw_only=True):
 
 
 class Scheduled(Struct, frozen=True, kw_only=True):
-    """A schedule as it stands. ``taken_up`` is false for one that is defined and that no scheduler has seen yet."""
+    """Schedule with its present state. ``taken_up`` is false if it is defined, but not in the ledger yet."""
 
     id: str
     app: str
@@ -55,21 +55,21 @@ class Scheduled(Struct, frozen=True, kw_only=True):
 
 
 def schedules(tx: Tx, *, retired: bool) -> list[Scheduled]:
-    """By their ids; with ``retired``, also those that have left their source."""
+    """Return the schedules by id; with ``retired``, also schedules that have left their source."""
     return tx.structs(Scheduled, _SCHEDULES, retired=retired)
 
 
 def last(tx: Tx) -> dict[str, Fired]:
-    """What became of each schedule's last due time, by its id."""
+    """Return the outcome of each schedule's last due time, by the schedule's id."""
     return {each.schedule: each for each in tx.structs(Fired, _LAST)}
 
 
 def recent(tx: Tx, id: str, limit: int) -> list[Fired]:
-    """The last due times of one schedule, the last first."""
+    """Return the outcomes of the last due times of one schedule, the last first."""
     return tx.structs(Fired, _RECENT, id=id, limit=limit)
 
 
 def at(tx: Tx, id: str, due: datetime) -> Fired | None:
-    """What became of this due time; None where nothing has."""
+    """Return the outcome of this due time; None if there is none."""
     found = tx.structs(Fired, _AT, id=id, due=due)
     return found[0] if found else None

@@ -1,9 +1,9 @@
-"""How far submissions are, in time that does not grow with them.
+"""Progress of submissions, in a time that does not grow with their size.
 
-A small one is counted. Of a larger one the range of its jobs' ids is cut into equal stretches, and the first few that
-it wants in each are looked at along the primary key of ``wants``: how dense they lie says how many there are in the
-stretch, and one of these says in which state. Where it wants all ids of its range, as most do, how many there are
-is exact.
+A small submission is counted. For a larger one, the range of its jobs' ids is cut into equal stretches. The first few
+jobs that it wants in each stretch are read along the primary key of ``wants``. Their density determines the number of
+jobs in the stretch, and a single job determines the state. If a submission wants all ids of its range, as most do, the
+total is exact.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from msgspec import Struct
 from sluice.jobs.states import DEAD, LIVE, State
 from sluice.ledger.connection import Tx
 
-#: So many jobs are counted, and beyond that so many stretches are looked at.
+#: Maximum number of jobs that are counted, and number of stretches that are read of a larger submission.
 EXACT_MAX, PROBES = 5000, 1000
-#: The same for each of many submissions.
+#: Limits for each of many submissions: jobs that are counted, and stretches that are read.
 EXACT_OF_MANY, PROBES_OF_MANY = 500, 100
-#: So many are looked at in each stretch; fewer are all there are.
+#: Jobs that are read in each stretch. If there are fewer, they are all of the stretch.
 _NEAR = 5
 
 _COUNT = """
@@ -28,9 +28,10 @@ FROM unnest(%(numbers)s::bigint[]) AS asked (number)
      JOIN job ON job.id = wanted.job
 GROUP BY asked.number, job.state
 """
-# The state is that of one at some place in the stretch, always the same one: of jobs that were made in turns every
-# first of a stretch may be of one kind.
-# So many successes in so many tries: the last one is no chance, for there the count was ended.
+# The state is read from the job at a random but constant place in the stretch. The first job would not do: if jobs of
+# several kinds were made in turns, the first of every stretch may be of the same kind.
+# The density is the number of jobs found, divided by the number of ids read. The last job found is left out of both,
+# because the search ended there by its being found.
 _DENSE = f"({_NEAR} - 1.0) / (near.last - stretch.first) * (stretch.behind - stretch.first)"
 _PROBE = f"""
 WITH ends AS MATERIALIZED (
@@ -59,7 +60,7 @@ GROUP BY 1, 2
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """A submission's jobs by state; ``about``: they were not all looked at."""
+    """Jobs of a submission by state; ``about``: the numbers are estimates."""
 
     states: Mapping[State, int]
     about: bool
@@ -74,13 +75,13 @@ class Share(Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> int:
-        """What was skipped, or cancelled, has not failed; of what was split the halves are asked."""
+        """Number of failed jobs. Skipped and cancelled jobs have not failed; for a split job, its halves count."""
         bad = DEAD - {State.SKIPPED, State.SPLIT, State.CANCELLED}
         return sum(count for state, count in self.states.items() if state in bad)
 
 
 def shares(tx: Tx, numbers: Sequence[int], *, exact_max: int, probes: int) -> dict[int, Share]:
-    """By the number of each submission."""
+    """Return the share of each submission by its number."""
     counted: dict[int, dict[State, float]] = {number: {} for number in numbers}
     for number, state, count in tx.rows(_COUNT, numbers=[*numbers], limit=exact_max + 1) if numbers else []:
         counted[number][State(state)] = count

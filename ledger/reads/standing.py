@@ -1,4 +1,4 @@
-"""How many jobs of each app are in each state, and what happens by the minute, as of now."""
+"""Present number of jobs of each app in each state, and the transitions of each minute."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,14 +9,14 @@ from sluice.jobs.states import State
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import NOW
 
-# What is not counted yet, job by job. Between two bounds Postgres takes it for little, as it is; above one, for a third
-# of the whole history, which it would read from end to end.
+# Transitions that are not counted yet, one row each. With both bounds, Postgres correctly estimates few rows. With only
+# a lower bound, it estimates a third of the whole history, and would read that from end to end.
 UNCOUNTED = """
 (SELECT * FROM transition
  WHERE id > (SELECT counted FROM tally_place) AND id <= (SELECT max(id) FROM transition)) step
 CROSS JOIN LATERAL (SELECT app FROM job WHERE job.id = step.job LIMIT 1) job
 """
-# What is counted, and what is not: one statement, so both are of one snapshot.
+# Counted and uncounted transitions are read in one statement, so both are of one snapshot.
 SIDES = f"""
 SELECT app, state, jobs FROM tally
 UNION ALL SELECT job.app, side.state, side.jobs
@@ -37,7 +37,7 @@ GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 
 
 class Minute(Struct, frozen=True):
-    """How often a job of the app came into the state between that minute and the next."""
+    """Number of times that jobs of the app entered the state within the minute that begins at ``minute``."""
 
     minute: datetime
     app: str
@@ -46,7 +46,7 @@ class Minute(Struct, frozen=True):
 
 
 def standing(tx: Tx) -> Mapping[str, Mapping[State, int]]:
-    """The jobs of each app by their states."""
+    """Return the number of jobs of each app by state."""
     apps: dict[str, dict[State, int]] = {}
     for app, state, jobs in tx.rows(_STANDING):
         apps.setdefault(app, {})[State(state)] = jobs
@@ -54,5 +54,5 @@ def standing(tx: Tx) -> Mapping[str, Mapping[State, int]]:
 
 
 def minutes(tx: Tx, count: int, states: tuple[State, ...]) -> list[Minute]:
-    """What happened in the last minutes, this one among them."""
+    """Return the entries into these states during the last ``count`` minutes, including the present one."""
     return tx.structs(Minute, _MINUTES, minutes=count, states=[str(state) for state in states])

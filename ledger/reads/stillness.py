@@ -1,4 +1,4 @@
-"""Whether anything is left to happen: what simulations ask after each step."""
+"""Checks after each step of a simulation: whether anything is left to happen."""
 
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
@@ -9,8 +9,8 @@ _OPEN_SUBMISSIONS = f"""
 SELECT id || ' is ' || state FROM submission
 WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') ORDER BY number
 """
-# I5 and I4: what is wanted ends, and nothing that could run is left waiting. A pushed job may wait for ever
-# for a parent that nobody asked for, and so may those behind it.
+# Invariants I5 and I4: wanted jobs end, and no job that could run is left waiting. A pushed job may wait indefinitely
+# for a parent that no submission requested, and so may the jobs downstream of it.
 _UNFINISHED = f"""
 WITH RECURSIVE excused (id) AS (
     SELECT id FROM job WHERE state = '{State.EXPECTED}'
@@ -26,20 +26,20 @@ _UNTOLD = "SELECT app || '/' || key || ' has news for its children' FROM owed JO
 
 
 def has_written(tx: Tx) -> bool:
-    """Whether this transaction has written anything."""
+    """Return whether this transaction has written anything."""
     return bool(tx.column(_WRITES)[0])
 
 
 def open_submissions(tx: Tx) -> list[str]:
-    """Those that have not ended, each with its state."""
+    """Return the submissions that have not ended, each with its state."""
     return tx.column(_OPEN_SUBMISSIONS)
 
 
 def unfinished(tx: Tx) -> list[str]:
-    """Jobs that have still to end, each with its state."""
+    """Return the jobs that have yet to end, each with its state."""
     return tx.column(_UNFINISHED)
 
 
 def untold(tx: Tx) -> list[str]:
-    """Jobs that have ended and whose children have not been told."""
+    """Return the ended jobs that have not been propagated to their children."""
     return tx.column(_UNTOLD)

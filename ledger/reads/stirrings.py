@@ -1,4 +1,5 @@
-"""How several jobs and submissions stand, for whoever watches them: a look-up by key for each, in one statement."""
+"""Present states of several jobs and submissions, for clients that watch them: a look-up by key for each, in one
+statement."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -32,7 +33,8 @@ class JobStanding(Struct, frozen=True, kw_only=True):
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """How many jobs there are, how many of them have ended, and how many of these badly; ``about``: by estimate."""
+    """Number of jobs, number of ended jobs, and number of failed jobs among these. ``about``: the numbers are
+    estimates."""
 
     total: int
     ended: int
@@ -59,14 +61,14 @@ class _Row(Struct, frozen=True):
 
 
 def job_standings(tx: Tx, names: Sequence[JobName]) -> list[JobStanding]:
-    """Of those that are there."""
+    """Return the present states of the jobs that exist."""
     return tx.structs(JobStanding, _JOBS, **arrays(names, "apps", "keys")) if names else []
 
 
 def submission_standings(
     tx: Tx, ids: Sequence[str], *, exact_max: int, probes: int
 ) -> list[SubmissionStanding]:
-    """Likewise; for ``exact_max`` and ``probes`` see ``shares``."""
+    """Return the present states of the submissions that exist. For ``exact_max`` and ``probes`` see ``shares``."""
     found = tx.structs(_Row, _SUBMISSIONS, ids=[*ids]) if ids else []
     known = shares(tx, [each.number for each in found], exact_max=exact_max, probes=probes)
     return [

@@ -1,7 +1,7 @@
-"""Submissions, page by page, the newest first; and one in its own words.
+"""Submissions page by page, the newest first; and single submissions with their requests.
 
-What a page costs is bounded however many there are: of what no index has by itself, so many are looked through and no
-more, and a page may be short then, or empty, and still name the next.
+The cost of a page is bounded, however many submissions exist. If no index fits the filter, at most
+``LOOKED_THROUGH_MAX`` submissions are searched. The page may then be short or empty, and still name the next.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ from sluice.jobs.submission import JSON, UNFORTUNATE, SubmissionState
 from sluice.ledger.connection import Tx
 from sluice.ledger.requests import BODY, KEYS, document
 
-#: One page looks through so many submissions.
+#: Maximum number of submissions that are searched for one page.
 LOOKED_THROUGH_MAX = 20_000
 
-# The index ``submission_unfortunate`` is about these.
+# States in the index ``submission_unfortunate``.
 _UNFORTUNATE = ", ".join(f"'{state}'" for state in UNFORTUNATE)
 _COLUMNS = f"""
 number, id, app, state, request->>'user' AS user, received_at, planned_at, ended_at, paused_at, reason,
@@ -46,8 +46,8 @@ _MAX = 2**63 - 1
 
 
 class Submitted(Struct, frozen=True, kw_only=True):
-    """``key``, ``keys`` (how many), ``start`` and ``end`` say what was asked for, in the words of whoever did; nothing
-    of these is all that the definition says."""
+    """Submission in a list. ``key``, ``keys`` (their number), ``start`` and ``end`` are the request as the submitter
+    wrote it. If none is set, all jobs of the definition were requested."""
 
     id: str
     app: str
@@ -67,7 +67,8 @@ class Submitted(Struct, frozen=True, kw_only=True):
 
 
 class Numbered(Submitted, frozen=True, kw_only=True):
-    """``number`` is how the ledger calls it. So many were ``looked_through`` for its page, down to the ``lowest``."""
+    """Submission with its ``number`` in the ledger. For its page, ``looked_through`` submissions were searched, down to
+    number ``lowest``."""
 
     number: int
     looked_through: int
@@ -75,7 +76,7 @@ class Numbered(Submitted, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True):
-    """``next`` is what the next is ``before``; None where this was the last."""
+    """Page of submissions. ``next`` is the ``before`` of the next page; None if this was the last."""
 
     found: list[Numbered]
     next: int | None
@@ -108,6 +109,6 @@ def one(tx: Tx, id: str) -> Numbered | None:
 
 
 def request(tx: Tx, id: str) -> Mapping[str, JSON]:
-    """Return the request as it was sent; empty if there is no such submission, or its request cannot be read."""
+    """Return the request as it was sent; empty if the submission does not exist, or if its request cannot be read."""
     found = tx.column(_REQUEST, id=id)
     return document(found[0]) if found else {}

@@ -1,6 +1,6 @@
-"""When an app last succeeded: on each work ID, or on each key.
+"""Last successes of an app, by work ID or by key.
 
-An app may have millions of either, so what is read without their names is bounded.
+An app may have millions of either, so reads without names are bounded.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from sluice.jobs.states import State
 from sluice.jobs.work_ids import WorkId, parts_of
 from sluice.ledger.connection import Tx
 
-#: So many sets of kwargs are told apart.
+#: Maximum number of sets of kwargs that are distinguished.
 MARKS_MAX = 100
-#: So many successes, or jobs, are looked through for those that are old enough.
+#: Maximum number of successes, or jobs, that are searched for old ones.
 LOOKED_THROUGH_MAX = 1_000_000
 
-# From each mark to the next by the primary key, however many work IDs lie between.
+# Steps from mark to mark along the primary key, however many work IDs are between them.
 _MARKS = """
 WITH RECURSIVE marks (mark) AS (
     (SELECT mark FROM freshness WHERE app = %(app)s ORDER BY mark LIMIT 1)
@@ -49,7 +49,7 @@ _ARE_MORE_IDS = """
 SELECT 1 FROM unnest(%(marks)s::text[]) AS each (mark) CROSS JOIN LATERAL (
     SELECT FROM freshness WHERE app = %(app)s AND freshness.mark = each.mark OFFSET %(looked)s LIMIT 1) more LIMIT 1
 """
-# A job that runs again, or has ended otherwise since, has its last success in its history.
+# If a job runs again, or has ended otherwise since, its last success is in its history.
 _LAST_SUCCESS = f"""
 CASE WHEN state = '{State.SUCCEEDED}' THEN changed_at ELSE (
     SELECT transition.at FROM transition WHERE transition.job = job.id AND target = '{State.SUCCEEDED}'
@@ -69,8 +69,8 @@ _ARE_MORE_KEYS = "SELECT 1 FROM job WHERE app = %(app)s OFFSET %(looked)s LIMIT 
 
 
 class Success(Struct, frozen=True):
-    """``name`` is a work ID, as a text, or a key. ``mark`` are the kwargs that the work ID is fresh by; empty where
-    there are none."""
+    """Last success. ``name`` is a work ID, as text, or a key. ``mark`` contains the kwargs that the freshness of the
+    work ID depends on; empty if there are none."""
 
     name: str
     at: datetime
@@ -78,19 +78,19 @@ class Success(Struct, frozen=True):
 
 
 class Found(NamedTuple):
-    """``more``: there are others, or may be."""
+    """Successes that were found. ``more``: others exist, or may exist."""
 
     successes: list[Success]
     more: bool
 
 
 def marks(tx: Tx, app: str) -> list[str]:
-    """Those under which an app's freshness is kept."""
+    """Return the marks under which an app's freshness is stored."""
     return tx.column(_MARKS, app=app, limit=MARKS_MAX)
 
 
 def named_ids(tx: Tx, app: str, marks: Sequence[str], ids: Sequence[WorkId], *, limit: int) -> Found:
-    """By mark and work ID, which are sorted."""
+    """Return the successes on these sorted work IDs, by mark and work ID."""
     parts = parts_of(ids)
     runs = [part for part in parts if not isinstance(part, str)]
     rows = tx.structs(
@@ -107,7 +107,8 @@ def named_ids(tx: Tx, app: str, marks: Sequence[str], ids: Sequence[WorkId], *, 
 
 
 def ids(tx: Tx, app: str, marks: Sequence[str], *, before: datetime | None, limit: int) -> Found:
-    """By mark and work ID as a text: the first, or the first of those that last succeeded before this time."""
+    """Return the first successes by mark and work ID as text. With ``before``, only last successes before this time
+    count."""
     asked = {"app": app, "marks": [*marks]}
     looked = LOOKED_THROUGH_MAX // max(len(marks), 1) if before else limit + 1
     rows = tx.structs(Success, _IDS, **asked, before=before, looked=looked, limit=limit + 1)
@@ -116,12 +117,12 @@ def ids(tx: Tx, app: str, marks: Sequence[str], *, before: datetime | None, limi
 
 
 def named_keys(tx: Tx, app: str, keys: Sequence[str]) -> Found:
-    """By key, which are canonical."""
+    """Return the last successes of these canonical keys, by key."""
     return Found(tx.structs(Success, _NAMED_KEYS, app=app, keys=[*keys]), more=False)
 
 
 def keys(tx: Tx, app: str, *, before: datetime | None, limit: int) -> Found:
-    """By key: the first, or the first of those that last succeeded before this time."""
+    """Return the first successes by key. With ``before``, only last successes before this time count."""
     looked = LOOKED_THROUGH_MAX
     rows = tx.structs(Success, _KEYS, app=app, before=before, looked=looked, limit=limit + 1)
     more = len(rows) > limit or bool(tx.rows(_ARE_MORE_KEYS, app=app, looked=looked))

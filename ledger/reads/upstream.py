@@ -1,6 +1,6 @@
-"""What a job needs that has not come: its alternatives, the parents that these lack, and what went wrong further up.
+"""Unmet needs of a job: its alternatives, the parents that they lack, and the causes further upstream.
 
-A job may have a hundred thousand parents, so what is read of them is bounded.
+A job may have a hundred thousand parents, so all reads are bounded.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from sluice.jobs.ref import JobName
 from sluice.jobs.states import State, sql_list
 from sluice.ledger.connection import Tx
 
-#: No more of an alternative's parents, and of what is above a job, are looked at.
+#: Maximum number of an alternative's parents, and of jobs upstream, that are read.
 LOOKED_AT_MAX = 10_000
-#: Of each alternative, and of the causes, so many are told.
+#: Maximum number of parents that are listed for each alternative, and of causes.
 TOLD_MAX = 20
 
-# What a step needs and nobody has asked for is brought by others: see ``to_land``.
+# Expected parents of a step stand for partitions of external tables: see ``to_land``.
 _OF_STEP = "(SELECT place IS NOT NULL FROM job WHERE id = %(job)s) AS of_step"
 _LACKED = """
 SELECT parent, condition, settled, outlived FROM need
@@ -36,7 +36,8 @@ _LAST_ERROR = """
 LEFT JOIN LATERAL (
     SELECT error FROM round WHERE round.job = {job} AND error IS NOT NULL ORDER BY claim DESC LIMIT 1) last ON true
 """
-# First what will never come, then what nobody has asked for: these are what somebody has to do something about.
+# First the parents that can no longer meet the need, then the parents that no submission has requested. In both cases a
+# person must act.
 _UNSETTLED = f"""
 SELECT gate.name AS group, told.*, last.error, {_OF_STEP}
 FROM gate CROSS JOIN LATERAL (
@@ -48,7 +49,7 @@ FROM gate CROSS JOIN LATERAL (
 {_LAST_ERROR.format(job="told.id")}
 WHERE gate.child = %(job)s ORDER BY told.dead DESC, gate.gate
 """
-# Upwards through dead parents, to those that did not end for their own parents' sake.
+# Upstream through dead parents, to parents that did not end because of their own parents.
 _CAUSES = f"""
 WITH RECURSIVE up (id) AS (
     SELECT %(job)s::bigint
@@ -61,8 +62,9 @@ WHERE job.id <> %(job)s AND (job.state NOT IN ({sql_list(State.UPSTREAM_FAILED, 
     SELECT 1 FROM need WHERE need.child = job.id AND need.settled IS FALSE))
 ORDER BY job.changed_at, job.id LIMIT %(limit)s
 """
-# Upwards through what waits for its parents, to those that wait for something else. What nobody has asked for holds all
-# up, unless there is another alternative; the rest in the order in which it may need somebody.
+# Upstream through jobs that wait for their parents, to jobs that wait for something else. A job that no submission has
+# requested comes first, if its child has no other alternative. The other jobs are in the order in which they may need
+# attention.
 _ROOT = f"""
 WITH RECURSIVE up (id, sole) AS (
     SELECT %(job)s::bigint, true
@@ -81,8 +83,8 @@ _ROOT_ORDER = (State.SUSPENDED, State.READY, State.WAITING, State.EXECUTED, Stat
 
 
 class Alternative(Struct, frozen=True):
-    """``unmet`` is how many of its parents have not come to what is needed, ``dead`` how many of these never will;
-    ``states`` counts them by the state that they are in."""
+    """Alternative of a job. ``unmet`` is the number of its needs that are not met, ``dead`` how many of these never
+    will be. ``states`` counts the parents of unmet needs by state."""
 
     name: str
     unmet: int
@@ -92,13 +94,13 @@ class Alternative(Struct, frozen=True):
 
     @property
     def to_land(self) -> int:
-        """How many of its parents stand for partitions that others bring."""
+        """Number of its parents that stand for partitions of external tables."""
         return self.states.get(State.EXPECTED, 0) if self.of_step else 0
 
 
 class Unsettled(Struct, frozen=True):
-    """A parent that is not what the job needs it to be; ``dead``: and never will; ``stale``: it has succeeded, but too
-    long ago, and nobody has had it run again. ``error`` is its last one."""
+    """Parent that does not meet the need of the job. ``dead``: it never will. ``stale``: it has succeeded, but too long
+    ago, and no rerun has been requested. ``error`` is its last error."""
 
     group: str
     app: str
@@ -113,7 +115,7 @@ class Unsettled(Struct, frozen=True):
 
     @property
     def to_land(self) -> bool:
-        """It stands for a partition that others bring."""
+        """True if it stands for a partition of an external table."""
         return self.of_step and self.state is State.EXPECTED
 
     @property
@@ -122,7 +124,7 @@ class Unsettled(Struct, frozen=True):
 
 
 class Cause(Struct, frozen=True):
-    """A job, far up perhaps, that ended badly for reasons of its own."""
+    """Job upstream, possibly far, that ended badly for a reason of its own."""
 
     app: str
     key: str
@@ -140,12 +142,12 @@ def alternatives(tx: Tx, job: int) -> list[Alternative]:
 
 
 def unsettled(tx: Tx, job: int) -> list[Unsettled]:
-    """The dead first, and of each alternative the first few."""
+    """Return the parents that do not meet a need: dead ones first, and the first few of each alternative."""
     return tx.structs(Unsettled, _UNSETTLED, job=job, looked=LOOKED_AT_MAX, limit=TOLD_MAX)
 
 
 def root(tx: Tx, job: int) -> JobName | None:
-    """The job above a waiting one that all of them wait for, as far as there is one that matters most."""
+    """Return the most important upstream job that a waiting job waits for in the end; None if there is none."""
     rows = tx.rows(_ROOT, job=job, looked=LOOKED_AT_MAX, order=[*_ROOT_ORDER])
     return JobName(*rows[0]) if rows else None
 

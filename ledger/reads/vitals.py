@@ -1,7 +1,8 @@
-"""How the ledger's server is: what it is, what it has left, and who keeps it from its work.
+"""Vital signs of the ledger's server: its settings, its remaining capacity, and the sessions that obstruct it.
 
-Everything is read from what Postgres counts anyway, so that to ask costs a large ledger no more than a small one. Only
-``contradictions`` reads rows, and is given little time to.
+Most values come from statistics that Postgres keeps anyway, so they cost the same for a large ledger. ``ready`` reads
+at most ``LOOKED_AT_MAX`` jobs, and ``runs`` reads the running jobs. Only ``contradictions`` reads everything, and its
+time is limited.
 """
 
 from collections.abc import Sequence
@@ -14,18 +15,19 @@ from sluice.jobs.states import State
 from sluice.ledger.connection import Ledger, Tx
 from sluice.ledger.reads.check import Breach, breaches
 
-#: The oldest Postgres that the ledger's statements are written for, as the server numbers it.
+#: Oldest supported Postgres, as the server numbers it (``server_version_num``).
 VERSION_MIN = 140000
-#: A transaction that has been open for longer keeps autovacuum from cleaning up behind everybody.
+#: Seconds after which an open transaction counts as long. It keeps autovacuum from removing the dead rows of all
+#: others.
 LONG_S = 300.0
-#: Of what there may be many, so many are told.
+#: Maximum number of transactions that are listed.
 TOLD_MAX = 5
-#: Of jobs that are ready, so many are looked at.
+#: Maximum number of ready jobs that are read.
 LOOKED_AT_MAX = 10_000
-#: A table is overgrown when it has more dead rows than this, and more than living ones.
+#: Dead rows above which a table is overgrown, if it also has more dead than living rows.
 DEAD_ROWS_MAX = 50_000
 
-# Of other users' sessions Postgres tells us neither when they began nor what they are; they are counted all the same.
+# Postgres hides from us when sessions of other users began and what kind they are. It counts them all the same.
 _SERVER = """
 SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS release,
        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS places,
@@ -43,7 +45,7 @@ SELECT 0, gid, 'prepared', prepared FROM pg_prepared_xacts
 WHERE prepared < clock_timestamp() - make_interval(secs => %(long_s)s)
 ORDER BY since LIMIT %(limit)s
 """
-# A transaction that has read a table keeps a lock of it until it ends.
+# A transaction that has read a table keeps a lock on it until it ends.
 _BLOCKERS = """
 SELECT activity.pid, coalesce(nullif(application_name, ''), 'unnamed') AS name,
        coalesce(state, 'unknown') AS doing, xact_start AS since
@@ -63,7 +65,7 @@ FROM pg_stat_user_tables stat JOIN pg_class class ON class.oid = stat.relid
 WHERE stat.schemaname = current_schema()
 ORDER BY stat.relname
 """
-# Few are ready at a time, and those are found by what was announced; a table of many is not read to its end.
+# Usually few jobs are ready, and an index on notifications finds them. If many are, the limit ends the read.
 _READY = f"""
 SELECT app, count(*) AS jobs, min(changed_at) AS since
 FROM (SELECT app, changed_at FROM job WHERE state = '{State.READY}' LIMIT %(limit)s) ready
@@ -78,8 +80,8 @@ GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3
 
 
 class Server(Struct, frozen=True):
-    """``places`` is how many may be connected at once without a superuser's rights, ``taken`` how many are.
-    ``standby``: it only follows another one, and takes no writes."""
+    """Settings and capacity of the server. ``places`` is the number of connections that are possible without superuser
+    rights; ``taken`` is how many exist. ``standby``: the server only follows another one and accepts no writes."""
 
     version: int
     release: str
@@ -92,7 +94,7 @@ class Server(Struct, frozen=True):
 
 
 class Long(Struct, frozen=True):
-    """A transaction that has been open for long; ``pid`` is 0 for one that was prepared and left."""
+    """Transaction that has been open for a long time. ``pid`` is 0 for a prepared transaction that was left."""
 
     pid: int
     name: str
@@ -101,7 +103,7 @@ class Long(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """About how many rows a table has; ``left_out``: autovacuum is told not to look at it."""
+    """Approximate number of rows of a table. ``left_out``: autovacuum is disabled for it."""
 
     name: str
     living: int
@@ -114,7 +116,7 @@ class Table(Struct, frozen=True):
 
 
 class Ready(Struct, frozen=True):
-    """How many of an app's jobs may run, as far as they were looked at, and since when the first of them."""
+    """Number of ready jobs of an app, as far as they were read, and the time since which the first of them is ready."""
 
     app: str
     jobs: int
@@ -122,7 +124,7 @@ class Ready(Struct, frozen=True):
 
 
 class Runs(Struct, frozen=True):
-    """So many jobs of an app run in a worker, by the definition of this digest."""
+    """Number of jobs of an app that a worker runs by the definition with this digest."""
 
     host: str
     pid: int
@@ -136,12 +138,13 @@ def server(tx: Tx) -> Server:
 
 
 def long_transactions(tx: Tx, *, long_s: float = LONG_S) -> Sequence[Long]:
-    """The oldest of those of which we are told."""
+    """Return the oldest long transactions that are visible to this role."""
     return tx.structs(Long, _LONG, long_s=long_s, limit=TOLD_MAX)
 
 
 def blockers(tx: Tx, *, long_s: float) -> Sequence[Long]:
-    """Transactions that a migration would wait for: open for longer, with a lock of a table of the ledger."""
+    """Return the transactions that a migration would wait for. They have been open for longer than ``long_s`` seconds,
+    with a lock on a table of the ledger."""
     return tx.structs(Long, _BLOCKERS, long_s=long_s, limit=TOLD_MAX)
 
 
@@ -158,7 +161,7 @@ def runs(tx: Tx) -> Sequence[Runs]:
 
 
 def contradictions(ledger: Ledger, *, within_s: float) -> Sequence[Breach] | None:
-    """In what the ledger does not agree with itself; None where that takes longer to find out."""
+    """Return the rules that the ledger breaks; None if the check takes longer than ``within_s`` seconds."""
     try:
         with ledger.begin() as tx:
             tx.rows("SELECT set_config('statement_timeout', %(ms)s, true)", ms=str(round(within_s * 1000)))

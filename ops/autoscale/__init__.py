@@ -1,9 +1,13 @@
-"""Keeps as many workers on this machine as there is work for, between bounds.
+"""Autoscaler that keeps as many workers on this machine as there is work for, within bounds.
 
-It owns how many there should be (``deciding``, which is a function of what was seen), for which queues (``watch``), and
-the processes (``crew``). What holds: there are never more of them than the upper bound, those that are on their way out
-among them; one that is to go is told once, finishes what it runs within its grace time, and is killed only where
-somebody has said twice that all is to end; while the ledger does not answer, or refuses to, nobody is sent away; where
-an error ends us, all are told to go and are waited for. It knows no SQL and no messages: how much there is to do it
-asks as everybody else does (``ops.demand``).
+``watch`` defines which queues share workers. ``deciding`` computes the number of workers from observations, as a pure
+function. ``crew`` owns the processes, ``guard`` stops them if the autoscaler dies, and ``keeper`` is the loop.
+
+- The number of workers never exceeds the upper bound. Workers that are stopping count.
+- A worker is asked to stop once. It finishes its jobs within its grace time. It is killed only if the user asks twice
+  for the end of all workers.
+- No worker is stopped while the ledger is unreachable or refuses the query.
+- If an error ends the autoscaler, it asks all workers to stop and waits for them.
+
+The package contains no SQL and no messages. It reads the demand from ``ops.demand``, like any other client.
 """

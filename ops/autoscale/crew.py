@@ -1,4 +1,4 @@
-"""The worker processes of one set of queues: started, told to go, looked after until they are gone."""
+"""Worker processes of one set of queues, from their start to their exit."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from sluice.ops.autoscale.guard import Guard
 
 
 class Gone(Struct, frozen=True):
-    """One that has ended. ``asked``: it was told to."""
+    """Worker that has exited. ``asked``: it was asked to stop."""
 
     pid: int
     code: int
@@ -29,8 +29,9 @@ class _Member(Struct):
 
 
 class Crew:
-    """Each member is in a session of its own, so that a Ctrl-C here is told to it by nobody but us. Where we die
-    without a word the guard tells them to go."""
+    """Workers of one set of queues. Each worker has a session of its own, so a Ctrl-C in this terminal does not reach
+    it and only the autoscaler stops it. If the autoscaler dies without stopping its workers, the guard stops them.
+    """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], guard: Guard) -> None:
         self._guard = guard
@@ -47,12 +48,12 @@ class Crew:
         return len(self._members) - self.working
 
     def look(self) -> list[Gone]:
-        """Those that have ended since the last look."""
+        """Return the workers that have exited since the last call."""
         gone = []
         for member in [*self._members]:
             if not _has_ended(member.process.pid):
                 continue
-            # As long as nobody has waited for it, the number of its group is nobody else's.
+            # The process is not reaped yet, so its group ID cannot belong to another process group.
             _signal_group(member.process.pid, signal.SIGTERM)
             self._members.remove(member)
             self._guard.forget(member.process.pid)
@@ -61,7 +62,9 @@ class Crew:
         return gone
 
     def start(self, number: int) -> list[int]:
-        """The process ids of so many more. OSError for one that cannot be started; those before it are there."""
+        """Start more workers and return their process IDs. OSError if one cannot be started. Workers that were started
+        before the error stay.
+        """
         started = []
         for _ in range(number):
             process = subprocess.Popen(
@@ -76,8 +79,10 @@ class Crew:
         return started
 
     def send_away(self, number: int, held: Mapping[int, int]) -> list[int]:
-        """Tell so many to go: those that hold nothing first, then who holds the least; of equals the youngest. ``held``
-        is how many jobs each process runs, by what the ledger says."""
+        """Ask some workers to stop and return their process IDs. Workers without jobs come first, then those with the
+        fewest jobs. Of equal workers, the youngest comes first. ``held`` is the number of jobs by process ID, according
+        to the ledger.
+        """
         staying = [member for member in self._members if not member.leaving]
         staying.sort(key=lambda member: (_held(member.process.pid, held), -member.since_s))
         return [self._tell(member) for member in staying[:number]]
@@ -88,7 +93,9 @@ class Crew:
                 self._tell(member)
 
     def kill(self) -> None:
-        """Somebody has said so twice. What they ran is taken over by others once their leases have ended."""
+        """Kill all workers, after the user has asked twice. Other workers take over their jobs when the leases have
+        ended.
+        """
         for member in self._members:
             _signal_group(member.process.pid, signal.SIGKILL)
         for member in self._members:
@@ -97,9 +104,11 @@ class Crew:
         self._members.clear()
 
     def _tell(self, member: _Member) -> int:
-        """Once: the guard is to tell nobody a second time, and one that was not told at all would stay for good."""
+        """Send SIGTERM to a worker once. The guard then forgets the worker, so that it sends no second SIGTERM. The
+        signal comes first, because a worker that is forgotten without a signal would never stop.
+        """
         member.leaving = True
-        # Its own ``terminate`` would wait for one that has ended, whom ``look`` would not find then.
+        # ``Popen.terminate`` would reap a process that has exited, and ``look`` could not find it any more.
         os.kill(member.process.pid, signal.SIGTERM)
         self._guard.forget(member.process.pid)
         return member.process.pid
@@ -110,18 +119,18 @@ def _has_ended(pid: int) -> bool:
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
-    """What the process has started and may have left behind is of its group."""
+    """Signal the process group, which contains all processes that the worker started and may have left behind."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
 
 
 def _held(pid: int, held: Mapping[int, int]) -> int:
-    """A worker that was started is the parent of those that have a lease."""
+    """Return the number of jobs of a worker. The started process is the parent of the processes with a lease."""
     return sum(jobs for worker, jobs in held.items() if pid in (worker, _parent(worker)))
 
 
 def _parent(pid: int) -> int | None:
-    """None where the machine does not tell, or there is no such process."""
+    """Return the ID of the parent process. None if the process does not exist or the system has no ``/proc``."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

@@ -1,25 +1,26 @@
-"""How many workers to start and how many to send away: a function of what is seen now and what is remembered.
+"""Decision on how many workers to start and to stop. It is a function of the current observation and a memory.
 
-More are started as soon as there is more to do. Fewer are kept only once no look for the whole of the cool-down has
-asked for more: to start one takes longer than to keep it, and work comes in waves. One that ends though nobody has
-asked it to is replaced, at once the first time, and after a pause that doubles where they go on ending.
+Workers are started as soon as there is more work. Workers are stopped only if no observation within the cool-down
+needed them. The reason is that starting a worker takes longer than keeping it, and that work comes in waves. A worker
+that exits by itself is replaced. The first replacement is immediate. If replacements also exit, the pause before the
+next one doubles each time.
 """
 
 from math import ceil
 
 from msgspec import Struct
 
-#: The longest pause before one that has crashed is replaced, and the first after the one that is none.
+#: Seconds before a crashed worker is replaced: the longest pause, and the first pause after the immediate replacement.
 PAUSE_S_MAX = 60.0
 PAUSE_S = 1.0
-#: One that has lived for so long was sound: what it ended of is no part of a row of crashes.
+#: Seconds after which a worker counts as sound. Its exit then starts a new count of consecutive crashes.
 SOUND_S = 60.0
-#: So many looks are remembered, however often is looked: of others that were as near, one.
+#: Maximum number of observations in the memory, however often the loop observes. The latest are kept.
 SAMPLES_MAX = 1000
 
 
 class Bounds(Struct, frozen=True):
-    """So many workers at least and at the most."""
+    """Minimum and maximum number of workers."""
 
     least: int
     most: int
@@ -29,7 +30,7 @@ class Bounds(Struct, frozen=True):
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """A worker runs as many jobs at once as its ``capacity``."""
+    """Settings for the decision. ``capacity`` is the number of jobs that a worker runs at once."""
 
     bounds: Bounds
     capacity: int
@@ -37,8 +38,10 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """``needs`` are the looks within the cool-down, each with how many workers it asked for, without those that a later
-    one has outdone; ``crashes`` are those in a row, and before ``start_from_s`` nobody is started."""
+    """State between two decisions. ``needs`` has the observations within the cool-down with the number of workers that
+    each needed. An observation is left out if a later one needed at least as many. ``crashes`` counts consecutive
+    crashes. No worker is started before ``start_from_s``.
+    """
 
     target: int = 0
     needs: tuple[tuple[float, int], ...] = ()
@@ -47,8 +50,10 @@ class Memory(Struct, frozen=True, kw_only=True):
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """At a time: how many jobs could be run at once, or None where nobody says; how many workers are ``working``, and
-    how many ``leaving``; and for how long each has lived that has ended by itself since the last look."""
+    """Observation at one time. ``demand`` is the number of jobs that could run at once, or None if the ledger does not
+    answer. ``working`` and ``leaving`` count workers. ``lived_s`` has the lifetime of each worker that exited by itself
+    since the last observation.
+    """
 
     at_s: float
     demand: int | None
@@ -81,13 +86,15 @@ def decide(terms: Terms, memory: Memory, seen: Seen) -> Decision:
 def _remembered(
     needs: tuple[tuple[float, int], ...], last: tuple[float, int], since_s: float
 ) -> tuple[tuple[float, int], ...]:
-    """What still counts, the highest first: an earlier look that asked for no more than a later one never will."""
+    """Return the observations that still count, the highest first. An earlier observation that needed no more than a
+    later one can never be the maximum.
+    """
     kept = tuple(each for each in needs if each[0] > since_s and each[1] > last[1])
     return (*kept, last)[-SAMPLES_MAX:]
 
 
 def _pause(memory: Memory, seen: Seen) -> tuple[int, float]:
-    """How many crashes there are in a row by now, and until when nobody is started."""
+    """Return the number of consecutive crashes, and the time before which no worker is started."""
     crashes, start_from_s = memory.crashes, memory.start_from_s
     for lived_s in seen.lived_s:
         crashes = 1 if lived_s >= SOUND_S else crashes + 1

@@ -1,9 +1,9 @@
-"""Tells workers to go where the process that looks after them has died without a word.
+"""Guard process that stops the workers if the autoscaler dies without stopping them.
 
-It is a process of its own at the other end of a pipe: ``+17`` on a line says that 17 is there, ``-17`` that nobody has
-to tell it any more, for it has gone or has been told. The end of the pipe is the end of whoever wrote, however that
-came about, and whoever is there by then is told to go: once, for a worker that is told twice leaves its jobs. (Linux
-can have the kernel tell a child of its parent's death, and does so once for each thread that the parent had.)
+The autoscaler writes to it through a pipe. A line ``+17`` means that process 17 runs. A line ``-17`` means that it has
+exited, or was asked to stop. The pipe closes when the autoscaler ends for any reason. The guard then sends SIGTERM once
+to each worker that is left, because a worker that gets two signals abandons its jobs. The parent-death signal of Linux
+is no alternative, because the kernel sends it once for each thread of the parent.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import Self
 
 
 class Guard:
-    """A context manager; at the end of the block it is not needed any more."""
+    """Guard process as a context manager. It is not needed after the block, and ends."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -42,7 +42,9 @@ class Guard:
         self._say(f"-{pid}")
 
     def _say(self, line: str) -> None:
-        """Without a guard all goes on; nobody is told of our own end then."""
+        """Send a line to the guard. Without a guard the autoscaler goes on, but its workers are not stopped if it
+        dies.
+        """
         pipe = self._process.stdin
         with suppress(BrokenPipeError):
             if pipe is not None and not pipe.closed:
@@ -56,7 +58,7 @@ def watch(lines: Iterable[str]) -> None:
         pid = int(line[1:])
         (there.add if line.startswith("+") else there.discard)(pid)
     for pid in there:
-        # A worker leads a group of its own; another process that has its number by now hardly does.
+        # A worker leads a process group of its own. A process that has reused the worker's ID hardly ever does.
         with suppress(ProcessLookupError, PermissionError):
             if os.getpgid(pid) == pid:
                 os.kill(pid, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Looks, decides, and has it done: once for each watch, over and over."""
+"""Loop that observes, decides, and starts or stops workers for each set of queues."""
 
 import socket
 import sys
@@ -17,23 +17,26 @@ from sluice.ops.autoscale.watch import Watch
 from sluice.ops.cli.stopping import Stop
 from sluice.ops.demand import wanted
 
-#: Whether those that were told to go have gone is looked at so often.
+#: Seconds between two checks whether the stopping workers have exited.
 _GONE_LOOK_S = 0.2
 
-#: Says one line to people.
+#: Callback that shows a line to the user.
 Say = Callable[[str], None]
 
 
 class Look(Struct, frozen=True):
-    """How many jobs could be run at once, by watch, or None where the ledger does not say; and how many jobs each
-    process of this machine holds, by its id."""
+    """Observation of the ledger. ``demand`` is the number of jobs that could run at once, by watch, or None if the
+    ledger does not answer. ``held`` is the number of jobs of each process of this machine, by process ID.
+    """
 
     demand: Mapping[str, int | None]
     held: Mapping[int, int]
 
 
 class Post(Struct):
-    """A watch, and what is kept for it. ``lack`` is why nobody more could be started, where that was so last."""
+    """Watch with its workers and memory. ``lack`` is the error of the last start if not all workers could be
+    started.
+    """
 
     watch: Watch
     terms: Terms
@@ -43,8 +46,9 @@ class Post(Struct):
 
 
 class Keeper:
-    """Neither a look that is refused nor a worker that cannot be started ends it: both are said once, and tried again
-    with the next step."""
+    """Loop of the autoscaler. A refused query or a worker that cannot be started does not end it. Each problem is
+    reported once, and the next step tries again.
+    """
 
     def __init__(self, ledger: Ledger, posts: Sequence[Post], say: Say) -> None:
         self._ledger = ledger
@@ -53,8 +57,9 @@ class Keeper:
         self._answers = True
 
     def keep(self, stop: Stop, every_s: float) -> None:
-        """Step after step until it is told to stop. Whatever ends it, an error that nobody foresaw too, all are told to
-        go and are waited for; they are killed where somebody says so twice."""
+        """Repeat the step until the stop event is set. However the loop ends, even by an unexpected error, all workers
+        are asked to stop and are waited for. They are killed if the user interrupts again.
+        """
         try:
             while not stop.is_set():
                 self.step()
@@ -66,7 +71,7 @@ class Keeper:
             self._dismiss()
 
     def step(self) -> None:
-        """One look, and what follows from it."""
+        """Observe once and carry out the decision for each watch."""
         look = self._look()
         for post in self._posts:
             gone = post.crew.look()
@@ -83,7 +88,7 @@ class Keeper:
             self._carry_out(post, decision.start, decision.send_away, look)
 
     def _dismiss(self) -> None:
-        """Tell all to go, and wait until they have."""
+        """Ask all workers to stop, and wait until they have exited."""
         never = Event()
         try:
             for post in self._posts:
@@ -138,7 +143,7 @@ class Keeper:
             self._say(f"{post.watch.name}: told {pids} to go{why}; {post.crew.working} stay.")
 
     def _start(self, post: Post, number: int, why: str) -> None:
-        """As many as can be started now; what lacks is wanted by the next look too."""
+        """Start as many workers as possible now. The next step tries again to start the rest."""
         pids: list[int] = []
         lack = ""
         try:
@@ -159,7 +164,7 @@ class Keeper:
 
 
 def command(watch: Watch, *, threads: int, processes: int) -> list[str]:
-    """How a worker is started. What is secret stands in its environment."""
+    """Return the command that starts a worker. Secrets are passed in its environment."""
     words = ["--queues", watch.name, "--threads", str(threads), "--processes", str(processes)]
     return [sys.executable, "-P", "-m", "sluice.actors.worker", *words]
 

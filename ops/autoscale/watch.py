@@ -1,4 +1,4 @@
-"""Which queues share workers here, and how many of those there may be: ``app1,app2=1..4``."""
+"""Queues that share workers on this machine, and the bounds for these workers: ``app1,app2=1..4``."""
 
 import re
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.ops.autoscale.deciding import Bounds
 
-#: More workers than these on one machine are a slip of the pen.
+#: Maximum number of workers on one machine. A larger number is taken for a typing error.
 MOST = 1000
 _BOUNDS = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
 
 
 class Watch(Struct, frozen=True):
-    """The workers of these queues."""
+    """Set of queues with the bounds for its workers."""
 
     queues: tuple[str, ...]
     bounds: Bounds
@@ -27,12 +27,14 @@ class Watch(Struct, frozen=True):
 
     @property
     def apps(self) -> list[str]:
-        """Those of the queues that jobs come by."""
+        """The queues of apps, without Sluice's own control queues."""
         return [queue for queue in self.queues if queue not in CONTROL]
 
 
 def read_watches(texts: Iterable[str], catalogue: Catalogue) -> list[Watch]:
-    """BadRequest for one that cannot be read, that names a queue that is not there, or one that another names."""
+    """Parse the sets of queues. BadRequest if one cannot be parsed, if a queue does not exist, or if a queue is named
+    twice.
+    """
     watches = [_read(text) for text in texts]
     taken: dict[str, Watch] = {}
     for watch in watches:

@@ -1,9 +1,8 @@
-"""What things cost, measured: ``sluice bench``.
+"""Benchmarks of Sluice: ``sluice bench``.
 
-A workload is one thing that is measured, on definitions that it makes itself. Each run of one has a process of its
-own, so that none inherits the memory, the caches or the garbage of another, and runs of different workloads take
-turns, so that a machine that slows down slows all of them. What is told is every run, their median and
-their spread; nothing is thrown away.
+A workload is one measurement, on definitions that it creates itself. Each run has a process of its own, so that no
+run inherits memory, caches or garbage from another. Runs of different workloads alternate, so that a slower machine
+slows down all of them. The report has every run, the median and the spread; no run is discarded.
 
-It knows nothing of pass or fail: a number here is compared with another number of the same sitting.
+There is no pass or fail: a figure is compared only with other figures of the same session.
 """

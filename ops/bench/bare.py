@@ -1,4 +1,6 @@
-"""What a plan comes to, made again by those who find out nothing: its rows by COPY, its graph by networkx."""
+"""Baselines for planning: the rows of a plan written by COPY, and its graph built by networkx, without working out
+either.
+"""
 
 import time
 
@@ -9,8 +11,10 @@ from sluice.ledger.connection import Ledger
 
 
 def copied_s(ledger: Ledger) -> float:
-    """Until the rows of all jobs and needs are committed, written as they will stand, into empty tables with the same
-    indexes and constraints."""
+    """Measure how long COPY takes until the rows of all jobs and needs are committed, in seconds.
+
+    The rows have their final form. They are written into empty tables with the same indexes and constraints.
+    """
     rows = ledger.transact(scratch.planned_rows)
     ledger.transact(scratch.make_twins)
     began = time.perf_counter()
@@ -19,7 +23,7 @@ def copied_s(ledger: Ledger) -> float:
 
 
 def drawn_s(ledger: Ledger) -> float:
-    """Until the graph of all jobs, as numbers, stands in memory."""
+    """Measure how long it takes to build the graph of all jobs in memory, in seconds. Jobs are numbers."""
     jobs, needs = ledger.transact(scratch.planned_graph)
     began = time.perf_counter()
     graph = networkx.DiGraph()

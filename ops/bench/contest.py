@@ -1,4 +1,4 @@
-"""Who can take part."""
+"""Contenders that can take part, by name."""
 
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
@@ -21,7 +21,7 @@ CONTENDERS: Mapping[str, Contender] = {
 
 
 def check(against: Iterable[str]) -> None:
-    """BadRequest for a contender that there is not, or that is not installed."""
+    """Check the names of contenders. BadRequest if a contender is unknown or not installed."""
     for name in against:
         if name not in CONTENDERS:
             raise BadRequest(f"There is no contender {name!r}; there are {', '.join(CONTENDERS)}.")

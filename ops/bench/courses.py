@@ -1,6 +1,7 @@
-"""What contenders are given to do: the shapes, and what is read off the moments at which their jobs began.
+"""Benchmarks that several contenders run: their shapes, and the figures computed from the times at which their jobs
+began.
 
-A number names a job in all contenders alike, so that the marks can be told apart.
+A number identifies a job in the same way for all contenders, so that marks can be matched to jobs.
 """
 
 import os
@@ -12,7 +13,7 @@ from msgspec import Struct
 from sluice.ops.bench.marks import Mark
 from sluice.ops.bench.sample import Figures
 
-#: Names a fraction of the jobs to be content with, for whoever wants to see that a course can be run at all.
+#: Environment variable with the fraction of the jobs to run. Small values only check that a benchmark can be run.
 VARIABLE = "SLUICE_BENCH_SCALE"
 SCALE = float(os.environ.get(VARIABLE, "1"))
 
@@ -21,27 +22,27 @@ def scaled(count: int) -> int:
     return max(3, int(count * SCALE))
 
 
-#: Jobs of ``flat``: independent of each other.
+#: Jobs of ``flat``, which are independent of each other.
 FLAT = scaled(10_000)
-#: Jobs of ``chain``: each needs the one before.
+#: Jobs of ``chain``. Each needs the job before it.
 CHAIN = scaled(200)
-#: Fans of ``fan``, and the children that each has between its root and the job that needs all of them.
+#: Fans of ``fan``, and the number of children between the root of a fan and the job that needs all of them.
 FANS, CHILDREN = scaled(5), scaled(1_000)
-#: Layers of ``layers``, jobs in each, and how many of the layer before each of them needs.
+#: Layers of ``layers``, jobs in each layer, and jobs of the layer before that each job needs.
 LAYERS, WIDTH, NEEDS = scaled(20), scaled(50), 3
-#: Diamonds of ``diamonds``: a root, two that need it, one that needs both.
+#: Diamonds of ``diamonds``: a root, two jobs that need it, and a job that needs both.
 DIAMONDS = scaled(1_000)
-#: Who is asked by one call for many is asked for so many by a call.
+#: Jobs per call, for contenders that have a call for several jobs.
 BULK = 1_000
-#: Before anything is measured each contender runs so many jobs of the kind that follows.
+#: Jobs of the measured kind that each contender runs first, to warm up.
 WARM_UP = scaled(200)
 #: Jobs that wait while ``blocked`` runs, and their app.
 WAITING, BLOCKED = scaled(100_000), "bench_blocked"
-#: Jobs that have ended before ``history`` runs, at the least.
+#: Least number of jobs that have ended before ``history`` runs.
 PAST = scaled(1_000_000)
-#: How many jobs of ``limit`` may run at once, their app, and the processes there are for them.
+#: Jobs of ``limit`` that may run at the same time, their app, and the number of worker processes for them.
 LIMIT, LIMITED, LIMIT_PROCESSES = 40, "bench_limited", 4
-#: How long ``start`` looks at a worker that has nothing to do.
+#: Seconds for which ``start`` measures a worker that has no job.
 IDLE_S = max(0.2, 10.0 * SCALE)
 COURSES: Mapping[str, str] = {
     "flat": f"{FLAT:,} independent jobs, asked for at once",
@@ -56,12 +57,12 @@ COURSES: Mapping[str, str] = {
     "limit": f"flat with no more than {LIMIT} jobs at once, and without a limit; {LIMIT_PROCESSES} processes",
     "start": f"one worker process, from its command to its first job; then {IDLE_S:g} s without any",
 }
-#: The longest that a course may take before it is broken off.
+#: Seconds after which a benchmark is aborted.
 WITHIN_S = 300.0
 
 
 class Given(Struct, frozen=True):
-    """What a run of a course came to: when it was asked for, and when each job began."""
+    """Times of one run: when it was requested, when the requests were accepted, and when each job began."""
 
     asked_at_s: float
     accepted_at_s: float
@@ -73,7 +74,7 @@ class Given(Struct, frozen=True):
 
 
 def whole(given: Given) -> Figures:
-    """Of a course that is measured from the asking to the beginning of its last job."""
+    """Return the figures of a benchmark that is measured from the request until its last job begins."""
     return {
         "jobs_per_s": given.rate,
         "accepted_per_s": len(given.marks) / (given.accepted_at_s - given.asked_at_s),
@@ -81,13 +82,15 @@ def whole(given: Given) -> Figures:
 
 
 def beside(word: str, others: Figures, figures: Figures) -> Figures:
-    """Of ``flat`` beside another ``flat`` of the same run, of which a word says what it was."""
+    """Compare a run of ``flat`` with another run of ``flat`` in the same process. ``word`` names the other run in the
+    figures.
+    """
     rate, others_rate = figures["jobs_per_s"], others["jobs_per_s"]
     return {**figures, f"{word}_jobs_per_s": others_rate, f"to_{word}_ratio": rate / others_rate}
 
 
 def hops(given: Given) -> Figures:
-    """Of a chain: from the beginning of a job to the beginning of the next."""
+    """Return the figures of a chain: the times from the beginning of a job to the beginning of the next job."""
     gaps_ms = [
         (mark.at_s - before.at_s) * 1000 for before, mark in zip(given.marks, given.marks[1:], strict=False)
     ]
@@ -95,10 +98,12 @@ def hops(given: Given) -> Figures:
 
 
 def bulks(count: int) -> list[range]:
-    """The first so many numbers, by calls."""
+    """Split the first ``count`` numbers into ranges, one for each call."""
     return [range(first, min(first + BULK, count)) for first in range(0, count, BULK)]
 
 
 def needs_of(place: int) -> list[int]:
-    """Of the job at a place in its layer: the places in the layer before, neighbours in a ring."""
+    """Return the places in the previous layer that the job at a place in its layer needs. They are neighbours in a
+    ring.
+    """
     return [(place + shift) % WIDTH for shift in range(NEEDS)]

@@ -1,4 +1,4 @@
-"""The worker processes of one contender, and what they cost."""
+"""Worker processes of one contender, and their cost."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-#: All contenders work with this: as many processes as the reference machine has cores.
+#: Processes of every contender, as many as the reference machine has cores, and threads of each process.
 PROCESSES = 2
 THREADS = 4
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
@@ -15,22 +15,24 @@ _ENDS_WITHIN_S = 10.0
 
 
 class Crew:
-    """Commands that go on until they are ended, each in a process group of its own."""
+    """Commands that run until they are ended, each in its own process group."""
 
     def __init__(self, leaders: Sequence[subprocess.Popen[bytes]], log: Path) -> None:
         self._leaders = leaders
         self._log = log
 
     def cpu_s(self) -> float:
-        """What they and all of their children have used so far."""
+        """Return the CPU seconds that the processes and all of their children have used so far."""
         return sum(map(_cpu_s, self._pids()))
 
     def pss_mb(self) -> float:
-        """The memory that they and all of their children hold now; of what several share each has its part."""
+        """Return the memory of the processes and all of their children, in MiB. Shared memory is divided between the
+        processes.
+        """
         return sum(map(_pss_mb, self._pids()))
 
     def said(self) -> str:
-        """The end of what they have written."""
+        """Return the last 2,000 characters of the workers' output."""
         return self._log.read_text(errors="replace")[-2000:]
 
     def end(self) -> None:
@@ -65,7 +67,7 @@ def crew(commands: Sequence[Sequence[str]], folder: Path, environment: Mapping[s
 
 
 def kept_mb(told: Path, line: str) -> float:
-    """What the kernel tells in one line of a process's file, as in ``VmHWM:  1024 kB``."""
+    """Return the value of one line of a process's file in ``/proc``, in MiB. An example is ``VmHWM:  1024 kB``."""
     return int(told.read_text().partition(f"{line}:")[2].split(maxsplit=1)[0]) / 1024
 
 
@@ -87,7 +89,7 @@ def _parent(pid: int) -> int | None:
 
 
 def _cpu_s(pid: int) -> float:
-    """With those of its children that have ended."""
+    """Return the CPU seconds of a process and of its children that have ended."""
     fields = _stat(pid)
     return sum(map(int, fields[11:15])) / _TICKS_A_SECOND if fields else 0.0
 
@@ -100,7 +102,10 @@ def _pss_mb(pid: int) -> float:
 
 
 def _stat(pid: int) -> list[str]:
-    """From the state on: what stands before it has the command's name, which may have spaces. Empty: it has ended."""
+    """Return the fields of ``/proc/PID/stat`` from the state on. Empty if the process has ended.
+
+    The fields before the state contain the command's name, which may have spaces.
+    """
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

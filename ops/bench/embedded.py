@@ -1,4 +1,4 @@
-"""``sluice up`` where nothing is configured: a Postgres of its own, a broker within the process, a new folder."""
+"""``sluice up`` with nothing configured: an embedded Postgres, an in-process broker and a new folder."""
 
 import sys
 from collections.abc import Iterator
@@ -18,7 +18,9 @@ from sluice.ops.bench.sample import Figures
 
 
 def embedded(_: str) -> Figures:
-    """``flat``, whose first job has run ``first_s`` after it was asked for; then ``chain-in-one``."""
+    """Run ``flat``, then ``chain-in-one``. ``first_s`` is the time from the request until the first job of ``flat``
+    begins.
+    """
     with TemporaryDirectory() as folder, _desk(Path(folder)) as desk:
         flat, chain = desk.flat(told=_with_the_first), desk.chain()
         return {**flat, **{figure: chain[figure] for figure in ("hop_ms", "hop_p95_ms")}}
@@ -30,7 +32,11 @@ def _with_the_first(given: Given) -> Figures:
 
 @contextmanager
 def _desk(folder: Path) -> Iterator[Desk]:
-    """The server is this process's, and outlives all who use it. An address that is empty is none."""
+    """Start ``sluice up``, warm it up, and yield access to it.
+
+    The Postgres server belongs to this process, so it outlives the workers. An empty address in the environment
+    counts as none.
+    """
     ground = Ground(ledger_url="", broker_url="", results_url="", folder=folder)
     home = folder / "home"
     command = [sys.executable, "-m", "sluice.ops.cli.main", "up"]

@@ -1,4 +1,4 @@
-"""What a step of a saga costs beside what the ledger takes for any commit: flights of steps that do nothing."""
+"""Cost of a step of a saga, compared with the cost of any commit: flights of steps that do nothing."""
 
 import threading
 import time
@@ -26,16 +26,16 @@ from sluice.ledger.connection import Ledger
 from sluice.ops.bench.sample import Figures
 
 STEPS = 50
-#: Flights and commits take turns, so that both have the same weather.
+#: Number of flights. Flights and commits alternate, so that the machine is equally busy for both.
 FLIGHTS = 10
 LEASE_S = 600.0
 
 
 class Nothing(Step):
-    """Has nothing to do, and nothing to undo."""
+    """Step that does nothing and has nothing to undo."""
 
     def do(self, flight: Flight) -> None:
-        """The line that it leaves in the journal is all there is of it."""
+        """Do nothing. The only effect of the step is its entry in the journal."""
 
 
 @saga(job_id="{n}", autofill_values={"n": f"0:{FLIGHTS}"})
@@ -44,7 +44,9 @@ def idle(flight: Flight) -> Sequence[Step]:  # noqa: ARG001  # Each flight is th
 
 
 def fly(ledger_url: str) -> Figures:
-    """What a step takes with its entry, and a commit of one row, each in the median of all flights."""
+    """Return the time of a step with its journal entry, and of a commit of one row, each as the median over all
+    flights.
+    """
     catalogue, ledger = load([__name__]), Ledger(ledger_url)
     steps_s, commits_s = [], []
     for job in _claimed(ledger, catalogue):
@@ -56,7 +58,7 @@ def fly(ledger_url: str) -> Figures:
 
 
 def _claimed(ledger: Ledger, catalogue: Catalogue) -> list[Claimed]:
-    """All flights, as one worker has them."""
+    """Submit all flights, and claim them for one worker."""
     wanted, worker = Submission(app="idle", id="bench"), uuid4()
     ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
     hints: Sequence[Message] = planner.plan(ledger, catalogue, Plan(submissions=("bench",)))

@@ -1,4 +1,4 @@
-"""What a run of a course has for itself: servers, a folder, and the file of marks."""
+"""Resources of one run of a benchmark: servers, a folder, and the file of marks."""
 
 import os
 import time
@@ -19,8 +19,11 @@ _BEGIN_WITHIN_S = 60.0
 
 
 class Ground(Struct, frozen=True):
-    """The ledger is empty, and a database like any other to those that keep their own things in Postgres.
-    ``results_url`` is a Redis for those that keep results, or the state of groups, in one."""
+    """Servers and folder of one run.
+
+    The ledger is empty. Contenders that keep their data in Postgres use it as an ordinary database. ``results_url``
+    is a Redis, for contenders that keep results or the state of groups there.
+    """
 
     ledger_url: str
     broker_url: str
@@ -28,7 +31,9 @@ class Ground(Struct, frozen=True):
     folder: Path
 
     def marks(self) -> Marks:
-        """For all that leaves marks, what this process itself imports from now on too."""
+        """Create the file of marks. Its path is put into this process's environment, for modules that are imported
+        from now on.
+        """
         marks = Marks(self.folder / "marks")
         os.environ[VARIABLE] = str(marks.path)
         return marks
@@ -37,7 +42,7 @@ class Ground(Struct, frozen=True):
     def crew(
         self, commands: Sequence[Sequence[str]], environment: Mapping[str, str]
     ) -> Iterator[tuple[Crew, Marks]]:
-        """Workers that leave marks."""
+        """Start workers that leave marks."""
         marks = self.marks()
         with crew(commands, self.folder, {VARIABLE: str(marks.path), **environment}) as workers:
             yield workers, marks
@@ -48,7 +53,7 @@ Course: TypeAlias = Callable[[Ground], Figures]
 
 
 class Contender(Struct, frozen=True):
-    """``courses`` has those that it can run at all; ``modules`` are what must be installed for it."""
+    """System to measure. ``courses`` are the benchmarks that it can run; ``modules`` must be installed for it."""
 
     what: str
     courses: Mapping[str, Course]
@@ -58,14 +63,14 @@ class Contender(Struct, frozen=True):
 def measured(
     crew: Crew, marks: Marks, count: int, ask: Callable[[], object], told: Callable[[Given], Figures] = whole
 ) -> Figures:
-    """What is told of a course that is over when its last job has begun, and what that has cost the workers."""
+    """Run a benchmark until its last job has begun. Return its figures, and the workers' CPU time per job."""
     cpu_s = crew.cpu_s()
     figures = told(timed(marks, count, ask))
     return {**figures, "workers_us_a_job": (crew.cpu_s() - cpu_s) / count * 1e6}
 
 
 class Desk(Protocol):
-    """From where a course is asked for."""
+    """Connections of the process that starts a benchmark."""
 
     @property
     def crew(self) -> Crew: ...
@@ -77,7 +82,7 @@ D = TypeVar("D", bound=Desk)
 
 
 def at_desks(desk_of: Callable[[Ground, int], AbstractContextManager[D]]) -> Callable[..., Figures]:
-    """What runs courses, each at a desk of its own for so many processes."""
+    """Return a function that runs benchmarks, each with a new ``Desk`` for the given number of processes."""
 
     def run(
         ground: Ground,
@@ -94,8 +99,10 @@ def at_desks(desk_of: Callable[[Ground, int], AbstractContextManager[D]]) -> Cal
 
 
 def begun(crew: Crew, marks: Marks, processes: int) -> None:
-    """Wait until so many processes have left a mark with their own number, as those do that are fast enough for one to
-    run all that should warm both."""
+    """Wait until this number of processes has left a mark with its own process ID.
+
+    Fast contenders need this. Otherwise a single process could run all warm-up jobs, and the other process none.
+    """
     try:
         marks.wait_for(processes, within_s=_BEGIN_WITHIN_S)
     except SluiceError as error:
@@ -103,7 +110,7 @@ def begun(crew: Crew, marks: Marks, processes: int) -> None:
 
 
 def timed(marks: Marks, count: int, ask: Callable[[], object]) -> Given:
-    """Ask, and wait until so many jobs have begun."""
+    """Request the jobs, and wait until ``count`` jobs have begun."""
     marks.forget()
     asked_at_s = time.monotonic()
     ask()

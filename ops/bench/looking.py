@@ -1,7 +1,7 @@
-"""What people look at, in a ledger of years: how long the console takes to answer.
+"""Response times of the console on a ledger with years of history.
 
-One ledger for all screens, in which a million jobs have run and a year of tables is planned; one console, whose answers
-are measured by whoever asks, one request after the other, on a connection that stays.
+All screens use one ledger, in which a million jobs have run and a year of tables is planned. One console answers. A
+client measures its answers, one request after the other, on a connection that stays open.
 """
 
 import json
@@ -40,13 +40,13 @@ from sluice.ops.bench.sample import Figures
 
 _CHAIN = 40
 _KEYS = scaled(25_000)
-#: What was planned of the tables is the grid: so many rows, and a column a day.
+#: Size of the partition grid: a row for each table, a column for each day.
 _TABLES = 28
 _DAYS = ("2026-01-01", "2026-12-31")
-#: Each screen is asked for so often.
+#: Requests for each screen.
 LOOKS = scaled(200)
 _APART_S = 20.0
-#: Of the console that is measured.
+#: Token of the measured console.
 TOKEN = secrets.token_urlsafe(32)
 
 
@@ -67,7 +67,7 @@ def looking(ledger_url: str) -> Figures:
 
 
 def _apps() -> Apps:
-    """Chains by key, and tables by day that need each other in fours."""
+    """Return chains of apps by key, and tables by day in chains of four."""
     chain: Apps = {f"step{n:02}": {"job_id": "{n}", "bash_cmd": "true"} for n in range(_CHAIN)}
     for n in range(1, _CHAIN):
         chain[f"step{n:02}"]["depends_on"] = {"app_name": [f"step{n - 1:02}"]}
@@ -86,7 +86,10 @@ def _apps() -> Apps:
 
 
 def _filled_s(ledger_url: str, source: Path) -> float:
-    """As if the console had been there for years: everything is counted, and the statistics know what there is."""
+    """Fill the ledger. Return the seconds that it took.
+
+    Afterwards all transitions are counted and the statistics are current, as in a ledger that has run for years.
+    """
     began = time.perf_counter()
     catalogue = Definitions(Settings(apps=(str(source),))).current
     chain = sorted(name for name in catalogue if name.startswith("step"))
@@ -102,14 +105,14 @@ def _filled_s(ledger_url: str, source: Path) -> float:
             pass
         time.sleep(
             tallies.EVERY_S
-        )  # The last of it is counted when that has passed, as it is where somebody works.
+        )  # The last transitions are counted only after this interval, as in normal operation.
         ledger.transact(tallies.count)
     tidy(ledger_url)
     return time.perf_counter() - began
 
 
 def _screens() -> dict[str, list[str]]:
-    """Jobs, keys and submissions from all over the ledger."""
+    """Return the requests for each screen, about jobs, keys and submissions from the whole ledger."""
     dice = random.Random(9)  # noqa: S311 - drawn alike in every run, not to be guessed
     keys = [str(dice.randint(1, _KEYS)) for _ in range(LOOKS)]
     apps = [f"step{dice.randrange(_CHAIN):02}" for _ in range(LOOKS)]

@@ -1,6 +1,7 @@
-"""When jobs began. Every process that runs them appends to one file, at a cost of about a microsecond each.
+"""Times at which jobs began. Every process that runs jobs appends to one file, which costs about a microsecond per
+job.
 
-The clock is the machine's own, which all of its processes share.
+The clock is the machine's monotonic clock, which all of its processes share.
 """
 
 import os
@@ -12,14 +13,16 @@ from typing import NamedTuple
 
 from sluice.jobs.errors import SluiceError
 
-#: Names the file, for the processes that run the jobs.
+#: Environment variable with the path of the file. It is set for all processes that run jobs.
 VARIABLE = "SLUICE_BENCH_MARKS"
 _MARK = struct.Struct("=qq")
 _LOOK_EVERY_S = 0.005
 
 
 def marker() -> Callable[[int], None]:
-    """What a job calls with its number when it begins. The file is opened once, while the job's module is loaded."""
+    """Return a function that a job calls with its number when it begins. The file is opened once, when the job's
+    module is loaded.
+    """
     file = os.open(os.environ[VARIABLE], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def mark(number: int) -> None:
@@ -34,26 +37,29 @@ class Mark(NamedTuple):
 
 
 class Marks:
-    """The file, for whoever waits until all have begun."""
+    """File of marks, as used by the process that waits until all jobs have begun."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         path.touch()
 
     def forget(self) -> None:
-        """Begin with an empty file; nothing may be running."""
+        """Empty the file. No job may be running."""
         os.truncate(self.path, 0)
 
     def count(self) -> int:
         return self.path.stat().st_size // _MARK.size
 
     def read(self) -> list[Mark]:
-        """In the order of time."""
+        """Return the marks in the order of time."""
         marks = (Mark(number, ns / 1e9) for number, ns in _MARK.iter_unpack(self.path.read_bytes()))
         return sorted(marks, key=lambda mark: mark.at_s)
 
     def wait_for(self, count: int, *, within_s: float) -> list[Mark]:
-        """Until so many have begun. Each must have begun once: a contender that runs a job twice is not measured."""
+        """Wait until ``count`` jobs have begun. SluiceError if that takes longer than ``within_s``.
+
+        A contender that runs a job twice is not measured: SluiceError if a job began more than once.
+        """
         deadline = time.monotonic() + within_s
         while self.count() < count:
             if time.monotonic() > deadline:

@@ -1,4 +1,6 @@
-"""``python -m sluice.ops.bench.once RUN``: one run, in a process of its own, as JSON says which. Prints its figures."""
+"""``python -m sluice.ops.bench.once RUN``: perform one run in a process of its own, and print its figures. RUN is
+JSON.
+"""
 
 import sys
 from pathlib import Path
@@ -14,7 +16,7 @@ from sluice.ops.bench.workloads import WORKLOADS
 
 
 class Run(Struct, frozen=True):
-    """``contender`` None: what is measured is no course."""
+    """Description of one run. ``contender`` is None for a workload of ``WORKLOADS``."""
 
     name: str
     contender: str | None

@@ -1,4 +1,4 @@
-"""Definitions to measure with: as large as users have, and the same in every run."""
+"""Definitions for workloads: as large as users' definitions, and the same in every run."""
 
 import random
 from typing import Any
@@ -10,7 +10,9 @@ _COLUMNS, _ROWS = 400, 250
 
 
 def many_apps() -> Apps:
-    """Three hundred apps, most with one to three parents among the forty before them, half of these by groups."""
+    """Return 300 apps. Most have one to three parents among the 40 apps before them; half of these use dependency
+    groups.
+    """
     dice = random.Random(300)  # noqa: S311 - drawn alike in every run, not to be guessed
     apps: Apps = {}
     for number in range(_APPS):
@@ -36,7 +38,9 @@ def _needs(dice: random.Random, parents: list[str]) -> dict[str, Any]:
 
 
 def grid() -> Apps:
-    """A cross product of 100,000 cells, each of which needs its column, its row and the whole; and a sum of all."""
+    """Return a cross product of 100,000 cells, and a sum of all cells. Each cell needs its column, its row and the
+    whole.
+    """
     values = {"x": f"0:{_COLUMNS}", "y": f"0:{_ROWS}"}
     return {
         "whole": {"job_id": "{z}", "autofill_values": {"z": [1]}},
@@ -56,7 +60,9 @@ def grid() -> Apps:
 
 
 def layers() -> Apps:
-    """Five layers of 20,000 jobs; each but those of the first needs four of the layer before, so 320,000 needs."""
+    """Return five layers of 20,000 jobs. Each job but those in the first layer needs four jobs of the layer before it,
+    so there are 320,000 needs.
+    """
     values = {"x": "0:5000", "y": "0:4"}
     apps: Apps = {"layer0": {"job_id": "{x}_{y}", "autofill_values": values}}
     for number in range(1, 5):
@@ -69,8 +75,10 @@ def layers() -> Apps:
 
 
 def deep(groups: int) -> Apps:
-    """A hundred jobs a group that need three of the layer before, in 34 layers, and the three that these begin with;
-    whoever asks for the last layer pulls all of them."""
+    """Return 34 layers with 100 jobs per group that each need three jobs of the layer before.
+
+    The layers start from three jobs per group without needs. A submission of the last layer pulls all jobs.
+    """
     values = {"x": f"0:{groups}", "y": "0:3"}
     apps: Apps = {"deep0": {"job_id": "{x}_{y}", "autofill_values": values}}
     for number in range(1, 34):
@@ -89,7 +97,9 @@ def deep(groups: int) -> Apps:
 
 
 def backfill(step_size: int) -> Apps:
-    """Fifty apps by the hour: one that two read, two that read each of those, and a report that reads the last ones."""
+    """Return 50 hourly apps: a binary tree of tables, in which two tables read each table, and a report that reads the
+    leaves.
+    """
     hourly = {"partition": "hour", "step_size": step_size, "bash_cmd": "true"}
     numbers = range(49)
     apps: Apps = {f"table{number}": dict(hourly) for number in numbers}
@@ -100,7 +110,9 @@ def backfill(step_size: int) -> Apps:
 
 
 def chunks() -> Apps:
-    """A million work IDs in ten thousand chunks, and three apps that have to be fresh on them, each cut otherwise."""
+    """Return a million work IDs in 10,000 chunks, and three apps that must be fresh on them, with chunks of 100, 200
+    and 500.
+    """
     lag = {"max_lag": "6h"}
     work = {"bash_cmd": "true"}
     return {
@@ -117,5 +129,5 @@ def chunks() -> Apps:
 
 
 def scattered_ids() -> list[int]:
-    """A million of which no two follow each other, so that none can be told by a range."""
+    """Return a million work IDs. No two of them are consecutive, so no range can describe them."""
     return [3 * number for number in range(1_000_000)]

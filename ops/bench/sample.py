@@ -1,16 +1,16 @@
-"""What one run of a workload came to, and what several did."""
+"""Figures of one run of a workload, and their summary over several runs."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
 
 from msgspec import Struct
 
-#: Figure → value; a figure's name ends in its unit: ``wall_s``, ``grown_mb``.
+#: Values by the name of the figure. The name ends in the unit: ``wall_s``, ``grown_mb``.
 Figures = Mapping[str, float]
 
 
 class Summary(Struct, frozen=True):
-    """One figure over all runs of one workload, by one contender where there are several."""
+    """One figure over all runs of one workload, by one contender if there are several."""
 
     workload: str
     contender: str | None
@@ -22,12 +22,14 @@ class Summary(Struct, frozen=True):
 
 
 def summaries(workload: str, contender: str | None, runs: Sequence[Figures]) -> list[Summary]:
-    """One for each figure, in the order of the first run."""
+    """Return a summary of each figure, in the order of the first run."""
     return [_summary(workload, contender, figure, tuple(run[figure] for run in runs)) for figure in runs[0]]
 
 
 def ratio(ours: Sequence[Summary], theirs: Summary) -> float | None:
-    """How many times theirs the same figure of ours is, median by median; None where we have no such figure."""
+    """Return our median of a figure divided by their median of it. None if we have no such figure, or if
+    theirs is 0.
+    """
     same = [each for each in ours if (each.workload, each.figure) == (theirs.workload, theirs.figure)]
     return same[0].median / theirs.median if same and theirs.median else None
 

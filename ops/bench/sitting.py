@@ -1,4 +1,4 @@
-"""One sitting: all workloads and courses in turn, several times."""
+"""Benchmark session: all workloads in turn, several times."""
 
 import subprocess
 import sys
@@ -14,12 +14,14 @@ from sluice.ops.bench.courses import COURSES
 from sluice.ops.bench.once import Run
 from sluice.ops.bench.sample import Figures, Summary, summaries
 
-#: So many lines of what a run said before it broke off are told.
+#: Lines of the output of a failed run that are reported.
 _LAST_WORDS = 20
 
 
 class Servers(Struct, frozen=True):
-    """Where runs are: a scratch database for each beside the ledger, and the broker's and Redis's own."""
+    """Servers for the runs. Each run has a scratch database beside the ledger; the broker and Redis are used as they
+    are.
+    """
 
     ledger_url: str
     broker_url: str
@@ -27,7 +29,7 @@ class Servers(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """What takes turns. Workloads that are no course are Sluice's alone, and have no contender."""
+    """Workload that takes turns with others. ``contender`` is None for a workload of ``WORKLOADS``."""
 
     workload: str
     contender: str | None = None
@@ -37,7 +39,9 @@ class Entry(Struct, frozen=True):
 
 
 def entries(workloads: Iterable[str], against: Sequence[str]) -> list[Entry]:
-    """Contenders of one course are neighbours, Sluice first. One that cannot run a course at all is not entered."""
+    """Return the entries of a session. Contenders of the same workload are adjacent, Sluice first. A contender that
+    cannot run a workload is left out.
+    """
     return [entry for name in workloads for entry in _entries(name, against)]
 
 
@@ -55,7 +59,9 @@ def sit(
     began: Callable[[Entry, int], None],
     broke_off: Callable[[Entry, SluiceError], None],
 ) -> list[Summary]:
-    """Every entry ``runs`` times, A B A B, each run on an empty ledger. Where a run breaks off, the others go on."""
+    """Run every entry ``runs`` times in alternation (A B A B), each run on an empty ledger. If a run fails, the others
+    go on.
+    """
     found: dict[Entry, list[Figures]] = {entry: [] for entry in entered}
     for turn in range(runs):
         for entry, figures in found.items():

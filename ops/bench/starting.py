@@ -1,4 +1,4 @@
-"""How soon one worker process has begun a job, and what it costs while there is none."""
+"""Time in which one worker process begins a job, and its cost while it has none."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,12 @@ from sluice.ops.bench.courses import IDLE_S, WITHIN_S
 from sluice.ops.bench.ground import Ground
 from sluice.ops.bench.sample import Figures
 
-#: What the first job leaves to do is done meanwhile.
+#: Seconds after the first job that are not measured. The worker uses them to finish the work of this job.
 _CALM_S = IDLE_S / 5
 
 
 def started(ground: Ground, command: Sequence[str], environment: Mapping[str, str]) -> Figures:
-    """One job has to be waiting. What supervises the process counts with it."""
+    """Start a worker and measure it. One job must be waiting. A supervisor process counts as part of the worker."""
     began_at_s = time.monotonic()
     with ground.crew([command], environment) as (crew, marks):
         [first] = marks.wait_for(1, within_s=WITHIN_S)

@@ -1,4 +1,4 @@
-"""The workloads: what is measured, and how one run of each goes."""
+"""Workloads of Sluice: their descriptions, and the code of one run of each."""
 
 import json
 import time
@@ -34,14 +34,16 @@ from sluice.planner.keyspaces import keyspace_of
 _YEAR = {"start": "2025-01-01-00", "end": "2025-12-31-23"}
 
 
-#: Of what ``plan`` plans: so many times a hundred jobs with three needs each.
+#: Groups of ``plan``. Each is a hundred jobs with three needs each.
 _GROUPS = scaled(1_000)
-#: With the layer that they begin with these are nearly a million jobs; one submission may come to no more.
+#: Groups of ``plan-million``. With the first layer they are nearly a million jobs, the limit of one submission.
 _GROUPS_OF_A_MILLION = scaled(9_700)
 
 
 class Workload(Struct, frozen=True):
-    """``run`` takes the address of an empty ledger. One that is ``by_name`` is run only where it is asked for."""
+    """Workload of Sluice. ``run`` takes the address of an empty ledger. With ``by_name`` it runs only if it
+    is named.
+    """
 
     what: str
     run: Callable[[str], Figures]
@@ -70,7 +72,9 @@ def _gates_s(catalogue: Catalogue, app: str, key: str) -> float:
 
 
 def _plan_deep(ledger_url: str, groups: int) -> Figures:
-    """Beside it, after it: what its rows and its graph take whoever has nothing to find out about them."""
+    """Plan layers of jobs. Afterwards write the same rows by COPY and build the same graph by networkx, as a
+    baseline.
+    """
     planned = _plan(ledger_url, deep(groups), "deepest")
     ledger = Ledger(ledger_url)
     copy_s, graph_s = bare.copied_s(ledger), bare.drawn_s(ledger)
@@ -96,7 +100,7 @@ def _plan_chunks(ledger_url: str) -> Figures:
 
 
 def _plan_chunks_on_past(ledger_url: str) -> Figures:
-    """On every other hundred of the IDs each dependency is fresh."""
+    """Plan chunks of which every other hundred IDs are fresh in each dependency."""
     apps, ids = chunks(), scattered_ids()
     parents = [name for name in apps if name != "report"]
     ledger = Ledger(ledger_url)
@@ -116,8 +120,10 @@ def _plan_backfill_by_day(ledger_url: str) -> Figures:
 
 
 def _plan(ledger_url: str, apps: Apps, app: str, **words: str) -> Figures:
-    """One submission, for every job of an app where it says no more: from received to planned, in this process's time
-    and memory."""
+    """Plan one submission. Measure it from received to planned, in the time and memory of this process.
+
+    Without ``words`` the submission requests every job of the app.
+    """
     catalogue = _catalogue(apps)
     ledger = Ledger(ledger_url)
     wanted = msgspec.convert({"app": app, "id": "bench", **words}, Submission)
@@ -140,7 +146,7 @@ def _plan(ledger_url: str, apps: Apps, app: str, **words: str) -> Figures:
 
 
 def _catalogue(apps: Apps) -> Catalogue:
-    """As every process loads it."""
+    """Return the catalogue as every process loads it."""
     with TemporaryDirectory() as folder:
         return Definitions(Settings(apps=(_written(apps, Path(folder)),))).current
 
@@ -152,8 +158,10 @@ def _written(apps: Apps, folder: Path) -> str:
 
 
 def _peak_mb() -> float:
-    """The most this process has ever held, so that a peak between two looks counts too. What ``getrusage`` tells begins
-    with the memory of the process that started this one."""
+    """Return the most memory that this process has ever held, in MiB, so that a peak between two readings counts too.
+
+    ``getrusage`` does not fit, because its value starts with the memory of the process that started this process.
+    """
     return kept_mb(Path("/proc/self/status"), "VmHWM")
 
 

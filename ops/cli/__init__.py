@@ -1,1 +1,1 @@
-"""The ``sluice`` command: a table of commands, each a function of the desk and its options."""
+"""The ``sluice`` command: a table of commands, each with its options and a function that runs it."""

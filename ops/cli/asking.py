@@ -1,4 +1,4 @@
-"""The options that say what is wanted: the words of a submission, each by its own name."""
+"""Command-line options of a submission, one for each of its fields."""
 
 import argparse
 import sys
@@ -45,7 +45,7 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
 
 
 def submission_of(options: Options) -> Submission:
-    """What the options ask for. BadRequest where they contradict each other."""
+    """Return the submission that the options describe. BadRequest if they contradict each other."""
     keys = tuple(_keys(options))
     try:
         return Submission(
@@ -81,7 +81,7 @@ def mapping(text: str) -> dict[str, JSON]:
 
 
 def moment_option(text: str) -> str:
-    """A time, in the spelling that every submission has."""
+    """Parse a time and return it in the format of submissions."""
     try:
         return instant(text).isoformat()
     except ValueError as error:
@@ -89,14 +89,14 @@ def moment_option(text: str) -> str:
 
 
 def past_option(text: str) -> datetime:
-    """A time, or how long ago it was."""
+    """Parse a time, or a duration before now."""
     try:
         return past(text, datetime.now(UTC))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-#: Words of the policy that stand on the command line as options of their own.
+#: Policy options that are also options of the command line, with their parser and metavar.
 _POLICY: dict[str, tuple[Callable[[str], object], str]] = {
     "max_fails": (int, "N"),
     "max_timeouts": (int, "N"),
@@ -111,7 +111,7 @@ _POLICY: dict[str, tuple[Callable[[str], object], str]] = {
     "fail_on": (str, "exit|stderr|either"),
     "archive": (str, "auto|manual"),
 }
-#: Words of ``debug`` that say which steps fail, and by what they name one.
+#: Options of ``debug`` that make steps fail, with the metavar of the step.
 _FAILING = {"fail_at": "INDEX", "fail_do": "STEP", "fail_undo": "STEP"}
 
 
@@ -124,7 +124,7 @@ def _policy_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _debug_options(parser: argparse.ArgumentParser) -> None:
-    """The words of ``debug``, which is the name of an option of every command."""
+    """Add each option of ``debug`` by itself, because ``--debug`` is an option of every command."""
     group = parser.add_argument_group("for trying out a saga: its steps run, and then have failed")
     group.add_argument(
         "--restart-each-step", action="store_true", help="go on as if after a crash, each time"
@@ -177,6 +177,6 @@ def _keys(options: Options) -> Iterator[str]:
         raise BadRequest(f"The keys cannot be read: {error}.", where=options.keys_from) from None
     keys = list(filter(None, map(str.strip, text.splitlines())))
     if not keys:
-        # Without keys the submission would ask for everything that there is.
+        # Without keys, the submission would request every job that the app enumerates.
         raise BadRequest("There are no keys in the file.", where=options.keys_from)
     yield from keys

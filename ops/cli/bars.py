@@ -1,4 +1,4 @@
-"""The live display of a submission: a bar for each app, what runs now, and what went wrong."""
+"""Live display of a submission: a bar for each app, running jobs, and failures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -17,10 +17,10 @@ from sluice.ops.times import span
 from sluice.ops.words import first_line, legible
 
 BAR_CHARS_MIN, BAR_CHARS_MAX = 8, 24
-#: What stands beside a bar gets so much, if need be from the bar.
+#: Characters for the text beside a bar. The bar gets shorter to leave this room.
 WORDS_CHARS = 32
 DRAWN_PER_S = 8
-#: Of the jobs that run, of those tried again, and of those that ended badly, so many are named.
+#: Maximum number of names shown of running jobs, of retried jobs and of failed jobs.
 NAMED_MAX = 3
 
 _GOOD = frozenset({State.SUCCEEDED, State.SKIPPED})
@@ -32,12 +32,12 @@ _PARTS = (
 
 
 class Bars:
-    """A context manager; what it has drawn is gone when it ends. ``ranks`` puts parents before children."""
+    """Live display as a context manager. It removes its drawing at the end. ``ranks`` puts parents before children."""
 
     def __init__(self, ranks: Mapping[str, int]) -> None:
         self._ranks = ranks
         self._console = Console(stderr=True)
-        # What jobs print goes above the bars.
+        # Output of jobs appears above the bars.
         self._live = Live(console=self._console, refresh_per_second=DRAWN_PER_S, transient=True)
 
     def __enter__(self) -> Self:
@@ -54,7 +54,7 @@ class Bars:
 
 
 def draw(course: Course, ranks: Mapping[str, int], width: int) -> RenderableType:
-    """One picture. What became of a job that was split its halves show."""
+    """Return one picture. A job that was split is left out, because its halves are shown in its place."""
     tally = {app: _without_split(counts) for app, counts in course.tally.items()}
     rows = sorted(tally.items(), key=lambda item: (ranks.get(item[0], 0), item[0]))
     return Group(*_bars(rows, width), *_lines(course, width))
@@ -85,7 +85,9 @@ def _share(counts: Mapping[State, int]) -> str:
 
 
 def _bar(counts: Mapping[State, int], chars: int) -> Text:
-    """Green for what is done, red for what is dead, blue for what runs; each has a character if it has a job."""
+    """Return a bar: green for successful jobs, red for dead jobs, cyan for running jobs. Each colour with a job has at
+    least one character.
+    """
     bar, total = Text(), sum(counts.values())
     for states, style in _PARTS:
         count = sum(counts.get(state, 0) for state in states)
@@ -94,7 +96,7 @@ def _bar(counts: Mapping[State, int], chars: int) -> Text:
 
 
 def _rest(counts: Mapping[State, int]) -> str:
-    """That it is done shows in the bar; the words are for everything else."""
+    """Return the counts as text, without the successful jobs. The bar shows these."""
     return in_words({state: count for state, count in counts.items() if state is not State.SUCCEEDED})
 
 
@@ -121,14 +123,14 @@ def _running(course: Course) -> Text:
 
 
 def _named(run: Run, now: datetime) -> str:
-    """How long it has taken is worth telling where one has to wait for it."""
+    """Return the name of a running job, with its duration if that is at least one second."""
     seconds = (now - run.since).total_seconds()
     name = f"{run.app}/{legible(run.key)}"
     return f"{name} {span(int(seconds))}" if seconds >= 1 else name
 
 
 def _short(text: str, width: int, style: str) -> Text:
-    """Two lines of it at most: what is drawn has to fit on the screen."""
+    """Shorten a text to two lines, because the picture has to fit on the screen."""
     shown = Text(legible(text), style)
     shown.truncate(2 * width - 1, overflow="ellipsis")
     return shown

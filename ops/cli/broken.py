@@ -1,4 +1,4 @@
-"""Broken rules as `sluice db check` and `sluice db repair` show them."""
+"""Broken rules as ``sluice db check`` and ``sluice db repair`` show them."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ def document(found: list[Breach]) -> list[dict[str, object]]:
 
 
 def blocks(found: list[Breach]) -> Iterator[Block]:
-    """Return a table for each advice, with the rules that it is about."""
+    """Yield a table for each advice, with the rules that it is about."""
     for each in dict.fromkeys(map(advice, found)):
         rows = [
             (breach.rule, breach.things, examples(breach, most=EXAMPLES_MAX))

@@ -1,12 +1,12 @@
-"""``sluice run --bypass``: a job's code here and now, for whoever tries out an app or mends one by hand.
+"""``sluice run --bypass``: run the code of a job directly, to try out an app or to repair a job by hand.
 
-Nothing else takes part: no ledger, no broker, no parents. A key has to fit the template of its app, or is the work
-IDs of a chunk, or partitions; ``valid_if_or``, dependencies, retries, priorities and times are not asked. The kwargs
-count, and of the policy what a run itself is under: ``timeout``, ``env``, ``env_from_os``, ``cwd``, ``fail_on``,
-``limits``, ``keep_output``. Of a saga, how it is debugged counts too (``ops.cli.flying``).
+Nothing else takes part: no ledger, no broker, and no parents. A key must fit the template of its app. For other apps it
+is the work IDs of a chunk, or partitions. ``valid_if_or``, dependencies, retries, priorities and times are ignored. The
+kwargs apply. Of the policy, only the options for the run itself apply: ``timeout``, ``env``, ``env_from_os``, ``cwd``,
+``fail_on``, ``limits``, ``keep_output``. The debug options of a saga apply too (``ops.cli.flying``).
 
-The job has its usual token, so that the outside world takes it for the same job. Its claim is 0, which is lower than
-any that the ledger gives.
+The job has its usual token, so that external systems treat it as the same job. Its claim is 0, which is lower than any
+claim in the ledger.
 """
 
 import logging
@@ -44,16 +44,16 @@ from sluice.ops.times import span
 from sluice.ops.words import first_line
 from sluice.planner.partition_keys import key_of, read_key
 
-#: What an interrupted job has for ending by itself; a process is killed before that.
+#: Seconds that an interrupted job has to end by itself. Processes of a job are killed before that.
 GRACE_S = 5.0
-#: Of an app that is keyed by chunk, what stands in place of a key.
+#: Example of work IDs, which take the place of a key for an app keyed by chunk.
 WORK_IDS = "1-3,7"
-#: What these ask for is the planner's, and it is not there.
+#: Options that only the planner can use. There is no planner here.
 _OF_THE_PLANNER = ("work_ids", "start", "end", "id", "mode", "branch", "rerun")
 
 
 def bypass(desk: CommandDesk, options: Options) -> int:
-    """Run the keys one after another; those behind one that was interrupted are not begun."""
+    """Run the keys one after another. If a key is interrupted, the keys after it are not started."""
     assignments = list(_assignments(desk, options))
     stop, used = Event(), stores(desk.settings)
     ended: list[tuple[JobName, Outcome]] = []
@@ -69,7 +69,7 @@ def bypass(desk: CommandDesk, options: Options) -> int:
 
 
 def _assignments(desk: CommandDesk, options: Options) -> Iterator[Assignment]:
-    """BadRequest for whatever cannot be run; nothing has been by then."""
+    """Yield the runs. BadRequest if any is impossible. No key has been run by then."""
     useless = [
         f"--{word.replace('_', '-')}" for word in _OF_THE_PLANNER if getattr(options, word) is not None
     ]
@@ -110,7 +110,9 @@ def _assignment(app: App, key: str, submission: Submission, echo: Echo) -> Assig
 
 
 def _as_if_claimed(app: App, key: str, submission: Submission) -> Claimed:
-    """Partitions come from their key; all of them are made, whatever there is."""
+    """Return an assignment as if it were claimed. The partitions follow from the key. All of them are made, even if
+    they exist.
+    """
     span = read_key(app, key)
     return Claimed(
         id=0,
@@ -127,7 +129,7 @@ def _as_if_claimed(app: App, key: str, submission: Submission) -> Claimed:
 
 
 def _work_ids(app: App, key: str) -> tuple[WorkId, ...]:
-    """A chunk has the key that it is given; here it says what the chunk is about."""
+    """Parse the key as work IDs. Elsewhere the key of a chunk is generated. Here it lists the work IDs of the chunk."""
     try:
         return parse_work_ids(key)
     except ValueError as error:
@@ -137,7 +139,9 @@ def _work_ids(app: App, key: str) -> tuple[WorkId, ...]:
 
 
 def _echo() -> Echo:
-    """Show what the job prints while it runs. Its log lines are among that, so our own log need not repeat them."""
+    """Return an echo that shows the output of the job while it runs. The output contains the job's log lines, so the
+    logger does not repeat them.
+    """
     logging.getLogger("sluice.job").setLevel(logging.CRITICAL)
     return Echo(_writer(sys.stdout), _writer(sys.stderr))
 
@@ -152,12 +156,12 @@ def _writer(stream: TextIO) -> Callable[[bytes], object]:
 
 
 def _run(assignment: Assignment, stop: Event, used: Stores) -> Outcome:
-    """In a thread, as a worker does it; so an interrupt finds somebody here who can tell it to stop."""
+    """Run the job in a thread, as a worker does. The main thread can then receive an interrupt and stop the job."""
     began = time.monotonic()
     ended: Future[Outcome] = Future()
     work = Thread(target=lambda: _settle(ended, assignment, stop, used), daemon=True)
     try:
-        work.start()  # By the time this returns the job may have been at it for a while.
+        work.start()  # The job may have run for a while when this returns.
         while work.is_alive():
             work.join(HEARD_WITHIN_S)
         outcome = ended.result()
@@ -183,7 +187,7 @@ def _settle(ended: Future[Outcome], assignment: Assignment, stop: Event, used: S
     try:
         outcome = fly(run, stop) if assignment.app.saga else run(None, stop)
     except BaseException as error:
-        # A pipe that nobody reads any more, or a fault of ours; either is the command's to tell.
+        # The cause is a closed output pipe or a defect of Sluice. The command reports both.
         ended.set_exception(error)
     else:
         ended.set_result(outcome)
@@ -199,11 +203,11 @@ def _within_the_grace(ended: Future[Outcome]) -> Outcome:
 
 
 def _unheard(done: int, total: int | None) -> None:
-    """Nobody watches the progress."""
+    """Ignore the progress."""
 
 
 def _unkept(partition: str) -> None:
-    """What is made here is not there for anybody."""
+    """Ignore a finished partition, because no ledger records it."""
 
 
 def _no_transaction(_: object) -> NoReturn:
@@ -213,7 +217,9 @@ def _no_transaction(_: object) -> NoReturn:
 
 
 def _told(name: JobName, outcome: Outcome, *, in_full: bool) -> Iterator[Block]:
-    """The error is the author's own: with its traceback, unless the document has that."""
+    """Yield the outcome as text. The error has its traceback for the author of the app, unless the JSON document has
+    it.
+    """
     is_done = outcome.ending is Ending.DONE
     ending = str(outcome.ending).replace("_", " ")
     yield Line(f"{name}: {ending} in {span(outcome.took_s)}", "green" if is_done else "red")

@@ -1,4 +1,4 @@
-"""What a command says of a submission before anything is asked for."""
+"""Check of a submission by a command, before anything is requested."""
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.selecting import select
@@ -10,8 +10,10 @@ from sluice.planner.walk import Walk
 
 
 def check(catalogue: Catalogue, submission: Submission) -> None:
-    """Say at once what the planner would refuse it for. It reads the definitions alone, no ledger; which work IDs a
-    submission that names none is about is for the planner to ask, and what a branch has stands in the ledger."""
+    """Raise the error for which the planner would refuse the submission. Only the definitions are read, and not the
+    ledger. The planner selects the work IDs of a submission that names none. A submission for a branch is not checked,
+    because the definitions of the branch are in the ledger.
+    """
     if submission.branch is not None:
         return
     submission = meant(catalogue, submission)

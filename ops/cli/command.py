@@ -1,7 +1,7 @@
-"""The table's entries: a command's words and help, and the module that does it.
+"""Entries of the table of commands: a command's name and help, and the module that implements it.
 
-A command's module is imported when the command is called, for what it needs (a database driver, a broker,
-a display) may take longer to import than another command takes to run.
+A command's module is imported when the command is called. Its imports (a database driver, a broker, a display) may take
+longer than another command takes to run.
 """
 
 import argparse
@@ -14,20 +14,21 @@ Options = argparse.Namespace
 
 
 class Action(Protocol):
-    """What each module of ``ops.cli.commands`` has."""
+    """Interface of each module in ``ops.cli.commands``."""
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         """Add the command's own options."""
         ...
 
     def run(self, desk: CommandDesk, options: Options) -> int:
-        """Do it; the exit code."""
+        """Run the command and return its exit code."""
         ...
 
 
 class Command(NamedTuple):
-    """With ``makes_ledger`` an embedded ledger is made where there is none; other commands look, or change what is
-    there."""
+    """Command of the table. With ``makes_ledger``, an embedded ledger is created if none exists. Other commands only
+    read, or change existing data.
+    """
 
     word: str
     help: str
@@ -39,7 +40,7 @@ class Command(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Commands that share a first word: ``db upgrade``, ``db check``."""
+    """Commands with the same first word, like ``db upgrade`` and ``db check``."""
 
     word: str
     help: str

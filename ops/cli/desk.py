@@ -1,4 +1,4 @@
-"""What every command has to hand: a desk, and somewhere to answer."""
+"""Settings, definitions and output for every command."""
 
 from sluice.actors.logs import set_up_logs
 from sluice.actors.settings import Settings

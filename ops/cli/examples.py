@@ -1,8 +1,8 @@
-"""What each command looks like when it is typed, for its ``--help``. A test runs those that end by themselves.
+"""Examples of each command for its ``--help``. A test runs the examples that end by themselves.
 
-They are about a nightly report (``jobs.examples.shops``), a trip that is booked as a whole or not at all
-(``jobs.examples.trips``), two apps by work ID (``jobs.examples.stau``), a table that is filled day by day, uploads that
-somebody collects, and orders that wait to be approved.
+They are about a nightly report (``jobs.examples.shops``) and a trip that is booked completely or not at all
+(``jobs.examples.trips``). Others are about two apps by work ID (``jobs.examples.stau``), a table that is filled day by
+day, uploads that are collected by hand, and orders that wait for approval.
 """
 
 EXAMPLES = {
@@ -256,5 +256,5 @@ sluice db announce --json
 
 
 def examples(way: str) -> list[str]:
-    """The lines of a command's examples, as they are typed; empty for one that has none."""
+    """Return the lines of a command's examples. Empty if it has none."""
     return EXAMPLES.get(way.removeprefix("sluice").strip(), "").strip().splitlines()

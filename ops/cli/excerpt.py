@@ -1,4 +1,4 @@
-"""Of many rows that are alike the first few, so that they do not hide the others."""
+"""Shortened tables. Of many similar rows only the first few are shown, so that they do not hide the others."""
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 Row = TypeVar("Row")
 
-#: So many rows that are alike and follow each other are shown; of more, so many.
+#: Maximum number of consecutive similar rows that are all shown, and the number of rows shown if there are more.
 SHOWN_MAX, SHOWN = 12, 10
 
 
@@ -18,7 +18,9 @@ def all_option(parser: argparse.ArgumentParser) -> None:
 def excerpt(
     rows: Iterable[Row], alike: Callable[[Row], object], rest: Callable[[Row, str], Row], *, whole: bool
 ) -> Iterator[Row]:
-    """``rest`` makes one of the rows that are left out stand for all of them, with these words."""
+    """Yield the rows, shortened. ``rest`` changes the first omitted row so that it stands for all omitted rows, with a
+    given text.
+    """
     for _, following in groupby(rows, key=alike):
         members = list(following)
         if whole or len(members) <= SHOWN_MAX:

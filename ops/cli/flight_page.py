@@ -1,4 +1,4 @@
-"""A saga's flight for people: its steps, what was said to it, how far it is, and what has failed."""
+"""Terminal page about a saga's flight: steps, events, progress and failures."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -20,18 +20,18 @@ from sluice.ops.flight_words import cause, counted, crashes, place, told, undone
 from sluice.ops.times import moment, precise
 from sluice.ops.words import command
 
-#: Of a value so many characters are shown.
+#: Maximum number of characters shown of a value.
 VALUE_CHARS_MAX = 200
 
 _DO = {Mark.DONE: "done", Mark.AGAIN: "again", Mark.AWAITS: "done, waits", Mark.CAME: "done"}
 _UNDO = _DO | {Mark.DISMAL: "failed", Mark.FORCED: "done by hand"}
-#: What a do has come to that was not the do's own fault.
+#: Results of a do that ended for a reason other than its own failure, by failure type.
 _CUT = {CALLED_OFF: "called off", TIMED_OUT: "out of time", WAIT_TIMED_OUT: "done, waited in vain"}
 _GOES_ON = {State.RUNNING: "runs", State.READY: "next", State.WAITING: "next"}
 
 
 class _Row(Struct):
-    """What has become of one step so far, in words, with the time of each."""
+    """State of one step so far as text, with the times."""
 
     name: str = ""
     do: str = ""
@@ -41,7 +41,7 @@ class _Row(Struct):
 
 
 def facts(flight: Flight, state: State) -> Iterator[str]:
-    """Where it stands, in a line each."""
+    """Yield facts about the flight's position, one line each."""
     began = f", since {cause(flight.failure)}" if flight.failure else ""
     if state is State.FATAL:
         turned = "turned back" if flight.undoing else f"{place(flight)}, cannot be taken up again"
@@ -63,7 +63,7 @@ def facts(flight: Flight, state: State) -> Iterator[str]:
 
 
 def steps(flight: Flight, state: State) -> Table:
-    """A row for each step that has begun, and for the one that is next."""
+    """Return a table with a row for each started step, and for the next step."""
     rows: dict[int, _Row] = {}
     for line in flight.lines:
         _note(rows.setdefault(line.step, _Row()), line)
@@ -80,7 +80,7 @@ def steps(flight: Flight, state: State) -> Table:
 
 
 def page(flight: Flight, state: State, *, traceback: bool) -> Iterator[Block]:
-    """All of it."""
+    """Yield the whole page."""
     yield from (Line(text, indent=2) for text in facts(flight, state))
     yield Line()
     yield steps(flight, state)
@@ -118,7 +118,7 @@ def page(flight: Flight, state: State, *, traceback: bool) -> Iterator[Block]:
 
 
 def way_out(name: JobName, flight: Flight) -> Iterator[Block]:
-    """What can be done about one that is fatal."""
+    """Yield the commands that can help a fatal saga."""
     rows = [(command("saga retry-undo", name), "# tries it again, once what it stumbled over is mended")]
     if flight.dismal:
         rows.append((command("saga force-done", name), "# goes on behind it, which was put right by hand"))
@@ -132,7 +132,7 @@ def _note(row: _Row, line: Entry) -> None:
         case Direction.DO:
             row.do, row.do_at = _DO[line.mark], line.at
         case Direction.SWITCH:
-            # Of a step that was done before the flight turned back there is no more to say.
+            # A step that was done before the flight turned back keeps its text.
             if row.do != _DO[Mark.DONE]:
                 row.do, row.do_at = _CUT.get(line.failure.type if line.failure else "", "failed"), line.at
         case Direction.UNDO:

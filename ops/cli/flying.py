@@ -1,6 +1,7 @@
-"""A saga under ``sluice run --bypass``: its flight is written down in memory, and flown here until it has landed.
+"""Saga under ``sluice run --bypass``. The journal is kept in memory, and the flight runs here until it has ended.
 
-Nothing of it outlives the command, so it is not left half done: where it would wait, or is interrupted, it is undone.
+Nothing of the flight outlives the command, so it is not left half done. If it would wait or is interrupted, it is
+undone.
 """
 
 from collections.abc import Callable
@@ -12,12 +13,12 @@ from sluice.jobs.outcome import Ending, Outcome, keep
 from sluice.jobs.sagas.entry import Direction
 from sluice.jobs.sagas.memory import MemoryJournal
 
-#: Flies it once, until it lands or the event is set.
+#: Function that runs the flight once, until it ends or the event is set.
 Run = Callable[[MemoryJournal, Event], Outcome]
 
 
 def fly(run: Run, stop: Event) -> Outcome:
-    """Take the flight up again for as long as it is handed back."""
+    """Run the flight again as long as the run hands it back or suspends it."""
     journal, output = MemoryJournal(), ""
     while True:
         outcome = run(journal, stop)
@@ -32,7 +33,7 @@ def fly(run: Run, stop: Event) -> Outcome:
 
 def _end_wait(journal: MemoryJournal, outcome: Outcome) -> None:
     if journal.entries[-1].direction is Direction.UNDO:
-        # It goes back as it is, and has to come to its end.
+        # The flight is being undone already and must complete, so it gets the event.
         journal.tell(outcome.event)
         return
     what = outcome.event or "somebody's word"

@@ -1,4 +1,4 @@
-"""What a plan comes to by what the ledger knows. Given facts take its place (see ``ops.facts``)."""
+"""Plans with the ledger's data. Given facts can replace it (see ``ops.facts``)."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -21,8 +21,9 @@ from sluice.planner.preview import Preview, preview
 def known_preview(
     desk: CommandDesk, submission: Submission, now: datetime | None
 ) -> tuple[Preview, Mapping[str, float], datetime]:
-    """The preview, what one job of each of its apps takes, where that is known, and the time by which it was planned:
-    the ledger's, unless one is given."""
+    """Return the plan, the known seconds per job of each of its apps, and the time for which it was planned. Default of
+    the time: the ledger's current time.
+    """
     installation = Installation(desk)
 
     def look_up(names: list[JobName]) -> Mapping[JobName, Known]:
@@ -37,7 +38,9 @@ def known_preview(
 def known_chunks(
     desk: CommandDesk, submission: Submission, selected: Selected, now: datetime | None
 ) -> tuple[Chunked, Mapping[str, float], datetime]:
-    """The same of a submission about work IDs."""
+    """Return the plan of a submission about work IDs, the known seconds per job of each app, and the time of the
+    plan.
+    """
 
     def look(tx: Tx) -> tuple[Chunked, Mapping[str, float], datetime]:
         past = freshness.Past(tx, now or tx.instant(), number=0)
@@ -49,14 +52,16 @@ def known_chunks(
 
 
 def known_branch(desk: CommandDesk, branch: str) -> Catalogue:
-    """The definitions that a branch has."""
+    """Return the definitions of a branch."""
     return Installation(desk).ask(lambda tx: branch_of(tx, branch))
 
 
 def known_partitions(
     desk: CommandDesk, catalogue: Catalogue, submission: Submission, now: datetime | None
 ) -> tuple[Layout, Mapping[str, float], datetime]:
-    """The same of a submission about partitions, by these definitions."""
+    """Return the plan of a submission about partitions by these definitions, the known seconds per job of each app, and
+    the time of the plan.
+    """
 
     def look(tx: Tx) -> tuple[Layout, Mapping[str, float], datetime]:
         layout = Layout(catalogue, submission, partitions.Tables(tx))

@@ -1,6 +1,6 @@
-"""The ``sluice`` command.
+"""Entry point of the ``sluice`` command.
 
-Errors are three lines: what, where, what to do. ``exits`` has the exit codes.
+An error is three lines: what, where, and what to do. ``exits`` has the exit codes.
 """
 
 import os
@@ -23,7 +23,7 @@ from sluice.ops.cli.parsing import parse
 
 
 class Broken(SluiceError):
-    """An error that nobody foresaw."""
+    """Unexpected error."""
 
     exit_code = BROKEN
 
@@ -33,7 +33,7 @@ class Interrupted(SluiceError):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the process's exit code."""
+    """Run one command and return the exit code of the process."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     with Output(as_json="--json" in words) as output, _ended_by_signals():
         try:
@@ -63,7 +63,7 @@ def _run(words: Sequence[str], output: Output) -> int:
 
 
 def _told(error: BaseException) -> SluiceError:
-    """The error as it is told to people."""
+    """Return the error in the form that people see."""
     if isinstance(error, SluiceError):
         return error
     if isinstance(error, KeyboardInterrupt):
@@ -78,7 +78,9 @@ def _told(error: BaseException) -> SluiceError:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM, and the end of the terminal, end a command as Ctrl-C does: what it holds is handed back and closed."""
+    """Let SIGTERM and the end of the terminal end a command like Ctrl-C, so that its jobs are handed back and its
+    resources closed.
+    """
     heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is signal.SIG_DFL]
     for each in heard:
         signal.signal(each, signal.default_int_handler)
@@ -90,7 +92,9 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def _leave_stdout() -> None:
-    """Whoever read our output has seen enough; Python must not fail at its end for what is still unwritten."""
+    """Redirect stdout to the null device. The reader has closed the pipe, and Python must not fail at exit because of
+    unwritten output.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""Where a command's answer goes: one JSON document for programs, or lines and tables for people."""
+"""Output of a command: one JSON document for programs, or lines and tables for people."""
 
 import os
 import sys
@@ -15,10 +15,10 @@ from sluice.ops.cli.screen import Screen
 
 
 class Output:
-    """A context manager. With ``as_json`` the document alone reaches stdout: whatever else is written there, by
-    users' code or by programs that it starts, goes to stderr for as long as this is open.
+    """Output of a command as a context manager. With ``as_json``, only the document reaches stdout. Everything else
+    that users' code or its child processes write there goes to stderr as long as this is open.
 
-    ``aside`` is stderr: progress, and what is said beside the answer.
+    ``aside`` is stderr. It gets progress and notes.
     """
 
     def __init__(self, *, as_json: bool) -> None:
@@ -42,16 +42,16 @@ class Output:
 
     @property
     def is_interactive(self) -> bool:
-        """Whether somebody watches, and nothing else is written to where he does."""
+        """True if a user sees stdout and stderr on a terminal and the output is not JSON."""
         return self.aside.is_terminal and self._screen.is_terminal and not self.as_json
 
     @property
     def width(self) -> int | None:
-        """How many characters fit a line of the answer; None where nothing limits them."""
+        """Number of characters in a line of the answer. None if lines have no limit."""
         return self._screen.width
 
     def answer(self, document: object, *blocks: Block) -> None:
-        """The answer to a command: the document for programs, or the blocks for people."""
+        """Write the answer of a command: the document for programs, or the blocks for people."""
         if self._documents is None:
             self._screen.print(*blocks)
         else:
@@ -59,7 +59,7 @@ class Output:
             self._documents.flush()
 
     def stream(self, document: object, *blocks: Block) -> None:
-        """One of many answers: a line of JSON, or the blocks."""
+        """Write a single answer of many: a line of JSON, or the blocks."""
         if self._documents is None:
             self._screen.print(*blocks)
         else:
@@ -67,20 +67,20 @@ class Output:
             self._documents.flush()
 
     def say(self, *blocks: Block) -> None:
-        """Tell people something that programs need not know."""
+        """Write blocks for people that programs do not need."""
         if not self.as_json:
             self._screen.print(*blocks)
 
     def pour(self, pieces: Iterable[bytes]) -> None:
-        """Give people bytes as they are, however many there are."""
+        """Write bytes for people piece by piece, however many there are."""
         self._screen.pour(pieces)
 
     def note(self, *blocks: Block) -> None:
-        """Say on stderr what is no part of the answer."""
+        """Write blocks to stderr that are not part of the answer."""
         self.aside.print(*blocks)
 
     def complain(self, error: SluiceError) -> None:
-        """What, where, and what to do about it: a line each on stderr, and in the document."""
+        """Report an error: what, where, and what to do, each on a line of stderr, and in the document."""
         print(f"sluice: {error.what}", file=sys.stderr)
         if error.where:
             print(f"  where: {error.where}", file=sys.stderr)
@@ -91,13 +91,13 @@ class Output:
 
 
 def _document(error: SluiceError) -> dict[str, object]:
-    """``errors`` has an entry for each fault, so that programs need not take ``what`` apart."""
+    """Return an error as a document. ``errors`` has an entry for each fault, so programs need not parse ``what``."""
     place = {"what": error.what, "where": error.where, "advice": error.advice}
     faults = list(error.faults) if isinstance(error, DefinitionError) else [place]
     return {"error": place, "errors": faults}
 
 
 def _redirect(*, to: int) -> None:
-    """Point stdout somewhere else, for this process and what it starts."""
+    """Redirect stdout of this process and its child processes."""
     sys.stdout.flush()
     os.dup2(to, 1)

@@ -1,4 +1,4 @@
-"""What a command has to say to people, as lines and tables of styled text. It knows no terminal but its width."""
+"""Output for people as lines and tables of styled text. It depends only on the width of the terminal."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,13 +8,13 @@ from msgspec import Struct
 from sluice.jobs.states import DEAD, State
 from sluice.ops.words import legible
 
-#: A text and its style, one after the other on a line.
+#: Texts with their styles, one after the other on a line.
 Spans = list[tuple[str, str]]
 
-#: Prose in a last column that would be narrower than this goes below its row.
+#: Minimum width of a last column with prose. If less room is left, the column goes below its row.
 PROSE_CHARS_MIN = 24
 GAP = "  "
-#: How far in the cells stand that have no room on their row's first line.
+#: Indentation of cells that have no room on the first line of their row.
 INDENT = 4
 
 _COLOURS = {
@@ -32,7 +32,7 @@ _COLOURS = {
 
 
 class Line(Struct, frozen=True):
-    """One paragraph, wrapped between words where a terminal is too narrow for it."""
+    """Paragraph that is wrapped between words if the terminal is too narrow for it."""
 
     text: str = ""
     style: str = ""
@@ -45,7 +45,7 @@ class Line(Struct, frozen=True):
 
 
 class Spread(Struct, frozen=True):
-    """One line of texts in styles of their own; it is for whoever made it to see that they fit."""
+    """Line of texts with different styles. The caller ensures that it fits."""
 
     spans: Spans
 
@@ -54,7 +54,7 @@ class Spread(Struct, frozen=True):
 
 
 class Verbatim(Struct, frozen=True):
-    """Text exactly as it is: what a job printed, or what another program is to read."""
+    """Unchanged text: the output of a job, or input for another program."""
 
     text: str
     style: str = ""
@@ -64,9 +64,10 @@ class Verbatim(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Cells are never broken, for keys are copied from them: where a row is too long, its last cells stand below.
+    """Table with cells that are never broken, because users copy keys from them. If a row is too long, its last cells
+    go below it.
 
-    Only the last column is broken, between words, where it is ``prose``. Without rows there is nothing, or ``empty``.
+    Only a last column with ``prose`` is broken, between words. A table without rows shows ``empty``, or nothing.
     """
 
     headings: tuple[str, ...]
@@ -87,7 +88,7 @@ class Table(Struct, frozen=True):
                 yield from self._line(row, columns, margin, widths, width)
 
     def _parts(self, widths: list[int], width: int | None) -> Iterator[tuple[range, int]]:
-        """The columns that stand on one line, and how far in."""
+        """Yield the columns on each line of a row, with the indentation of the line."""
         first, margin, place = 0, 0, 0
         for column, chars in enumerate(widths):
             is_prose = self.prose and column == len(widths) - 1
@@ -122,7 +123,7 @@ Block = Line | Spread | Verbatim | Table
 
 
 def colour(state: State) -> str:
-    """The colour a state has wherever it is shown."""
+    """Return the colour of a state. It is the same everywhere."""
     return _COLOURS.get(state, "red" if state in DEAD else "white")
 
 

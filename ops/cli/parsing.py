@@ -1,7 +1,7 @@
-"""From arguments to a command and its options.
+"""Parser for the command line: from arguments to a command and its options.
 
-Words are read one by one, so that only the module of the command that is called has to be imported to know
-its options. The common options are understood before and after each word.
+Words are read one by one, so that only the module of the called command is imported for its options. The common options
+are accepted before and after each word.
 """
 
 import argparse
@@ -18,7 +18,7 @@ PROGRAM = "sluice"
 
 
 class _Version(argparse.Action):
-    """The version is looked up only if it is asked for: that takes longer than a help text."""
+    """Action that looks the version up only if it is requested, because that takes longer than a help text."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from sluice.jobs.release import release  # noqa: PLC0415 - slower than most commands
@@ -28,7 +28,7 @@ class _Version(argparse.Action):
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises what it has to complain of, so that a wrong option is told like any other error."""
+    """Argument parser that raises BadRequest, so that a wrong option is reported like any other error."""
 
     def __init__(self, way: str, description: str, epilog: str = "") -> None:
         super().__init__(
@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
         common.add_argument("--debug", action="store_true", help="tracebacks with errors")
 
     def format_help(self) -> str:
-        """With what it looks like when it is typed, at the end."""
+        """Return the help with examples at the end."""
         lines = "\n".join(f"  {line}" for line in examples(self.prog))
         return f"{super().format_help()}\nexamples:\n{lines}\n" if lines else super().format_help()
 
@@ -62,8 +62,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse(arguments: Sequence[str], commands: Sequence[Command | Group]) -> tuple[Action, Options]:
-    """What is to be done and with which options; BadRequest where they cannot be understood. Among the options are the
-    command's words as ``way``, and its ``makes_ledger``."""
+    """Return the action and its options. BadRequest if the arguments cannot be parsed. The options include ``way``, the
+    command's words, and ``makes_ledger``.
+    """
     options = Options(rest=list(arguments))
     way, help_ = PROGRAM, "A distributed job orchestrator."
     while True:
@@ -80,7 +81,7 @@ def parse(arguments: Sequence[str], commands: Sequence[Command | Group]) -> tupl
 
 
 def _choose(way: str, help_: str, commands: Sequence[Command | Group], options: Options) -> Command | Group:
-    """Read one word and the common options before it; ``options.rest`` is left with what follows."""
+    """Read one word and the common options before it. The arguments after it are left in ``options.rest``."""
     listed = "\n".join(f"  {entry.word:<14}{entry.help}" for entry in commands)
     parser = Parser(way, help_, epilog=f"commands:\n{listed}")
     if way == PROGRAM:

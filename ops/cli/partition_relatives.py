@@ -1,5 +1,6 @@
-"""What partitions are made from, and what is made from them: by the formula, each partition by itself, whatever there
-is. Into which steps they would be cut is known when they are planned."""
+"""Upstream and downstream partitions of a partition, by the definitions alone. Each partition is listed by itself,
+whether it exists or not. Its job is known only after planning.
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,14 +20,16 @@ _GATE = "default"
 
 
 def is_of_partitions(catalogue: Catalogue, name: str) -> bool:
-    """Of an app that is keyed by partition, or a table that others fill."""
+    """Return whether the name is an app keyed by partition, or an external table."""
     return catalogue[name].partitioning is not None if name in catalogue else name in catalogue.externals
 
 
 def partition_parents(
     catalogue: Catalogue, name: str, key: str, *, whole: bool
 ) -> tuple[list[dict[str, object]], Block]:
-    """As a document, and for people. ``and_before`` has the tables that are read from their beginning."""
+    """Return the parents as a document and for people. ``and_before`` has the tables that are read from their
+    beginning.
+    """
     found = (
         list(parents(catalogue, catalogue[name], _bounded(catalogue[name], key))) if name in catalogue else []
     )
@@ -47,7 +50,9 @@ def partition_parents(
 def partition_children(
     catalogue: Catalogue, name: str, key: str, *, whole: bool
 ) -> tuple[list[JobName], Block]:
-    """Where all later ones belong to them, as a document the first alone."""
+    """Return the children as a document and for people. If all later partitions are children too, the document has only
+    the first.
+    """
     table, made = _made(catalogue, name, key)
     found = list(children(catalogue, table, made))
     if not found:

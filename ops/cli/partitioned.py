@@ -1,4 +1,4 @@
-"""What is told of an app that is keyed by partition: the table that it fills, and those that it reads."""
+"""Texts about an app keyed by partition: the table that it fills, and the tables that it reads."""
 
 from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
 from sluice.ops.cli.page import Block, Table
@@ -7,7 +7,7 @@ from sluice.ops.times import span
 
 
 def size_of(partitioning: Partitioning) -> str:
-    """What one job makes."""
+    """Return how many partitions one job makes."""
     unit = partitioning.calendar.unit
     return f"one {unit}" if partitioning.step_size == 1 else f"up to {partitioning.step_size:,} {unit}s"
 

@@ -1,4 +1,4 @@
-"""What came of a submission, for people and for programs."""
+"""Outcome of a submission, for people and for programs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -14,10 +14,10 @@ from sluice.ops.cli.page import Block, Line, Table, Verbatim
 from sluice.ops.times import moment, span
 from sluice.ops.words import command, first_line
 
-#: A submission that is not planned for so long, with nobody there to do it, is not going to be.
+#: Time after which an unplanned submission is reported if no planner is running.
 LONELY_AFTER = timedelta(seconds=3)
 
-#: The good first, then what is under way, then the dead.
+#: Order of the states in texts: first good ones, then those under way, then dead ones.
 _ORDER = [State.SUCCEEDED, State.SKIPPED, *(state for state in State if state in LIVE)]
 _RANK = {
     state: place for place, state in enumerate([*_ORDER, *(state for state in State if state not in _ORDER)])
@@ -26,7 +26,9 @@ _BAD = DEAD - {State.SKIPPED, State.CANCELLED}
 
 
 def as_document(course: Course) -> dict[str, Any]:
-    """Field names are a contract: ``submission``, ``state`` and ``jobs``."""
+    """Return the progress as a document. The field names are a public contract: ``submission``, ``state`` and
+    ``jobs``.
+    """
     document: dict[str, Any] = {
         "submission": course.status.id,
         "state": course.status.state,
@@ -42,7 +44,7 @@ def as_document(course: Course) -> dict[str, Any]:
 
 
 def summary(course: Course, took: Sequence[Work]) -> Iterator[Block]:
-    """A line for each app, the jobs that went wrong with what to look at, what keeps it, and the verdict."""
+    """Yield a line for each app, the failed jobs with a command for each, the obstacle, and the outcome."""
     if course.tally:
         yield _apps(course, {each.app: each for each in took})
     for whose, alike in groupby(course.troubles, key=lambda each: (each.state, each.app)):
@@ -59,13 +61,13 @@ def summary(course: Course, took: Sequence[Work]) -> Iterator[Block]:
 
 
 def in_words(counts: Mapping[State, int]) -> str:
-    """``3 succeeded, 1 running, 2 failed``."""
+    """Return counts as text, like ``3 succeeded, 1 running, 2 failed``."""
     ordered = sorted(counts.items(), key=lambda item: _RANK[item[0]])
     return ", ".join(f"{count} {state}" for state, count in ordered)
 
 
 def obstacle(course: Course) -> str:
-    """What keeps it from going on, or from being planned at all; or nothing."""
+    """Return why the submission does not go on or is not planned. Empty if nothing keeps it."""
     if course.status.is_paused:
         return (
             f"Paused since {moment(course.status.paused_at)} UTC, by `sluice pause`."
@@ -104,7 +106,9 @@ def _trouble(trouble: Trouble) -> Iterator[Block]:
 
 
 def _stranded(troubles: Sequence[Trouble]) -> Iterator[Block]:
-    """Jobs of one app. What keeps them is mostly the same, and is not their own."""
+    """Yield a line for the jobs of one app that cannot run. Mostly they have the same cause, which is not in the jobs
+    themselves.
+    """
     name = JobName(troubles[0].app, troubles[0].key)
     more = len(troubles) - 1
     who = f"{name} and {more} more of {name.app}" if more else name

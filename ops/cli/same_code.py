@@ -1,4 +1,4 @@
-"""Whether jobs would be run again by the code that they ran by the last time."""
+"""Check whether jobs would run again with the code of their last run."""
 
 from collections.abc import Iterable
 
@@ -6,13 +6,14 @@ from sluice.jobs.errors import BadRequest
 from sluice.ledger.reads.reruns import Ran
 from sluice.ops.cli.desk import CommandDesk
 
-#: Of jobs whose code is another so many are named.
+#: Maximum number of jobs with different code that the error names.
 NAMED_MAX = 3
 
 
 def require_same_code(desk: CommandDesk, jobs: Iterable[Ran]) -> None:
-    """BadRequest where the definitions or the checkout at hand are others. It speaks for this machine: workers
-    elsewhere may have taken up other code."""
+    """Raise BadRequest if the local definitions or checkout differ from the last run. The check is only valid for this
+    machine, because workers elsewhere may have loaded other code.
+    """
     others = [f"{job.name}: {reason}" for job in jobs if (reason := _difference(desk, job))]
     if others:
         more = f"; and {len(others) - NAMED_MAX} more" if len(others) > NAMED_MAX else ""
@@ -23,7 +24,7 @@ def require_same_code(desk: CommandDesk, jobs: Iterable[Ran]) -> None:
 
 
 def _difference(desk: CommandDesk, job: Ran) -> str:
-    """Empty for a job that never ran, or of which nothing is known to differ."""
+    """Return the difference. Empty for a job that never ran, or without a known difference."""
     if job.is_pruned:
         return "its history was removed, and with it by which code it ran"
     if job.digest is None:

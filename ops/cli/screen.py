@@ -1,4 +1,4 @@
-"""Writing styled text to a stream: in colour on a terminal, plain anywhere else."""
+"""Output of styled text to a stream: in colour on a terminal, plain otherwise."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ _SGR = {
 
 
 class Screen:
-    """``width`` is None where nothing limits a line."""
+    """Stream for styled text. ``width`` is None if lines have no limit."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -39,7 +39,7 @@ class Screen:
         self._stream.flush()
 
     def pour(self, pieces: Iterable[bytes]) -> None:
-        """What is no text of ours, byte for byte, and to the end of its line; harmless on a terminal."""
+        """Write the text of a job byte for byte, and complete its last line. On a terminal it is made harmless."""
         self._stream.flush()
         pieces = harmless_pieces(pieces) if self.is_terminal else pieces
         last = b"\n"
@@ -51,7 +51,7 @@ class Screen:
         self._stream.buffer.flush()
 
     def _painted(self, spans: Spans) -> str:
-        """Replace characters that the stream's encoding lacks, because a key that shows is worth more than an error."""
+        """Replace characters that the stream's encoding lacks, because a readable key is more useful than an error."""
         text = "".join(
             self._span(harmless(text) if self.is_terminal else text, style) for text, style in spans
         )

@@ -1,4 +1,4 @@
-"""Commands that go on until they are told to stop."""
+"""Stop event for commands that run until they are stopped."""
 
 import math
 import signal
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from threading import Condition, RLock
 from time import monotonic
 
-#: Seconds after which a wait checks again, for a signal that arrived just before it blocked.
+#: Seconds after which a wait checks again whether a signal arrived just before it blocked.
 HEARD_WITHIN_S = 0.5
 
 
@@ -42,7 +42,9 @@ class Stop:
 
 @contextmanager
 def told_to_stop() -> Iterator[Stop]:
-    """Set by the first signal, so that what runs gets its grace time; the next one interrupts that."""
+    """Yield an event that the first signal sets, so that running jobs get their grace time. The next signal interrupts
+    the command.
+    """
     stop = Stop()
     before = {}
 

@@ -1,4 +1,4 @@
-"""Following a submission to its end: bars on a terminal, a line now and then elsewhere."""
+"""Progress of a submission until its end: bars on a terminal, occasional lines otherwise."""
 
 import time
 from collections.abc import Iterator
@@ -15,17 +15,17 @@ from sluice.ops.cli.page import Line
 from sluice.ops.cli.result import as_document, in_words, obstacle, summary
 from sluice.ops.desk.installation import Installation
 
-#: A look takes at most this share of the time, however many jobs there are to count.
+#: Maximum share of the time that polls take, however many jobs have to be counted.
 LOOK_SHARE = 0.1
 LOOK_EVERY_S = 0.1
-#: Where there is no terminal, how far it is is said this often, if that has changed.
+#: Seconds between two lines of progress without a terminal. A line is written only if the progress has changed.
 SAY_EVERY_S = 10.0
 
 _CODES = {SubmissionState.SUCCEEDED: DONE, SubmissionState.REFUSED: REFUSED}
 
 
 def watch(desk: CommandDesk, installation: Installation, submission: str) -> int:
-    """Show the way to its end, and what came of it; the exit code that tells a shell."""
+    """Show the progress of a submission and its outcome. Return the exit code for the shell."""
     looks = _looks(installation, submission)
     try:
         last = _with_bars(desk, looks) if desk.output.is_interactive else _with_lines(desk, looks)
@@ -37,7 +37,7 @@ def watch(desk: CommandDesk, installation: Installation, submission: str) -> int
 
 
 def _looks(installation: Installation, submission: str) -> Iterator[Course]:
-    """Look until it has ended; the last one is the end."""
+    """Poll the submission until it has ended. The last value is its end."""
     while True:
         began = time.monotonic()
         now = installation.ask(lambda tx: _look(tx, submission))
@@ -74,7 +74,9 @@ def _with_lines(desk: CommandDesk, looks: Iterator[Course]) -> Course:
 
 
 def _interrupted(desk: CommandDesk, installation: Installation, submission: str) -> int:
-    """Nothing is lost: whoever holds its jobs hands them back, and the submission stays."""
+    """Report the interruption. Nothing is lost: running jobs are handed back by their workers, and the submission
+    stays.
+    """
     now = installation.ask(lambda tx: _look(tx, submission))
     desk.output.note(
         Line(f"Interrupted. Submission {submission} stays, and what of it has not ended will be run later."),

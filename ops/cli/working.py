@@ -1,4 +1,4 @@
-"""A process of this command's own that serves every queue."""
+"""Worker within this command's process that serves every queue."""
 
 import argparse
 import os
@@ -29,13 +29,13 @@ def threads_option(parser: argparse.ArgumentParser) -> None:
 def working(
     settings: Settings, definitions: Definitions, ledger: Ledger, *, threads: int
 ) -> Iterator[Process]:
-    """Works for as long as the block lasts; what still runs then gets the grace time and is handed back."""
+    """Run a worker during the block. Jobs that still run at its end get the grace time and are then handed back."""
     with whole_lines(), own_broker(settings, ledger) as broker, ExitStack() as opened:
         process = Process(settings, definitions, ledger, broker, threads=threads)
         process.start()
         if not is_shared(settings):
             opened.enter_context(Doorbell(ledger.url, broker.publish))
-            # Whatever was announced to the broker of a process before this one has died with it.
+            # Notifications in the broker of an earlier process were lost with that process.
             announce_everything(ledger, broker.publish)
         try:
             yield process
@@ -44,7 +44,7 @@ def working(
 
 
 def _stop(process: Process) -> None:
-    """Interrupted once more, it does not wait for what runs any longer, and hands it back all the same."""
+    """Stop the worker. If the user interrupts again, do not wait for running jobs, but still hand them back."""
     try:
         process.stop()
     except KeyboardInterrupt:

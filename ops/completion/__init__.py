@@ -1,6 +1,6 @@
-"""What a shell completes of a command that is being typed.
+"""Shell completion of the ``sluice`` command.
 
-All that our parsers know is written into the script that ``sluice completion`` prints, so that nothing of ours has to
-start while somebody types. Only names that definitions give are looked up meanwhile, by ``names``: a file that needs
-nothing but Python itself, and is run by it without what takes long to find.
+The script that ``sluice completion`` prints contains all data from Sluice's parsers, so no Sluice command starts while
+the user types. Only names from the definitions are looked up at that time, by ``names``. That file needs only Python
+itself, and runs without the slow parts of Python's start (``-I -S``).
 """

@@ -1,9 +1,10 @@
-"""The names of apps, or of schedules, as far as they can be read off the definitions without running anything.
+"""Names of apps or schedules, as far as they can be read from the definitions without running any code.
 
     python -I -S names.py apps|schedules [SOURCE]…
 
-Somebody waits with a finger on a key: so this is a program of its own, that imports nothing of ours. It reads what
-``--apps`` names, else SLUICE_APPS, ``.env`` or ``sluice.toml``; what it cannot read it leaves out, and says nothing.
+The user waits for the result while typing, so this is a separate program that imports nothing of Sluice. It reads the
+sources of ``--apps``, or else the sources in SLUICE_APPS, ``.env`` or ``sluice.toml``. It silently skips sources that
+it cannot read.
 """
 
 import ast
@@ -14,9 +15,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-#: Where modules of the package itself are, its examples among them.
+#: Folder of the package's own modules, including its examples.
 _HOME = Path(__file__).parents[3]
-#: At the top of a document, what is no app.
+#: Keys at the top of a document that are not apps.
 _OTHERS = {"schedules", "default_job_id", "default_work_ids", "confs", "conf_planner"}
 _YAML_NAME = re.compile(r"^[\"']?([A-Za-z][\w.-]*)[\"']?:", re.MULTILINE)
 _YAML_SCHEDULES = re.compile(r"^schedules:\n((?:[ \t]+.*\n|\n)*)", re.MULTILINE)
@@ -64,7 +65,7 @@ def _toml() -> str:
 
 
 def _of_source(source: str) -> tuple[set[str], set[str]]:
-    """Names of apps, and of schedules. What lies on a server is not asked for."""
+    """Return the names of apps and the names of schedules. Sources on a server are not read."""
     path = Path(source)
     if "://" in source:
         return set(), set()
@@ -100,7 +101,7 @@ def _of_document(document: object) -> tuple[set[str], set[str]]:
 
 
 def _of_yaml(text: str) -> tuple[set[str], set[str]]:
-    """As it is mostly written: a name at the beginning of a line, and below it, further in, what is said of it."""
+    """Read YAML in its usual layout: a name at the start of a line, and its options indented below it."""
     below = "".join(_YAML_SCHEDULES.findall(text))
     inner = _YAML_INNER.findall(below)
     least = min((len(margin) for margin, _ in inner), default=0)
@@ -109,7 +110,7 @@ def _of_yaml(text: str) -> tuple[set[str], set[str]]:
 
 
 def _module(name: str) -> Iterator[Path]:
-    """Where the file of a module is, if it is below this folder or ours."""
+    """Yield the file of a module, if it is below the current folder or the folder of the package."""
     for place in (Path(), _HOME):
         stem = place.joinpath(*name.split("."))
         for file in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py"):
@@ -141,7 +142,7 @@ def _calls(node: ast.expr, *names: str) -> bool:
 
 
 def _word(call: ast.expr, word: str) -> str:
-    """What a call is given under this word, where that is a text."""
+    """Return the constant value of a keyword argument as text. Empty if it has none."""
     for each in call.keywords if isinstance(call, ast.Call) else ():
         if each.arg == word and isinstance(each.value, ast.Constant):
             return str(each.value.value)

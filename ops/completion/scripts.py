@@ -1,7 +1,7 @@
-"""The script for each shell: tables made of the tree, and the few lines that look words up in them.
+"""Completion script for each shell: tables made from the tree, and a few lines that look words up in them.
 
-bash and zsh share the tables, which are functions that set REPLY: nothing is started to look something up. The script
-is for the Python that made it, and for the commands as they are now: it is to be made again with another version.
+bash and zsh share the tables. The tables are functions that set REPLY, so a look-up starts no process. The script is
+for the Python that made it and for the commands of this version. It must be made again for another version.
 """
 
 import sys
@@ -44,7 +44,9 @@ def _zsh(tree: Sequence[Words]) -> str:
 
 
 def _arguments(words: Words) -> str:
-    """What each argument is, by its place; words are parted by commas there, and ``…`` says that more may follow."""
+    """Return the kind of each argument by position. The words of a kind are separated by commas. A final ``…`` means
+    that the last argument may be repeated.
+    """
     told = [each.replace(" ", ",") or "-" for each in words.arguments]
     return " ".join([*told, *(["…"] if words.many else [])])
 
@@ -55,7 +57,7 @@ def _valued(tree: Sequence[Words]) -> Iterator[tuple[Option, list[str]]]:
 
 
 def _function(name: str, rows: Mapping[str, str]) -> str:
-    """Rows that say the same are one."""
+    """Return a shell function that maps keys to texts. Keys with the same text share a case."""
     ways: dict[str, list[str]] = {}
     for key, text in rows.items():
         if text:
@@ -93,7 +95,7 @@ def _fish_function(name: str, rows: Iterable[tuple[str, list[str]]]) -> str:
 
 
 def _fish_quote(text: str) -> str:
-    r"""Within single quotes fish takes ``\`` and ``'`` behind a ``\`` as they are, and all else without."""
+    r"""Quote a text for fish. Within single quotes, only ``\`` and ``'`` need a ``\`` before them."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

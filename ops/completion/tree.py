@@ -1,4 +1,4 @@
-"""The words of the command line as a tree: read from the parsers themselves."""
+"""Command line as a tree of words, read from the parsers themselves."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from msgspec import Struct
 from sluice.ops.cli.command import Command, Group
 from sluice.ops.cli.parsing import Parser
 
-#: What the words that follow are. Whatever else it is there is nothing to complete it by.
+#: Kinds of values that can be completed. Values of other kinds have no completion.
 FILE, FOLDER, APP, SCHEDULE = "@file", "@folder", "@app", "@schedule"
 _FILES = frozenset({"FILE", "SOURCE"})
 _FOLDERS = frozenset({"FOLDER", "DIR"})
@@ -16,7 +16,9 @@ _TARGETS = frozenset({"app", "of_app", "target"})
 
 
 class Option(Struct, frozen=True):
-    """``takes`` is None for one without a value, else what that is: one of the above, words, or nothing known."""
+    """Option of a command. ``takes`` is None if it has no value. Otherwise it is a kind from above, a list of words, or
+    empty for an unknown kind.
+    """
 
     flags: tuple[str, ...]
     help: str
@@ -24,8 +26,9 @@ class Option(Struct, frozen=True):
 
 
 class Words(Struct, frozen=True):
-    """What may follow these words: ``commands`` with their help; ``options``; what each argument is, of which there may
-    be more of the last where ``many``."""
+    """Words that may follow the command words ``way``. ``commands`` have their help texts. ``arguments`` has the kind
+    of each argument. ``many``: the last argument may be repeated.
+    """
 
     way: str
     commands: tuple[tuple[str, str], ...] = ()
@@ -35,7 +38,9 @@ class Words(Struct, frozen=True):
 
 
 def read_tree(commands: Sequence[Command | Group]) -> list[Words]:
-    """Every way there is, the shortest first. Each command's module is imported for it."""
+    """Return all command words with the words that may follow, the shortest first. It imports the module of each
+    command.
+    """
     return [_of_group("", commands), *(words for entry in commands for words in _below(entry))]
 
 

@@ -1,9 +1,16 @@
-"""The console: the page, and by HTTP what a message or a command does.
+"""The console: the page, and the HTTP API with the same operations as messages and commands.
 
-It owns who may ask (``gate``), which calls there are (``calls``, ``route``), what a request comes to (``answering``),
-what is told as it happens (``streams``), the page's files (``files``) and the sockets (``server``). What holds: nothing
-is asked of the ledger for somebody who may not ask; every answer but a file, a text and a stream is one JSON document,
-an error as problem details (RFC 9457); a request is bounded in size and time, and there are no more at once than
-places. It knows no SQL and no messages: whatever a call does, ``actors.client.Client`` does, and what it reads,
+- ``gate``: access control
+- ``calls``, ``route``: the calls
+- ``answering``: from a request to its call and answer
+- ``streams``: changes as server-sent events
+- ``files``: the files of the page
+- ``server``: the sockets
+
+Nothing is read from the ledger for a client without access. Every answer except a file, a text and a stream is one
+JSON document; an error is problem details (RFC 9457). A request is bounded in size and time. The number of places
+limits the requests that are answered at the same time.
+
+The package contains no SQL and no messages: calls act through ``actors.client.Client`` and read through
 ``ledger.reads``.
 """

@@ -1,4 +1,4 @@
-"""Which call a request is, and what it comes to."""
+"""Dispatch of requests: the call that a request names, and its answer."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -19,16 +19,16 @@ from sluice.ops.console.route import Asked, Nothing, Route
 
 _LOG = logging.getLogger("sluice.console")
 
-#: What is under these is a call; whatever else is asked for is the page.
+#: Paths of calls: everything below ``_API``, and ``_METRICS``. A GET of any other path gets the page.
 _API, _METRICS = "/api", "/metrics"
-#: A query has so many words at the most.
+#: Greatest number of parameters in a query.
 _WORDS_MAX = 200
-#: Bytes of a body that is read before it is known who sends it: enough to sign in.
+#: Bytes of a body that are read before the sender is known: enough to sign in.
 _STRANGER_BYTES_MAX = 8 * 1024
 
 
 class Answering:
-    """``routes`` are all the calls there are."""
+    """Dispatcher of requests. ``routes`` are all calls."""
 
     def __init__(self, office: Office, gate: Gate, routes: Sequence[Route], files: Files) -> None:
         self._office = office
@@ -37,14 +37,17 @@ class Answering:
         self._files = files
 
     def refuse(self, request: Request, body_bytes: int) -> Answer | None:
-        """Refuse a request whose body is not worth reading. Without this anyone could have as many large bodies in the
-        console's memory as it has connections."""
+        """Refuse a request by its head alone if its body is large and its sender unknown. None if the body may be
+        read.
+
+        Otherwise anyone could hold as many large bodies in the console's memory as it has connections.
+        """
         if body_bytes <= _STRANGER_BYTES_MAX or self._gate.who(request) is not None:
             return None
         return self._gate.turned_away(request) or self._gate.stranger(request)
 
     def answer(self, request: Request) -> Answer:
-        """Whatever happens there is one."""
+        """Return the answer to a request. An exception in a call also becomes an answer."""
         refused = self._gate.turned_away(request)
         if refused is not None:
             return refused
@@ -84,7 +87,7 @@ class Answering:
         except SluiceError as error:
             return problem(_status_of(error, route), error.what, error.advice)
         except Exception:
-            # A fault of ours: whoever asked is told no more than that, and the log has the rest.
+            # A defect of Sluice: the client gets no details, and the log has them.
             _LOG.exception("A call failed: %s %s", route.method, route.path)
             return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "A fault of Sluice; its log says more.")
         return found if isinstance(found, Answer) else Answer(status=route.status, document=found)
@@ -102,7 +105,7 @@ def _no_such_call(others: Sequence[Route]) -> Answer:
 
 
 def _status_of(error: SluiceError, route: Route) -> HTTPStatus:
-    """Who asks for something that is not there has asked for nothing wrong."""
+    """Return the status for an error. BadRequest in a GET means that the requested object is missing: 404."""
     match error:
         case Unreadable():
             return HTTPStatus.BAD_REQUEST
@@ -116,7 +119,9 @@ def _status_of(error: SluiceError, route: Route) -> HTTPStatus:
 
 
 def _read_query(text: str, kind: Any) -> Any:
-    """Words that may be said several times are lists; of others the text is read as what they are."""
+    """Convert a query to its type. Parameters that may be repeated become lists; other texts become the types of their
+    fields.
+    """
     try:
         said = parse_qs(text, keep_blank_values=True, max_num_fields=_WORDS_MAX, errors="strict")
     except ValueError as error:
@@ -147,7 +152,7 @@ def _one(name: str, texts: Sequence[str]) -> str:
 
 
 def _read(body: bytes, kind: Any) -> Any:
-    """The body; where it may be empty, that stands for no words."""
+    """Convert a body to its type. An empty body is an empty object."""
     if reason := unfit(body):
         raise Unreadable(reason)
     try:

@@ -1,7 +1,7 @@
-"""What an act has come to, in the words of the audit, by what the work of its transaction returns.
+"""Outcomes of acts for the audit, derived from the return value of the act's transaction.
 
-None says that nothing was done, and then nothing is written: a call that is refused, or that finds what it asks for
-done already, is no act.
+None means that the act changed nothing, and no entry is written: the call was refused, or its effect existed
+already.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,10 @@ Reading = Callable[[Tx, Any], CameTo | None]
 
 
 def witness(who: str, did: str, about: Mapping[str, JSON], reading: Reading) -> Callable[[Tx, Any], None]:
-    """What is to be done beside the act, for ``Ledger.beside``: it is written with who asked for it."""
+    """Return a function for ``Ledger.beside`` that records an act and its sender in the transaction of the act.
+
+    If that transaction is repeated, the act is recorded once.
+    """
     token = str(uuid4())
 
     def write(tx: Tx, found: Any) -> None:
@@ -34,7 +37,7 @@ def witness(who: str, did: str, about: Mapping[str, JSON], reading: Reading) -> 
 
 
 def submitted(_: Tx, new: set[str]) -> CameTo | None:
-    """One that was there before is not taken in again."""
+    """Return the new submissions. A submission that existed before is not received again."""
     return {"submissions": sorted(new)} if new else None
 
 
@@ -44,7 +47,7 @@ def cancelled(_: Tx, found: tuple[list[int] | None, Sequence[Any]]) -> CameTo | 
 
 
 def job_cancelled(name: JobName) -> Reading:
-    """A saga that has begun does not stop, but turns back."""
+    """Return a ``Reading`` for a cancelled job. A saga that has begun does not stop; it is undone first."""
 
     def read(tx: Tx, found: tuple[list[int], Sequence[Any]]) -> CameTo | None:
         if found[0]:
@@ -73,7 +76,7 @@ def heard(_: Tx, found: tuple[Came, Sequence[Any]]) -> CameTo | None:
 
 
 def forced(is_done: str) -> Reading:
-    """``is_done`` is the step whose undo counts as done."""
+    """Return a ``Reading`` for a forced undo. ``is_done`` is the step with the undo that counts as done."""
 
     def read(_: Tx, found: bool) -> CameTo | None:  # noqa: FBT001 - it is what the work returns
         return {"forced": is_done} if found else None
@@ -90,16 +93,22 @@ def landed(_: Tx, found: Landing) -> CameTo | None:
 
 
 def all_paused(_: Tx, found: list[str]) -> CameTo | None:
-    """Those of several that were not before."""
+    """Return the apps or schedules that were not paused before."""
     return {"paused": found} if found else None
 
 
 def all_resumed(_: Tx, found: Any) -> CameTo | None:
-    """Likewise. Apps have what is ready of them announced afterwards, in transactions of their own."""
+    """Return the apps or schedules that were paused.
+
+    The clock is read in a transaction before this one, and ready jobs of apps are announced in later transactions.
+    Results of these transactions are no act.
+    """
     is_act = isinstance(found, list) and found and isinstance(found[0], str)
     return {"resumed": found} if is_act else None
 
 
 def fired(_: Tx, found: Any) -> CameTo | None:
-    """The clock is looked at in a transaction of its own before."""
+    """Return the outcome of firing a schedule. The clock may be read in a transaction before, with a result that is no
+    act.
+    """
     return {"fired": True} if found is True else None

@@ -1,7 +1,7 @@
-"""The documents of commands as types, for the description of the calls that answer with them.
+"""Types of the documents of commands, for the description of the calls that return them.
 
-They are made elsewhere, as plain data (``ops.dossier``, ``ops.saga_document``, ``ops.app_document``,
-``ops.worker_document``). Each of these knows all the words that its document has: a test reads real ones by them.
+The documents are built elsewhere, as plain data (``ops.dossier``, ``ops.saga_document``, ``ops.app_document``,
+``ops.worker_document``). Each type has all fields of its document: a test reads real documents with it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ from sluice.jobs.sagas.entry import Direction, Mark
 from sluice.jobs.states import State
 from sluice.jobs.submission import JSON
 
-#: A job by its app and its key, and the state that it is in.
+#: Job as its app, its key and its state.
 Related = tuple[str, str, State]
 Words = Mapping[str, JSON]
 
 
 class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """It has these words and no others."""
+    """Document with these fields and no others."""
 
 
 class RoundAt(Document, frozen=True, kw_only=True):
@@ -29,8 +29,9 @@ class RoundAt(Document, frozen=True, kw_only=True):
 
 
 class RoundDocument(Document, frozen=True, kw_only=True):
-    """One claim of a job. A round that was handed back has several. So many bytes of what it printed there are to be
-    had, also where ``output`` and ``stderr`` do not stand here."""
+    """Claim of a job. A round that was handed back has several claims. ``output_bytes`` and ``stderr_bytes`` are the
+    bytes of available output, even if ``output`` and ``stderr`` are omitted here.
+    """
 
     round: int
     claim: int
@@ -62,7 +63,9 @@ class StepDocument(Document, frozen=True, kw_only=True, rename={"source": "from"
 
 
 class WatchDocument(Document, frozen=True, kw_only=True):
-    """What is done about work elsewhere that no worker stays with."""
+    """Monitoring of external work that no worker holds. ``to`` is ``look`` for the next poll, or ``end`` for the next
+    attempt to end the work. ``at`` is the time of either, and ``said`` the external status.
+    """
 
     to: Literal["look", "end"]
     every_s: float | None
@@ -151,7 +154,7 @@ class SagaDocument(Document, frozen=True, kw_only=True):
 
 
 class CountsDocument(Document, frozen=True, kw_only=True):
-    """How many there are of all, of which the last are told."""
+    """Number of all rounds, transitions and submissions. The document has only the last of each."""
 
     rounds: int
     history: int
@@ -159,7 +162,7 @@ class CountsDocument(Document, frozen=True, kw_only=True):
 
 
 class JobDocument(Document, frozen=True, kw_only=True):
-    """Without ``record`` and ``log`` where not all of what they are made of is told."""
+    """Job. ``record`` and ``log`` are missing if the document does not have all rounds and the whole history."""
 
     app: str
     key: str
@@ -211,7 +214,9 @@ class SagaOf(Document, frozen=True, kw_only=True):
 
 
 class AppDocument(Document, frozen=True, kw_only=True):
-    """``chunks``, ``partitions``, ``policy`` and ``program`` are in the words of the definitions."""
+    """App as it is defined. ``chunks``, ``partitions``, ``policy`` and ``program`` have the options of the
+    definitions.
+    """
 
     app: str
     job_type: str
@@ -234,7 +239,7 @@ class AppDocument(Document, frozen=True, kw_only=True):
 
 
 class CountedApp(AppDocument, frozen=True, kw_only=True):
-    """``counts``: how many of its jobs are in each state."""
+    """App as it is defined. ``counts`` is the number of its jobs in each state."""
 
     counts: Mapping[State, int]
 

@@ -1,4 +1,4 @@
-"""A request as far as anybody here has to know it, and its answer."""
+"""A request, as far as the console needs it, and its answer."""
 
 from collections.abc import Generator, Mapping
 from http import HTTPStatus
@@ -16,12 +16,13 @@ EVENTS_TYPE = "text/event-stream"
 
 
 class Unreadable(BadRequest):
-    """What was sent is not what the call takes."""
+    """Raised when a request does not have the form that the call takes."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """``headers`` by their names in lower case. ``path`` and ``query`` as they were sent, before and after the question
-    mark. ``address`` is who is at the other end of the connection."""
+    """HTTP request. Names of ``headers`` are in lower case. ``path`` and ``query`` are as they were sent, before and
+    after the question mark. ``address`` is the other end of the connection.
+    """
 
     method: str
     path: str
@@ -32,13 +33,16 @@ class Request(Struct, frozen=True, kw_only=True):
 
     @property
     def verb(self) -> str:
-        """Its method; who asks for the head alone asks for what a GET would get."""
+        """Method of the request. HEAD is answered like GET."""
         return "GET" if self.method == "HEAD" else self.method
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """A document, or in its place ``content`` as it is, or ``pieces``, of which an empty one says that there is nothing
-    new yet. ``is_live``: the pieces come for as long as somebody listens. It is sent ``after_s`` and not before."""
+    """Answer: a document, or instead of it ``content`` as it is, or ``pieces``.
+
+    An empty piece means that there is nothing new yet. Pieces that are ``is_live`` continue as long as the client
+    listens. The answer is sent after ``after_s`` seconds and not earlier.
+    """
 
     status: HTTPStatus = HTTPStatus.OK
     document: Any = None
@@ -55,7 +59,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What went wrong, in the words of RFC 9457, and what to do."""
+    """Error as problem details (RFC 9457). ``advice`` is the recommended action."""
 
     type: str
     title: str
@@ -65,6 +69,6 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def problem(status: HTTPStatus, detail: str, advice: str = "", **headers: str) -> Answer:
-    """What went wrong, and what to do."""
+    """Return an error as an answer. ``advice`` is the recommended action."""
     told = Problem(type="about:blank", title=status.phrase, status=status.value, detail=detail, advice=advice)
     return Answer(status=status, document=msgspec.to_builtins(told), kind=PROBLEM_TYPE, headers=headers)

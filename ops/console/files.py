@@ -1,7 +1,7 @@
-"""The page's files: each is answered under its own path below the folder, and whatever else is asked for gets the page
-itself, which knows what to show there.
+"""Files of the page. A file below ``/assets/`` is served under its own path. Every other path gets the page itself,
+which selects its screen by the path.
 
-They are read once, when the console starts. So what is answered is one of those that were there, whatever a path says.
+Files are read once, when the console starts. So no other file can be served, whatever the path contains.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from msgspec import Struct
 from sluice.ops.console.exchange import Answer, Request, problem
 
 FOLDER = Path(__file__).parent / "page"
-#: Other kinds of files are not the page's.
+#: Suffixes and types of the page's files. Files with other suffixes are not served.
 KINDS: Mapping[str, str] = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -27,7 +27,7 @@ KINDS: Mapping[str, str] = {
     ".webmanifest": "application/manifest+json",
     ".woff2": "font/woff2",
 }
-#: Whoever has one asks each time whether it is still the same: a new version has the old names.
+#: Browsers check on each use whether a file is unchanged, because a new version has the same file names.
 _CACHED = "no-cache"
 _ASSETS = "/assets/"
 _INDEX = "/index.html"
@@ -48,7 +48,7 @@ class Files:
         }
 
     def answer(self, request: Request) -> Answer:
-        """The file; the page itself for all paths that are not of its assets."""
+        """Return the file. Paths outside of the assets get the page itself."""
         path = request.path if request.path.startswith(_ASSETS) else _INDEX
         found = self._files.get(path)
         if found is None and path == _INDEX:
@@ -68,7 +68,7 @@ def tag_of(content: bytes) -> str:
 
 
 def is_known(request: Request, tag: str) -> bool:
-    """Whether whoever asks has what this is the tag of."""
+    """Return whether the client already has the content with this tag."""
     known = request.headers.get("if-none-match", "")
     return tag in (each.strip().removeprefix("W/") for each in known.split(","))
 

@@ -1,8 +1,9 @@
-"""Who may ask, and for what.
+"""Access control.
 
-A request needs one of the two tokens, or the cookie of a session that was made with one; ``view`` may look, ``operate``
-may change things as well. A page of another site in a signed-in user's browser can send requests. So another origin is
-turned away, and a call that changes anything has to be of a type that no form sends.
+A request needs the operate or the view token, or the cookie of a session that was opened with a token. ``view`` may
+read; ``operate`` may also change things. A page of another site in a signed-in user's browser can send requests. So
+requests of another origin are refused, and a call that changes anything must have a content type that no form
+sends.
 """
 
 import hmac
@@ -20,9 +21,9 @@ from sluice.ops.console.exchange import JSON_TYPE, Answer, Request, problem
 from sluice.ops.console.refusals import Refusals
 from sluice.ops.console.session import COOKIE, is_session, is_signed, sessions_in, write_session
 
-#: What this machine calls itself, to itself.
+#: Names of this machine for itself.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-#: A shorter token can be guessed by a client that has the time.
+#: Least length of a token. A patient client could guess a shorter token.
 TOKEN_CHARS_MIN = 16
 _BEARER = "Bearer "
 _BODIED = frozenset({"POST", "PUT", "PATCH"})
@@ -37,7 +38,7 @@ class Role(StrEnum):
 
 
 class Who(Struct, frozen=True, kw_only=True):
-    """Somebody who may ask; ``at`` is the address that he asks from."""
+    """Sender with access. ``at`` is the sender's address."""
 
     role: Role
     at: str
@@ -47,7 +48,7 @@ class Who(Struct, frozen=True, kw_only=True):
 
 
 class Gate:
-    """``operate`` and ``view`` are tokens. A session is the role that a token has given."""
+    """Access control with an ``operate`` and a ``view`` token. A session has the role of the token that opened it."""
 
     def __init__(
         self,
@@ -56,14 +57,14 @@ class Gate:
         *,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        # Who has made both tokens the same has the greater role by it.
+        # If both tokens are the same, the token has the greater role.
         given = ((Role.OPERATE, operate), (Role.VIEW, view))
         self._tokens: Mapping[Role, str] = {role: token for role, token in given if token is not None}
         self._clock = clock
         self._refusals = Refusals(clock)
 
     def turned_away(self, request: Request) -> Answer | None:
-        """Why nobody may ask in this way, whoever he is; None where he may."""
+        """Refuse a request of another origin or of a wrong content type, whatever its token. None if it may proceed."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if origin is not None and _place_of(origin) != host:
             return problem(HTTPStatus.FORBIDDEN, "A page of another origin may not ask.")
@@ -76,27 +77,28 @@ class Gate:
         return None
 
     def who(self, request: Request) -> Who | None:
-        """Who sends it; None without a token or session that is valid."""
+        """Return the sender. None without a valid token or session."""
         role = self._role_of(request)
         return None if role is None else Who(role=role, at=_address(request))
 
     def role_for(self, token: str) -> Role | None:
-        """What a token gives."""
+        """Return the role of a token. None if the token is wrong."""
         sent = token.encode("utf-8", "surrogateescape")
         fits = [role for role, own in self._tokens.items() if hmac.compare_digest(sent, own.encode())]
         return fits[0] if fits else None
 
     def session(self, role: Role, request: Request) -> str:
-        """The cookie of somebody who has shown a token for this role."""
+        """Return the cookie of a new session, for a client that has sent a token of this role."""
         return _cookie(write_session(role, self._tokens[role], self._clock()), request)
 
     def no_session(self, request: Request) -> str:
-        """The cookie that takes it away again."""
+        """Return a cookie that removes the session."""
         return f"{_cookie('', request)}; Max-Age=0"
 
     def stranger(self, request: Request) -> Answer:
-        """What is answered to somebody who is not known. Whoever has sent no token, and no session that is made up, has
-        not guessed."""
+        """Return the answer for an unknown sender. A request without a token and without a forged session is not a
+        guess, so it is answered without a pause.
+        """
         found = sessions_in(request.headers.get("cookie", ""))
         made_up = any(text and not self._is_ours(text) for text in found)
         return (
@@ -104,7 +106,7 @@ class Gate:
         )
 
     def wrong_token(self, request: Request) -> Answer:
-        """What is answered to somebody whose token is none of ours, after a pause."""
+        """Return the answer for a wrong token. It is sent after a pause."""
         return _unknown_asker(after_s=self._refusals.refused(_address(request)))
 
     def _is_ours(self, session: str) -> bool:
@@ -139,7 +141,7 @@ def _cookie(value: str, request: Request) -> str:
 
 
 def _address(request: Request) -> str:
-    """Of whom a proxy on this machine asks for, what it says of him, and that it is the proxy's word."""
+    """Return the client's address. For a proxy on this machine, return the address that it reports, marked as such."""
     told = _read_address(request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip())
     if request.address not in LOOPBACK or told is None:
         return request.address
@@ -147,7 +149,9 @@ def _address(request: Request) -> str:
 
 
 def _read_address(text: str) -> str | None:
-    """In its one usual spelling. An address with a zone is none here, because a zone may be any text."""
+    """Return an address in canonical form. None if it is no address. None also for a zone, because a zone may be any
+    text.
+    """
     try:
         return None if "%" in text else str(ip_address(text))
     except ValueError:
@@ -155,7 +159,7 @@ def _read_address(text: str) -> str | None:
 
 
 def _place_of(origin: str) -> str | None:
-    """None of what is no address at all, as anybody may send it."""
+    """Return the host and port of an origin. None if it is no address, because clients may send any text."""
     try:
         return urlsplit(origin).netloc
     except ValueError:

@@ -1,8 +1,8 @@
 """Reader of the head of an HTTP/1.1 request, as strict as RFC 9112 allows.
 
-Two servers on the way must not read the same bytes as different requests. So a head that another server could read in
-another way is refused, not repaired: a space before a colon, a line without one, a folded line, a bare CR or LF, two
-lengths, two hosts.
+Two servers on the way must not read the same bytes as different requests. So a head that another server could read
+in another way is refused, not repaired: a space before a colon, a line without a colon, a folded line, a bare CR or
+LF, two lengths, two hosts.
 """
 
 import re
@@ -24,12 +24,12 @@ HEADERS_MAX = 100
 _REQUEST_LINE = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) (/[!-~]*) HTTP/([0-9])\.([0-9])")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*)")
 _LENGTH = re.compile("[0-9]{1,18}")
-#: A second one of these would be read by one server and ignored by the next.
+#: Headers that may occur once. One server would read a second value, and the next server would ignore it.
 _SINGLE = frozenset({"authorization", "content-length", "content-type", "host", "origin"})
 
 
 class BadHead(Exception):
-    """The head is not one of HTTP/1.1, or it announces a body that is not accepted."""
+    """Raised when the head is not valid HTTP/1.1, or announces a body that is not accepted."""
 
     def __init__(self, status: HTTPStatus, detail: str) -> None:
         super().__init__(detail)
@@ -38,7 +38,7 @@ class BadHead(Exception):
 
 
 class Inlet(RawIOBase):
-    """The bytes of a connection until a deadline, however slowly they come. TimeoutError after it."""
+    """Bytes of a connection until a deadline, however slowly they arrive. Raises TimeoutError after it."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -59,7 +59,9 @@ class Inlet(RawIOBase):
 
 
 class Head(Struct, frozen=True, kw_only=True):
-    """``headers`` have lower-case names. ``body_bytes`` is the length of the body that follows."""
+    """Head of a request. Names of ``headers`` are in lower case. ``body_bytes`` is the length of the body that
+    follows.
+    """
 
     method: str
     target: str
@@ -69,7 +71,7 @@ class Head(Struct, frozen=True, kw_only=True):
 
     @property
     def keeps_open(self) -> bool:
-        """Whether the client may send another request on this connection."""
+        """True if the client may send another request on this connection."""
         options = {each.strip().lower() for each in self.headers.get("connection", "").split(",")}
         return self.version >= (1, 1) and "close" not in options
 
@@ -125,7 +127,7 @@ def _add(headers: dict[str, str], line: str) -> None:
 
 
 def _line(file: BufferedIOBase, bytes_max: int, status: HTTPStatus) -> str | None:
-    """The next line without its CRLF; None if the connection ends before that."""
+    """Return the next line without its CRLF. None if the connection ends before that."""
     line = file.readline(bytes_max + 1)
     if len(line) > bytes_max:
         raise BadHead(status, f"It has more than {LINE_BYTES_MAX} bytes.")

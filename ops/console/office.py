@@ -1,4 +1,4 @@
-"""What calls have to hand."""
+"""Resources that calls share."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Office:
-    """A desk, as commands have it, for many who ask at once."""
+    """Ledger, client, definitions and caches, for concurrent requests."""
 
     def __init__(self, desk: Desk, installation: Installation) -> None:
         self.desk = desk
@@ -33,12 +33,12 @@ class Office:
         self.metrics = Metrics(desk, installation)
 
     def open(self) -> None:
-        """Have to hand by now what is made once: from now on several may ask for it at the same time."""
+        """Open shared resources now, because several threads may use them at the same time later."""
         _ = self.ledger, self.client, self.has_definitions and self.catalogue
 
     @property
     def catalogue(self) -> Catalogue:
-        """BadRequest where no definitions were named."""
+        """Current definitions. BadRequest if no definitions were named."""
         return self.desk.catalogue
 
     @property
@@ -46,11 +46,15 @@ class Office:
         return bool(self.desk.settings.apps)
 
     def doing(self, who: Who | None, did: str, about: Mapping[str, JSON], reading: Reading) -> Client:
-        """A client for one act, which is written into the audit with it; ``reading`` says what it has come to."""
+        """Return a client for one act, which is recorded in the audit in the same transaction. ``reading`` returns its
+        outcome.
+        """
         return self.client.beside(witness(str(who), did, about, reading))
 
     def ledger_doing(self, who: Who | None, did: str, about: Mapping[str, JSON], reading: Reading) -> Ledger:
-        """The ledger for one act, likewise."""
+        """Return a ledger for one act, which is recorded in the audit in the same transaction. ``reading`` returns its
+        outcome.
+        """
         return self.ledger.beside(witness(str(who), did, about, reading))
 
     @property

@@ -1,4 +1,4 @@
-"""The description of the calls (OpenAPI 3.1), made of the routes and of the types that they take and answer."""
+"""Description of the calls (OpenAPI 3.1), made from the routes and from the types that they take and return."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from sluice.ops.console.session import COOKIE
 Description = Mapping[str, Any]
 
 _REF = "#/components/schemas/{name}"
-#: What any call may come to, besides what it is for.
+#: Statuses that any call may return, in addition to its own status.
 _BAD, _UNKNOWN_ASKER, _NOT_FOR_YOU, _AWAY, _FULL = 400, 401, 403, 404, 503
 _CONFLICT, _REFUSED = 409, 422
 
@@ -45,7 +45,7 @@ def described(routes: Sequence[Route]) -> Description:
 
 
 def _kinds(routes: Sequence[Route]) -> Iterator[Any]:
-    """Each type once, whatever it is written like."""
+    """Yield each type once, even if several routes use it."""
     yield Problem
     seen = {_key(Problem)}
     for route in routes:
@@ -76,7 +76,7 @@ def _operation(route: Route, known: Mapping[str, Any], components: Description) 
 
 
 def _id(route: Route) -> str:
-    """No two calls have the same."""
+    """Return the operation ID. It is unique."""
     words = [part.strip("{}") if is_name(part) else part for part in route.parts if part != "api"]
     return "_".join([route.method.lower(), *words]).replace(".", "_").replace("-", "_")
 
@@ -85,7 +85,7 @@ def _in_path(route: Route) -> Iterator[Description]:
     for part in route.parts:
         if is_name(part):
             name = part.strip("{}")
-            # Of these words none is empty.
+            # Path parameters are never empty.
             schema: dict[str, Any] = {"type": "string", "minLength": 1}
             if name in route.words:
                 schema["enum"] = [*route.words[name]]
@@ -93,7 +93,7 @@ def _in_path(route: Route) -> Iterator[Description]:
 
 
 def _in_query(route: Route, known: Mapping[str, Any], components: Description) -> Iterator[Description]:
-    """The fields of the type, each by itself."""
+    """Yield a parameter for each field of the query's type."""
     whole = components[known[_key(route.query)]["$ref"].rpartition("/")[2]]
     for name, schema in whole["properties"].items():
         yield {
@@ -105,7 +105,7 @@ def _in_query(route: Route, known: Mapping[str, Any], components: Description) -
 
 
 def _without_null(schema: Description) -> dict[str, Any]:
-    """A word that is not said is left out; there is no other way to say nothing."""
+    """Return the schema without null and default. A query has no null: a parameter without a value is left out."""
     kinds = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
     words = {word: value for word, value in schema.items() if word not in ("anyOf", "default")}
     return words | (kinds[0] if len(kinds) == 1 else {})

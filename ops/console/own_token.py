@@ -1,8 +1,8 @@
-"""Token of a console for which none is set.
+"""Token of a console without a configured token.
 
 Every user of the machine can reach a console on the loopback address, and a submission can run code. So the console
-makes a token of its own, in a file under SLUICE_HOME that only its user can read. It stays the same over restarts, so
-sessions and kept addresses do too; remove the file to have another one made.
+makes a token of its own, in a file under SLUICE_HOME that only its user can read. The token survives restarts, so
+sessions and bookmarks stay valid. Remove the file to get another token.
 """
 
 import os
@@ -14,13 +14,13 @@ from pathlib import Path
 from sluice.jobs.errors import BadSetting
 
 FILE = "console.token"
-#: 128 bits.
+#: Random bytes of a token: 128 bits.
 _RANDOM_BYTES = 16
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def own_token(home: Path) -> str:
-    """Return the token; make one if there is none."""
+    """Return the token. Make it if it is missing."""
     path = home / FILE
     try:
         return kept_token(home) or _made(path)
@@ -49,7 +49,9 @@ def kept_token(home: Path) -> str | None:
 
 
 def _made(path: Path) -> str:
-    """Of two consoles that start at once both return the token of the one that links its file first."""
+    """Make the token. If two consoles start at the same time, both return the token of the console that links its file
+    first.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{FILE}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

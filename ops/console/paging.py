@@ -1,4 +1,4 @@
-"""Lists that come page by page: where the next page begins."""
+"""Pages of lists: tokens for the beginning of the next page."""
 
 import base64
 import binascii
@@ -15,14 +15,14 @@ Limit = Annotated[int, Meta(ge=1, le=LIMIT_MAX)]
 
 
 class Paging(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``after`` is the ``next`` of the page before."""
+    """Page of a list. ``after`` is the ``next`` of the previous page."""
 
     after: str | None = None
     limit: Limit = 50
 
     @property
     def before(self) -> int | None:
-        """The number that all of the page are below; None for the first page."""
+        """Upper bound of the numbers on the page, which is not on the page itself. None for the first page."""
         return None if self.after is None else read_token(self.after)
 
 
@@ -31,7 +31,7 @@ def write_token(number: int | None) -> str | None:
 
 
 def read_token(text: str) -> int:
-    """Unreadable for what is no token."""
+    """Read a token. Unreadable if it is no token of a list."""
     try:
         told = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True).decode("ascii")
     except (binascii.Error, ValueError):

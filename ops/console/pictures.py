@@ -1,4 +1,6 @@
-"""The picture of the apps, drawn once for as long as they are what they are: to lay out three hundred takes a while."""
+"""Cached picture of the apps. It is drawn once per version of the definitions, because the layout of 300 apps takes a
+while.
+"""
 
 from collections.abc import Callable
 from threading import Lock
@@ -16,7 +18,7 @@ class Pictures:
         self._content = b""
 
     def of(self, catalogue: Catalogue, drawn: Callable[[Catalogue], Any]) -> bytes:
-        """Who comes while it is drawn waits for it."""
+        """Return the picture as JSON. Concurrent callers wait while it is drawn."""
         with self._lock:
             if self._of is not catalogue:
                 self._content = msgspec.json.encode(drawn(catalogue)) + b"\n"

@@ -1,12 +1,13 @@
-"""Tokens that were wrong: each is answered after a pause, and told to the log.
+"""Wrong tokens: each is answered after a pause, and logged.
 
-What holds:
+Invariants:
 
-- They are answered one after another, whoever sends them, and the later the more there have been lately. A right token
-  waits for none of them: nobody is kept out by the mistakes of others.
-- None waits longer than ``WAIT_S_MAX``. Who guesses by many connections at once has as many guesses in that time as
-  there are connections, and no more.
-- The log has each address once in ``TOLD_EVERY``, and ``LINES_MAX`` addresses in that time, whatever a proxy says.
+- Wrong tokens are answered one after another, whichever clients send them. The pause grows with the number of
+  recent wrong tokens. A right token never waits, so mistakes of other clients lock out no user.
+- No answer waits longer than ``WAIT_S_MAX``. A client that guesses on many connections at the same time has at most
+  one guess per connection in that time.
+- The log has each address at most once in ``TOLD_EVERY``, and at most ``LINES_MAX`` addresses in that time,
+  whatever address a proxy reports.
 """
 
 import logging
@@ -16,21 +17,21 @@ from threading import Lock
 
 _LOG = logging.getLogger("sluice.console")
 
-#: The first of them waits so long, each that follows twice as long as the one before, up to the most.
+#: Seconds of the first pause. Each further pause is twice as long as the previous one, up to the maximum.
 PAUSE_S, PAUSE_S_MAX = 0.25, 4.0
 WAIT_S_MAX = 8.0
-#: After so long without any the next is the first again.
+#: Time without a wrong token after which the next pause is the first again.
 FORGOTTEN_AFTER = timedelta(minutes=1)
 TOLD_EVERY = timedelta(minutes=1)
-#: So many addresses are remembered as told.
+#: Greatest number of logged addresses to remember.
 _ADDRESSES_MAX = 1000
-#: Lines of the log in ``TOLD_EVERY``.
+#: Log lines in ``TOLD_EVERY``.
 LINES_MAX = 20
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class Refusals:
-    """Several threads may refuse at once."""
+    """Pauses after wrong tokens. Several threads may use it at the same time."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
@@ -41,7 +42,7 @@ class Refusals:
         self._lines_since, self._lines = _NEVER, 0
 
     def refused(self, address: str) -> float:
-        """A token from there was wrong: for how many seconds its answer is to wait."""
+        """Record a wrong token from this address. Return the seconds that its answer must wait."""
         with self._lock:
             now = self._clock()
             if now - self._last > FORGOTTEN_AFTER:
@@ -61,7 +62,7 @@ class Refusals:
         if now - self._told.get(address, _NEVER) < TOLD_EVERY or self._lines == LINES_MAX:
             return False
         self._lines += 1
-        # Put in anew it stands last, so that the first is the one that was told the longest ago.
+        # Insert it at the end, so that the first address is always the one logged longest ago.
         self._told.pop(address, None)
         if len(self._told) == _ADDRESSES_MAX:
             del self._told[next(iter(self._told))]

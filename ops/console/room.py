@@ -1,13 +1,14 @@
-"""How many connections, requests and streams the console serves at once.
+"""Limits on the connections, requests and streams that the console serves at the same time.
 
-What holds:
+Invariants:
 
-- A connection has a thread until it ends. It takes one of the ``places`` only when its request was read as a whole, and
-  until the answer is known. So neither idle nor slow connections keep a request waiting.
-- A connection *rests* while it waits for a request, sends one, waits out the pause after a wrong token, or reads its
-  answer. When there is no room for another one, the connection that has rested longest is closed for it, of the same
-  address if that has as many as one address may have. So whole requests are not pushed out.
-- A stream leaves its place and takes one of the ``seats``.
+- A connection has a thread until it ends. It takes a place (``places``) only after its request was read completely,
+  and until the answer is known. So neither idle nor slow connections keep a request waiting.
+- A connection *rests* while it waits for a request, sends a request, waits out the pause after a wrong token, or
+  reads its answer. If there is no room for a new connection, the connection that has rested longest is closed. If
+  the new connection's address has as many connections as an address may have, a connection of that address is
+  closed. So connections with complete requests are not closed.
+- A stream leaves its place and takes a seat (``seats``).
 """
 
 import socket
@@ -19,7 +20,7 @@ from threading import BoundedSemaphore, Event, Lock, local
 
 from msgspec import Struct
 
-#: Seconds that a request waits for a place before it is answered with 503: most requests take less.
+#: Seconds that a request waits for a place before it is answered with 503. Most requests take less.
 PLACE_WITHIN_S = 1.0
 
 
@@ -32,7 +33,7 @@ class _Guest(Struct):
 
 
 class Room:
-    """A thread has at most one place, and returns it once, whichever way it leaves."""
+    """Places, seats and connections. A thread has at most one place, and returns it once, however it leaves."""
 
     def __init__(self, *, connections: int, connections_of_one: int, places: int, seats: int) -> None:
         self._connections_max = connections
@@ -47,7 +48,9 @@ class Room:
         self._is_closed = False
 
     def let_in(self, connection: socket.socket, address: str) -> bool:
-        """Whether there is room for this connection, if necessary in place of another one. It does not wait."""
+        """Return whether there is room for this connection, if necessary in place of another one. If so, it is
+        admitted. Does not wait.
+        """
         network = network_of(address)
         with self._lock:
             is_crowd = self._of_network[network] >= self._connections_of_one_max
@@ -64,7 +67,7 @@ class Room:
                 return False
             self._remove(oldest)
             self._add(connection, network)
-            # Under the lock, or its own thread could close it first, and another file could have its number.
+            # Under the lock. Otherwise its own thread could close it first, and another file could get its number.
             with suppress(OSError):
                 oldest.shutdown(socket.SHUT_RDWR)
             return True
@@ -74,7 +77,7 @@ class Room:
             self._remove(connection)
 
     def rests(self, connection: socket.socket) -> None:
-        """From now on it may be closed in favour of another one."""
+        """Mark a connection as resting: it may be closed in favour of another one."""
         with self._lock:
             guest = self._guests.pop(connection, None)
             if guest is not None:
@@ -82,7 +85,7 @@ class Room:
                 self._guests[connection] = guest
 
     def works(self, connection: socket.socket) -> bool:
-        """From now on it is left alone; False if it was closed in favour of another one."""
+        """Mark a connection as working: it is not closed any more. Return False if it was closed before."""
         with self._lock:
             guest = self._guests.get(connection)
             if guest is not None:
@@ -90,7 +93,7 @@ class Room:
             return guest is not None
 
     def hold_back(self, connection: socket.socket, seconds: float) -> None:
-        """Wait without a place, at most until the connection or the room is closed."""
+        """Wait without a place. The wait ends early if the connection or the room is closed."""
         self.leave_place()
         self.rests(connection)
         with self._lock:
@@ -100,7 +103,7 @@ class Room:
         guest.gone.wait(seconds)
 
     def close(self) -> None:
-        """Let no answer wait any longer."""
+        """End the waits of all answers."""
         with self._lock:
             self._is_closed = True
             for guest in self._guests.values():
@@ -108,7 +111,7 @@ class Room:
 
     @contextmanager
     def placed(self) -> Iterator[bool]:
-        """A place until the block ends or ``leave_place``; False if none becomes free in time."""
+        """Hold a place until the block ends or ``leave_place``. Yield False if no place becomes free in time."""
         if not self._places.acquire(timeout=PLACE_WITHIN_S):
             yield False
             return
@@ -126,7 +129,7 @@ class Room:
 
     @contextmanager
     def seated(self) -> Iterator[bool]:
-        """A seat until the block ends, instead of the place; False if none is free."""
+        """Hold a seat instead of the place until the block ends. Yield False if no seat is free."""
         if not self._seats.acquire(blocking=False):
             yield False
             return
@@ -151,7 +154,9 @@ class Room:
 
 
 def network_of(address: str) -> str:
-    """The address, or the /64 network of an IPv6 address: one machine has as many addresses of that as it likes."""
+    """Return the address, or the /64 network of an IPv6 address, because one machine may use all addresses of its
+    network.
+    """
     if ":" not in address:
         return address
     found = IPv6Address(address.partition("%")[0])

@@ -1,4 +1,4 @@
-"""What a call is: its path, who may ask for it, what it takes and what it answers."""
+"""Definition of a call: its path, its role, its parameters and its answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
@@ -15,12 +15,13 @@ B = TypeVar("B")
 
 
 class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
-    """No words at all."""
+    """No parameters."""
 
 
 class Asked(Struct, Generic[Q, B], frozen=True, kw_only=True):
-    """``words`` are those that stand in the path for something, ``query`` and ``body`` what was read of the rest. Of a
-    call that anybody may make nobody may know who asks."""
+    """Arguments of a call. ``words`` are the variable parts of the path. ``query`` and ``body`` have the types of the
+    route. ``who`` may be None if the call needs no role.
+    """
 
     words: Sequence[str]
     query: Q
@@ -31,9 +32,11 @@ class Asked(Struct, Generic[Q, B], frozen=True, kw_only=True):
 
 
 class Route(Struct, frozen=True, kw_only=True):
-    """``path`` has names in braces, each of which stands for any word. What the call returns is the document, or else
-    an ``Answer``. ``answers`` is its type, for whoever reads the description, and ``words`` are those that a name of
-    the path may stand for, where not any. No ``role`` means whoever asks.
+    """Call and its path.
+
+    ``path`` has names in braces, each of which stands for any part. ``words`` lists the values that a name may
+    stand for, if only some are allowed. The call returns the document, or an ``Answer``. ``answers`` is the type of
+    the document, for the description. A call without a ``role`` needs no token.
     """
 
     method: str
@@ -53,7 +56,7 @@ class Route(Struct, frozen=True, kw_only=True):
         return self.path.strip("/").split("/")
 
     def given(self, words: Sequence[str]) -> list[str] | None:
-        """The words that stand for the names; None where the path is another."""
+        """Return the values of the names in the path. None if the path does not match."""
         if len(words) != len(self.parts):
             return None
         pairs = [*zip(words, self.parts, strict=True)]

@@ -1,4 +1,4 @@
-"""The console's sockets: requests are read within bounds of size and time, answered, and written."""
+"""Sockets of the console: requests are read within bounds of size and time, answered, and written."""
 
 import logging
 import re
@@ -24,23 +24,25 @@ _LOG = logging.getLogger("sluice.console")
 
 #: Default of --listen.
 LISTEN = "127.0.0.1:8484"
-#: Connections at once, each with a thread that mostly waits, and how many of them one address may have.
+#: Connections at the same time, each with a thread that mostly waits, and connections per address.
 CONNECTIONS = 512
 CONNECTIONS_OF_ONE = 256
-#: Requests that are answered at once, and streams beside them.
+#: Requests that are answered at the same time, and streams in addition to them.
 PLACES = 32
 SEATS = 128
 #: Seconds that a connection may be idle, and that writing an answer may take.
 PATIENCE_S = 10.0
-#: Seconds that all of a head, and all of a body, may take. A client sends both at once; 1 MiB in 30 s is 35 kB/s.
+#: Seconds for a complete head, and for a complete body. Clients send both without a pause; 1 MiB in 30 s is 35
+#: kB/s.
 HEAD_S_MAX = 5.0
 BODY_S_MAX = 30.0
-#: Seconds in which the rest of a refused request is read and thrown away. Closing a connection with unread bytes
+#: Seconds in which the rest of a refused request is read and discarded. Closing a connection with unread bytes
 #: resets it, and the client would not see the answer.
 LINGER_S_MAX = 2.0
 PORT_MAX = 65535
 
-#: Of every answer. Whatever a user's texts hold, no script but the page's own runs in it, and nothing else frames it.
+#: Headers of every answer. Whatever users' texts contain, only the page's own scripts run, and no other page can
+#: frame it.
 GUARDS = {
     "Content-Security-Policy": (
         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
@@ -57,11 +59,11 @@ _COME_AGAIN = (
 
 
 class PlaceTaken(BadSetting):
-    """Somebody else listens there, or nobody may."""
+    """Raised when another process uses the address, or this user may not listen there."""
 
 
 class Place(NamedTuple):
-    """Where it listens."""
+    """Address to listen on."""
 
     host: str
     port: int
@@ -75,7 +77,7 @@ class Place(NamedTuple):
 
 
 def read_place(text: str) -> Place:
-    """BadSetting for what is no ``HOST:PORT``."""
+    """Read ``HOST:PORT``. BadSetting if the text has another form."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not host or not re.fullmatch("[0-9]{1,5}", port) or int(port) > PORT_MAX:
@@ -86,11 +88,13 @@ def read_place(text: str) -> Place:
 
 
 class Server(ThreadingHTTPServer):
-    """``answer`` is called by several threads at once. ``refuse`` may answer by the head alone, before the
-    body of that many bytes is read."""
+    """HTTP server of the console. Several threads call ``answer`` at the same time. ``refuse`` may answer by the head
+    alone, before the body of that many bytes is read.
+    """
 
     daemon_threads = True
-    # So many may stand before the door at once; of more, as of a page that asks for all its files, some would be lost.
+    # Greatest number of connections that wait to be accepted. Of more, as when a page loads all its files, some
+    # would be lost.
     request_queue_size = 128
 
     def __init__(
@@ -118,7 +122,7 @@ class Server(ThreadingHTTPServer):
         if self.room.let_in(request, client_address[0]):
             try:
                 super().process_request(request, client_address)
-            except RuntimeError:  # There is no thread to be had for it.
+            except RuntimeError:  # No thread could be started for it.
                 self.room.let_out(request)
                 raise
             return
@@ -127,7 +131,7 @@ class Server(ThreadingHTTPServer):
         self.shutdown_request(request)
 
     def shutdown_request(self, request: Any) -> None:
-        # Before it is closed: its number may be another connection's at once.
+        # Before it is closed, because another connection may get its number immediately.
         self.room.let_out(request)
         super().shutdown_request(request)
 
@@ -144,12 +148,14 @@ class Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """The base class writes answers; requests are read by ``ops.console.head``, which is stricter."""
+    """Handler of a connection. The base class writes answers; ``ops.console.head`` reads requests, because it is
+    stricter.
+    """
 
     protocol_version = request_version = "HTTP/1.1"
     server_version = "Sluice"
     sys_version = ""
-    # A body goes out behind its head at once, and not when the other side has confirmed that, 40 ms later.
+    # A body is sent right after its head, and not when the client has confirmed the head, 40 ms later.
     disable_nagle_algorithm = True
     rfile: BufferedReader
     server: Server
@@ -176,7 +182,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._see_to(request)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
-        """To our own log; the base class writes to stderr."""
+        """Log to the console's own log. The base class writes to stderr."""
         _LOG.debug("%s: %s", self.address_string(), format % args)
 
     def _begins(self) -> bool:
@@ -188,7 +194,9 @@ class _Handler(BaseHTTPRequestHandler):
             return False
 
     def _request(self) -> Request | None:
-        """Read all of a request. None if the connection ends before it does, or if the head was enough to refuse it."""
+        """Read a complete request. None if the connection ends before it does, or if the head was enough to
+        refuse it.
+        """
         self._inlet.within(HEAD_S_MAX)
         head = read_head(self.rfile)
         if head is None:
@@ -221,14 +229,15 @@ class _Handler(BaseHTTPRequestHandler):
             if answer.pieces is not None:
                 self._give_pieces(answer, answer.pieces)
                 return
-        # Written without a place, and as a connection that may be closed: the client may read it as slowly as it likes.
+        # Written without a place, and as a connection that may be closed, because a client may read arbitrarily
+        # slowly.
         room.rests(self.connection)
         if answer.after_s:
             room.hold_back(self.connection, answer.after_s)
         self._write(answer)
 
     def _refuse(self, answer: Answer) -> None:
-        """Answer a request that was not read to its end, so that nothing else can follow it."""
+        """Answer a request that was not read to its end. No other request can follow it."""
         self.close_connection = True
         self.connection.settimeout(PATIENCE_S)
         if answer.after_s:
@@ -262,8 +271,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _pour(self, answer: Answer, given: Generator[bytes, None, None]) -> None:
-        """Piece by piece, each with its length, so that whoever reads it can tell the end from a break. Nothing else
-        comes this way after it."""
+        """Write the pieces, each with its length, so that the client can distinguish the end from a break. The
+        connection cannot be used for another request.
+        """
         self.close_connection = True
         is_chunked = self.request_version != "HTTP/1.0"
         self._begin(answer)
@@ -287,7 +297,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", answer.kind)
 
     def _is_left(self) -> bool:
-        """Whether whoever asked has hung up. He has nothing more to say, so anything else ends it as well."""
+        """Return whether the client has closed the connection. It has nothing more to send, so any bytes also end the
+        stream.
+        """
         return bool(select([self.connection], [], [], 0)[0])
 
 

@@ -1,4 +1,4 @@
-"""A console that is served beside whatever else its process does."""
+"""Console that runs beside the other work of its process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,19 +19,24 @@ from sluice.ops.desk.installation import Installation
 
 
 class Keys(NamedTuple):
-    """The gate of a console, and the token that it made itself, which is to be printed."""
+    """Gate of a console, and the token that the console made itself, which the caller must print."""
 
     gate: Gate
     own_token: str | None
 
     def address(self, place: Place) -> str:
-        """What to open in a browser. The page makes a session of the token, and removes it from the address. Behind
-        the # it reaches no server, and no log of one."""
+        """Return the address to open in a browser.
+
+        The page opens a session with the token and removes it from the address. The part after the # is sent to no
+        server, so it is in no server's log.
+        """
         return f"{place}/#token={self.own_token}" if self.own_token else str(place)
 
 
 def keys_for(place: Place, settings: Settings) -> Keys:
-    """Return the gate for the tokens that are set, or else for one of its own. BadSetting as below."""
+    """Return the gate for the configured tokens. If none is configured, the console uses a token of its own.
+    BadSetting as in ``check_tokens``.
+    """
     check_tokens(place, settings)
     if settings.console_token is not None or settings.console_view_token is not None:
         return Keys(Gate(settings.console_token, settings.console_view_token), None)
@@ -40,7 +45,7 @@ def keys_for(place: Place, settings: Settings) -> Keys:
 
 
 def check_tokens(place: Place, settings: Settings) -> None:
-    """BadSetting if a token can be guessed, or if other machines can reach the console and no token is set."""
+    """Raise BadSetting if a token can be guessed, or if other machines can reach the console and no token is set."""
     operate, view = settings.console_token, settings.console_view_token
     for name, token in (("SLUICE_CONSOLE_TOKEN", operate), ("SLUICE_CONSOLE_VIEW_TOKEN", view)):
         if token is not None and len(token) < TOKEN_CHARS_MIN:
@@ -57,7 +62,7 @@ def check_tokens(place: Place, settings: Settings) -> None:
 
 @contextmanager
 def console(desk: Desk, installation: Installation, place: Place, gate: Gate) -> Iterator[Server]:
-    """Requests are answered for as long as the block lasts. BadSetting where nobody can listen there."""
+    """Answer requests until the block ends. BadSetting if the address cannot be used."""
     office = Office(desk, installation)
     office.open()
     answering = Answering(office, gate, ROUTES, Files())

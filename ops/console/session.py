@@ -1,12 +1,13 @@
-"""A session as its cookie has it: a role, since when, and a signature.
+"""Session as stored in its cookie: a role, the time at which it was opened, and a signature.
 
-What holds:
+Invariants:
 
-- The key of the signature follows from the role's token. So each console that has the token knows the session,
-  whichever has made it and however often it was started anew; and whoever changes the token ends its sessions.
-- It is good for ``LASTS`` and no longer, wherever it was kept meanwhile.
-- The token cannot be had back from it. Whoever has a session can try out on it what the token may be; whoever has none
-  can do no more than show one that he has made up, which is as good as a wrong token (``is_signed``).
+- The key of the signature is derived from the role's token. So each console with the token accepts the session,
+  whichever console has opened it and however often that was restarted. A new token ends the sessions of the old
+  token.
+- A session is valid for ``LASTS`` and no longer, wherever it was kept.
+- The token cannot be computed from a session. A client with a session can test guesses of the token on it. A client
+  without a session can only send a forged session, which is treated like a wrong token (``is_signed``).
 """
 
 import hmac
@@ -16,38 +17,41 @@ from hashlib import sha256
 
 COOKIE = "sluice_session"
 LASTS = timedelta(hours=12)
-#: The clocks of two consoles may differ by so much. What is said to be from later than that is good nowhere: it was
-#: made by a clock that has been put right since, and would be good for too long.
+#: Greatest difference between the clocks of two consoles. A session from later than that is invalid: the clock that
+#: made it has been corrected since, and the session would be valid for too long.
 _AHEAD_MAX = timedelta(minutes=5)
-#: What the key is for; a key for anything else that follows from the token is another.
+#: Purpose of the key. A key that is derived from the token for another purpose differs.
 _LABEL = b"sluice session"
 
 
 def write_session(role: str, token: str, at: datetime) -> str:
-    """``operate.1795140000.5f0c…``: nothing in it has to be quoted in a header."""
+    """Return a new session, for example ``operate.1795140000.5f0c…``. Nothing in it must be quoted in a header."""
     said = f"{role}.{int(at.timestamp())}"
     return f"{said}.{_signature(said, token)}"
 
 
 def is_session(text: str, role: str, token: str, now: datetime) -> bool:
-    """Whether this was written for the role with this token, and is still good."""
+    """Return whether the session was written for the role with this token, and is still valid."""
     if not is_signed(text, token):
         return False
-    # Nobody else could have signed it, so it reads as it was written.
+    # The text is signed with our token, so it has the form that ``write_session`` gives it.
     of, _, moment = text.rpartition(".")[0].partition(".")
     age = now - datetime.fromtimestamp(int(moment), UTC)
     return of == role and -_AHEAD_MAX <= age < LASTS
 
 
 def is_signed(text: str, token: str) -> bool:
-    """Whether somebody wrote it who has the token, be it good or not any more."""
+    """Return whether the session was signed with the token. It may have expired."""
     said, _, signature = text.rpartition(".")
     return hmac.compare_digest(signature.encode(), _signature(said, token).encode())
 
 
 def sessions_in(header: str) -> Sequence[str]:
-    """What a ``Cookie`` header has under our name. The cookies of others on the same host are in it as well, and may
-    be whatever browsers let pass: the standard library's reader gives up at the first that is no good."""
+    """Return the sessions in a ``Cookie`` header.
+
+    The header also has cookies of other services on the same host, with any content that browsers accept. The
+    standard library's reader is not used, because it stops at the first bad cookie.
+    """
     pairs = (each.strip().partition("=") for each in header.split(";"))
     return [text for name, _, text in pairs if name == COOKIE]
 

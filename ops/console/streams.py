@@ -1,11 +1,13 @@
-"""Streams: what has changed is told to whoever watches it, as server-sent events.
+"""Streams of changes, as server-sent events.
 
-One thread looks for all of them together, once a second and only while somebody watches. What it has found stands in
-one place, and each stream compares that with what it has told: so one who reads slowly misses steps between, and never
-the last, and nothing is kept for him meanwhile. Who begins to watch is told how it stands first.
+One thread reads the ledger for all streams, once a second and only while there are streams. It keeps the last
+result, and each stream compares that with the states that it has sent. So a client that reads slowly misses
+intermediate states and never the last state, and no events are queued for it. A new stream first sends the present
+state.
 
-Whoever hears nothing cannot tell whether nothing happens or nobody looks. So all are told, too, when looks begin to
-fail, or one takes too long, and since when that is so; and when they succeed again.
+A client without events cannot distinguish an unchanged ledger from a ledger that is not read. So all streams also
+send an event when reads begin to fail or a read takes too long, with the time since when, and again when reads
+succeed.
 """
 
 import logging
@@ -27,34 +29,34 @@ from sluice.ledger.reads.stirrings import job_standings, submission_standings
 _LOG = logging.getLogger("sluice.console")
 
 LOOK_EVERY_S = 1.0
-#: A look that takes longer has found nothing yet that anybody could rely on.
+#: Seconds after which a read that is still running is reported like a failed read.
 LOOK_S_MAX = 10.0
-#: After so long a silence a comment says that the stream is still there.
+#: Seconds without an event after which a comment shows that the stream still exists.
 COMMENT_EVERY_S = 15.0
-#: One stream watches no more than this.
+#: Greatest number of objects that a stream watches.
 WATCHES_MAX = 50
 _COMMENT = b": still here\n\n"
 _FIRST = b"retry: 2000\n\n"
 _NOTHING_NEW = b""
-#: What is told of looks where they succeed, as nobody need be told who has heard nothing else.
+#: State of ``LEDGER`` while reads succeed. A new stream does not send it: a client without other news assumes it.
 _SEEN = b'{"unseen_since":null}'
 
 Ask = Callable[[Callable[[Tx], Any]], Any]
 
 
 class Watch(NamedTuple):
-    """Of a job ``of`` is its name, of a submission its id; of others there is one."""
+    """Watched object. ``of`` is the name of a job or the ID of a submission. Of any other kind there is one object."""
 
     kind: str
     of: JobName | str = ""
 
 
-#: What all watch: whether the ledger can be looked at.
+#: Watched by all streams: whether the ledger can be read.
 LEDGER = Watch("ledger")
 
 
 class Streams:
-    """``ask`` reads from the ledger, ``overview`` makes that document."""
+    """Streams of a console. ``ask`` reads from the ledger; ``overview`` makes the overview."""
 
     def __init__(self, ask: Ask, overview: Callable[[Tx], Any]) -> None:
         self._ask = ask
@@ -68,8 +70,9 @@ class Streams:
         self._thread: Thread | None = None
 
     def tell(self, watches: Sequence[Watch]) -> Generator[bytes, None, None]:
-        """Events, as they are sent; an empty piece where there is nothing new, so that whoever sends them can see
-        whether anybody still listens. It ends when this is closed."""
+        """Yield events as they are sent. An empty piece means that there is nothing new: the sender can check whether
+        the client still listens. Ends with ``close``.
+        """
         self._enter(watches)
         told: dict[Watch, bytes] = {LEDGER: _SEEN}
         spoken_at = time.monotonic()
@@ -93,7 +96,7 @@ class Streams:
             self._leave(watches)
 
     def close(self) -> None:
-        """Every stream ends."""
+        """End all streams."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -109,15 +112,17 @@ class Streams:
             self._changed.notify_all()
 
     def _leave(self, watches: Sequence[Watch]) -> None:
-        """One of those that are the same to the last word is as good as another."""
+        """Remove a stream. If several have the same watches, any of their entries is removed."""
         with self._changed:
             self._watched.remove(watches)
             if not self._watched:
-                # It grows old while nobody looks.
+                # The results become stale while there is no stream.
                 self._known, self._failing_since = {}, None
 
     def _look_around(self) -> None:
-        """What holds: between two looks there is at least the time between them, however many come and go."""
+        """Read the ledger for all streams. There is always an interval between two reads, however many streams begin
+        and end.
+        """
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._is_closed or self._watched)
@@ -136,27 +141,27 @@ class Streams:
                 self._changed.wait_for(lambda: self._is_closed, LOOK_EVERY_S)
 
     def _look(self, watched: set[Watch]) -> Mapping[Watch, bytes] | None:
-        """None where it cannot be told; the next look may."""
+        """Read the watched objects. None if the read fails; the next read may succeed."""
         try:
             found = self._ask(lambda tx: self._found(tx, watched))
         except SluiceError as error:
             _LOG.warning("what goes on cannot be told to those who watch: %s", error.what)
             return None
         except Exception:
-            # A fault of ours must not end the one thread that looks for all; the log has what it was.
+            # A defect must not end the thread that reads for all streams; the log has the exception.
             _LOG.exception("A look at what goes on failed.")
             return None
         return {watch: msgspec.json.encode(document) for watch, document in found.items()}
 
     def _news(self, watches: Sequence[Watch], told: Mapping[Watch, bytes]) -> dict[Watch, bytes]:
-        """What is known of these now, and was not told so."""
+        """Return the known states of these objects that differ from the states already sent."""
         known = {each: self._known[each] for each in watches if each in self._known} | {LEDGER: self._looks()}
         return {
             watch: data for watch, data in known.items() if _lasting(data) != _lasting(told.get(watch, b""))
         }
 
     def _looks(self) -> bytes:
-        """Since when nothing can be seen of the ledger, if that is so."""
+        """Return the state of ``LEDGER``: the time since which it cannot be read, or null."""
         since, now = self._looking_since, datetime.now(UTC)
         is_late = since is not None and (now - since).total_seconds() > LOOK_S_MAX
         unseen = self._failing_since or (since if is_late else None)
@@ -178,7 +183,7 @@ class Streams:
 
 
 def read_watch(text: str) -> Watch:
-    """BadRequest for what is none."""
+    """Read the name of an object to watch. BadRequest if it cannot be watched."""
     kind, _, of = text.partition(":")
     if text in ("overview", "schedules"):
         return Watch(text)
@@ -194,7 +199,7 @@ def read_watch(text: str) -> Watch:
 
 
 def _lasting(data: bytes) -> bytes:
-    """All but the time of the look, which an overview begins with."""
+    """Return the document without the time of the read, with which an overview begins."""
     return data.partition(b",")[2] if data.startswith(b'{"at":') else data
 
 

@@ -1,6 +1,7 @@
-"""Files that run Sluice elsewhere: what stands in them for all installations, and what follows from a catalogue.
+"""Files that run Sluice on other machines. One part is the same for all installations, and one part is generated from a
+catalogue.
 
-``kubernetes`` has manifests for the parts that every installation has, and forms of those that each group of apps
-gets (``bundle`` fills them in). What holds: the same catalogue and options give the same bytes, and every name is one
-that Kubernetes takes, whatever apps are called. Nothing here asks a ledger, a broker or a cluster.
+``kubernetes`` has manifests for the parts of every installation, and templates for the parts of each group of apps.
+``bundle`` fills in the templates. The same catalogue and options give the same bytes. Every name is valid in
+Kubernetes, for any name of an app. Nothing in this package contacts a ledger, a broker or a cluster.
 """

@@ -1,4 +1,4 @@
-"""A folder that `kubectl apply -k` takes: the base for all, and workers and scalers for each group of apps."""
+"""Folder for ``kubectl apply -k``: a common base, and workers and scalers for each group of apps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -10,14 +10,17 @@ from msgspec import Struct
 from sluice.broker.rabbitmq.queues import PLAIN, Names
 from sluice.ops.deploy.groups import Group
 
-#: A worker is killed so long after its grace time: it has to hear of its end, hand back what is left and say goodbye.
+#: Seconds between the end of a worker's grace time and its kill. The worker needs them to receive the signal, to hand
+#: back its remaining jobs and to sign off.
 AFTER_GRACE_S = 25
 _HERE = files("sluice.ops.deploy") / "kubernetes"
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """``queues`` names the queues at the broker. ``threads`` is how many jobs a worker runs at once, ``grace_s`` how
-    long it may finish them once it is to stop; there are ``least`` to ``most`` workers of a group."""
+    """Settings of the manifests. ``queues`` has the names of the queues at the broker. ``threads`` is the number of
+    jobs that a worker runs at once. ``grace_s`` is the time that a stopping worker has to finish them. ``least`` and
+    ``most`` are the bounds for the workers of a group.
+    """
 
     namespace: str
     queues: Names = PLAIN
@@ -30,7 +33,7 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 
 def bundle(groups: Sequence[Group], terms: Terms) -> dict[str, str]:
-    """Each file's path in the folder, and what stands in it."""
+    """Return the content of each file by its path in the folder."""
     base = {f"base/{name}": text for name, text in _texts("") if name.endswith(".yaml")}
     forms = dict(_texts("forms"))
     given = [{**_words(terms), **_words_of(each)} for each in groups]
@@ -84,8 +87,9 @@ def _words_of(group: Group) -> dict[str, str]:
 
 
 def _parts(image: str) -> tuple[str, str]:
-    """Return its name, and the line that says which one: by digest or by tag. A colon before the last slash is of a
-    port."""
+    """Return the name of the image, and the line with its digest or tag. A colon before the last slash belongs to a
+    port.
+    """
     image, at, digest = image.partition("@")
     name, colon, tag = image.rpartition(":")
     if not colon or "/" in tag:

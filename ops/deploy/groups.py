@@ -1,4 +1,4 @@
-"""Which apps share workers. Each app has some of its own unless it is named in a group."""
+"""Groups of apps that share workers. An app that is in no group has workers of its own."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,20 +10,21 @@ from sluice.ops.deploy.names import LENGTH_MAX, is_name, name_of
 
 
 class Group(Struct, frozen=True):
-    """``name`` is one that Kubernetes takes."""
+    """Apps that share workers. ``name`` is valid in Kubernetes."""
 
     name: str
     apps: tuple[str, ...]
 
 
 def read_groups(texts: Iterable[str]) -> list[Group]:
-    """``name=app1,app2`` each."""
+    """Parse groups, each written as ``name=app1,app2``."""
     return [_read(text) for text in texts]
 
 
 def group(catalogue: Catalogue, groups: Sequence[Group]) -> list[Group]:
-    """The groups, and one for each app that is in none, in the order of the definitions. BadRequest where a group names
-    an app that is not there, or that is in another, or where two would have one name."""
+    """Return the groups in the order of the definitions, with one more group for each app that is in none. BadRequest
+    if a group names an unknown app or an app of another group, or if two groups have the same name.
+    """
     grouped: dict[str, Group] = {}
     for each in groups:
         for app in each.apps:

@@ -1,13 +1,15 @@
-"""What Kubernetes calls the workers of an app.
+"""Names of an app's workers in Kubernetes.
 
-Apps have letters of both cases, dots and underscores in their names; a name there has small letters, digits and dashes.
-One that is such a name stays as it is. Of any other a digest is part, so that two apps never come to one name.
+Names of apps may have upper-case letters, dots and underscores. Names in Kubernetes have lower-case letters, digits and
+dashes. A name that is valid in Kubernetes stays as it is. Any other name gets a digest, so that two apps never get the
+same name.
 """
 
 import re
 from hashlib import sha256
 
-#: Before it stands ``sluice-worker-``, and KEDA's autoscaler puts ``keda-hpa-`` before that: 63 in all.
+#: Maximum length of a name. With the prefix ``sluice-worker-``, and ``keda-hpa-`` that KEDA's autoscaler adds before
+#: it, a name has 63 characters.
 LENGTH_MAX = 40
 _DIGEST_LENGTH = 8
 _SOUND = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
@@ -19,7 +21,7 @@ def is_name(text: str) -> bool:
 
 
 def name_of(app: str) -> str:
-    """The same for the same app, whatever other apps there are."""
+    """Return the name for an app. It does not depend on other apps."""
     if is_name(app):
         return app
     digest = sha256(app.encode()).hexdigest()[:_DIGEST_LENGTH]

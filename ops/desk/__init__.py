@@ -1,1 +1,1 @@
-"""What an operator asks for and does, whether by the command line or by the console."""
+"""Queries and actions of an operator, shared by the command line and the console."""

@@ -1,4 +1,4 @@
-"""Running again what has ended."""
+"""Reruns of jobs that have ended."""
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.ref import JobName
@@ -12,12 +12,12 @@ from sluice.ops.desk.installation import Installation
 from sluice.ops.desk.meant import meant_job
 from sluice.ops.words import command
 
-#: Of what failed of a job that was split so many are named.
+#: Maximum number of failed pieces of a split job that the error names.
 NAMED_MAX = 3
 
 
 def ended_job(desk: Desk, installation: Installation, app: str, key: str) -> Ran:
-    """One that can be run again. BadRequest for one that has not ended, or whose halves run in its place."""
+    """Return a job that can be run again. BadRequest if it has not ended, or if its halves run in its place."""
     name, unknown = meant_job(desk, installation, app, key)
     if unknown:
         raise unknown
@@ -36,16 +36,17 @@ def ended_job(desk: Desk, installation: Installation, app: str, key: str) -> Ran
 
 
 def again(job: Ran, rerun: Rerun) -> Submission:
-    """Return the submission that asks for a job once more. Parents that failed run again with it.
+    """Return the submission that runs a job again. Failed parents run again with it.
 
-    A step that has not succeeded may have made some of its partitions, and these are left alone.
+    A partition job that has not succeeded may have made some of its partitions. The submission has no ``rerun`` then,
+    so these partitions stay as they are.
     """
     is_anew = not job.is_step or rerun == "downstream" or job.state is State.SUCCEEDED
     return Submission(app=job.app, key=job.key, rerun=rerun if is_anew else None)
 
 
 def _was_split(name: JobName, found: Pieces) -> BadRequest:
-    """It is never run again as a whole: most of it may have succeeded."""
+    """Return the error for a split job. It is never run again as a whole, because most of it may have succeeded."""
     again = [f"`{command('retry', each.name)}`" for each in found.dead]
     more = f" ({len(again) - NAMED_MAX} more: `{command('why', name)}`)" if len(again) > NAMED_MAX else ""
     return BadRequest(

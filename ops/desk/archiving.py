@@ -1,4 +1,4 @@
-"""Archiving jobs by their names."""
+"""Archiving of jobs by name."""
 
 from collections.abc import Iterable
 from shlex import quote
@@ -18,7 +18,7 @@ from sluice.ops.words import command
 def archive_named(
     desk: Desk, installation: Installation, ledger: Ledger, app: str, keys: Iterable[str]
 ) -> int:
-    """All of them or none; how many. BadRequest for one that nobody has to collect, or that has not ended."""
+    """Archive all of these jobs or none. Return how many. BadRequest if a job needs no collection or has not ended."""
     meant = dict(meant_job(desk, installation, app, key) for key in keys)
 
     def work(tx: Tx) -> int:
@@ -33,7 +33,7 @@ def archive_named(
 
 
 def _refusal(name: JobName, found: dossier.Job | None, unknown: BadRequest | None) -> BadRequest:
-    """Why this one cannot be archived."""
+    """Return the reason why a job cannot be archived."""
     why = f"`{command('why', name)}` says more."
     if found is None:
         return unknown or BadRequest(f"The ledger has no job {name}.", advice=why)

@@ -1,4 +1,4 @@
-"""Cancelling one job, whoever wants it."""
+"""Cancellation of one job, regardless of the submissions that request it."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from sluice.ops.words import command
 
 
 class Stopped(NamedTuple):
-    """How many jobs stop, and how many sagas are undone first."""
+    """Result of a cancellation: the number of stopped jobs, and of sagas that are undone first."""
 
     name: JobName
     jobs: int
@@ -22,7 +22,7 @@ class Stopped(NamedTuple):
 
 
 def cancel_job(desk: Desk, installation: Installation, client: Client, app: str, key: str) -> Stopped:
-    """BadRequest where nothing of it is left to be cancelled."""
+    """Cancel a job. BadRequest if nothing of it is left to cancel."""
     name, unknown = meant_job(desk, installation, app, key)
     stopped = len(client.cancel_job(name))
     undone = 0 if stopped else installation.ask(lambda tx: undone_first(tx, name))
@@ -34,5 +34,5 @@ def cancel_job(desk: Desk, installation: Installation, client: Client, app: str,
 
 
 def undone_first(tx: Tx, name: JobName) -> int:
-    """A saga that has begun is cancelled when it is undone."""
+    """Return 1 if the job is a saga that is undone first and cancelled after that, otherwise 0."""
     return int(flights.is_called_off(tx, name))

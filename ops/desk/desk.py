@@ -1,4 +1,4 @@
-"""What whoever asks for something has to hand: settings and definitions."""
+"""Settings and definitions for a command or the console."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -17,8 +17,10 @@ T = TypeVar("T")
 
 
 class Desk:
-    """A context manager: leaving it closes what was opened. What is worked on besides is the ``Installation``. With
-    ``may_make_ledger`` an embedded ledger is made where there is none."""
+    """Context manager for settings and definitions. Leaving it closes everything that was opened through it. The
+    running system is a separate object, ``Installation``. With ``may_make_ledger``, an embedded ledger is created if
+    none exists.
+    """
 
     def __init__(self, settings: Settings, *, may_make_ledger: bool = True) -> None:
         self.settings = settings
@@ -34,16 +36,16 @@ class Desk:
         self._opened.close()
 
     def keep(self, resource: AbstractContextManager[T]) -> T:
-        """Open it for as long as there is something to do."""
+        """Open a resource and keep it open until this object is closed."""
         return self._opened.enter_context(resource)
 
     def closing(self, close: Callable[[], object]) -> None:
-        """Have this called when all is done."""
+        """Register a function to call when this object is closed."""
         self._opened.callback(close)
 
     @property
     def has_ledger(self) -> bool:
-        """Whether one is configured, or the embedded one has been made."""
+        """True if a ledger is configured, or the embedded ledger has been created."""
         from sluice.ledger.embedded import has_postgres  # noqa: PLC0415 - slower than a help text
 
         return self.settings.ledger_url is not None or has_postgres(self.settings.home)
@@ -54,7 +56,7 @@ class Desk:
 
     @cached_property
     def definitions(self) -> "Definitions":
-        """The user's definitions; BadRequest where none were named."""
+        """The user's definitions. BadRequest if no source was given."""
         from sluice.actors.definitions import Definitions  # noqa: PLC0415 - slower than a help text
 
         if not self.settings.apps:

@@ -1,5 +1,8 @@
-"""The running system that is worked on. Drivers for a database and three brokers take longer to import than many a
-command takes to run, so it is a module of its own, for who needs it."""
+"""The running system: ledger, broker and client.
+
+It is a separate module, because its drivers for a database and three brokers take long to import. Many a command runs
+faster than that and does not need them.
+"""
 
 import logging
 from collections.abc import Callable
@@ -28,8 +31,10 @@ _LOG = logging.getLogger("sluice.broker")
 
 
 class Installation:
-    """Ledger, broker and client, each opened when it is first asked for and closed with the desk. Who ``works`` does so
-    for long. One ``beside`` another has connections of its own to the ledger of that."""
+    """Ledger, broker and client. Each is opened at its first use and closed with the ``Desk``. ``works``: the process
+    works for a long time. ``beside``: an installation with the same ledger, for which this one has separate
+    connections.
+    """
 
     def __init__(self, desk: Desk, *, works: bool = False, beside: "Installation | None" = None) -> None:
         self._desk = desk
@@ -46,17 +51,17 @@ class Installation:
 
     @cached_property
     def ledger_url(self) -> str:
-        """Where the ledger is, whatever its schema."""
+        """Address of the ledger, whatever schema it has."""
         return self._desk.keep(ledger_address(self._desk.settings, may_make=self._desk.may_make_ledger))
 
     @cached_property
     def owner(self) -> Owner | None:
-        """This installation as brokers know it; None if its messages never leave the process."""
+        """Identity of this installation for brokers. None if its messages never leave the process."""
         return owner_of(self._desk.settings, self.ledger)
 
     @cached_property
     def broker(self) -> Broker:
-        """ForeignBroker at its first use if it is another installation's."""
+        """Connected broker. Its first use raises ForeignBroker if it belongs to another installation."""
         return self._desk.keep(connect_broker(self._desk.settings, self.owner))
 
     @cached_property
@@ -69,11 +74,13 @@ class Installation:
 
     @property
     def shares_a_broker(self) -> bool:
-        """Whether other processes can be reached; the in-process broker of another one cannot."""
+        """True if messages reach other processes. The in-process broker of another process is out of reach."""
         return is_shared(self._desk.settings)
 
     def require_own_broker(self) -> None:
-        """ForeignBroker if the broker is another installation's. One that is away is compared when it is used."""
+        """Raise ForeignBroker if the broker belongs to another installation. If the broker is out of reach, the check
+        is made at its first use.
+        """
         try:
             self.broker.require_own()
         except ForeignBroker:
@@ -82,5 +89,5 @@ class Installation:
             _LOG.warning("the broker is away, and compared when it is used: %s", error)
 
     def ask(self, question: Callable[[Tx], T]) -> T:
-        """Read something from the ledger."""
+        """Run a query in a transaction of the ledger."""
         return self.ledger.transact(question)

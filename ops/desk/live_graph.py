@@ -1,4 +1,4 @@
-"""The graph of one job as it stands in the ledger."""
+"""Graph of one job with the states from the ledger."""
 
 from sluice.jobs.errors import BadRequest
 from sluice.ledger.reads.kinship import kinship
@@ -11,7 +11,7 @@ from sluice.ops.words import command
 
 
 def live_graph(desk: Desk, installation: Installation, app: str, key: str) -> Graph:
-    """BadRequest where the ledger has no such job."""
+    """Return the graph of a job. BadRequest if the job is not in the ledger."""
     name, unknown = meant_job(desk, installation, app, key)
     found = installation.ask(lambda tx: kinship(tx, name))
     if found is None:

@@ -1,4 +1,4 @@
-"""Which job of the ledger is meant, where the words for it may name partitions and not a job."""
+"""Resolution of an app and a key to a job of the ledger. The key may name partitions instead of a job."""
 
 from collections.abc import Sequence
 
@@ -16,13 +16,14 @@ from sluice.ops.desk.naming import Named, recorded_job
 from sluice.ops.words import command
 from sluice.planner.partition_keys import partitioning_of, read_key
 
-#: Of several jobs so many are named.
+#: Maximum number of jobs that the error names.
 NAMED_MAX = 3
 
 
 def meant_job(desk: Desk, installation: Installation, app: str, key: str) -> Named:
-    """The job of this name; where there is none, the one whose these partitions are. BadRequest where that is not one
-    job alone."""
+    """Return the job with this name. If it does not exist, return the job that makes or made these partitions, if there
+    is one. BadRequest if they belong to several jobs, or if some of them landed from elsewhere.
+    """
     named = recorded_job(desk, app, key)
     found = desk.catalogue.get(named.name.app) if desk.settings.apps and not named.unknown else None
     if found is None or found.partitioning is None or found.unbounded:

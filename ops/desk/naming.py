@@ -1,4 +1,4 @@
-"""How one job is named."""
+"""Canonical names of jobs."""
 
 from typing import NamedTuple
 
@@ -11,22 +11,23 @@ from sluice.planner.partition_keys import canonical_landing
 
 
 def named_job(desk: Desk, app: str, key: str) -> JobName:
-    """The job by its canonical key; as it was typed where no definitions are at hand to tell."""
+    """Return the job with its canonical key. Without definitions, return the key as typed."""
     if not desk.settings.apps:
         return JobName(app, key)
     return canonical(desk, app, key)
 
 
 class Named(NamedTuple):
-    """``unknown`` is what the definitions have against it. The ledger may have it all the same, from before they
-    changed."""
+    """Name of a job. ``unknown`` is the error if the definitions do not have it. The ledger may still have such a job
+    from before the definitions changed.
+    """
 
     name: JobName
     unknown: BadRequest | None
 
 
 def recorded_job(desk: Desk, app: str, key: str) -> Named:
-    """The job by its canonical key, or as it was typed where the definitions do not have it."""
+    """Return the job with its canonical key, or with the key as typed if the definitions do not have it."""
     try:
         return Named(named_job(desk, app, key), None)
     except (UnknownApp, BadKey) as error:
@@ -34,8 +35,9 @@ def recorded_job(desk: Desk, app: str, key: str) -> Named:
 
 
 def canonical(desk: Desk, app: str, key: str) -> JobName:
-    """The job by its canonical key. UnknownApp or BadKey where the definitions know better. What stands for a
-    partition that others bring is called like their table."""
+    """Return the job with its canonical key. UnknownApp or BadKey if the definitions do not have it. The placeholder
+    for a partition of an external table has the name of the table as its app.
+    """
     if app in desk.catalogue.externals and app not in desk.catalogue:
         return JobName(app, canonical_landing(desk.catalogue.externals[app], app, key))
     known = desk.catalogue.app(app)
@@ -43,7 +45,9 @@ def canonical(desk: Desk, app: str, key: str) -> JobName:
 
 
 def related(desk: Desk, app: str, key: str) -> JobName:
-    """The same, of a job whose relatives can be read from the definitions."""
+    """Return the job with its canonical key, if its upstream and downstream jobs follow from the definitions.
+    BadRequest for an app keyed by chunk.
+    """
     name = canonical(desk, app, key)
     if desk.catalogue[name.app].chunking:
         raise BadRequest(

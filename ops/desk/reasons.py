@@ -1,4 +1,4 @@
-"""Why a job is in its state, by what the ledger and the definitions know."""
+"""Reason for a job's state, from the ledger and the definitions."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from sluice.planner.keyspaces import keyspace_of
 
 
 def reasons(desk: Desk, installation: Installation, app: str, key: str) -> tuple[Answer, datetime]:
-    """The answer, and as of when. BadRequest for what cannot be a job's name."""
+    """Return the answer and the time for which it is valid. BadRequest if the text cannot be the name of a job."""
     name, unknown = meant_job(desk, installation, app, key)
     facts = installation.ask(lambda tx: obstacles(tx, name, control=CONTROL, spellings=[key]))
     if facts.job is None and unknown:
@@ -24,11 +24,11 @@ def reasons(desk: Desk, installation: Installation, app: str, key: str) -> tuple
 
 
 def _refusal(desk: Desk, name: JobName) -> str:
-    """What submit would have against it, as far as the definitions say so by themselves."""
+    """Return why a submission of the job would be refused, as far as the definitions alone decide it."""
     if not desk.settings.apps:
         return ""
     if name.app not in desk.catalogue:
-        return ""  # It stands for a partition that others bring.
+        return ""  # It is a placeholder for an external partition.
     app = desk.catalogue[name.app]
     is_unmatched = keyspace_of(app, desk.catalogue).unmatched(app, name.key)
     return f"{name.key} fits none of the dependency groups of {name.app}" if is_unmatched else ""

@@ -1,4 +1,4 @@
-"""Reading the records of one job that has to be there."""
+"""Records of one existing job."""
 
 from sluice.jobs.errors import BadRequest, Unreachable
 from sluice.jobs.history import Round
@@ -10,7 +10,9 @@ from sluice.ops.words import command
 
 
 def dossier_of(desk: Desk, installation: Installation, app: str, key: str, bounds: Bounds = ALL) -> Dossier:
-    """BadRequest where the ledger has never heard of it, or cannot be asked about what the definitions do not have."""
+    """Return the records of a job. BadRequest if it is not in the ledger. If the ledger is out of reach and the
+    definitions do not have the job, the error is about the definitions.
+    """
     name, unknown = meant_job(desk, installation, app, key)
     try:
         found = installation.ask(lambda tx: dossier(tx, name, bounds))
@@ -24,7 +26,9 @@ def dossier_of(desk: Desk, installation: Installation, app: str, key: str, bound
 
 
 def round_of(desk: Desk, installation: Installation, app: str, key: str, claim: int) -> Round:
-    """Likewise, and where the job has had no such claim."""
+    """Return the round of a job with this claim. BadRequest if the job has had no such claim. If the ledger is out of
+    reach and the definitions do not have the job, the error is about the definitions.
+    """
     name, unknown = meant_job(desk, installation, app, key)
     try:
         found = installation.ask(lambda tx: one_round(tx, name, claim))

@@ -1,4 +1,4 @@
-"""The saga that is meant, as the ledger has it."""
+"""Sagas in the ledger."""
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.ref import JobName
@@ -14,13 +14,15 @@ from sluice.ops.words import command
 
 
 def is_saga(desk: Desk, found: Dossier) -> bool:
-    """By its journal; before it has one, by the definitions, where they are at hand."""
+    """Return whether the job is a saga. Its journal decides. Before it has one, the definitions decide, if they are
+    loaded.
+    """
     app = desk.catalogue.get(found.job.app) if desk.settings.apps else None
     return not found.flight.is_blank or (app is not None and app.saga is not None)
 
 
 def saga_of(desk: Desk, installation: Installation, app: str, key: str, bounds: Bounds = ALL) -> Dossier:
-    """BadRequest where there is no such job, or it is no saga as far as anybody can tell."""
+    """Return the records of a saga. BadRequest if the job does not exist, or is not known to be a saga."""
     found = dossier_of(desk, installation, app, key, bounds)
     if not is_saga(desk, found) and found.job.is_pruned:
         raise BadRequest(
@@ -36,7 +38,7 @@ def saga_of(desk: Desk, installation: Installation, app: str, key: str, bounds: 
 
 
 def fatal_saga(desk: Desk, installation: Installation, app: str, key: str) -> Dossier:
-    """One that could not be undone. BadRequest for any other."""
+    """Return the records of a saga in state ``fatal``, which could not be undone. BadRequest for any other job."""
     found = saga_of(desk, installation, app, key)
     if found.job.state is not State.FATAL:
         raise not_fatal(found.job.name, found.job.state)
@@ -44,7 +46,7 @@ def fatal_saga(desk: Desk, installation: Installation, app: str, key: str) -> Do
 
 
 def failed_undo(desk: Desk, installation: Installation, app: str, key: str) -> tuple[Dossier, Line]:
-    """Likewise, and the entry of its journal that says which undo has failed. BadRequest where none has."""
+    """Return the records of a fatal saga and the journal entry of its failed undo. BadRequest if no undo has failed."""
     found = fatal_saga(desk, installation, app, key)
     if found.flight.dismal is None:
         raise _nothing_failed(found.job.name, found.flight.last)

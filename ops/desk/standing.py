@@ -1,4 +1,4 @@
-"""Schedules as they stand in the ledger, and those that are not there yet."""
+"""Schedules in the ledger, and defined schedules that are not there yet."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -15,18 +15,20 @@ from sluice.scheduler.due_times import BrokenTrigger, first_due
 
 
 def all_schedules(desk: Desk, installation: Installation, now: datetime) -> dict[str, Scheduled]:
-    """By their ids; those that have left their source too, and those that no scheduler has seen yet."""
+    """Return the schedules by id. This includes schedules that have left their source, and schedules that no scheduler
+    has read yet.
+    """
     found = {each.id: each for each in installation.ask(lambda tx: schedules(tx, retired=True))}
     return found | {each.id: each for each in not_taken_up(desk, found, now)}
 
 
 def as_document(each: Scheduled, last: Mapping[str, Fired]) -> dict[str, Any]:
-    """In the words that programs rely on (docs: the JSON of ``sluice schedules ls``)."""
+    """Return a schedule as a JSON document (docs: the JSON of ``sluice schedules ls``)."""
     return {**asdict(each), "last": last.get(each.id)}
 
 
 def known_ids(desk: Desk, standing: Iterable[Scheduled], ids: Sequence[str]) -> list[str]:
-    """The ids, each of which the ledger or the definitions have."""
+    """Return the ids without duplicates. BadRequest if neither the ledger nor the definitions have one."""
     known = {each.id for each in standing}
     if desk.settings.apps:
         known |= desk.catalogue.schedules.keys()
@@ -37,7 +39,9 @@ def known_ids(desk: Desk, standing: Iterable[Scheduled], ids: Sequence[str]) -> 
 
 
 def not_taken_up(desk: Desk, known: Mapping[str, Scheduled], now: datetime) -> Iterator[Scheduled]:
-    """What is defined and not in the ledger yet: the first look of a scheduler takes it up."""
+    """Yield the defined schedules that are not in the ledger yet, or are retired there. The next run of a scheduler
+    takes them up.
+    """
     defined = desk.catalogue.schedules.values() if desk.settings.apps else ()
     for each in defined:
         if each.id not in known or known[each.id].retired_at:

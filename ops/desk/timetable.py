@@ -1,4 +1,4 @@
-"""How one schedule is named, and its due times."""
+"""Lookup of a defined schedule, and its due times."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from sluice.scheduler.due_times import first_due, next_due
 
 
 def defined(desk: Desk, id_: str) -> Schedule:
-    """The schedule that the definitions have under this id; BadRequest names the nearest."""
+    """Return the defined schedule with this id. BadRequest suggests the nearest id."""
     found = desk.catalogue.schedules.get(id_)
     if found is None:
         raise unknown(id_, desk.catalogue.schedules, listing="sluice schedules next")
@@ -36,8 +36,9 @@ def coming_of(schedule: Schedule, after: datetime) -> Iterator[tuple[datetime, S
 
 
 def require_due(installation: Installation, schedule: Schedule, due: datetime) -> None:
-    """BadRequest for a time that neither the rule names nor an earlier one did. What a trigger would name, it alone
-    knows."""
+    """Raise BadRequest if the schedule has no such due time by its rule, and never had. A trigger's due times are not
+    checked, because only the trigger can compute them.
+    """
     if isinstance(schedule.rule, Asked):
         return
     named = next_due(schedule.rule, schedule.zone, due - timedelta.resolution)

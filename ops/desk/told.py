@@ -1,4 +1,4 @@
-"""A job as ``sluice show`` tells it, by the definitions at hand."""
+"""A job's document as ``sluice show`` prints it, by the loaded definitions."""
 
 from typing import Any
 

@@ -1,5 +1,6 @@
-"""What ``sluice doctor`` finds.
+"""Findings of ``sluice doctor``.
 
-A probe looks (``examination``), within a bounded time; judging what it has seen is a function without a clock or a
-connection, one module for each thing that is judged. A finding is one line: what, where, and what to do.
+``examination`` runs the probes, each within a time limit. Each subject has a module that judges the observations. These
+modules have no clock and no connection, except ``console`` and ``sandbox``, which also make their own observation. A
+finding is one line: what, where, and what to do.
 """

@@ -1,7 +1,7 @@
-"""The broker: whether it takes messages and keeps them, and what lies in it that nobody will take.
+"""Findings about the broker: whether it accepts and keeps messages, and how many of them no worker could read.
 
-What it loses is a delay, but for one kind of message: a submit message carries news, and exists nowhere else until
-the ledger has it. So a broker that forgets is warned of.
+A lost message only costs a delay, with one exception. A submit message exists nowhere else until the ledger has it. So
+the doctor warns of a broker that may lose messages.
 """
 
 import re
@@ -11,13 +11,13 @@ from sluice.broker.health import Line, Management, RabbitmqHealth, RedisHealth, 
 from sluice.ops.doctor.finding import Finding, bad, counted, ok, warn
 
 ABOUT = "broker"
-#: Those that the tests run on, or that their makers still mend. Older ones are not refused.
+#: Oldest versions that the tests use or their makers still maintain. Older versions are not refused.
 RABBITMQ_MIN, REDIS_MIN = (3, 10), (6, 2)
-#: A message is held for as long as it takes to claim its jobs, which a slow ledger may draw out.
+#: Minimum time in milliseconds. A message is held until its jobs are claimed, and a slow ledger can delay this.
 CONSUMER_TIMEOUT_MS_MIN = 60_000
-#: A message that was given back so often is thrown out. Workers that come and go give back many.
+#: Minimum number of deliveries before a message is dropped. Workers that start and stop often return many messages.
 DELIVERIES_MIN = 20
-#: A queue that overflows, or whose messages expire, drops what it was given.
+#: Policy options with which a queue drops messages because it overflows or they expire.
 _DROPPING = {
     "message-ttl": "drops messages that are older than {} ms",
     "max-length": "drops messages beyond {}",
@@ -26,7 +26,7 @@ _DROPPING = {
 }
 _FULL = 0.9
 _KEPT = "What is ready is announced again; a submit message that it loses is not."
-#: Of a Redis without an append-only file, by whether it saves all of it now and then, as far as that is known.
+#: Warnings about a Redis without an append-only file, by whether it saves snapshots. None: that is unknown.
 _FORGETS = {
     False: "It writes nothing to disk: a restart forgets every message.",
     True: "It writes to disk now and then (appendonly is off): when it dies it forgets what it took since.",

@@ -1,4 +1,4 @@
-"""The console: whether it may start with these settings, and whether one answers."""
+"""Findings about the console: whether it may start with these settings, and whether one answers."""
 
 import http.client
 import json
@@ -19,7 +19,7 @@ _ANSWERS_WITHIN_S = 3.0
 
 
 def judge(place: Place, settings: Settings) -> Iterator[Finding]:
-    """``place`` is where it listens, or is to."""
+    """Yield the findings. ``place`` is the address at which the console listens, or will listen."""
     try:
         check_tokens(place, settings)
     except BadSetting as error:
@@ -36,7 +36,7 @@ def judge(place: Place, settings: Settings) -> Iterator[Finding]:
 
 
 def _asked(place: Place, settings: Settings) -> Finding:
-    """Ask the console who asks, with the token that is known here."""
+    """Request the caller's role from the console, with the token that is known here."""
     token = settings.console_token or settings.console_view_token or kept_token(settings.home)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:

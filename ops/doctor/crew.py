@@ -1,4 +1,6 @@
-"""Who works: queues that nobody serves, and workers that have another code, or other definitions, than is here."""
+"""Findings about workers: queues without a worker, and workers with code or definitions that differ from the local
+ones.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +24,9 @@ def judge(
     *,
     code: str | None,
 ) -> Iterator[Finding]:
-    """``scheduled`` are the apps that schedules submit; ``code`` is the version of the users' code here, if known."""
+    """Yield the findings about workers and queues. ``scheduled`` are the apps that schedules submit. ``code`` is the
+    local version of the users' code, if known.
+    """
     alive = [each for each in workers if each.alive]
     for each in workers:
         if not each.alive:
@@ -40,7 +44,9 @@ def judge(
 
 
 def definitions(runs: Sequence[Runs], digests: Mapping[str, str]) -> Iterator[Finding]:
-    """``digests`` are those of the definitions here, by app."""
+    """Yield the workers that run jobs by another definition. ``digests`` has the digests of the local definitions by
+    app.
+    """
     for each in runs:
         if each.digest and each.app in digests and each.digest != digests[each.app]:
             yield warn(
@@ -90,7 +96,7 @@ def _unserved(alive: Sequence[Worker], ready: Sequence[Ready], scheduled: Sequen
 
 
 def _codes(alive: Sequence[Worker], code: str | None) -> Iterator[Finding]:
-    """Workers whose code nobody knows are not spoken of."""
+    """Report workers with different code. Workers with an unknown version of the code are left out."""
     known = [each for each in alive if each.code]
     for each in known:
         if code and each.code != code:

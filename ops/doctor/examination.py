@@ -1,4 +1,4 @@
-"""What is looked at, in which order, and for how long."""
+"""Order of the doctor's probes, and their time limits."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
@@ -25,15 +25,17 @@ from sluice.ops.doctor import settings as settings_
 from sluice.ops.doctor.finding import Finding, counted, of_error, ok, out_of_reach, warn
 from sluice.ops.doctor.patience import TookTooLong, within
 
-#: Each look may take so long. Drivers give up before that, and say what kept them.
+#: Maximum seconds of a probe. Drivers give up earlier and report the cause.
 LOOK_S_MAX = 15.0
-#: To find whether the ledger agrees with itself is no reason to keep it busy for longer.
+#: Maximum seconds of the consistency check, so that it does not keep the ledger busy for longer.
 AGREEMENT_S_MAX = 3.0
 _DEFINITIONS = "definitions"
 
 
 class Examination:
-    """Every look is bounded, and what one of them has learned serves the next. ``clock`` is the one here."""
+    """Run of all probes. Each probe has a time limit and may use the results of earlier probes. ``clock`` is the local
+    clock.
+    """
 
     def __init__(
         self,
@@ -54,7 +56,7 @@ class Examination:
         self._ledger: Ledger | None = None
 
     def findings(self, found: Found) -> Iterator[Finding]:
-        """``found`` is what the settings were read from."""
+        """Yield all findings. ``found`` has the sources from which the settings were read."""
         yield from settings_.judge(found)
         yield from transport.judge(self._settings)
         yield from self._look(_DEFINITIONS, self._definitions)
@@ -68,7 +70,7 @@ class Examination:
         yield from self._look(sandbox.ABOUT, lambda: sandbox.judge(stores(self._settings).sandbox))
 
     def _look(self, about: str, probe: Callable[[], Iterable[Finding]]) -> Iterable[Finding]:
-        """What it finds; an error, and its silence, are findings too."""
+        """Return the findings of a probe. An error or a timeout is a finding too."""
         try:
             return within(self._look_s_max, lambda: list(probe()))
         except TookTooLong as error:
@@ -87,7 +89,9 @@ class Examination:
         yield ok(_DEFINITIONS, f"{counted(len(self._catalogue), 'app')}, and no fault.", where=sources)
 
     def _at_ledger(self) -> Iterator[Finding]:
-        """Whether there is one, and it is this version's."""
+        """Check that a ledger exists and has the schema of this version. Only such a ledger is used for further
+        probes.
+        """
         home = self._settings.home
         if not self._desk.has_ledger:
             yield ok(ledgers.ABOUT, f"An embedded one is made under {home} when something needs it.")

@@ -1,4 +1,4 @@
-"""One thing that was found, and how bad it is."""
+"""One finding, and its severity."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from sluice.jobs.errors import DefinitionError, SluiceError
 
-#: The exit code of errors about a server that does not answer.
+#: Exit code of errors about a server that does not answer.
 _OUT_OF_REACH = 3
 
 
@@ -18,7 +18,7 @@ class Level(StrEnum):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """``out_of_reach``: nothing more can be said about it before it answers."""
+    """Result of one check. ``out_of_reach``: the server does not answer, so nothing else about it can be checked."""
 
     level: Level
     about: str
@@ -45,7 +45,7 @@ def out_of_reach(about: str, what: str, advice: str, *, where: str = "") -> Find
 
 
 def of_error(about: str, error: SluiceError) -> Iterable[Finding]:
-    """What an error comes to, a finding for each fault of the definitions."""
+    """Yield the findings for an error. An error in the definitions has one for each fault."""
     if isinstance(error, DefinitionError):
         for fault in error.faults:
             place = f"{fault.source}: {fault.app}" if fault.app else fault.source
@@ -57,5 +57,5 @@ def of_error(about: str, error: SluiceError) -> Iterable[Finding]:
 
 
 def counted(number: int, thing: str, things: str = "") -> str:
-    """``1 job``, ``3 jobs``."""
+    """Return a number with its noun, like ``1 job`` or ``3 jobs``."""
     return f"{number} {thing if number == 1 else things or thing + 's'}"

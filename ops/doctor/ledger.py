@@ -1,4 +1,4 @@
-"""The ledger: the server, its schema, who holds it up, and whether it agrees with itself."""
+"""Findings about the ledger: the server, its schema, long transactions, and its consistency."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -12,9 +12,9 @@ from sluice.ops.doctor.finding import Finding, bad, counted, ok, warn
 from sluice.ops.times import ago, span
 
 ABOUT = "ledger"
-#: Below so many places left, the next worker may not get its own.
+#: Minimum number of free connections. With fewer, the next worker may not get all of its own.
 PLACES_MIN = 10
-#: Clocks that differ by less show in no list and in no due time.
+#: Seconds by which clocks may differ. A smaller difference has no visible effect on lists and due times.
 APART_S_MAX = 2.0
 
 
@@ -65,7 +65,7 @@ def server(found: Server, *, where: str) -> Iterator[Finding]:
 
 
 def clocks(found: Server, before: datetime, after: datetime, *, where: str) -> Finding:
-    """``before`` and ``after`` are what the clock here said around the question for its time."""
+    """Compare the clocks. ``before`` and ``after`` are the local times around the query for the ledger's time."""
     apart_s = max((before - found.now).total_seconds(), (found.now - after).total_seconds(), 0.0)
     if apart_s < APART_S_MAX:
         return ok(ABOUT, "Its clock and the one here agree.", where=where)
@@ -113,7 +113,7 @@ def tables(found: Sequence[Table], *, where: str) -> Iterator[Finding]:
 
 
 def agreement(found: Sequence[Breach] | None, *, where: str) -> Iterator[Finding]:
-    """``found`` is None where there was no time for it."""
+    """Yield the broken rules. ``found`` is None if the check took too long."""
     if found is None:
         yield ok(ABOUT, "It is too large to be checked in passing; `sluice db check` does so.", where=where)
     elif not found:

@@ -1,4 +1,4 @@
-"""Something that may hang, waited for no longer than is said."""
+"""Time limit for a call that may hang."""
 
 from collections.abc import Callable
 from threading import Thread
@@ -10,13 +10,15 @@ T = TypeVar("T")
 
 
 class TookTooLong(SluiceError):
-    """It has not ended in time, and is left to itself."""
+    """Raised when a call has not ended in time. The call is not stopped."""
 
     exit_code = 3
 
 
 def within(limit_s: float, run: Callable[[], T]) -> T:
-    """What it returns, or raises; TookTooLong where that is not to be had in time. What hangs ends with the process."""
+    """Run a function in a thread, and return its result or raise its error. TookTooLong if it has not ended in time. A
+    function that hangs ends with the process.
+    """
     results: list[T] = []
     errors: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""What would be around the processes of jobs, if a worker were started here."""
+"""Findings about the sandbox that job processes would have if a worker were started here."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ ABOUT = "sandbox"
 
 
 def judge(sandbox: Sandbox) -> Iterator[Finding]:
-    """It is tried, since whether this kernel allows it is told by nothing else."""
+    """Yield the findings. The sandbox is tried out, because only this shows whether the kernel allows it."""
     fence = sandbox.fence
     lack = sandbox.lack()
     if lack is not None:

@@ -1,4 +1,4 @@
-"""Settings: where each comes from, and what is called like one and is none."""
+"""Findings about settings: the source of each setting, and variables with Sluice's prefix that are not settings."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from sluice.jobs.catalogue.faults import nearest
 from sluice.ops.doctor.finding import Finding, counted, ok, warn
 
 ABOUT = "settings"
-#: What a job finds in its environment, and what our own tests and compose file go by.
+#: Variables that are not settings: the environment of a job, and variables of Sluice's tests and compose file.
 OTHERS = frozenset(
     PREFIX + word for word in ("APP", "JOB", "ROUND", "CLAIM", "TOKEN", "PROGRAM", "PROGRESS", "PASSWORD")
 )
@@ -15,7 +15,7 @@ _TESTS = f"{PREFIX}TEST_"
 
 
 def judge(found: Found) -> Iterator[Finding]:
-    """``found`` has been asked for every setting there is."""
+    """Yield the findings. Every existing setting has been read from ``found`` before."""
     unknown = sorted(name for name in found.texts if _is_unknown(name, found))
     for name in unknown:
         yield warn(
@@ -33,6 +33,8 @@ def judge(found: Found) -> Iterator[Finding]:
 
 
 def _is_unknown(name: str, found: Found) -> bool:
-    """Of names that begin as ours do: the rest of the environment, and of ``.env``, is for others."""
+    """Return whether a variable with Sluice's prefix is not a setting. Other variables in the environment and in
+    ``.env`` are not checked.
+    """
     known = name in found.asked or name in OTHERS or name.startswith(_TESTS)
     return name.startswith(PREFIX) and not known

@@ -1,4 +1,4 @@
-"""What goes over a network so that others can read it, or answer in the server's place."""
+"""Findings about connections over a network on which others can read the data or answer in place of the server."""
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -18,13 +18,15 @@ def judge(settings: Settings) -> Iterator[Finding]:
 
 
 def require_management(settings: Settings, place: str | None) -> None:
-    """BadSetting where the broker's password would go to this place for all to read, and nothing may."""
+    """Raise BadSetting if the broker's password would be sent in plain text to this address, and the settings forbid
+    that.
+    """
     if settings.plain_text != "refuse" or place is None or not place.lower().startswith("http:"):
         return
     try:
         host = urlsplit(place).hostname or ""
     except ValueError:
-        return  # Whoever asks there says what is wrong with it, and does not.
+        return  # The broker probe reports the wrong address, and sends nothing to it.
     if not is_here(host):
         raise BadSetting(
             "--management: http:// is plain text.",

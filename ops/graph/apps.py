@@ -1,4 +1,4 @@
-"""The graph of the apps, from the definitions alone."""
+"""Graph of the apps, from the definitions alone."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from sluice.ops.graph.graph import Edge, Graph, Node
 
 
 def app_graph(catalogue: Catalogue, around: str | None) -> Graph:
-    """All apps, or one with everything above and below it."""
+    """Return the graph of all apps, or of one app with everything upstream and downstream of it."""
     edges = {edge for app in catalogue.values() for edge in _edges(app)}
     names, title, focus = set(catalogue), f"{len(catalogue)} apps", ""
     if around is not None:
@@ -42,7 +42,10 @@ def _edges(app: App) -> Iterator[Edge]:
 
 
 def _left_out(catalogue: Catalogue, names: Collection[str]) -> str:
-    """A two-way function that names no apps may name any; lines from all of them would say nothing."""
+    """Return a note on apps with a two-way function that names no apps.
+
+    Such a function may name any app. Lines from all apps would carry no information, so none are drawn.
+    """
     free = [
         name
         for name in names
@@ -52,7 +55,7 @@ def _left_out(catalogue: Catalogue, names: Collection[str]) -> str:
 
 
 def _reached(start: str, ways: Mapping[str, Sequence[str]]) -> set[str]:
-    """Everything that the ways lead to, the start included."""
+    """Return everything that the edges lead to, including the start."""
     reached: set[str] = set()
     ahead = [start]
     while ahead:

@@ -1,6 +1,6 @@
-"""What is written in a node's box, and how big that makes it.
+"""Text in a node's box, and the size of the box.
 
-The letters are all of one width, so that every text fits its box in whatever font it is shown.
+All letters have the same width, so that every text fits its box, whichever font displays it.
 """
 
 from unicodedata import east_asian_width
@@ -10,12 +10,12 @@ from msgspec import Struct
 from sluice.ops.graph.graph import Node
 
 FONT_SIZE, CHAR_WIDTH, LINE_HEIGHT, PADDING = 11, 6.65, 15.0, 8.0
-#: A longer text is cut in its middle; the whole of it shows when pointed at.
+#: Greatest length of a text. A longer text is cut in its middle; the tooltip has all of it.
 CHARS_MAX = 44
 
 
 class Card(Struct, frozen=True):
-    """``head`` stands above, with the ``state`` to its right, and the ``key`` below."""
+    """Texts of a box: ``head`` in the first line, ``state`` to its right, and ``key`` in the second line."""
 
     head: str
     state: str

@@ -1,7 +1,7 @@
-"""What is laid out: boxes and the links between them, and of a graph in several parts each part by itself.
+"""Input of the layout: boxes and the links between them. Each connected part of a graph has a chart of its own.
 
-Nodes that need the same and serve the same share a frame and one link: two hundred parents of one report are
-a block and an arrow, not a fan.
+Nodes with the same parents and the same children share a frame and one link: 200 parents of one report are a block
+and an arrow, not a fan.
 """
 
 from collections import defaultdict
@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from sluice.ops.graph.cards import card
 from sluice.ops.graph.graph import Edge, Graph, Node
 
-#: So many nodes make a frame. Those without any link make one if there are two.
+#: Least number of nodes in a frame. Nodes without any link form a frame if there are at least two.
 FRAMED_MIN = 6
-#: A frame is so much wider than it is high, as far as may be.
+#: Approximate ratio of the width of a frame to its height.
 FRAME_SHAPE = 1.3
 FRAME_GAP = 8.0
 
 
 class Cell(Struct, frozen=True):
-    """One node, or a frame with several in ``columns``, read from top to bottom."""
+    """One node, or a frame with several nodes in ``columns``, read from top to bottom."""
 
     nodes: tuple[Node, ...]
     columns: int
@@ -53,8 +53,8 @@ class Cell(Struct, frozen=True):
 class Link(Struct, frozen=True, order=True):
     """All edges between two cells, given by their places in the chart: ``left`` is less than ``right``.
 
-    ``is_back``: the arrow leads to the left, for otherwise there would be a circle. ``label`` says what is out of the
-    ordinary about the edges; ``group`` is the first of the alternatives that they belong to.
+    With ``is_back`` the arrow leads to the left; otherwise the links would form a cycle. ``label`` has the unusual
+    properties of the edges. ``group`` is the first of the alternatives that they belong to.
     """
 
     left: int
@@ -73,14 +73,14 @@ class Link(Struct, frozen=True, order=True):
 
 
 class Chart(Struct, frozen=True):
-    """Everything in it hangs together."""
+    """Connected part of a graph."""
 
     cells: tuple[Cell, ...]
     links: tuple[Link, ...]
 
 
 def charts(graph: Graph) -> list[Chart]:
-    """The parts that have nothing to do with each other, in the order of their first nodes."""
+    """Return the connected parts of a graph, in the order of their first nodes."""
     cells = _cells(graph)
     number = {node.id: place for place, cell in enumerate(cells) for node in cell.nodes}
     links = [*_links(graph.edges, number)]
@@ -88,7 +88,7 @@ def charts(graph: Graph) -> list[Chart]:
 
 
 def _cells(graph: Graph) -> list[Cell]:
-    """The nodes in their order, those together that have the same neighbours on both sides."""
+    """Return the nodes in their order. Nodes that have the same neighbours on both sides are in one cell."""
     above, below = defaultdict(set), defaultdict(set)
     for edge in graph.edges:
         above[edge.target].add((edge.source, edge.group, edge.when))
@@ -110,7 +110,9 @@ def _cell(nodes: Sequence[Node]) -> Cell:
 
 
 def _links(edges: Iterable[Edge], number: Mapping[str, int]) -> Iterator[Link]:
-    """The nodes' order decides what is left, so that there is no circle whatever the edges say."""
+    """Yield the links. The order of the nodes decides which end is left, so that there is no cycle, whichever edges
+    exist.
+    """
     joined: dict[tuple[int, int], set[Edge]] = defaultdict(set)
     for edge in edges:
         if edge.source != edge.target:

@@ -1,4 +1,4 @@
-"""How wide each layer is, and how far from the next."""
+"""Width of each layer, and its distance from the next layer."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,14 +9,15 @@ from sluice.ops.graph.chart import Chart
 from sluice.ops.graph.mesh import Mesh
 from sluice.ops.graph.strips import strips
 
-#: What is left free between two layers: the steeper the lines there, the more.
+#: Least and greatest gap between two layers. In between, it is the rise of the steepest line divided by
+#: ``STEEPNESS``.
 GAP_MIN, GAP_MAX, STEEPNESS = 44.0, 150.0, 5.0
-#: A label stands in the gap, and leaves so much of the line to be seen.
+#: Length of a line that stays visible beside a label in the gap.
 LABEL_ROOM = 56.0
 
 
 class Column(Struct, frozen=True):
-    """Where one layer is drawn. Its boxes are ``box_width`` wide, but for frames."""
+    """Horizontal position of a layer. Its boxes are ``box_width`` wide, except frames."""
 
     strip: int
     left: float
@@ -44,7 +45,7 @@ def columns(
 
 
 def _gaps(mesh: Mesh, layers: Sequence[Sequence[int]], heights: Sequence[float]) -> Iterator[float]:
-    """What is left free to the right of each layer."""
+    """Yield the gap to the right of each layer."""
     labels: dict[int, float] = {}
     for link, way in mesh.ways.items():
         if link.label:

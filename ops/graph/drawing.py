@@ -1,4 +1,4 @@
-"""The boxes and lines of one sheet as SVG."""
+"""Boxes and lines of one sheet as SVG."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -11,9 +11,9 @@ from sluice.ops.graph.sheet import Box, Sheet, places_in
 from sluice.ops.graph.stylesheet import DASHES
 from sluice.ops.times import moment
 
-#: How far below the upper end of its line a text stands.
+#: Distance from the upper end of a line of text to its baseline.
 BASE = 11.0
-#: What stands for many jobs looks like a pile of them.
+#: Offset of the second box behind a node for many jobs, which makes it look like a pile.
 PILE = 3.0
 
 _HEAD = (
@@ -26,7 +26,7 @@ ARROWS = (
 
 
 def drawn(sheet: Sheet, focus: str) -> Iterator[str]:
-    """The node called ``focus`` stands out."""
+    """Yield the SVG of a sheet. The node with the ID ``focus`` is emphasized."""
     dashes = dict(_dashes(sheet.chart.links))
     for link in sheet.lines:
         yield from _line(sheet, link, dashes.get(link, ""))
@@ -39,7 +39,9 @@ def drawn(sheet: Sheet, focus: str) -> Iterator[str]:
 
 
 def _dashes(links: Iterable[Link]) -> Iterator[tuple[Link, str]]:
-    """The class of those that belong to alternatives: lines to one child look alike if they are in one group."""
+    """Yield the CSS class of each link that belongs to an alternative. Lines to one child look alike if they are in
+    one dependency group.
+    """
     groups: dict[int, dict[str, int]] = defaultdict(dict)
     for link in links:
         if link.group:
@@ -49,7 +51,7 @@ def _dashes(links: Iterable[Link]) -> Iterator[tuple[Link, str]]:
 
 
 def _line(sheet: Sheet, link: Link, dash: str) -> Iterator[str]:
-    """A wide unseen line lies under it, so that it is easy to point at."""
+    """Yield a line. A wide invisible line below it makes it easy to point at."""
     line, cells = sheet.lines[link], sheet.chart.cells
     parent, child = (_told(cells[end]) for end in (link.parent, link.child))
     arrow = 'marker-start="url(#back)"' if link.is_back else 'marker-end="url(#there)"'
@@ -81,7 +83,7 @@ def _node(node: Node, box: Box, focus: str) -> Iterator[str]:
 
 
 def _tip(node: Node) -> list[str]:
-    """Everything there is to say, for whoever points at it."""
+    """Return all details of a node, for its tooltip."""
     lines = [node.id if node.count == 1 else f"{node.count} jobs of {node.app}: {node.key}"]
     if node.state:
         lines.append(f"{node.state} since {moment(node.since)} UTC" if node.since else node.state)

@@ -1,7 +1,8 @@
-"""Many equal jobs as one.
+"""Many equal jobs as one node.
 
-Jobs are equal if they are of one app and in one state, and if what they need and what needs them is equal too,
-however many of it there are. So an arrow between two that stand for many says: each has one on the other side.
+Jobs are equal if they have the same app and state, and if their parents and their children are equal too, whatever
+the number of these. So an arrow between two nodes for many jobs means that each job has a counterpart on the other
+side.
 """
 
 from collections import defaultdict
@@ -11,18 +12,20 @@ from msgspec.structs import replace
 
 from sluice.ops.graph.graph import Graph, Node
 
-#: So many equal jobs are drawn one by one.
+#: Greatest number of equal jobs that are drawn one by one.
 DRAWN_MAX = 6
 NOTE = "Equal jobs are drawn as one; --all draws each."
 
-#: The number of the kind that each node belongs to.
+#: Number of the kind that each node belongs to.
 Kinds = Mapping[str, int]
-#: The neighbours of each node on one side, and how they are joined.
+#: Neighbours of each node on one side, each with the dependency group and the condition of the edge.
 Neighbours = Mapping[str, Sequence[tuple[str, str, str]]]
 
 
 def folded(graph: Graph) -> Graph:
-    """With one node for each kind that has too many. What the picture is about stays by itself."""
+    """Return the graph with one node for each kind that has too many jobs. The focus of the picture stays a separate
+    node.
+    """
     kinds = _kinds(graph)
     members: dict[int, list[Node]] = defaultdict(list)
     for node in graph.nodes:
@@ -47,7 +50,7 @@ def _pile(alike: Sequence[Node]) -> Node:
 
 
 def _kinds(graph: Graph) -> Kinds:
-    """Refined by the neighbours on either side in turn, until that tells nothing more apart."""
+    """Return the kinds, refined by the neighbours on either side in turn until that distinguishes no more nodes."""
     above, below = defaultdict(list), defaultdict(list)
     for edge in graph.edges:
         above[edge.target].append((edge.source, edge.group, edge.when))
@@ -66,7 +69,9 @@ def _kinds(graph: Graph) -> Kinds:
 
 
 def _refined(kinds: Kinds, nodes: Iterable[Node], near: Neighbours) -> Kinds:
-    """The nodes come after their neighbours, so that one pass tells them apart along the whole of a chain."""
+    """Refine the kinds by the neighbours on one side. The nodes follow their neighbours, so that one pass
+    distinguishes them along a whole chain.
+    """
     refined: dict[str, int] = {}
     numbers: dict[object, int] = {}
     for node in nodes:

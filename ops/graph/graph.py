@@ -1,4 +1,4 @@
-"""What is drawn: nodes with a state, edges from parent to child."""
+"""Nodes with a state, and edges from parent to child."""
 
 from datetime import datetime
 
@@ -11,10 +11,10 @@ _TIMES, _LOOP = "\N{MULTIPLICATION SIGN}", "\N{CLOCKWISE OPEN CIRCLE ARROW}"
 
 
 class Node(Struct, frozen=True):
-    """An app, which has no key and no state; a job; or ``count`` jobs of one app in one state, as one.
+    """App, without key and state; a job; or ``count`` jobs of one app in one state.
 
-    ``key`` is of many the first and the last; ``since`` is when the state was entered, of many the first time.
-    ``loops``: jobs of the app may need others of the same app.
+    For many jobs, ``key`` is the first and the last key. ``since`` is when the state was entered, for many jobs the
+    first time. ``loops``: jobs of the app may need other jobs of the same app.
     """
 
     app: str
@@ -26,19 +26,20 @@ class Node(Struct, frozen=True):
 
     @property
     def head(self) -> str:
-        """The app, and what is to be said of it at a glance."""
+        """First line of the node's text: the app, the number of jobs, and a sign for ``loops``."""
         many = f"{_TIMES}{self.count}" if self.count > 1 else ""
         return " ".join(filter(None, (self.app, many, _LOOP if self.loops else "")))
 
     @property
     def id(self) -> str:
-        """No two nodes of a graph have the same."""
+        """ID of the node, unique in its graph."""
         return self.app if self.key is None else f"{self.app}/{self.key}"
 
 
 class Edge(Struct, frozen=True, order=True):
-    """``group`` names the alternative it belongs to, where the child has more than one; ``when`` is what the parent
-    must come to."""
+    """Edge from parent to child. ``group`` names its alternative if the child has several. ``when`` is the required
+    outcome of the parent.
+    """
 
     source: str
     target: str
@@ -47,14 +48,15 @@ class Edge(Struct, frozen=True, order=True):
 
     @property
     def label(self) -> str:
-        """What is out of the ordinary about it: ``slow``, ``failed``, ``slow: failed``."""
+        """Unusual properties of the edge: ``slow``, ``failed``, ``slow: failed``."""
         return ": ".join(filter(None, (self.group, "" if self.when == "succeeded" else self.when)))
 
 
 class Graph(Struct, frozen=True):
-    """Each edge joins two of the nodes. These stand in an order that has parents before children, but for apps that
-    two-way functions lead round in a circle. ``title`` says what it is a picture of, ``note`` what is not on it;
-    ``focus`` is the id of the node that it is about, if there is one.
+    """Nodes, and edges between them.
+
+    Parents come before children, except for apps that two-way functions join in a cycle. ``title`` names the
+    subject of the picture, ``note`` the omitted parts, and ``focus`` the ID of the central node, if there is any.
     """
 
     nodes: tuple[Node, ...]

@@ -1,4 +1,4 @@
-"""A chart laid out by Graphviz, where that is installed."""
+"""Layout of a chart by Graphviz, if it is installed."""
 
 import shutil
 import subprocess
@@ -8,20 +8,21 @@ from sluice.ops.graph.cards import FONT_SIZE
 from sluice.ops.graph.chart import Chart
 from sluice.ops.graph.sheet import Box, Line, Sheet
 
-#: It takes minutes for what has thousands of edges; ours takes seconds.
+#: Seconds after which Graphviz is ended. It takes minutes for thousands of edges; our own layout takes seconds.
 PATIENCE_S = 20.0
-#: What is smaller looks the same either way, and is not worth a process.
+#: Least number of cells for Graphviz. Smaller charts look the same either way and are not worth a process.
 CELLS_MIN = 8
-#: It puts a chain in one line and a fan in one column, whatever their length; then ours is better.
+#: Limits on the ratio of the sides and on the longer side. Graphviz puts a chain in one line and a fan in one
+#: column, whatever their length. Beyond both limits our own layout is better.
 SHAPE_MAX, SIDE_MAX = 6.0, 3000.0
 
-#: Its unit is the inch.
+#: Points per inch. Graphviz measures in inches.
 _INCH = 72.0
 Point = tuple[float, float]
 
 
 def graphviz_sheet(chart: Chart) -> Sheet | None:
-    """None where it is not there, takes too long, or makes something that nobody can read."""
+    """Return the layout. None if Graphviz is missing, fails, takes too long, or makes an unreadable picture."""
     program = shutil.which("dot")
     if program is None or len(chart.cells) < CELLS_MIN:
         return None
@@ -53,13 +54,16 @@ def _dot(chart: Chart) -> str:
     for number, cell in enumerate(chart.cells):
         lines.append(f"{number} [width={cell.width / _INCH:.3f}, height={cell.height / _INCH:.3f}];")
     for link in chart.links:
-        # Where the label's text would have to be quoted, as many other letters take the same room.
+        # The label would need quoting. The same number of other letters takes the same room.
         lines.append(f'{link.left} -> {link.right} [label="{"x" * len(link.label)}"];')
     return "\n".join([*lines, "}"])
 
 
 def _sheet(chart: Chart, words: Sequence[Sequence[str]]) -> Sheet:
-    """Lines of its plain format: ``graph scale width height``, ``node name x y …``, ``edge tail head n x1 y1 …``."""
+    """Convert Graphviz's plain format.
+
+    Its lines are ``graph scale width height``, ``node name x y …`` and ``edge tail head n x1 y1 …``.
+    """
     width, height = (float(word) * _INCH for word in words[0][2:4])
     boxes: dict[int, Box] = {}
     ways: dict[tuple[int, int], Line] = {}
@@ -85,6 +89,6 @@ def _line(points: Sequence[Point], label: Sequence[Point]) -> Line:
 
 
 def _points(words: Sequence[str], height: float) -> Iterator[Point]:
-    """It counts from below."""
+    """Yield the points. Graphviz counts from below."""
     for x, y in zip(words[::2], words[1::2], strict=True):
         yield float(x) * _INCH, height - float(y) * _INCH

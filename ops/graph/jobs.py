@@ -1,4 +1,4 @@
-"""The graph of one live job and its relatives, from the ledger."""
+"""Graph of one live job with its upstream and downstream jobs, from the ledger."""
 
 from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
@@ -9,7 +9,7 @@ from sluice.ops.times import moment
 
 
 def job_graph(found: Kinship) -> Graph:
-    """One job with everything above and below it, as far as that was read."""
+    """Return the graph of one job with everything upstream and downstream of it, as far as that was read."""
     nodes = {str(kin.name): Node(kin.app, kin.key, kin.state, kin.since) for kin in found.jobs}
     edges = [Edge(str(need.parent), str(need.child), need.group, need.when) for need in found.needs]
     return Graph(
@@ -22,7 +22,11 @@ def job_graph(found: Kinship) -> Graph:
 
 
 def _parents_first(ids: Iterable[str], edges: Iterable[Edge]) -> list[str]:
-    """By name among those that are equally far down. Jobs do not wait in a circle; if they do, it is to be seen."""
+    """Return the IDs with parents first, and by name within a level.
+
+    Jobs never wait in a cycle. If a defect results in a cycle, the jobs are in the order of their names, so that
+    the cycle is drawn.
+    """
     sorter = TopologicalSorter[str](dict.fromkeys(ids, ()))
     for edge in edges:
         sorter.add(edge.target, edge.source)

@@ -1,4 +1,4 @@
-"""A graph as it is laid out, in numbers, for whoever draws it himself. All of them are pixels at its natural size."""
+"""Layout of a graph in numbers, for clients that draw it themselves. All numbers are pixels at natural size."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _POINT = re.compile(r"(-?[\d.]+),(-?[\d.]+)")
 
 
 class Placed(Struct, frozen=True):
-    """A node and its box. ``head``, ``state`` and ``key`` are what fits into that."""
+    """Node and its box. ``head`` and ``key`` are its texts, shortened to fit the box."""
 
     node: Node
     box: Box
@@ -26,7 +26,7 @@ class Placed(Struct, frozen=True):
 
 
 class Frame(Struct, frozen=True):
-    """A box around nodes that need the same and serve the same."""
+    """Box around nodes with the same parents and the same children."""
 
     x: float
     y: float
@@ -36,8 +36,9 @@ class Frame(Struct, frozen=True):
 
 
 class Way(Struct, frozen=True):
-    """A line from parents to children, each one node or all of a frame; ``path`` is spelled as in SVG and leads from
-    left to right. ``is_back``: the arrow is at its left end."""
+    """Line from parents to children. Either side is one node, or all nodes of a frame. ``path`` is an SVG path from
+    left to right. With ``is_back`` its arrow is at the left end.
+    """
 
     parents: tuple[str, ...]
     children: tuple[str, ...]
@@ -58,7 +59,7 @@ class Laid(Struct, frozen=True):
 
 
 def laid(graph: Graph) -> Laid:
-    """The same for the same graph, whatever machine it is on."""
+    """Lay out a graph. The result depends on the graph alone, not on the machine."""
     sheets = [lay_out(chart) for chart in charts(graph)]
     paper = pack(sheets)
     corners = [

@@ -1,7 +1,7 @@
-"""Which layer each cell stands in: right of all that it needs, and as near to its neighbours as that allows.
+"""Layer of each cell: to the right of all cells that it needs, and as near to its neighbours as that allows.
 
-A layer is only so high. What has no room in it goes further to the left, a whole branch at a time, so that a
-hundred short branches stand in several columns and not in one endless one.
+The height of a layer is limited. Cells without room in it go further to the left, a whole branch at a time. So a
+hundred short branches are in several columns, and not in a single endless column.
 """
 
 from collections import defaultdict
@@ -9,16 +9,16 @@ from math import sqrt
 
 from sluice.ops.graph.chart import Chart
 
-#: A layer may always be as high as a screen or two.
+#: Height that every layer may have: about two screens.
 HEIGHT_MIN = 1600.0
-#: Beyond that, a picture of many cells is about so much wider than it is high.
+#: Approximate ratio of width to height of a picture that needs more than ``HEIGHT_MIN``.
 SHAPE = 1.5
-#: About what lies between two cells, for the sake of a guess.
+#: Estimated distances between two cells, horizontally and vertically.
 BETWEEN = (60.0, 12.0)
 
 
 def layers(chart: Chart) -> list[int]:
-    """The layer of each cell, counted from the left."""
+    """Return the layer of each cell, counted from the left."""
     parents, children = defaultdict(list), defaultdict(list)
     for link in chart.links:
         parents[link.right].append(link.left)
@@ -31,7 +31,7 @@ def layers(chart: Chart) -> list[int]:
 
 
 class _Shelves:
-    """Layers while they are filled, counted from the right."""
+    """Layers during the layout, counted from the right."""
 
     def __init__(self, chart: Chart) -> None:
         area = sum((cell.width + BETWEEN[0]) * (cell.height + BETWEEN[1]) for cell in chart.cells)
@@ -54,7 +54,7 @@ class _Shelves:
 def _fill_from_the_right(
     count: int, shelves: _Shelves, parents: dict[int, list[int]], children: dict[int, list[int]]
 ) -> None:
-    """Each cell just left of its children, and a branch to its end before the next begins."""
+    """Put each cell just left of its children, and complete a branch before the next branch begins."""
     missing = [len(children[cell]) for cell in range(count)]
     ahead = [cell for cell in reversed(range(count)) if not missing[cell]]
     while ahead:
@@ -72,7 +72,7 @@ def _fill_from_the_right(
 def _draw_to_the_left(
     shelves: _Shelves, parents: dict[int, list[int]], children: dict[int, list[int]]
 ) -> None:
-    """A cell with more parents than children stands just right of its parents instead."""
+    """Move each cell with more parents than children to just right of its parents."""
     for cell in sorted(parents, key=lambda cell: -shelves.place[cell]):
         if len(parents[cell]) > len(children[cell]):
             nearest, here = min(shelves.place[parent] for parent in parents[cell]) - 1, shelves.place[cell]

@@ -1,4 +1,4 @@
-"""A place for everything: a layered drawing, in the usual steps."""
+"""Layered drawing of a chart, in the usual steps."""
 
 from sluice.ops.graph.chart import Chart
 from sluice.ops.graph.layering import layers
@@ -8,7 +8,7 @@ from sluice.ops.graph.placing import place
 from sluice.ops.graph.routing import route
 from sluice.ops.graph.sheet import Sheet
 
-#: What is left free between two cells of a layer, and how much room a bend takes there.
+#: Gap between two cells of a layer, and height that a bend takes in a layer.
 GAP, BEND = 12.0, 9.0
 
 

@@ -1,4 +1,4 @@
-"""What stands above a picture: what it is of, how many nodes are in which state, and what is not on it."""
+"""Text above a picture: its subject, the number of jobs in each state, and the omitted parts."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,12 +13,12 @@ from sluice.ops.graph.stylesheet import TITLE_SIZE
 
 LINE_HEIGHT, BASE = 20.0, 12.0
 SWATCH, GAP = 11.0, 18.0
-#: A line of counts is broken after so much.
+#: Width after which a line of counts is broken.
 WIDTH_MAX = 700.0
 
 
 class Entry(Struct, frozen=True):
-    """``name`` is the class of the text; with a ``state`` its colour stands before it."""
+    """Text in the legend. ``name`` is its CSS class. If there is a ``state``, its colour comes before the text."""
 
     text: str
     name: str = ""
@@ -35,7 +35,7 @@ class Entry(Struct, frozen=True):
 
 
 class Legend(Struct, frozen=True):
-    """``parts`` are SVG, from 0 down."""
+    """Legend of a picture. ``parts`` are SVG, from 0 down."""
 
     width: float
     height: float
@@ -60,7 +60,7 @@ def _lines(graph: Graph) -> Iterator[list[Entry]]:
 
 
 def _counts(graph: Graph) -> Iterator[Entry]:
-    """The states in the order of a job's life."""
+    """Yield the states and their counts, in the order of a job's life."""
     counts = Counter[State]()
     for node in graph.nodes:
         if node.state is not None:

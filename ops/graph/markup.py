@@ -1,4 +1,4 @@
-"""Users' own words in a picture."""
+"""Users' texts in a picture."""
 
 import html
 
@@ -6,5 +6,7 @@ from sluice.ops.words import legible
 
 
 def escaped(*lines: str) -> str:
-    """Characters that XML forbids are shown as what they are: illegible."""
+    """Escape lines for XML. Unprintable characters are replaced by a visible character, because XML forbids some of
+    them.
+    """
     return "\n".join(html.escape(legible(line)) for line in lines)

@@ -1,8 +1,8 @@
-"""Where lines run: from layer to layer, through a bend in each that they pass.
+"""Lines between cells: from layer to layer, with a bend in each layer that they pass.
 
-Links that pass layers share their bends with others from the same cell, or to the same cell, whichever are more. So a
-table that sixty apps read is one line that splits, and one can still follow each: what lines have in
-common is where they come from, or where they lead.
+Links that pass layers share their bends with links from the same cell or to the same cell, whichever are more. So a
+table that sixty apps read is one line that splits. Each link can still be followed, because lines share a part only
+if they have the same beginning or the same end.
 """
 
 from collections import Counter, defaultdict
@@ -15,9 +15,12 @@ from sluice.ops.graph.chart import Chart, Link
 
 
 class Mesh(Struct, frozen=True):
-    """Spots are cells, by their places in the chart, and bends, by the numbers after these. ``layers`` holds the
-    spots of each layer, ``ways`` those that a link passes, its ends included; ``before`` and ``after`` those that lines
-    join with each spot in the layers next to its own."""
+    """Layers, and the spots that lines pass.
+
+    Spots are cells, numbered by their places in the chart, and bends, numbered after the cells. ``layers`` has the
+    spots of each layer, ``ways`` the spots that a link passes, including its ends. ``before`` and ``after`` have
+    the spots that lines join with each spot in the layers next to its own.
+    """
 
     layers: list[list[int]]
     ways: dict[Link, list[int]]

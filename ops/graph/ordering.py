@@ -1,7 +1,7 @@
-"""In which order the spots of a layer stand: so that few lines cross.
+"""Order of the spots in a layer, so that few lines cross.
 
-Layer after layer is sorted by where its neighbours are, to and fro; then spots next to each other change places where
-that helps. The best order that was seen is kept.
+Each layer is sorted by the positions of its neighbours, forwards and backwards in turn. After that, adjacent spots
+change places if that helps. The best order found is kept.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -11,16 +11,16 @@ from itertools import pairwise
 from sluice.ops.graph.mesh import Mesh
 
 SWEEPS = 24
-#: It ends earlier where so many sweeps brought nothing.
+#: Sweeps without an improvement after which the search ends.
 PATIENCE = 6
-#: How often a layer is gone through for neighbours to change places.
+#: Greatest number of passes over a layer in which adjacent spots change places.
 SWAPS = 4
 
 Neighbours = Sequence[Sequence[int]]
 
 
 def order(mesh: Mesh) -> list[list[int]]:
-    """The layers, each from the top down."""
+    """Return the layers, each from the top down."""
     best = layers = mesh.layers
     fewest, stale = crossings(mesh, layers), 0
     for sweep in range(SWEEPS):
@@ -35,7 +35,7 @@ def order(mesh: Mesh) -> list[list[int]]:
 
 
 def crossings(mesh: Mesh, layers: Sequence[Sequence[int]]) -> int:
-    """How often lines cross each other."""
+    """Return how often lines cross each other."""
     total = 0
     for layer, following in pairwise(layers):
         place = {spot: row for row, spot in enumerate(following)}
@@ -62,7 +62,7 @@ def _swept(mesh: Mesh, layers: Sequence[list[int]], *, forward: bool) -> list[li
 
 
 def _sorted(layer: Sequence[int], near: Neighbours, row: dict[int, int]) -> list[int]:
-    """By the middle of each spot's neighbours; one without any keeps its place."""
+    """Sort a layer by the mean position of each spot's neighbours. A spot without neighbours keeps its place."""
     wish = {
         spot: sum(row[other] for other in near[spot]) / len(near[spot]) if near[spot] else float(row[spot])
         for spot in layer
@@ -71,7 +71,7 @@ def _sorted(layer: Sequence[int], near: Neighbours, row: dict[int, int]) -> list
 
 
 def _swapped(layer: list[int], mesh: Mesh, row: dict[int, int]) -> list[int]:
-    """With two that stand next to each other in the other order, wherever fewer lines cross so."""
+    """Swap adjacent spots if fewer lines cross afterwards."""
     sides = [
         {spot: sorted(row[other] for other in near[spot]) for spot in layer}
         for near in (mesh.before, mesh.after)
@@ -93,5 +93,5 @@ def _swapped(layer: list[int], mesh: Mesh, row: dict[int, int]) -> list[int]:
 
 
 def _tangle(upper: Sequence[int], lower: Sequence[int]) -> int:
-    """How often the lines of two spots cross, the neighbours of which are in these rows."""
+    """Return how often the lines of two spots cross, given the rows of their neighbours."""
     return sum(bisect_left(lower, row) for row in upper)

@@ -7,13 +7,13 @@ from msgspec import Struct
 
 from sluice.ops.graph.sheet import Sheet
 
-#: The paper is about so much wider than it is high.
+#: Approximate ratio of the width of the paper to its height.
 SHAPE = 1.6
 GAP = 28.0
 
 
 class Paper(Struct, frozen=True):
-    """``corners`` has the upper left corner of each sheet."""
+    """Paper with sheets. ``corners`` has the upper left corner of each sheet."""
 
     width: float
     height: float
@@ -21,7 +21,7 @@ class Paper(Struct, frozen=True):
 
 
 def pack(sheets: Sequence[Sheet]) -> Paper:
-    """On shelves, the highest sheets first; those of one height in the order they came in."""
+    """Put the sheets on shelves, the highest sheets first. Sheets of equal height keep their order."""
     area = sum((sheet.width + GAP) * (sheet.height + GAP) for sheet in sheets)
     width_max = max(sqrt(area * SHAPE), *(sheet.width for sheet in sheets), 0.0)
     corners: dict[int, tuple[float, float]] = {}

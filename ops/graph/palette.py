@@ -1,4 +1,4 @@
-"""The colour of each state in pictures, by day and by night."""
+"""Colour of each state in pictures, in light and in dark mode."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from sluice.jobs.states import State
 
 
 class Colour(NamedTuple):
-    """What a box is filled with, on white paper and on black."""
+    """Fill colour of a box, on white and on black paper."""
 
     light: str
     dark: str
@@ -36,5 +36,5 @@ COLOURS = {
 
 
 def colour(state: State | None) -> Colour:
-    """Of an app, which has no state, its own."""
+    """Return the colour of a state. An app has no state and a colour of its own."""
     return APP if state is None else COLOURS[state]

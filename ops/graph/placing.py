@@ -1,4 +1,4 @@
-"""How far down each spot is: near the middle of its neighbours, and clear of the others in its layer."""
+"""Vertical position of each spot: near the middle of its neighbours, without overlapping other spots in its layer."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,15 +7,16 @@ from statistics import median
 from sluice.ops.graph.mesh import Mesh
 
 SWEEPS = 16
-#: In the last sweeps neighbours on both sides count.
+#: Number of last sweeps in which neighbours on both sides count.
 LAST_SWEEPS = 4
-#: Long lines are straight before cells stand well.
+#: Weight of spots on long lines. Straight long lines have priority over well-placed cells.
 LONG_WEIGHT = 6.0
 
 
 def place(mesh: Mesh, layers: Sequence[Sequence[int]], halves: Sequence[float], cells: int) -> list[float]:
-    """The middle of each spot. ``halves`` is how much room each takes, to either side of its middle; the first
-    ``cells`` spots are cells."""
+    """Return the middle of each spot. ``halves`` is the room that each spot takes, to either side of its middle. The
+    first ``cells`` spots are cells.
+    """
     heights = [0.0] * len(halves)
     for layer in layers:
         _put(layer, [0.0] * len(layer), [1.0] * len(layer), halves, heights)
@@ -41,14 +42,15 @@ def _put(
     halves: Sequence[float],
     heights: list[float],
 ) -> None:
-    """As near to the wishes as the order and the room that each needs allow.
+    """Put spots as near to their wished positions as their order and their room allow.
 
-    Neighbours whose wishes are too close form a block, which stands where its members wish on average.
+    Neighbours with wished positions that are too close form a block. It is put at the weighted mean of the wishes
+    of its members.
     """
     offsets = [0.0]
     for upper, lower in pairwise(layer):
         offsets.append(offsets[-1] + halves[upper] + halves[lower])
-    # What the members of each wish its start to be, all together; what they weigh, and how many they are.
+    # Of each block: the weighted sum of the wished starts of its members, their weight, and their number.
     blocks: list[tuple[float, float, int]] = []
     for wish, weight, offset in zip(wishes, weights, offsets, strict=False):
         total, heavy, count = (wish - offset) * weight, weight, 1

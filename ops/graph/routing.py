@@ -1,8 +1,9 @@
-"""From layers and heights to boxes and lines on paper.
+"""Boxes and lines on paper, from layers and vertical positions.
 
-A line runs level through a layer, between the boxes, and bends between two layers, where there are none. So it meets no
-box but those at its ends. Where the drawing is cut into strips, the lines that pass the cut turn round the end of the
-strip, run back below it and come in again at the left. They keep their order, so they do not cross on the way.
+A line runs level through a layer, between the boxes, and bends between two layers, where there are no boxes. So it
+meets no box except at its ends. If the drawing is cut into strips, lines that pass the cut turn around the end of
+the strip, run back below it and enter the next strip at the left. They keep their order, so they do not cross on
+the way.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,28 +16,28 @@ from sluice.ops.graph.columns import Column, columns
 from sluice.ops.graph.mesh import Mesh
 from sluice.ops.graph.sheet import Box, Line, Sheet
 
-#: Between two lines that run back side by side, and how round their corners are.
+#: Distance between two lines that run back side by side, and radius of their corners.
 LANE, CORNER = 7.0, 6.0
-#: Between such lines and everything else.
+#: Distance between these lines and everything else.
 MARGIN = 16.0
 
-#: Where on the last curve the label stands, across and down: before lines to one child come together.
+#: Position of a label on the last curve, horizontally and vertically, before lines to the same child meet.
 LABEL = (0.42, 0.35)
 
 Point = tuple[float, float]
-#: From a spot to one in the next layer.
+#: Two spots in adjacent layers that a line joins.
 Hop = tuple[int, int]
 
 
 class Spot(Struct, frozen=True):
-    """A cell's box in its column. A bend has one too, without height and as wide as the column."""
+    """Box of a cell in its column. The box of a bend has no height and is as wide as the column."""
 
     box: Box
     column: Column
 
 
 class Turn(Struct, frozen=True):
-    """Where a line that passes a cut runs: how far right, how far down, how far left."""
+    """Coordinates at which a line that passes a cut turns: at the right, at the bottom and at the left."""
 
     right: float
     down: float
@@ -70,7 +71,7 @@ def route(chart: Chart, mesh: Mesh, layers: Sequence[Sequence[int]], heights: Se
 def _stand(
     chart: Chart, members: Sequence[tuple[Column, Sequence[int]]], heights: Sequence[float], top: float
 ) -> Iterator[tuple[int, Spot]]:
-    """The spots of one strip, the uppermost of which is at ``top``."""
+    """Yield the spots of one strip. The uppermost spot is at ``top``."""
     half = {
         spot: chart.cells[spot].height / 2 if spot < len(chart.cells) else 0.0
         for _, layer in members
@@ -88,13 +89,15 @@ def _stand(
 
 
 def _hops(mesh: Mesh, layer: Sequence[int], heights: Sequence[float]) -> list[Hop]:
-    """From the last layer of a strip, from the top down."""
+    """Return the hops from the last layer of a strip, from the top down."""
     hops = [(spot, other) for spot in layer for other in mesh.after[spot]]
     return sorted(hops, key=lambda hop: (heights[hop[0]], heights[hop[1]]))
 
 
 def _turns(hops: Sequence[Hop], right: float, down: float) -> Iterator[tuple[Hop, Turn]]:
-    """The uppermost line is the outermost on the right, the lowest below, and the innermost on the left."""
+    """Yield the turns. The uppermost line is outermost at the right, lowest at the bottom, and innermost at
+    the left.
+    """
     for place, hop in enumerate(hops):
         outside, inside = LANE * (len(hops) - 1 - place), LANE * place
         yield hop, Turn(right + outside, down + outside, -MARGIN - inside)
@@ -123,7 +126,7 @@ def _between(start: float, end: float, share: float) -> float:
 
 
 def _round(start: Point, turn: Turn, end: Point) -> Iterator[str]:
-    """Round the end of one strip and into the next."""
+    """Yield the path around the end of one strip and into the next strip."""
     corners = [(turn.right, start[1]), (turn.right, turn.down), (turn.left, turn.down), (turn.left, end[1])]
     for (x0, y0), (x, y), (x1, y1) in zip([start, *corners], corners, [*corners[1:], end], strict=False):
         yield f"L{_point(_toward(x, x0), _toward(y, y0))}"

@@ -1,4 +1,4 @@
-"""A chart that has been laid out."""
+"""Chart with a layout."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,7 +9,7 @@ from sluice.ops.graph.graph import Node
 
 
 class Box(Struct, frozen=True):
-    """``x`` and ``y`` are its upper left corner."""
+    """Rectangle. ``x`` and ``y`` are its upper left corner."""
 
     x: float
     y: float
@@ -30,15 +30,16 @@ class Box(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """``path`` is spelled as in SVG and leads from left to right; the label's middle is at ``label``."""
+    """Line of a link. ``path`` is an SVG path from left to right. ``label`` is the middle of the label."""
 
     path: str
     label: tuple[float, float]
 
 
 class Sheet(Struct, frozen=True):
-    """Where the cells of the chart are, in their order, and how the lines run. ``indent`` is how far anything is to
-    the left of 0; nothing is above it."""
+    """Positions of the cells of a chart, in their order, and of the lines. ``indent`` is how far anything extends to
+    the left of 0. Nothing is above 0.
+    """
 
     chart: Chart
     width: float
@@ -49,7 +50,7 @@ class Sheet(Struct, frozen=True):
 
 
 def places_in(cell: Cell, box: Box) -> Iterator[tuple[Node, Box]]:
-    """Each node of a cell, and its own box; they stand in columns, read from top to bottom."""
+    """Yield each node of a cell with its own box. Nodes are in columns, read from top to bottom."""
     if not cell.is_frame:
         yield cell.nodes[0], box
         return

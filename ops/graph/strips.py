@@ -1,4 +1,4 @@
-"""A drawing that is much wider than high is cut into strips, which are read like lines of text."""
+"""Strips of a drawing that is much wider than it is high. They are read like lines of text."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -6,20 +6,23 @@ from math import sqrt
 
 from sluice.ops.graph.mesh import Mesh
 
-#: Up to this width nothing is cut.
+#: Width up to which a drawing is not cut.
 WIDTH_MAX = 2200.0
-#: All strips together are about so much wider than high.
+#: Approximate ratio of the width to the height of all strips together.
 SHAPE = 1.6
-#: What lies between two of them, for the sake of a guess.
+#: Estimated distance between two strips.
 BETWEEN = 60.0
-#: A cut may be so far from where all strips would be of one width, as a part of that width.
+#: Greatest distance of a cut from its ideal place, at which all strips have the same width, as a part of that
+#: width.
 LEEWAY = 0.3
-#: Where more lines would have to turn round, nothing is cut.
+#: Greatest number of lines that may pass a cut. If more lines pass, the drawing is not cut there.
 PASSING_MAX = 12
 
 
 def strips(mesh: Mesh, layers: Sequence[Sequence[int]], widths: Sequence[float], height: float) -> list[int]:
-    """The strip that each layer is in. ``widths`` is how much room each takes, ``height`` what all take uncut."""
+    """Return the strip of each layer. ``widths`` is the room that each layer takes, ``height`` the height of the uncut
+    drawing.
+    """
     width = sum(widths)
     count = round(sqrt(width / (SHAPE * (height + BETWEEN)))) if width > WIDTH_MAX else 1
     ends = list(accumulate(widths))
@@ -30,7 +33,7 @@ def strips(mesh: Mesh, layers: Sequence[Sequence[int]], widths: Sequence[float],
 
 
 def _cut(wish: float, leeway: float, ends: Sequence[float], passing: Sequence[int]) -> int:
-    """The layer to cut after: few lines pass there, and it is not far from the wish."""
+    """Return the layer to cut after. It is near to the wished place, and few lines pass there."""
     by_distance = sorted(range(len(ends)), key=lambda layer: abs(ends[layer] - wish))
     near = [layer for layer in by_distance if abs(ends[layer] - wish) <= leeway]
     return min(near or by_distance[:1], key=passing.__getitem__)

@@ -1,4 +1,4 @@
-"""How a picture looks, by day and by night."""
+"""Style of a picture, in light and in dark mode."""
 
 from collections.abc import Iterator, Set
 
@@ -7,7 +7,7 @@ from sluice.ops.graph.cards import FONT_SIZE
 from sluice.ops.graph.palette import APP, COLOURS, Colour
 
 TITLE_SIZE = 13
-#: One for each alternative of a child.
+#: Dash pattern for each alternative of a child.
 DASHES = ("7 4", "2 3", "10 3 2 3")
 
 _FONT = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace'
@@ -20,7 +20,7 @@ _LINE, _POINTED_AT = Colour("#757d88", "#8b949f"), Colour("#d6336c", "#ff7eb0")
 
 
 def stylesheet(states: Set[State]) -> str:
-    """With rules for these states. A program that does not know of dark paper takes white."""
+    """Return a style sheet with rules for these states. Programs without dark mode use the light colours."""
     dashes = [f".alternative{place}{{stroke-dasharray:{dash}}}" for place, dash in enumerate(DASHES)]
     by_night = "".join(_colours(states, dark=True))
     return "\n".join(

@@ -1,4 +1,4 @@
-"""A graph as an SVG picture: laid out by Graphviz where that is installed, else by our own layout."""
+"""Graph as an SVG picture, laid out by Graphviz if that is installed, otherwise by our own layout."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ def as_svg(graph: Graph) -> str:
 
 
 def draw(graph: Graph, lay_out: Callable[[Chart], Sheet] = lay_out) -> str:
-    """The same for the same graph, to the last character, whatever machine it is on."""
+    """Draw a graph. With our own layout the text depends on the graph alone, not on the machine."""
     sheets = [lay_out(chart) for chart in charts(graph)]
     paper, above = pack(sheets), legend(graph)
     top = MARGIN + above.height + (MARGIN if above.parts else 0.0)

@@ -1,4 +1,4 @@
-"""A graph as text for other programs."""
+"""Graph as text for other programs."""
 
 import html
 from collections import defaultdict
@@ -9,7 +9,7 @@ from sluice.ops.words import legible
 
 
 def as_document(graph: Graph) -> dict[str, object]:
-    """Plain data for JSON."""
+    """Return a graph as plain data for JSON."""
     nodes = [
         {
             "id": node.id,
@@ -45,7 +45,7 @@ def as_mermaid(graph: Graph) -> str:
 
 
 def as_dot(graph: Graph) -> str:
-    """It lies on its side: names are wide, and a job may have many parents."""
+    """Return a graph as DOT. It is drawn from left to right, because names are wide and a job may have many parents."""
     lines = [
         "digraph sluice {",
         "    rankdir=LR;",
@@ -60,7 +60,9 @@ def as_dot(graph: Graph) -> str:
 
 
 def _words(node: Node) -> list[str]:
-    """A colour alone tells little to who does not know it, or does not see it."""
+    """Return the texts of a node. They include the state, because some readers do not know or cannot see the
+    colours.
+    """
     name = [node.id] if node.count == 1 else [node.head, node.key or ""]
     return [*name, *filter(None, [node.state])]
 
@@ -73,7 +75,7 @@ def _look(edge: Edge) -> str:
 
 
 def _entities(text: str) -> str:
-    """Mermaid writes quotes, and what has no key of its own, with a # before it."""
+    """Escape a text for Mermaid. Codes of characters begin with ``#`` there: ``#35;``, ``#quot;``."""
     return html.escape(legible(text).replace("#", "#35;"), quote=False).replace('"', "#quot;")
 
 

@@ -1,10 +1,10 @@
-"""Metrics, in the text that Prometheus reads: for ``GET /metrics`` of the console, and ``sluice metrics``.
+"""Metrics in the text format of Prometheus, for ``GET /metrics`` of the console and for ``sluice metrics``.
 
-What holds: every number is of the whole installation, whichever process is asked; so one console is enough, and of two
-that are read the sum would be twice the truth. It costs the ledger a few small statements, however many jobs there are.
-No label names a job: there are apps, states, queues, and kinds of things.
+Every number is of the whole installation, whichever process returns it. So one console is enough; the sum over two
+consoles would be twice the truth. A read costs the ledger a few small statements, however many jobs exist. No label
+names a job: labels are apps, states, queues and kinds.
 
-    families.py     which metrics there are          exposition.py  how they are written
-    numbers.py      what each is now                 carried.py     what waits at the broker
-    desk.py         all of it together
+    families.py     definitions of the metrics      exposition.py  the text format
+    numbers.py      current values                  carried.py     messages that wait at the broker
+    desk.py         all of them together            table.py       the table in docs/observe.md
 """

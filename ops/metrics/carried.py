@@ -1,4 +1,6 @@
-"""What waits at the broker. It is asked in a thread of its own: whoever reads metrics waits for a bounded time."""
+"""Messages that wait at the broker. They are counted in a separate thread, so that readers of metrics wait for a
+bounded time.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -12,19 +14,19 @@ from sluice.jobs.errors import SluiceError
 
 _LOG = logging.getLogger("sluice.metrics")
 
-#: So long whoever reads waits, and so long queues are asked for; those behind it are left out.
+#: Seconds that a reader waits, and seconds that the thread spends on queues. The remaining queues are left out.
 PATIENCE_S = 2.0
 
 
 class Depths(Struct, frozen=True):
-    """By queue, the messages that wait and those that are kept aside."""
+    """Number of waiting messages and of dead letters, by queue."""
 
     waiting: dict[str, int]
     dead: dict[str, int]
 
 
 class Carried:
-    """``connect`` gives the broker; one thread asks at a time."""
+    """Reader of the depths of queues. ``connect`` returns the broker. One thread reads at a time."""
 
     def __init__(self, connect: Callable[[], Broker]) -> None:
         self._connect = connect
@@ -33,7 +35,10 @@ class Carried:
         self._found: Depths | None = None
 
     def read(self, queues: Sequence[str]) -> Depths | None:
-        """None where the broker does not answer in time. It may do so for the next who asks."""
+        """Return the depths. None if the broker does not answer in time.
+
+        The thread continues after that. The next caller joins it if it is still running, and gets its result.
+        """
         with self._lock:
             if self._asking is None or not self._asking.is_alive():
                 self._found = None

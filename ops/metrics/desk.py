@@ -1,4 +1,4 @@
-"""All metrics together, for whoever asks."""
+"""All metrics together."""
 
 from threading import Lock
 
@@ -14,7 +14,7 @@ from sluice.ops.metrics.numbers import numbers
 
 
 class Metrics:
-    """May be asked by several threads at once. The broker is connected to when it is asked for first."""
+    """Reader of all metrics. Several threads may use it at the same time. It connects to the broker on first use."""
 
     def __init__(self, desk: Desk, installation: Installation) -> None:
         self._desk = desk
@@ -29,7 +29,9 @@ class Metrics:
         return documents(self.read())
 
     def read(self) -> dict[Family, Values]:
-        """Unreachable if the ledger does not answer; without the broker the rest is told all the same."""
+        """Return all metrics. Unreachable if the ledger does not answer. If the broker does not answer, ``BROKER_UP``
+        is 0 and the depths are missing.
+        """
         defined = [*self._desk.catalogue] if self._desk.settings.apps else []
         found = self._installation.ask(lambda tx: numbers(tx, defined))
         if not self._installation.shares_a_broker:

@@ -11,25 +11,26 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Spread(Struct, frozen=True):
-    """Of a histogram: ``within`` are how many no longer than each of ``bounds``, and at last all of them; ``total`` is
-    the sum of all lengths."""
+    """Value of a histogram. ``within`` counts the observations up to each of ``bounds``, and finally all observations.
+    ``total`` is their sum.
+    """
 
     bounds: Sequence[float]
     within: Sequence[int]
     total: float
 
 
-#: What a family is for one choice of its labels' values, in their order.
+#: Values of a family, by the values of its labels in their order.
 Values = Mapping[tuple[str, ...], float | Spread]
 
 
 def text(numbers: Mapping[Family, Values]) -> str:
-    """Families without a number are left out: nothing is known of them."""
+    """Return the families as text. A family without a value is left out: nothing is known about it."""
     return "".join(f"{line}\n" for family in FAMILIES for line in _lines(family, numbers.get(family, {})))
 
 
 def documents(numbers: Mapping[Family, Values]) -> dict[str, list[dict[str, object]]]:
-    """The same for programs that read JSON."""
+    """Return the families as data for JSON. A family without a value is left out."""
     return {
         family.name: [
             {"labels": dict(zip(family.labels, values, strict=True)), "value": number}

@@ -1,4 +1,4 @@
-"""Which metrics there are: name, kind, labels, and what each says. The table in docs/observe.md is made of it."""
+"""Definitions of the metrics: name, kind, labels and help. The table in docs/observe.md is made from them."""
 
 from enum import StrEnum
 from typing import NamedTuple

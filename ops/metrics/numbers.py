@@ -1,4 +1,4 @@
-"""What each metric is now, as the ledger has it."""
+"""Current values of the metrics, from the ledger."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -21,7 +21,7 @@ _ONE: tuple[str, ...] = ()
 
 
 def numbers(tx: Tx, defined: Collection[str]) -> dict[Family, Values]:
-    """``defined`` are the apps that there are by the definitions; those that have had jobs come besides."""
+    """Return the values. ``defined`` are the apps of the definitions. Apps that have had jobs are added to them."""
     entered = metrics.entered(tx)
     apps = sorted({*defined, *(app for app, _ in entered)})
     return {
@@ -39,7 +39,9 @@ def numbers(tx: Tx, defined: Collection[str]) -> dict[Family, Values]:
 
 
 def _of_queues(tx: Tx, apps: Collection[str], known: Collection[tuple[str, str]]) -> dict[Family, Values]:
-    """A state that has had jobs and has none is told as 0, or a graph would keep its last number."""
+    """Return the values by queue. A state that has had jobs and has none is reported as 0; otherwise a graph would
+    keep its last value.
+    """
     counts = standing(tx)
     ready = {app: counts.get(app, {}).get(State.READY, 0) for app in apps}
     oldest = health.oldest_ready(tx, [app for app, many in ready.items() if many])

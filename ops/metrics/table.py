@@ -1,4 +1,4 @@
-"""The metrics as a table of docs/observe.md."""
+"""Table of the metrics for docs/observe.md."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,6 @@
-"""The whole installation at a glance: counts, queues, workers, and what somebody ought to see to.
+"""Overview of the whole installation: counts, queues, workers and alarms.
 
-Owns what belongs on one page (``page``), what a queue is to an operator (``queues``), and when he is to be told
-(``alarms``). What holds: it costs what it shows, whatever lies in the ledger, for it is asked for every second.
+``page`` makes the document of the page, ``queues`` describes a queue, and ``alarms`` decides when an operator is
+alerted. The cost depends on the size of the page and not on the size of the ledger, because it is requested every
+second.
 """

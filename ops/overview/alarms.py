@@ -1,6 +1,6 @@
-"""What an operator is to know without looking for it: from facts to sentences, each with what to do.
+"""Alarms for the operator: sentences about facts, each with advice.
 
-Each has a name, which is that of its paragraph in docs/runbook.md.
+The name of an alarm is that of its paragraph in docs/runbook.md.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ from sluice.ops.drift import SAME_DEFINITIONS, by_app, differ
 from sluice.ops.overview.queues import Queue
 from sluice.ops.times import moment, span
 
-#: Jobs may be ready for so long before somebody is to look why.
+#: Seconds for which a job may be ready before it raises an alarm.
 STALE_S = 600.0
-#: So long nobody may take from a queue in which there is something.
+#: Seconds for which a queue with ready jobs may have no worker.
 UNSERVED_S = 15.0
-#: A leader says so every second or so.
+#: Seconds without a sign of life from a leader. A leader gives one about every second.
 LEADERLESS_S = 30.0
 
 
@@ -40,14 +40,16 @@ class Alarm(Struct, frozen=True, kw_only=True):
 
 
 class OwnDefinitions(Struct, frozen=True, kw_only=True):
-    """Definitions that the console itself goes by ``since`` then; ``problem`` is why it has not taken up a change."""
+    """Definitions that the console itself uses since ``since``. ``problem`` is the reason why it has not loaded a
+    change.
+    """
 
     since: datetime
     problem: str | None
 
 
 class Drift(Struct, frozen=True):
-    """Definitions that workers and the console go by, as far as they differ."""
+    """Definitions of the workers and of the console, as far as they differ."""
 
     workers: Sequence[Worker]
     variants: Sequence[Variant]
@@ -61,7 +63,7 @@ def alarms(
     pauses: Sequence[AppPause],
     drift: Drift,
 ) -> list[Alarm]:
-    """The worst first. ``control`` has how many take from the queues that are no app's."""
+    """Return the alarms, the worst first. ``control`` has the number of workers for each of Sluice's own queues."""
     found = [
         *_of_queues(queues),
         *_of_control(control, stopped),

@@ -1,4 +1,4 @@
-"""The page itself, as one document."""
+"""Document of the overview page."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -17,7 +17,7 @@ from sluice.ledger.reads.standing import Minute, minutes, standing
 from sluice.ops.overview.alarms import Alarm, Drift, OwnDefinitions, alarms
 from sluice.ops.overview.queues import Queue, queues
 
-#: What is drawn by the minute, and of which states.
+#: Number of minutes in the charts, and the states that these show.
 MINUTES = 60
 STARTED = State.RUNNING
 ENDED_WELL = State.SUCCEEDED
@@ -26,7 +26,7 @@ _DRAWN = (STARTED, ENDED_WELL, *ENDED_BADLY)
 
 
 class Series(Struct, frozen=True, kw_only=True, rename={"since": "from"}):
-    """How many in each step of time, the last of which is not over yet."""
+    """Counts for each step of time. The last step is not over yet."""
 
     step_s: float
     since: datetime
@@ -36,7 +36,7 @@ class Series(Struct, frozen=True, kw_only=True, rename={"since": "from"}):
 
 
 class Course(Struct, frozen=True, kw_only=True, rename={"since": "from"}):
-    """Of each app in which anything happened, how often its jobs came into each state."""
+    """Number of jobs that entered each state in each step of time, for each app with at least one."""
 
     step_s: float
     since: datetime
@@ -44,7 +44,7 @@ class Course(Struct, frozen=True, kw_only=True, rename={"since": "from"}):
 
 
 class Overview(Struct, frozen=True, kw_only=True):
-    """``totals`` and ``counts`` are of this very moment."""
+    """Document of the page. ``totals`` and ``counts`` are current."""
 
     at: datetime
     totals: dict[str, int]
@@ -63,8 +63,9 @@ def overview(
     definitions: OwnDefinitions | None = None,
     known: KnownDefinitions | None = None,
 ) -> Overview:
-    """``defined`` are the apps of the definitions; those of jobs come besides. ``known`` are the console's own
-    definitions, which are compared with those of workers."""
+    """Return the overview. ``defined`` are the apps of the definitions. Apps that only have jobs are added. ``known``
+    are the console's own definitions, which are compared with the definitions of the workers.
+    """
     counts = standing(tx)
     crew = fleet.workers(tx)
     apps = sorted({*defined, *counts})

@@ -1,4 +1,4 @@
-"""Queues as an operator sees them: who waits, for how long, and how many are there to take it up."""
+"""Queues from an operator's view: waiting jobs, the age of the oldest, and the number of workers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -11,7 +11,9 @@ _NONE: Mapping[State, int] = {}
 
 
 class Queue(Struct, frozen=True, kw_only=True):
-    """``oldest_ready_s``: for how long the job has been ready that has been for longest; None where none is."""
+    """Queue of an app. ``oldest_ready_s`` is the time for which the oldest ready job has been ready, or None if no job
+    is ready.
+    """
 
     app: str
     waiting: int
@@ -31,7 +33,7 @@ def queues(
     paused: Collection[str],
     at: datetime,
 ) -> list[Queue]:
-    """One for each app, in their order."""
+    """Return a queue for each app, in the order of the apps."""
     return [
         Queue(
             app=app,

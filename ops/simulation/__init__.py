@@ -1,17 +1,19 @@
-"""The real handlers on a real ledger, in one thread, in virtual time, with a network and workers that fail on order.
+"""Simulation: the real handlers on a real ledger, in one thread and in virtual time. The network and the workers fail
+as requested.
 
-Owns what stands in for time, the network and the deaths of processes; nothing of the system itself is stood in for.
-A seed decides all that happens, so that whatever went wrong happens again::
+The package replaces time, the network and the deaths of processes, and no part of the system itself. A seed decides
+all that happens, so that every failure can be repeated::
 
-    fate            what goes wrong, and all else that is drawn      agenda      what happens when
-    installation    handlers, messages on their way, workers         fleet       one worker
-    crashing        a ledger whose caller dies around a commit       work        what jobs take and come to
-    flights         runs of sagas, on ``strands``                    telling     what went wrong, in words
+    fate            faults, and all other random choices          agenda      events by their time
+    installation    handlers, messages in transit, workers        fleet       one worker
+    crashing        a ledger with deaths around a commit          work        duration and outcome of jobs
+    flights         runs of sagas, on ``strands``                 telling     descriptions of faults
 
-What holds: nothing happens at the same time as anything else. Each chance is drawn by the name of the occasion
-(which message, which transaction of whom) and not from one stream, so that a fault that is left out changes nothing
-but what follows from it.
+No two things happen at the same time. Each random choice is drawn by the name of its occasion (the message, or the
+process and its transaction) and not from one stream. So leaving out a fault changes only the consequences of that
+fault.
 
-``simulated`` is a simulation for the tests of users, who reach it through the pytest fixture ``pipeline`` (``plugin``)
-and import nothing from here. The tests of Sluice draw worlds, and watch them, on the same engine (tests/simulation).
+``simulated`` is a simulation for the tests of users. Their tests reach it through the pytest fixture ``pipeline``
+(``plugin``) and import nothing from here. The tests of Sluice draw random worlds on the same engine and check them
+(tests/simulation).
 """

@@ -1,4 +1,4 @@
-"""What happens when, in virtual time. A heap holds what is to come."""
+"""Events in virtual time. Future events are in a heap."""
 
 import heapq
 import itertools
@@ -11,7 +11,9 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Agenda:
-    """Events of one instant happen in a random order, which the seed decides by the names of what they are about."""
+    """Future events. Events of one instant happen in a random order, which the seed decides by the names of their
+    subjects.
+    """
 
     def __init__(self, fate: Fate, start: datetime = START) -> None:
         self.now = self.start = start
@@ -24,17 +26,17 @@ class Agenda:
         heapq.heappush(self._heap, (at, self._fate.number(about), next(self._numbers), event))
 
     def next(self) -> Callable[[], None]:
-        """Go on to the next event's time, and return it."""
+        """Advance to the time of the next event, and return the event."""
         self.now, _, _, event = heapq.heappop(self._heap)
         return event
 
     def skip_to(self, moment: datetime) -> None:
-        """Nothing happens before."""
+        """Advance to this moment. No event may be due before it."""
         self.now = moment
 
     @property
     def next_at(self) -> datetime | None:
-        """When something happens again, if anything does."""
+        """Time of the next event. None if there is none."""
         return self._heap[0][0] if self._heap else None
 
     @property

@@ -1,4 +1,4 @@
-"""A ledger whose caller may die around any commit, or lose its answer."""
+"""Ledger with a caller that may die around any commit, or lose the answer to it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,14 +14,16 @@ T = TypeVar("T")
 
 
 class Crash(Exception):
-    """The process that was in the middle of this is dead."""
+    """Raised when the simulated process dies."""
 
 
 class CrashingLedger(Ledger):
-    """Dying before the commit leaves nothing, dying after it leaves all and tells nobody.
+    """Ledger with crashes. A death before the commit leaves nothing. A death after it leaves everything, and no
+    message is sent.
 
-    One whose commit's answer is lost lives on and does the same again, as ``Ledger.transact`` does. Whoever looks on
-    asks whether anything ``has_written``. ``by`` names whose transactions these are.
+    If the answer to a commit is lost, the caller lives and repeats the work, as ``Ledger.transact`` does.
+    ``has_written`` records whether any transaction has written; its reader resets it. ``by`` names the process of
+    the transactions.
     """
 
     def __init__(self, url: str, fate: Fate, clock: Callable[[], datetime]) -> None:
@@ -31,13 +33,13 @@ class CrashingLedger(Ledger):
         self.has_written = False
 
     def be_struck_by(self, fate: Fate) -> None:
-        """Another world begins."""
+        """Begin another simulation, with this fate."""
         self._fate = fate
         self.has_written = False
 
     @contextmanager
     def by(self, whom: str) -> Iterator[None]:
-        """The transactions within the block are his."""
+        """Attribute the transactions within the block to this process."""
         before, self._whose = self._whose, whom
         try:
             yield

@@ -1,8 +1,8 @@
-"""What goes wrong, and all else that is left to chance.
+"""Faults, and all other random choices.
 
-Each chance has a name: of which message, of which transaction of whom, the how manieth. What comes of it depends on the
-seed and that name alone. So a seed happens again as it was; and of the faults that a seed had, one that is left out
-leaves all others as they were, as far as it does not itself lead to them.
+Each choice has a name: the message, or the process and its transaction, and the number of the occasion. The result
+depends only on the seed and on that name. So a seed can be repeated. If a fault of a seed is left out, all other
+faults stay as they were, unless that fault leads to them.
 """
 
 import random
@@ -17,7 +17,7 @@ from sluice.jobs.simulated import NO_FAULTS, Faults
 
 
 class Kind(StrEnum):
-    """What can go wrong. The values are for people: what happened to whom, in front of the name of the occasion."""
+    """Kinds of faults. The values are for people: they follow the name of the affected message or process."""
 
     LOST = "is lost"
     DOUBLED = "comes twice"
@@ -32,7 +32,7 @@ class Kind(StrEnum):
 
 
 class Fault(Struct, frozen=True, order=True):
-    """One thing that went wrong: the ``place``-th occasion of this kind to ``whom``, counted from 0."""
+    """Fault that has happened: occasion number ``place`` of this kind for ``whom``, counted from 0."""
 
     kind: Kind
     whom: str
@@ -40,8 +40,9 @@ class Fault(Struct, frozen=True, order=True):
 
 
 class Fate:
-    """``faults`` are what may go wrong. Where there is a ``plan``, of all that would go wrong only what it names does.
-    ``happened`` is what has, in order, with the time."""
+    """Source of faults and random choices. ``faults`` are the possible faults. With a ``plan``, only faults in the
+    plan happen. ``happened`` has the faults so far, in order, with the time.
+    """
 
     def __init__(self, seed: int, faults: Faults = NO_FAULTS, plan: Collection[Fault] | None = None) -> None:
         self.faults = faults
@@ -52,18 +53,18 @@ class Fate:
         self._occasions: Counter[tuple[str, str]] = Counter()
 
     def heal(self) -> None:
-        """From now on nothing goes wrong."""
+        """Prevent all further faults."""
         self.faults = NO_FAULTS
 
     def strikes(self, kind: Kind, whom: str, chance: float, said: str = "") -> bool:
-        """Whether this goes wrong now. ``said`` is more about it, for people."""
+        """Return whether this fault happens now, and record it if so. ``said`` has details for people."""
         place = self._next(kind, whom)
         if not chance or self._drawn(kind, whom, place) >= chance:
             return False
         return self._befalls(Fault(kind, whom, place), said)
 
     def late_s(self, whom: str) -> float:
-        """How late this message is."""
+        """Return the delay of this message in seconds."""
         place = self._next(Kind.LATE, whom)
         if not self.faults.delay_s_max:
             return 0.0
@@ -71,11 +72,11 @@ class Fate:
         return seconds if self._befalls(Fault(Kind.LATE, whom, place), f"by {seconds:.3f} s") else 0.0
 
     def number(self, name: str) -> float:
-        """One in [0, 1), another each time that it is asked for."""
+        """Return a number in [0, 1), a different number on each call for a name."""
         return self._drawn("number", name, self._next("number", name))
 
     def rng(self, name: str) -> random.Random:
-        """A source for this occasion alone; another each time that it is asked for."""
+        """Return a random source for this occasion, a different source on each call for a name."""
         return random.Random(f"{self._seed} {name} {self._next('rng', name)}")
 
     def _befalls(self, fault: Fault, said: str) -> bool:

@@ -1,4 +1,6 @@
-"""Simulated workers: each claims, runs for a while, records; beats; and may die or freeze at any point."""
+"""Simulated workers. Each claims jobs, runs them for a while, records the outcomes and sends heartbeats. It may die or
+freeze at any point.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -29,14 +31,19 @@ BEAT_S = LEASE_S / 3
 
 
 class Habits(Struct, frozen=True):
-    """What workers are like. One with ``threads`` runs so many jobs at a time, those of one hint one after the other;
-    without, all that it is told of. By its name ``serves`` says of an app whether it takes on what follows from its own
-    jobs, and ``at_once`` how many jobs it takes on for a hint that names one."""
+    """Behaviour of workers.
+
+    A worker with ``threads`` runs at most that many jobs at a time, and the jobs of one notification one after the
+    other. A worker without ``threads`` runs all jobs of its notifications at the same time. ``serves`` decides by
+    the worker's name whether it takes follow-up jobs of an app after its own jobs. ``at_once`` is the number of
+    jobs that it takes for a notification with one job.
+    """
 
     threads: int | None = None
     serves: Callable[[int, str], bool] = lambda _name, _app: True
     at_once: Callable[[int], int] = lambda _name: 1
-    #: Whether they beat by themselves. Where nobody looks, nobody need be told that one is alive.
+    #: True if workers send heartbeats by themselves. Otherwise heartbeats are sent only when the state of a lease
+    #: matters.
     beats: bool = True
 
 
@@ -44,7 +51,7 @@ ORDINARY = Habits()
 
 
 class Shore(Struct, frozen=True):
-    """What a worker has around it."""
+    """Environment of a worker."""
 
     fate: Fate
     agenda: Agenda
@@ -56,7 +63,7 @@ class Shore(Struct, frozen=True):
 
 
 class Worker:
-    """One process. Killed, it does nothing any more; frozen, it goes on later as if nothing had been."""
+    """One process. If killed, it does nothing more. If frozen, it continues later as if nothing had happened."""
 
     def __init__(self, name: int, shore: Shore, catalogue: Catalogue, habits: Habits) -> None:
         self.name = name
@@ -88,7 +95,7 @@ class Worker:
 
     @property
     def is_free(self) -> bool:
-        """Whether it would run another job."""
+        """True if the worker would run another job."""
         return self._habits.threads is None or len(self._lines) < self._habits.threads
 
     @property
@@ -96,7 +103,7 @@ class Worker:
         return self._beaten_at + timedelta(seconds=LEASE_S)
 
     def execute(self, message: Execute) -> None:
-        """Claim what can be had, and end each job some time later."""
+        """Claim jobs for a notification, and end each job some time later."""
         at_once = self._at_once(message.app)
         taken, messages = executor.claim(self._ledger, self._catalogue, message, self._id, at_once=at_once)
         for told in messages:
@@ -109,7 +116,7 @@ class Worker:
             run.kill()
 
     def stop(self) -> None:
-        """Hand back what flies, at the next boundary."""
+        """Hand back all running flights, at their next boundary."""
         for run in self._flights.values():
             run.stop.set()
 
@@ -117,7 +124,9 @@ class Worker:
         self.frozen_until = self._agenda.now + timedelta(seconds=seconds)
 
     def beat_if_due(self) -> None:
-        """Show that it is alive, where it has not for some time. Nothing follows from that alone, unless it dies."""
+        """Send a heartbeat if the last heartbeat is too old. It does not count as a write, because no work follows
+        from it, unless the worker dies in it.
+        """
         if self.is_awake and self._agenda.now - self._beaten_at >= timedelta(seconds=BEAT_S):
             before = self._ledger.has_written
             with suppress(Crash):
@@ -215,7 +224,7 @@ class Worker:
                 self._shore.send(message)
 
     def _mortal(self, act: Callable[[], None], whom: str = "") -> Callable[[], None]:
-        """An act that, if the process dies in it, is its last."""
+        """Wrap an act, so that a death of the process in it buries the worker."""
 
         def attempt() -> None:
             try:

@@ -1,4 +1,4 @@
-"""Runs of flights by simulated workers: the runner and the journal of production, and time as the agenda has it."""
+"""Runs of flights by simulated workers: the runner and the journal of production, with the time of the agenda."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -31,8 +31,9 @@ T = TypeVar("T")
 
 
 class Run:
-    """One claim of a saga. Between any two things that it does, time may pass, and its process may die. ``stop`` has it
-    hand the flight back; ``end`` receives its outcome; ``mortal`` is what an act of its worker is."""
+    """One claim of a saga. Between any two of its actions, time may pass and its process may die. Setting ``stop`` has
+    the run hand back the flight. ``end`` receives the outcome. ``mortal`` wraps acts of the worker.
+    """
 
     def __init__(
         self,
@@ -70,7 +71,7 @@ class Run:
         self._strand.pauses()
 
     def rests(self) -> None:
-        """Something may happen to others here, or to its process."""
+        """Let other events happen, or the process die."""
         self._strand.lives()
         if seconds := self._sky.rest_s(self._fate, self._claimed):
             self.takes(seconds)
@@ -79,7 +80,7 @@ class Run:
             self._strand.lives()
 
     def mortally(self, act: Callable[[], T]) -> T:
-        """What its process may die of, whoever thinks that he can catch that."""
+        """Run an act that the process may die of, even if users' code catches the exception."""
         self._strand.lives()
         try:
             with self._ledger.by(self._whom):
@@ -138,7 +139,8 @@ class Run:
         return self._sky.end(call)
 
     def _pauses(self, seconds: float) -> bool:
-        # The agenda counts in microseconds, and whoever pauses for less than one is to find that time has passed.
+        # The agenda counts in microseconds. After a pause of less than 1 µs the caller must also see that time has
+        # passed.
         self.takes(seconds + 1e-6)
         return self.stop.is_set()
 
@@ -148,7 +150,7 @@ class Run:
 
 
 class _Mortal:
-    """Does nothing for the dead."""
+    """Journal of a process that may die. A dead process reads and writes nothing."""
 
     def __init__(self, run: Run, journal: Journal) -> None:
         self._run = run

@@ -1,4 +1,4 @@
-"""Handlers, messages on their way, and workers: an installation, of which one thing happens at a time."""
+"""Simulated installation: handlers, messages in transit and workers. One thing happens at a time."""
 
 import math
 from collections import deque
@@ -19,16 +19,19 @@ from sluice.ops.simulation.fleet import ORDINARY, Habits, Shore, Worker
 from sluice.ops.simulation.telling import name_of
 from sluice.ops.simulation.work import Sky, Work
 
-#: A message for which nobody is awake is offered again after this long.
+#: Seconds after which a message is offered again if no worker is awake.
 OFFERED_AGAIN_S = 1.0
-#: What was not acknowledged comes again.
+#: Seconds after which an unacknowledged message is delivered again.
 RETURNED_S = 0.5
 FROZEN_S = (1.0, 40.0)
 
 
 class Installation:
-    """``step`` lets one thing happen. ``catalogue`` are the definitions that handlers go by, and workers that are hired
-    from now on. ``heard`` is told of each message that was handled, and not refused."""
+    """Simulated installation. ``step`` performs one event.
+
+    Handlers use the definitions in ``catalogue``, and so do workers that are hired from now on. ``heard`` is called
+    with each message that was handled and not refused.
+    """
 
     def __init__(
         self,
@@ -47,9 +50,9 @@ class Installation:
         self.catalogue = catalogue
         self.workers: list[Worker] = []
         self.steps = 0
-        #: So many messages with news are on their way.
+        #: Number of reliable messages in transit.
         self.unheard = 0
-        #: Of workers that died or stand still.
+        #: Ends of the leases of workers that died or are frozen.
         self.leases_end: list[datetime] = []
         self._fate = fate
         self._habits = habits
@@ -60,7 +63,7 @@ class Installation:
         )
 
     def step(self) -> None:
-        """Let the next thing happen."""
+        """Perform the next event."""
         self.steps += 1
         event = self.agenda.next()
         with suppress(Crash):
@@ -74,7 +77,7 @@ class Installation:
             worker.kill()
 
     def send(self, messages: Sequence[Message], *, reliably: bool = False) -> None:
-        """What is sent reliably is kept by the broker until it was understood: it may double, and not get lost."""
+        """Send messages. The broker keeps a reliable message until it was handled: it may be doubled, and not lost."""
         for message in messages:
             about = name_of(message, self.agenda.elapsed_s)
             for _ in range(self._copies(about, reliably=reliably)):
@@ -92,7 +95,7 @@ class Installation:
             self.agenda.after(1.0, lambda: self.hire(name), about=f"worker {name}")
 
     def plan_faults(self, within_s: float = math.inf) -> None:
-        """What befalls workers, by the clock."""
+        """Schedule the faults of workers that the clock determines."""
         faults = self._fate.faults
         for kind, every_s in (
             (Kind.KILLED, faults.kill_worker_every_s),
@@ -132,7 +135,7 @@ class Installation:
             raise
         except BadMessage:
             self.unheard -= reliably
-            # What comes for a saga that has ended is refused.
+            # A message for a saga that has ended is refused.
             if not isinstance(message, Resume):
                 raise
 
@@ -164,7 +167,7 @@ class Installation:
         self.hire(worker.name)
 
     def _strike(self, kind: Kind) -> None:
-        """A worker, if there is one."""
+        """Apply the fault to a random worker, if there is a worker."""
         if not self.workers:
             return
         moment = f"the worker that was struck at {self.agenda.elapsed_s:.0f} s"

@@ -1,4 +1,4 @@
-"""What Sluice brings to pytest: the fixture ``pipeline``, a pipeline in virtual time.
+"""pytest plugin of Sluice: the fixture ``pipeline``, a pipeline in virtual time.
 
     def test_the_report_survives_a_bad_night(pipeline):
         run = pipeline("pipeline.py", faults=Faults(lose=0.2, kill_worker_every_s=60))
@@ -6,8 +6,9 @@
         run.until_quiet()
         assert run.state("report", "2026-11-20") == "succeeded"
 
-Loaded wherever Sluice is installed and pytest runs, so it loads next to nothing before a test asks for it. Each
-``pipeline(…)`` has a ledger of its own, all of them on one Postgres that is started for the session.
+The plugin is loaded wherever Sluice is installed and pytest runs, so it imports next to nothing before a test uses
+it. Each ``pipeline(…)`` has a ledger of its own. All ledgers are on one Postgres server, which is started for the
+session.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from sluice.jobs.simulated import Doing, Faults
     from sluice.ops.simulation.simulated import Simulated
 
-#: When it is, to begin with, unless a test says so.
+#: Virtual time at the beginning. Default of ``starts``.
 BEGINS = "2026-01-01T00:00:00Z"
 _MADE = pytest.StashKey[list["Simulated"]]()
 
 
 class Ground:
-    """Ledgers on one server, each made when it is first asked for, and used again by the next test."""
+    """Ledgers on one server. Each is made on first use, and used again by the next test."""
 
     def __init__(self, home: Path, opened: ExitStack) -> None:
         self._home = home
@@ -37,7 +38,9 @@ class Ground:
         self._urls: list[str] = []
 
     def url(self, place: int) -> str:
-        """Of the ledger that a test's how manieth pipeline has. Nobody uses the first: others are copies of it."""
+        """Return the URL of the ledger for the pipeline with this number in its test. No pipeline uses the first
+        ledger, because the others are copies of it.
+        """
         from sluice.ledger import migrate, scratch  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.ledger.embedded import start  # noqa: PLC0415 - most sessions of pytest have no use for it
 
@@ -51,7 +54,7 @@ class Ground:
 
 
 class Pipelines:
-    """What the fixture is: called, it makes a pipeline in virtual time."""
+    """Value of the fixture: called, it makes a pipeline in virtual time."""
 
     def __init__(self, ground: Ground, stores: Path, seed: int, made: list[Simulated]) -> None:
         self._ground = ground
@@ -71,10 +74,10 @@ class Pipelines:
         starts: str = BEGINS,
         seed: int | None = None,
     ) -> Simulated:
-        """The definitions of these sources, as ``--apps`` names them. ``work`` is what jobs take and come to, by app or
-        of all alike; ``what_if`` has, by app, words that count in place of those that are written. ``contexts`` has, by
-        saga, what stands in for its ``context``. ``seed`` decides all that is left to chance, and is the session's if
-        none is given."""
+        """Make a pipeline from these sources, which are as in ``--apps``. ``work`` is the duration and outcome of
+        jobs, by app or for all apps. ``what_if`` replaces options by app. ``contexts`` replaces the ``context`` by
+        saga. ``seed`` decides all random choices. Default: the seed of the session.
+        """
         from sluice.jobs.blobs import BlobStore  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.catalogue import load  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.durations import parse_instant  # noqa: PLC0415 - most sessions of pytest have no use for it
@@ -132,7 +135,7 @@ def _sluice_ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]
 
 @pytest.fixture
 def pipeline(request: pytest.FixtureRequest, _sluice_ground: Ground, tmp_path: Path) -> Iterator[Pipelines]:
-    """Called with sources of definitions, a pipeline in virtual time."""
+    """Yield a function that takes sources of definitions and returns a pipeline in virtual time."""
     made = request.node.stash.setdefault(_MADE, [])
     seed = getattr(request, "param", request.config.getoption("--sluice-seed"))
     yield Pipelines(_sluice_ground, tmp_path, seed, made)
@@ -150,7 +153,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def _told(item: pytest.Item, made: Sequence[Simulated]) -> Iterator[str]:
-    """How to have it fail again, and what had gone wrong."""
+    """Yield the command that repeats the failure, and the faults that had happened."""
     many = item.config.getoption("--sluice-seeds")
     option = f"--sluice-seed {made[0].seed}" if many is None else f"--sluice-seeds {many}"
     yield f'replay: python -m pytest "{item.nodeid}" {option}'

@@ -1,7 +1,7 @@
-"""A pipeline in virtual time, for the tests of whoever wrote it: what the fixture ``pipeline`` hands out.
+"""Pipeline in virtual time for users' tests. The fixture ``pipeline`` returns it.
 
-The definitions are the user's, and so are the steps of sagas; what other jobs take and come to is told. All else is as
-in production. Hours pass in no time, and faults come as they are drawn.
+The definitions are the user's, and so are the steps of sagas. The test sets the duration and the outcome of other
+jobs. Everything else is as in production. Hours pass without waiting, and faults happen as they are drawn.
 """
 
 from collections.abc import Mapping
@@ -37,15 +37,15 @@ from sluice.ops.simulation.upkeep import Upkeep
 
 
 class NeverQuiet(AssertionError):
-    """Something is left to do, and nothing will come of it by then."""
+    """Raised when work is left to do after the given time."""
 
 
 class NoSuchJob(LookupError):
-    """No job is called so; the message names those that there are."""
+    """Raised when no job has this name. The message lists the existing jobs."""
 
 
 def with_contexts(catalogue: Catalogue, contexts: Mapping[str, object]) -> Catalogue:
-    """The same, with what stands in for the contexts of these sagas."""
+    """Return the catalogue with replacements for the contexts of these sagas."""
     return catalogue.revised(_with_context(catalogue.app(name), made) for name, made in contexts.items())
 
 
@@ -56,7 +56,7 @@ def _with_context(app: App, made: object) -> App:
 
 
 class Simulated:
-    """One installation with this pipeline. What is asked about a job is asked by its app and key."""
+    """One installation with this pipeline. Methods name a job by its app and key."""
 
     def __init__(
         self,
@@ -97,7 +97,9 @@ class Simulated:
         self._was_left = False
 
     def submit(self, app: str, key: str | None = None, *, id: str | None = None, **words: JSON) -> str:
-        """Ask for jobs, in the words of a submit message; the submission's id. It is taken in when time passes."""
+        """Submit jobs, with the options of a submit message. Return the submission's ID. It is received when time
+        passes.
+        """
         self._asked += 1
         id_ = id or f"submission {self._asked}"
         named = {"app": app} | ({} if key is None else {"key": key})
@@ -105,29 +107,29 @@ class Simulated:
         return id_
 
     def cancel(self, submission: str) -> None:
-        """Nobody wants any more what only it has asked for."""
+        """Cancel a submission. Jobs that no other submission requests stop."""
         self._send(Cancel(submission=submission))
 
     def pause(self, submission: str) -> None:
-        """What only it has asked for begins no more, until it is resumed."""
+        """Pause a submission. Jobs that no other submission requests do not begin until it is resumed."""
         self._send(Pause(submission=submission))
 
     def resume(self, submission: str) -> None:
-        """What it has asked for goes on."""
+        """Resume a submission."""
         self._send(Resume(submission=submission))
 
     def tell(self, app: str, key: str, event: str | None = None, payload: JSON = None) -> None:
-        """A job that waits for an event hears of it."""
+        """Send an event to a job. Without ``event`` the job continues, whichever event it waits for."""
         self._asked += 1
         said = Resume(app=app, key=key, event=event, payload=payload, id=f"event {self._asked}")
         self._send(said)
 
     def land(self, table: str, *partitions: str) -> None:
-        """These partitions are there, made by others."""
+        """Land partitions that were not made by this pipeline."""
         self._send(Landed(table=table, partitions=partitions))
 
     def until_quiet(self, *, within: str | float = "7d") -> None:
-        """Let time pass until nothing is left to do that was asked for; NeverQuiet where that is not so by then."""
+        """Let time pass until all requested work is done. NeverQuiet if work is left after ``within``."""
         limit = self.now + timedelta(seconds=parse_duration_s(within))
         while self._stirs():
             if not self._upkeep.step(limit) and self._stirs():
@@ -135,7 +137,7 @@ class Simulated:
         self._check()
 
     def pass_time(self, time: str | float) -> None:
-        """Let so much time pass, whatever happens in it: due times come, and submissions that they make."""
+        """Let this much time pass, with all events in it. Schedules become due and make submissions."""
         limit = self.now + timedelta(seconds=parse_duration_s(time))
         while self._upkeep.step(limit):
             pass
@@ -143,32 +145,32 @@ class Simulated:
 
     @property
     def began(self) -> datetime:
-        """What they showed to begin with."""
+        """Virtual time at the beginning."""
         return self._agenda.start
 
     @property
     def now(self) -> datetime:
-        """What the clocks show."""
+        """Current virtual time."""
         return self._agenda.now
 
     def states(self) -> dict[str, str]:
-        """Every job that there is, as ``app/key``, and its state."""
+        """Return every job, as ``app/key``, and its state."""
         return {f"{move.app}/{move.key}": str(move.target) for move in self._moves()}
 
     def state(self, app: str, key: str) -> str:
         return self._of(app, key)[-1].target
 
     def transitions(self, app: str, key: str) -> list[tuple[float, str]]:
-        """The states that it came into, each with the seconds since the beginning."""
+        """Return the states that the job entered, each with the seconds since the beginning."""
         return [(self._s(move.at), str(move.target)) for move in self._of(app, key)]
 
     def ran(self, app: str, key: str | None = None) -> int:
-        """How often it was begun; without a key, how often jobs of the app were."""
+        """Return how often the job was begun; without a key, how often jobs of the app were begun."""
         found = self._of(app, key) if key is not None else [each for each in self._moves() if each.app == app]
         return sum(move.target is State.RUNNING for move in found)
 
     def most_at_once(self, *apps: str) -> int:
-        """How many jobs ran at the same time at the most: of these apps, or of all."""
+        """Return the greatest number of jobs that ran at the same time, of these apps or of all apps."""
         running: set[tuple[str, str]] = set()
         most = 0
         for move in self._moves():
@@ -179,20 +181,20 @@ class Simulated:
         return most
 
     def took_s(self, app: str | None = None, key: str | None = None) -> float:
-        """From when the first of these jobs was there until the last of them came into its state."""
+        """Return the seconds from the first transition of these jobs to the last."""
         found = self._moves() if app is None or key is None else self._of(app, key)
         at = [move.at for move in found if app in {None, move.app}]
         return (max(at) - min(at)).total_seconds() if at else 0.0
 
     def submission(self, id: str) -> SubmissionState:
-        """Where it stands."""
+        """Return the state of a submission."""
         found = self._plain.transact(lambda tx: progress.status(tx, id))
         if found is None:
             raise NoSuchJob(f"There is no submission {id!r} (yet): let time pass.")
         return found.state
 
     def faults(self) -> list[str]:
-        """What has gone wrong so far, in words."""
+        """Return descriptions of the faults that have happened so far."""
         return self._plain.transact(lambda tx: words_of(tx, self._fate.happened))
 
     def close(self) -> None:
@@ -207,7 +209,7 @@ class Simulated:
         self._installation.send([message], reliably=True)
 
     def _stirs(self) -> bool:
-        """Whether anything is left to do. What nobody has written to is as it was."""
+        """Return whether any work is left. The ledger is read again only after a write."""
         if not self._was_left or self._ledger.has_written:
             self._was_left = bool(self._left())
         return self._was_left or self._installation.unheard > 0
@@ -216,12 +218,12 @@ class Simulated:
         return self._plain.transact(lambda tx: [*open_submissions(tx), *unfinished(tx), *untold(tx)])
 
     def _unended(self) -> list[str]:
-        """For people: also who waits for what nobody asked for."""
+        """Return all open work, for people. This includes jobs that wait for a parent that was never requested."""
         live = [f"{name} is {state}" for name, state in self.states().items() if state not in TERMINAL]
         return [*self._plain.transact(open_submissions), *live]
 
     def _check(self) -> None:
-        """What Sluice promises of its ledger, whatever went wrong."""
+        """Check the invariants of the ledger, whatever faults have happened."""
         broken = self._plain.transact(breaches)
         if broken:
             raise AssertionError("The ledger is at odds with itself: " + "; ".join(map(str, broken)))
@@ -239,7 +241,7 @@ class Simulated:
         raise NoSuchJob(f"There is no job {app}/{key}. There are: {', '.join(known) or 'none'}.")
 
     def _canonical(self, app: str, key: str) -> str:
-        """As the ledger has it, of an app that says how its keys are written."""
+        """Return the key as it is in the ledger, if the app defines how its keys are written."""
         found = self._installation.catalogue.app(app)
         return found.write_key(found.read_key(key)) if found.is_keyed_by_template else key
 
@@ -248,5 +250,5 @@ class Simulated:
 
 
 def _unversioned(key: str) -> str:
-    """What people call a step: the version that it is made in follows from the definitions."""
+    """Return a step's key in its short form, without the version, which is determined by the definitions."""
     return without_version(key)[0]

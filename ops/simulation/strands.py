@@ -1,7 +1,7 @@
-"""Code that takes time, run as it is: while it stands still, others have their turn, and never beside it.
+"""Code that takes time, run unchanged. While it pauses, other events happen, and never at the same time as the code.
 
-A strand has a thread, and that is all that it has of one: whoever lets it go on waits until it stands still again. So
-nothing happens at the same time as anything else, and a seed decides the order.
+Each run has a thread, but no concurrency: the caller of ``go`` waits until the code pauses again. So no two things
+happen at the same time, and a seed decides the order.
 """
 
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from threading import Semaphore, Thread
 
 
 class Died(BaseException):
-    """The process that was in the middle of this is dead, and nothing that it wanted to do is done."""
+    """Raised in the code of a dead process, so that it does nothing more."""
 
 
 class Strand:
-    """``go`` is called from without, ``pauses``, ``lives`` and ``dies`` from within."""
+    """Code in a thread. ``go`` and ``kill`` are called from outside, ``pauses``, ``lives`` and ``dies`` from within."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self.is_over = False
@@ -25,7 +25,7 @@ class Strand:
         self._error: BaseException | None = None
 
     def go(self) -> None:
-        """Let it go on until it stands still or is over; what it could not bear comes out."""
+        """Continue until the code pauses or ends. Raise the exception that ended it."""
         if self._has_begun:
             self._within.release()
         else:
@@ -37,14 +37,15 @@ class Strand:
             raise error
 
     def kill(self) -> None:
-        """From where it stands it does nothing more. Users' code may take the news for an error of its own; it hears
-        it again with whatever it does next."""
+        """End the code where it pauses. Users' code may catch ``Died`` as an error of its own; its next action raises
+        it again.
+        """
         self._is_dead = True
         if self._has_begun and not self.is_over:
             self.go()
 
     def pauses(self) -> None:
-        """Stand still until somebody lets it go on."""
+        """Pause until the next ``go``."""
         self.lives()
         self._without.release()
         self._within.acquire()
@@ -55,7 +56,7 @@ class Strand:
             raise Died
 
     def dies(self, error: BaseException) -> None:
-        """Of this, which comes out in the end, whoever catches it here."""
+        """Mark the code as dead because of this exception. ``go`` raises it in the end, even if it is caught here."""
         self._is_dead, self._error = True, error
 
     def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""Messages by their names, and what went wrong in words."""
+"""Names of messages, and descriptions of faults."""
 
 import re
 from collections.abc import Iterable
@@ -26,7 +26,9 @@ _NAMES = "SELECT id, app || '/' || key FROM job WHERE id = ANY(%(ids)s)"
 
 
 def name_of(message: Message, at_s: float) -> str:
-    """The same for a message that is sent again, but for ticks and looks, which come all the time."""
+    """Return the name of a message. A message that is sent again has the same name. ``Tick`` and ``Look`` recur all
+    the time, so their names contain the time.
+    """
     match message:
         case Plan(submissions=ids):
             name = f"the word to plan {', '.join(ids)}"
@@ -44,7 +46,7 @@ def name_of(message: Message, at_s: float) -> str:
 
 
 def words_of(tx: Tx, happened: Iterable[tuple[float, Fault, str]]) -> list[str]:
-    """Each as a line, with the jobs' names."""
+    """Return each fault as a line, with the names of the jobs."""
     lines = [_line(*each) for each in happened]
     ids = sorted({int(number) for line in lines for number in _JOB.findall(line)})
     names: dict[int, str] = dict(tx.rows(_NAMES, ids=ids))

@@ -1,4 +1,4 @@
-"""What jobs take and come to as a test says it; steps of sagas are called as they are."""
+"""Duration and outcome of jobs, as a test defines them. Steps of sagas are called as they are."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -18,12 +18,12 @@ from sluice.ledger.claims import Claimed
 from sluice.ops.simulation.fate import Fate
 from sluice.ops.simulation.work import Effort
 
-#: What a job takes of which nothing is said.
+#: Seconds that a job takes if the test does not define it.
 ORDINARY_S = 1.0
 
 
 class Told:
-    """``doing`` says it by app, or of all apps alike."""
+    """Work as a test defines it. ``doing`` is by app, or for all apps."""
 
     def __init__(
         self, catalogue: Callable[[], Catalogue], doing: Mapping[str, Doing] | Doing, stores: Stores
@@ -45,7 +45,7 @@ class Told:
         return Effort(took.seconds, lambda: self._end(assignment, took))
 
     def seconds_of(self, claimed: Claimed) -> float:
-        """What each call of a step takes."""
+        """Return the seconds that each call of a step takes."""
         return self._took(assign(self._catalogue().app(claimed.app), claimed)).seconds
 
     def _took(self, assignment: Assignment) -> Took:
@@ -65,13 +65,15 @@ class Told:
 
 
 class OpenSky:
-    """A step's do or undo is called when the time that it takes is over: whoever dies before that has not called it."""
+    """Caller of sagas' steps. A step's do or undo is called when the time that it takes is over. A process that dies
+    before that has not called it.
+    """
 
     def __init__(self, work: Told) -> None:
         self._work = work
 
     def takes_off(self, claimed: Claimed, steps: int) -> None:
-        """Nobody counts."""
+        """Do nothing. This class does not count steps."""
 
     def begin(self, _: Claimed, function: Callable[..., Any], flight: Flight) -> Callable[[], object]:
         return lambda: call(function, flight)
@@ -87,4 +89,6 @@ class OpenSky:
 
 
 def _unheard(*_: object) -> None:
-    """Nobody looks at a bar while time is virtual, and partitions are all made in the end."""
+    """Ignore progress and partitions. Progress has no viewer in virtual time, and all partitions are recorded in the
+    end.
+    """

@@ -1,9 +1,10 @@
-"""Ticks, looks and beats, when they make a difference: hours in which nothing can happen cost nothing.
+"""Ticks, polls of schedules and heartbeats, only when they make a difference. Hours in which nothing can happen cost
+nothing.
 
-When something is due next is asked of the ledger itself: whether the groomer, or whoever sees to schedules, would
-find anything as of a later time. Whatever is due stays due while nothing happens, so the first such time is found by
-halving. A worker that lives has a lease whenever anybody looks, and of one that is dead or stands still it is known
-when its lease ends.
+The ledger itself determines when something is due next. It is read as of a later time, to see whether the groomer
+or the scheduler would find work. Work that is due stays due while nothing happens, so the first such time is found
+by bisection. A worker that lives has a lease whenever it is checked. For a dead or frozen worker, the end of its
+lease is known.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,9 @@ TICK = timedelta(seconds=1)
 
 
 class Upkeep:
-    """``ledger`` is asked as of the time that ``as_of`` sets."""
+    """Groomer ticks, polls of schedules and heartbeats of a simulation. ``as_of`` sets the time at which ``ledger``
+    reads.
+    """
 
     def __init__(
         self, installation: Installation, ledger: Ledger, as_of: Callable[[datetime | None], None]
@@ -33,7 +36,7 @@ class Upkeep:
         self._ask_from = self._agenda.now
 
     def step(self, limit: datetime) -> bool:
-        """Let the next thing happen, unless nothing does by then: then time has come so far, and nothing has."""
+        """Perform the next event. If nothing happens up to ``limit``, advance to it and return False."""
         if self._installation.ledger.has_written:
             self._stir()
         next_at = self._agenda.next_at
@@ -43,7 +46,7 @@ class Upkeep:
             return self._go_on(next_at, limit)
         self._agenda.skip_to(tick_at)
         self._beat()
-        # The tick may be lost, so the next second checks again what is due.
+        # The tick may be lost, so due work is checked again in the next second.
         self._tick_at = self._asked_until = None
         self._ask_from = tick_at + TICK
         self._installation.send([Tick(), *([Look()] if self._installation.catalogue.schedules else [])])
@@ -59,14 +62,14 @@ class Upkeep:
         return True
 
     def _stir(self) -> None:
-        """Something has happened, of which more may follow."""
+        """Note that a transaction has written, so that more may happen soon."""
         self._installation.ledger.has_written = False
         self._asked_until = None
         soon = self._agenda.now + TICK
         self._tick_at = min(self._tick_at, soon) if self._tick_at else soon
 
     def _next_tick(self, until: datetime) -> datetime | None:
-        """When it is time to look, if that is by then."""
+        """Return the time of the next tick, if it is known up to ``until``."""
         if self._tick_at is not None or until < self._ask_from:
             return self._tick_at
         ends = [end for end in self._installation.leases_end if end > self._agenda.now]
@@ -101,7 +104,8 @@ class Upkeep:
     def _is_overdue(self) -> bool:
         """Return whether a lost worker still holds jobs, because the tick that would take them back was lost.
 
-        The ledger knows for the present alone: it does not foresee the heartbeats of workers that live.
+        This can be read only for the present: a read as of a later time does not have the future heartbeats of live
+        workers.
         """
         if all(end > self._agenda.now for end in self._installation.leases_end):
             return False
@@ -109,7 +113,7 @@ class Upkeep:
         return Chore.TAKE_LOST in self._ledger.transact(grooming.due)
 
     def _beat(self) -> None:
-        """That is no event of which anything could follow."""
+        """Send the heartbeats that are due. This is not an event that could cause another event."""
         for worker in [*self._installation.workers]:
             worker.beat_if_due()
 

@@ -1,4 +1,4 @@
-"""What jobs take and come to: the one thing that a simulation has to be told."""
+"""Duration and outcome of jobs, the one part that a simulation must be given."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -12,8 +12,9 @@ from sluice.ops.simulation.fate import Fate
 
 
 class Effort(Struct, frozen=True):
-    """One run of a job. It takes so long, acknowledges these partitions at those times, and then ``end`` says what it
-    came to."""
+    """One run of a job: how long it takes, which partitions it acknowledges at which times, and ``end``, which returns
+    its outcome.
+    """
 
     seconds: float
     end: Callable[[], Outcome]
@@ -21,32 +22,32 @@ class Effort(Struct, frozen=True):
 
 
 class Work(Protocol):
-    """Asked whenever a job is run."""
+    """Source of durations and outcomes. It is called for each run of a job."""
 
     def effort(self, claimed: Claimed) -> Effort:
-        """Of a job that is no saga."""
+        """Return the run of a job that is no saga."""
         ...
 
 
 class Sky(Protocol):
-    """Where sagas fly: who calls their steps."""
+    """Environment of sagas, which calls their steps."""
 
     def takes_off(self, claimed: Claimed, steps: int) -> None:
-        """This claim flies, and so many steps are before it."""
+        """Note that this claim begins to run a flight with this number of steps."""
         ...
 
     def begin(self, claimed: Claimed, function: Callable[..., Any], flight: Flight) -> Any:
-        """A step's do or undo is called; what is handed to ``end``."""
+        """Begin the call of a step's do or undo. Return the value for ``end``."""
         ...
 
     def end(self, call: Any) -> object:
-        """What it answers."""
+        """Return the result of the call."""
         ...
 
     def rest_s(self, fate: Fate, claimed: Claimed) -> float:
-        """How long it takes between any two things that a flight does."""
+        """Return the seconds between any two actions of a flight."""
         ...
 
     def takes_s(self, claimed: Claimed) -> float:
-        """How long a step takes that is called."""
+        """Return the seconds that the call of a step takes."""
         ...

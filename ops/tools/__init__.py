@@ -1,2 +1,3 @@
-"""What is used to develop Sluice and is not in its distribution: the demo, the site, the pages made from code, the bill
-of materials."""
+"""Tools for the development of Sluice, which are not in its distribution: the demo, the site, the pages that are made
+from code, and the bill of materials.
+"""

@@ -1,4 +1,4 @@
-"""``make demo``: a small pipeline on the embedded default, with nothing installed or configured before."""
+"""``make demo``: a small pipeline on the embedded default, without any earlier installation or configuration."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ _STEPS = (
 
 
 def demo() -> int:
-    """Run the commands that a user would type, in a fresh home; the first exit code that is not 0."""
+    """Run the commands that a user would type, in a fresh home. Return the first exit code that is not 0."""
     with tempfile.TemporaryDirectory(prefix="sluice-demo-") as home:
         os.environ["SLUICE_HOME"] = home
         for words, command in _STEPS:

@@ -1,11 +1,11 @@
-"""The bill of materials: every package that Sluice runs on, as CycloneDX 1.6.
+"""Bill of materials: every package that Sluice runs on, as CycloneDX 1.6.
 
     python -m sluice.ops.tools.sbom            # or `make sbom`, which writes it to sluice.cdx.json
 
-It is made from requirements.lock, which is what is installed, and holds each package's version and the digests of the
-files that pip takes for it; who needs whom, and licences, are what the packages that are installed here say. What is
-said of the same lock by the same packages is the same to the last byte: it has no date, and its number comes from what
-is in it. What only the tests need is not in it.
+It is made from requirements.lock, which lists the installed packages. It has the version of each package and the
+digests of the files that pip accepts for it. Dependencies and licences are read from the packages that are
+installed here. The result is the same to the last byte for the same lock and the same packages: it has no date, and
+its serial number is derived from its content. Packages that only the tests need are not in it.
 """
 
 import json
@@ -22,7 +22,7 @@ from msgspec import Struct
 from sluice.jobs.release import DISTRIBUTION, release
 
 LOCK: Final = Path(__file__).resolve().parents[2] / "requirements.lock"
-#: Behind this line of the lock stands what the tests need.
+#: Line of the lock before the packages that the tests need.
 _TESTS: Final = "# For `make test`"
 _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)")
 _DIGEST = re.compile(r"--hash=sha256:([0-9a-f]{64})")
@@ -30,7 +30,7 @@ _REQUIRED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class Pin(Struct, frozen=True):
-    """A package of the lock, and the digests of all its published files."""
+    """Package of the lock, and the digests of all its published files."""
 
     name: str
     version: str
@@ -42,16 +42,16 @@ class Pin(Struct, frozen=True):
 
 
 def pins(lock: str) -> list[Pin]:
-    """What is run, of the text of a lock."""
+    """Return the packages that Sluice runs on, from the text of a lock."""
     blocks = re.split(
         r"\n(?=\S)", lock.partition(_TESTS)[0]
-    )  # The digests of a package stand below it, indented.
+    )  # The digests of a package are below it, indented.
     found = ((_PIN.match(block), block) for block in blocks)
     return [Pin(pin[1], pin[2], tuple(_DIGEST.findall(block))) for pin, block in found if pin]
 
 
 def bill(found: list[Pin], version: str) -> dict[str, object]:
-    """The document. ``version`` is Sluice's own."""
+    """Return the document. ``version`` is Sluice's own version."""
     root = f"pkg:pypi/{DISTRIBUTION}@{version}"
     components = [_component(pin) for pin in found]
     content: dict[str, object] = {
@@ -104,7 +104,9 @@ def _sha(digest: str) -> dict[str, str]:
 
 
 def _licence(pin: Pin) -> dict[str, object] | None:
-    """An SPDX expression where the package has one; else the first line of its own words; None of what is not here."""
+    """Return the SPDX expression of a package, or else the first line of its ``License`` field. None if the package is
+    not installed, or has neither.
+    """
     told = _told(pin.name)
     if told is None:
         return None
@@ -115,8 +117,9 @@ def _licence(pin: Pin) -> dict[str, object] | None:
 
 
 def _dependencies(found: list[Pin], root: str) -> Iterator[dict[str, object]]:
-    """Who needs whom, of those that are in the lock. Sluice itself is said to need all: extras and markers of its own
-    have chosen them."""
+    """Yield the dependencies between packages of the lock. Sluice itself depends on all of them, because its extras
+    and markers have selected them.
+    """
     by_name = {_canonical(pin.name): pin.purl for pin in found}
     yield {"ref": root, "dependsOn": sorted(by_name.values())}
     for pin in found:

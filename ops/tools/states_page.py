@@ -7,7 +7,7 @@ from sluice.jobs.states import REVIVABLE, TERMINAL, VERBS, State, Verb
 
 
 def page() -> str:
-    """The page as it has to be; a test compares it with the one that is there."""
+    """Return the page as it must be. A test compares it with the existing page."""
     return "\n".join(
         [
             "# The states of a job",
@@ -30,7 +30,7 @@ def page() -> str:
 
 
 def _arrows() -> Iterator[str]:
-    """Verbs that give what has ended another life are left out of the picture; they are in the table."""
+    """Yield the arrows. Verbs that revive ended jobs are not in the picture, only in the table."""
     for verb in VERBS:
         if verb.existing and set(verb.existing) <= TERMINAL and verb.target not in TERMINAL:
             continue

@@ -1,6 +1,6 @@
-"""Why a job is in its state, in words: what it waits for, since when, and what would help.
+"""Explanation of a job's state, with its obstacles and the remedies.
 
-``explain`` answers for any job; ``living`` and ``ended`` have a few words for each state, ``parents``, ``queue`` and
-``asked`` for what these have in common. All of it is pure: the facts come from ``ledger.reads.obstacles``. Words follow
-from what the ledger has settled; no rule of the planner is repeated here.
+``explain`` answers for any job. ``living`` and ``ended`` have a function for each state. ``parents``, ``queue`` and
+``asked`` have the texts about parents, queues and submissions. All of it is pure: the facts come from
+``ledger.reads.obstacles``. The texts follow from states that the ledger has settled, and repeat no rule of the planner.
 """

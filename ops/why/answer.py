@@ -1,4 +1,4 @@
-"""The parts of an answer."""
+"""Parts of an answer."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,12 +12,31 @@ from sluice.ops.words import command
 
 
 class WaitsFor(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """``kind`` says what is waited for: parent, landing (of a partition that others bring), time, worker (one on its
-    queue), slot (a thread of one), pool (a job that has a slot of its pool), queue (jobs before it), lease, planner,
-    groomer, submission, job (that a submission is not planned before the end of), event, definition, pause (a
-    submission to be resumed), look (at work elsewhere); root is the job at the upper end of a line that waits, half is
-    of a job that was split. Or it says what has happened: lost (an alternative), cause (of an end), refusal (of a
-    submission). Jobs are named."""
+    """Obstacle of a job, or a past event that concerns it. It has the name of a job if it is about one. Values of
+    ``kind``:
+
+        parent      a parent of the job
+        landing     an external partition that has to land
+        time        the time before which the job does not start
+        worker      a worker that serves the queue
+        slot        a thread of such a worker, which is busy
+        pool        a job that holds a slot of the pool
+        queue       the jobs before it
+        lease       the groomer, which takes the job back after its lease has ended
+        planner     the planner
+        groomer     the groomer
+        submission  a submission that has to be planned
+        job         the job that has to end before a submission is planned
+        event       the event of a saga
+        definition  definitions that have the job
+        pause       a submission or an app that has to be resumed, or the trial job of a breaker
+        look        the next poll of external work
+        root        the job at the upstream end of a chain of waiting jobs
+        half        a piece of a split job
+        lost        past: an alternative is lost
+        cause       past: the cause of the job's end
+        refusal     past: a submission was refused
+    """
 
     kind: str
     what: str
@@ -28,14 +47,14 @@ class WaitsFor(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Remedy(Struct, frozen=True):
-    """A command to be typed as it stands, and what it does."""
+    """Command to paste into a shell, and its effect."""
 
     command: str
     effect: str
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """``state`` is None for a job that the ledger has never heard of."""
+    """Explanation of a job's state. ``state`` is None if the job is not in the ledger."""
 
     app: str
     key: str
@@ -47,7 +66,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Reason(NamedTuple):
-    """What follows a job's name in the answer, what it waits for, and what would help."""
+    """Text that follows the job's name in the answer, its obstacles, and the remedies."""
 
     because: str
     waits_for: Sequence[WaitsFor] = ()
@@ -55,5 +74,5 @@ class Reason(NamedTuple):
 
 
 def remedy(words: str, name: JobName, effect: str) -> Remedy:
-    """A command about one job."""
+    """Return a remedy with a command about one job."""
     return Remedy(command(words, name), effect)

@@ -1,4 +1,4 @@
-"""Submissions in words: what may come of them, and what they did to a job."""
+"""Texts about submissions that concern a job: unplanned, refused and cancelled submissions."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,7 +10,9 @@ from sluice.ops.why.pauses import to_be_resumed
 
 
 def unplanned(each: Unplanned) -> Sequence[WaitsFor]:
-    """The submission, and the job that it is not planned before the end of."""
+    """Return the submission, and the job that has to end before it is planned. If the submission is paused, return only
+    the pause.
+    """
     submission = WaitsFor(
         kind="submission", what=f"submission {each.id} to be planned", since=each.received_at
     )
@@ -34,9 +36,9 @@ def refusal(each: Refused) -> WaitsFor:
 
 
 def canceller(wanted_by: Sequence[Wanter], at: datetime) -> Wanter | None:
-    """The submission whose cancellation took a job with it; None where it was cancelled by name.
+    """Return the submission that cancelled the job with it. None if the job was cancelled by name.
 
-    What somebody else wanted at the time is only cancelled by name.
+    A job that another submission requested at that time can only have been cancelled by name.
     """
     if any(_wanted_it(each, at) for each in wanted_by):
         return None

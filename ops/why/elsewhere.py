@@ -1,4 +1,4 @@
-"""Work elsewhere that no worker stays with, in words: it goes on, or is still to be ended."""
+"""Texts about external work without a worker: it is running, or it has to be ended."""
 
 from sluice.broker.messages import CONTROL
 from sluice.ledger.reads.dossier import Job
@@ -10,7 +10,7 @@ from sluice.ops.words import first_line
 
 
 def goes_on(job: Job, facts: Obstacles) -> Reason:
-    """Of a job that runs without a worker."""
+    """Explain a running job without a worker."""
     said = f", which said last: {first_line(job.said)}" if job.said else ""
     again = f", started {_times(job.round + 1)}" if job.round else ""
     because = f"is running elsewhere{again}, and is looked at every {span(job.watch_s)}{said}"
@@ -19,7 +19,7 @@ def goes_on(job: Job, facts: Obstacles) -> Reason:
 
 
 def still_to_end(job: Job, facts: Obstacles) -> Reason:
-    """What is to be added to how the job ended."""
+    """Return the addition for an ended job with external work that has to be ended."""
     said = f", for {first_line(job.said)}" if job.said else ""
     because = f"; its work elsewhere is still to be ended{said}"
     return Reason(because, _look(job, facts, "its work elsewhere to be ended"), _nobody_looks(job, facts))
@@ -36,7 +36,7 @@ def _look(job: Job, facts: Obstacles, what: str) -> list[WaitsFor]:
 def _nobody_looks(job: Job, facts: Obstacles) -> list[Remedy]:
     if facts.crew is None or facts.crew.workers:
         return [*absent(facts, *TIME)]
-    # One that serves everything serves the system's queues too.
+    # A worker that serves all queues also serves the system's own queues.
     queues = "" if len(facts.unserved) == len(CONTROL) else f" --queues {job.app}"
     looks = Remedy(f"sluice worker{queues}", "serves its queue: nobody does, so nobody looks")
     return [*absent(facts, *TIME), looks]

@@ -1,4 +1,4 @@
-"""How a job ended, and what would give it another life."""
+"""Explanation of a job that has ended, with the remedies that run it again."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -15,9 +15,9 @@ from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from sluice.ops.why.asked import canceller
 from sluice.ops.words import command, first_line
 
-#: Who runs an expired job again is offered so much time.
+#: Time that a rerun of an expired job gets in the suggested command.
 ANOTHER = timedelta(hours=1)
-#: What the last transition says of a saga that was cancelled when it had begun.
+#: Notes of the last transition of a saga that was cancelled after it had begun.
 _CALLED_OFF = frozenset(TurnBack)
 
 
@@ -70,7 +70,9 @@ def _skipped(_: Job, facts: Obstacles) -> Reason:
 
 
 def _stranded(job: Job, facts: Obstacles) -> Reason:
-    """A retry runs its dead ancestors again too, so the causes are where to look, not what to type."""
+    """Explain an upstream failure. A retry runs the failed upstream jobs again too. So for the causes the command is
+    ``why``, and only the job itself has ``retry``.
+    """
     look = [remedy("why", cause.name, "says more") for cause in facts.causes[:1]]
     again = remedy("retry", job.name, "runs it again, with what it needs")
     because = parents.dead_end(facts.unsettled, facts.causes) or "its parents will not come to what it needs"
@@ -81,7 +83,7 @@ def _stranded(job: Job, facts: Obstacles) -> Reason:
 
 
 def _split(job: Job, facts: Obstacles) -> Reason:
-    """What is to be done is to be done about its pieces."""
+    """Explain a split job. The remedies are about its pieces."""
     tally = ", ".join(f"{count} {state}" for state, count in facts.pieces.tally.items())
     undone = [
         WaitsFor(
@@ -102,7 +104,7 @@ def _split(job: Job, facts: Obstacles) -> Reason:
 
 
 def _undoing(job: Job) -> str:
-    """What it is undone by, as long as it is not, or what it was to undo."""
+    """Return the pending compensation of the job. For a failed compensation, return the job that is not undone."""
     if job.compensated_by and job.state is State.SUCCEEDED:
         undo = job.compensated_by
         return f"; its saga failed, and {undo.name}, which is to undo it, is {undo.state}"

@@ -1,4 +1,4 @@
-"""The whole answer."""
+"""Whole answer for one job."""
 
 from itertools import chain
 
@@ -14,9 +14,10 @@ from sluice.ops.why.pauses import resumes
 
 
 def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:
-    """Why this job is where it is. One that the ledger has never heard of gets an answer too.
+    """Explain the state of a job. A job that is not in the ledger has an answer too.
 
-    ``refusal`` is what the definitions have against such a job, so that nobody who goes by them will run it.
+    ``refusal`` is the reason why the definitions do not have the job, so that no worker with these definitions will run
+    it.
     """
     job = facts.job
     if job is None:
@@ -42,7 +43,7 @@ def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:
 
 
 def _undefined(job: Job, because: str, refusal: str) -> Reason:
-    """A job from before the definitions changed."""
+    """Explain a job that was planned before the definitions changed."""
     look = Remedy("sluice apps show", "lists the apps that there are")
     stop = [remedy("cancel", job.name, "gives it up")] if job.state in STOPPABLE else []
     waits = (
@@ -54,7 +55,9 @@ def _undefined(job: Job, because: str, refusal: str) -> Reason:
 
 
 def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Answer:
-    """What a submission comes to is known when it is planned; until then any of the app's may want it."""
+    """Explain why the job is not in the ledger. The jobs of a submission are known only after planning. Until then, any
+    submission of the app may request it.
+    """
     surely = [each for each in facts.unplanned if each.asks_for_it]
     possible = () if refusal else surely or facts.unplanned
     if refusal:

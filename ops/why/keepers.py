@@ -1,4 +1,4 @@
-"""Whether somebody plans, judges, and keeps the time."""
+"""Remedies if no worker serves the planner, the groomer or the scheduler."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ from sluice.broker.messages import CONTROL, GROOMER, SCHEDULER
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.why.answer import Remedy
 
-#: Who has to be there for time to pass: the groomer, and whoever sends it the ticks.
+#: Queues that must be served for time to pass: the groomer, and the scheduler, which sends the ticks.
 TIME = (GROOMER, SCHEDULER)
 
 
 def absent(facts: Obstacles, *queues: str) -> Sequence[Remedy]:
-    """What to do where nobody serves one of these; nothing where somebody does."""
+    """Return the remedies if any of these queues has no worker. Empty if all of them have one."""
     missing = [queue for queue in queues if queue in facts.unserved]
     if not missing:
         return ()

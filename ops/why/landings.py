@@ -1,4 +1,4 @@
-"""Partitions that others have to bring, in words. Of a step, what nobody has asked for is one of these."""
+"""Texts about external partitions that have to land. An unrequested parent of a partition job is such a partition."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -26,7 +26,7 @@ def awaited(parent: Unsettled) -> WaitsFor:
 
 
 def remedies(parents: Sequence[Unsettled]) -> Iterator[Remedy]:
-    """How each table is told of what has come."""
+    """Yield the command that lands the partitions, for each table."""
     names = sorted(parent.name for parent in parents)
     for table, names_of in groupby(names, key=lambda name: name.app):
         yield land(table, [name.key for name in names_of])
@@ -39,6 +39,6 @@ def land(table: str, keys: Sequence[str]) -> Remedy:
 
 
 def in_words(name: JobName) -> str:
-    """``events/2024-04-07, or any later one,``."""
+    """Return a partition as text, like ``events/2024-04-07, or a later one,``."""
     is_any = name.key.endswith(OR_LATER)
     return f"{name.app}/{name.key.removesuffix(OR_LATER)}{', or a later one,' if is_any else ''}"

@@ -1,4 +1,4 @@
-"""What a job that has not ended waits for."""
+"""Explanation of a job that has not ended."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -47,7 +47,9 @@ def _waiting(job: Job, facts: Obstacles) -> Reason:
 
 
 def _waiting_for_parents(job: Job, facts: Obstacles, time: Sequence[WaitsFor]) -> Reason:
-    """The root is one of the parents, whose fate it tells, or further up."""
+    """Explain a job with open dependency groups. The root is the parent or more distant upstream job that holds it up.
+    Its own reason is part of the answer.
+    """
     root = facts.root.job if facts.root else None
     end = reason(root, facts.root) if facts.root and root else Reason("")
     fates = {root.name: f"which {end.because}"} if root else {}
@@ -59,7 +61,7 @@ def _waiting_for_parents(job: Job, facts: Obstacles, time: Sequence[WaitsFor]) -
 
 
 def _root(job: Job, because: str) -> WaitsFor:
-    """What holds all up at the upper end."""
+    """Return the obstacle at the upstream end."""
     return WaitsFor(
         kind="root",
         what=f"{job.name}, which {because}",

@@ -1,4 +1,4 @@
-"""Parents in words: those that may still come to what is needed, and those that will not."""
+"""Texts about parents: some may still meet a dependency, and others will not."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -19,7 +19,7 @@ def waiting(
     parents: Sequence[Unsettled],
     fates: Mapping[JobName, str],
 ) -> Reason:
-    """Of a job that none of its alternatives lets through yet. ``fates`` has more than the state of some parents."""
+    """Explain a job that no alternative lets run yet. For some parents, ``fates`` has more detail than their state."""
     lost = {each.name for each in alternatives if each.dead}
     several = len(alternatives) > 1
     awaited = [parent for parent in parents if parent.group not in lost and not parent.to_land]
@@ -41,7 +41,7 @@ def waiting(
 
 
 def dead_end(parents: Sequence[Unsettled], found: Sequence[Cause]) -> str:
-    """Why it will not come to what was needed, as near to the cause as that is known; nothing where it may."""
+    """Return why the dependencies will not be met, as near to the cause as it is known. Empty if they still may be."""
     dead = [parent for parent in parents if parent.dead]
     if found and all(parent.condition == "succeeded" for parent in dead):
         told = [f"{cause.name} is {cause.state}{_after(cause.error)}" for cause in found]
@@ -51,7 +51,9 @@ def dead_end(parents: Sequence[Unsettled], found: Sequence[Cause]) -> str:
 
 
 def causes(parents: Sequence[Unsettled], found: Sequence[Cause]) -> list[WaitsFor]:
-    """What went wrong, however far up; where that is not known, the parents themselves."""
+    """Return the failed jobs that are the cause, however far upstream. If these are unknown, return the dead
+    parents.
+    """
     told: Sequence[Cause | Unsettled] = found or [parent for parent in parents if parent.dead]
     return [
         WaitsFor(
@@ -76,7 +78,9 @@ def _waits(alternatives: Sequence[Alternative], *, several: bool) -> str:
 
 
 def _counted(each: Alternative) -> str:
-    """``1 parent, which is running``, ``3 parents: 2 running, 1 not asked for``."""
+    """Return the unmet parents of an alternative as text, like ``1 parent, which is running`` or ``3 parents: 2
+    running, 1 not asked for``.
+    """
     if each.to_land == each.unmet:
         return landings.counted(each.to_land)
     if each.unmet == 1:
@@ -133,7 +137,9 @@ def _fate(parent: Unsettled) -> str:
 
 
 def _about_awaited(name: JobName, awaited: Sequence[Unsettled]) -> Iterator[Remedy]:
-    """Where to look next, if an alternative comes by itself; else whom to ask for."""
+    """Yield one remedy. If an alternative may still be met by itself, it explains a parent. Otherwise it requests a
+    missing parent, or the job with all its parents.
+    """
     unasked = [parent for parent in awaited if parent.state is State.EXPECTED or parent.stale]
     stuck = {parent.group for parent in unasked}
     if coming := [parent for parent in awaited if parent.group not in stuck]:

@@ -1,4 +1,4 @@
-"""Pauses in words: what they hold back, and who lets it go on."""
+"""Texts about pauses: held-back jobs, and the commands that let them go on."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,8 +11,9 @@ from sluice.ops.why.answer import Reason, Remedy, WaitsFor
 
 
 def held_back(paused_by: Sequence[Pauser], otherwise: Reason) -> Reason:
-    """Of a job that all who want it have paused, and that waits for something else besides. Any one of them lets it go
-    on."""
+    """Explain a job that all of its submissions have paused, together with its other obstacle. Resuming any one
+    submission lets the job go on.
+    """
     first = paused_by[0]
     user = f" of {first.user}" if first.user else ""
     more = f" and {len(paused_by) - 1} more" if len(paused_by) > 1 else ""
@@ -25,7 +26,7 @@ def held_back(paused_by: Sequence[Pauser], otherwise: Reason) -> Reason:
 
 
 def app_held_back(pause: AppPause, stands: str) -> Reason:
-    """Of a job that could begin, if its app were not paused."""
+    """Explain a job that could start if its app were not paused."""
     if pause.until is not None:
         return _broken_off(pause, pause.until, stands)
     by = f" by {pause.by}" if pause.by else ""
@@ -37,7 +38,7 @@ def app_held_back(pause: AppPause, stands: str) -> Reason:
 
 
 def _broken_off(pause: AppPause, until: datetime, stands: str) -> Reason:
-    """The breaker of its app is open."""
+    """Explain a job with an app that its breaker has paused."""
     if pause.trial is not None:
         awaited = WaitsFor(
             kind="pause", what=f"what comes of job {pause.trial}, which is on trial", since=until

@@ -1,4 +1,4 @@
-"""What a job waits for that may run, and whose pool is full."""
+"""Explanation of a job that may run but waits for a slot of its pool."""
 
 from collections.abc import Sequence
 
@@ -43,7 +43,7 @@ def _held(holder: Holder) -> WaitsFor:
 
 
 def _before(line: Line, pool: str) -> Sequence[WaitsFor]:
-    """Those that are more urgent, and those that are as urgent and older."""
+    """Return the number of jobs before it: more urgent jobs, and older jobs of the same urgency."""
     if not line.ahead:
         return ()
     return (

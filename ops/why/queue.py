@@ -1,4 +1,4 @@
-"""What a job waits for that may run."""
+"""Explanation of a job that is ready."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -11,7 +11,7 @@ from sluice.ops.why import pauses
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor
 from sluice.ops.why.keepers import TIME, absent
 
-#: A hint takes less than this to arrive, and so does its repetition.
+#: Maximum time that a notification, or its repetition, normally takes to arrive.
 SOON = timedelta(minutes=1)
 
 
@@ -68,7 +68,7 @@ def _held(held: Held) -> WaitsFor:
 
 
 def _before(job: Job, facts: Obstacles) -> Sequence[WaitsFor]:
-    """Those that are more urgent, and those that are as urgent and older."""
+    """Return the number of jobs before it: more urgent jobs, and older jobs of the same urgency."""
     if not facts.ahead:
         return ()
     return (WaitsFor(kind="queue", what=f"{_count(job, facts)} before it, more urgent or older"),)

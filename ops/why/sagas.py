@@ -1,4 +1,4 @@
-"""Sagas: what they wait for, where they are, whether they are being undone, and what to do where that has failed."""
+"""Texts about sagas: their waits, their position, their undo, and the remedies for a failed undo."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -14,12 +14,12 @@ from sluice.ops.times import moment, span
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from sluice.ops.words import command, first_line
 
-#: What a saga may be in while it is on its way.
+#: States of a saga on its way to its end.
 _UNDER_WAY = {State.WAITING, State.READY, State.RUNNING}
 
 
 def under_way(job: Job, flight: Flight | None, otherwise: Reason) -> Reason:
-    """What is to be added of a saga that has begun, whatever it waits for: where it is, and if it goes back, why."""
+    """Add the position of a begun saga to its reason. If it is being undone, add the cause."""
     if flight is None or job.state not in _UNDER_WAY:
         return otherwise
     because, waits_for, remedies = otherwise
@@ -41,7 +41,7 @@ def suspended(job: Job, facts: Obstacles) -> Reason:
 
 
 def dismal(job: Job, facts: Obstacles) -> Reason:
-    """Of one that is fatal."""
+    """Explain a fatal saga."""
     flight = facts.flight
     line = flight.dismal if flight else None
     left = f"could not be undone in round {job.round}, and somebody has to put right what it left"
@@ -57,7 +57,9 @@ def dismal(job: Job, facts: Obstacles) -> Reason:
 
 
 def _of_flight(flight: Flight, now: datetime) -> Iterator[str]:
-    """Until when it waits, which way it goes, and what has come instead: that may be the right word, misspelt."""
+    """Yield the end of the wait, the reason of an undo, and other events that have come. Such an event may be the right
+    one with a misspelled name.
+    """
     if flight.until and flight.wait and flight.wait.awaits:
         then = "goes on without" if flight.undoing or flight.wait.awaits.otherwise == "go_on" else "is undone"
         left = span(max((flight.until - now).total_seconds(), 0.0))

@@ -1,5 +1,5 @@
-"""Who can be measured on a course: Sluice, and others on the same servers, each in processes of its own.
+"""Systems that can be measured: Sluice and others, on the same servers, each in its own processes.
 
-Others are run as their own documentation starts them, at the settings that the contender's module names. What they
-import is not among Sluice's dependencies: ``pip install 'sluice-jobs[bench]'``.
+The other systems are started as their own documentation describes, with the settings that the module of the
+contender names. Their packages are not dependencies of Sluice: ``pip install 'sluice-jobs[bench]'``.
 """

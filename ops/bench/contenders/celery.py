@@ -1,4 +1,7 @@
-"""Celery with its canvas: results and barriers in Redis; messages on the same broker, confirmed, acknowledged late."""
+"""Celery with its canvas.
+
+Results and barriers are in Redis. Messages use the same broker as Sluice, confirmed and acknowledged late.
+"""
 
 import os
 import sys
@@ -52,8 +55,10 @@ def _run(
 
 @contextmanager
 def _crew(ground: Ground, processes: int) -> Iterator[tuple[Crew, Marks, ModuleType]]:
-    """Its workers, warm, and the tasks as this process knows them. What workers of another run had begun when they were
-    stopped is in the queue again, and is thrown away."""
+    """Start the workers, warm them up, and yield them with the tasks as this process imports them.
+
+    The queue is deleted first: tasks that workers of another run had begun when they were stopped are in it again.
+    """
     environment = {
         "BENCH_BROKER_URL": ground.broker_url,
         "BENCH_RESULTS_URL": ground.results_url,

@@ -1,6 +1,6 @@
-"""Tasks on Celery: its workers load this module, and so does who asks for them.
+"""Celery tasks. The workers load this module, and so does the process that enqueues the tasks.
 
-A fan is a chord between two tasks, and layers are a chain of groups, whose barriers Celery keeps in its results.
+A fan is a chord between two tasks. Layers are a chain of groups. Celery keeps their barriers in its result backend.
 """
 
 import os

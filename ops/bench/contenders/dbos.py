@@ -1,5 +1,7 @@
-"""DBOS: workflows whose steps Postgres remembers. It finds what is enqueued by looking for it; here it looks 50 times
-as often as it would by itself, which is kind to its times and costs it a part of a core.
+"""DBOS: workflows with steps that are recorded in Postgres.
+
+DBOS polls for enqueued workflows. Here it polls 50 times as often as by default. That improves its times and costs
+it part of a core.
 """
 
 import sys
@@ -20,12 +22,12 @@ from sluice.ops.bench.sample import Figures
 _WORKFLOWS = "sluice.ops.bench.contenders.dbos_workflows"
 APPLICATION = "bench"
 QUEUE = "bench"
-#: Its queues, and what waits for a workflow; by itself it looks each second.
+#: Seconds between two polls of the queues, and of a workflow that is waited for. The default of DBOS is 1 s.
 POLL_EVERY_S = 0.02
 
 
 class _Desk(Struct, frozen=True):
-    """From where a course is asked for."""
+    """Connections of the process that starts a benchmark."""
 
     crew: Crew
     marks: Marks
@@ -36,7 +38,7 @@ class _Desk(Struct, frozen=True):
         self.client.enqueue(_called(workflow), *arguments)
 
     def enqueue_at_once(self, workflow: str, numbers: Iterable[int]) -> None:
-        """By one transaction; DBOS has no call for many."""
+        """Enqueue these workflows in one transaction. DBOS has no call for several workflows."""
         with self.engine.begin() as transaction:
             for n in numbers:
                 self.client.enqueue_in_transaction(transaction, _called(workflow), n)
@@ -70,7 +72,7 @@ def _layers(desk: _Desk) -> None:
 
 @contextmanager
 def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
-    """Its tables and its queue made, its workers warm."""
+    """Create the tables and the queue, start the workers and warm them up."""
     from dbos import DBOSClient, run_dbos_database_migrations  # noqa: PLC0415 - it need not be installed
 
     run_dbos_database_migrations(ground.ledger_url)

@@ -1,9 +1,11 @@
-"""Workflows on DBOS, and ``python -m sluice.ops.bench.contenders.dbos_workflows NAME``: a process that runs them until
-it is told to end. When it has begun to look for them it leaves a mark with its own number.
+"""DBOS workflows, and ``python -m sluice.ops.bench.contenders.dbos_workflows NAME``, a process that runs them until
+SIGTERM.
 
-A chain is one workflow whose steps are its jobs. A fan is a workflow that enqueues its children and waits for all of
-them, and so are the layers, one after the other: DBOS has no edges between workflows, so a layer waits for the whole
-of the one before, which is less work than edges are.
+When the process has begun to poll for workflows, it leaves a mark with its own process ID.
+
+A chain is one workflow with its jobs as steps. A fan is a workflow that enqueues its children and waits for all of
+them. The layers are a workflow that does this layer by layer. DBOS has no edges between workflows, so a layer waits
+for the whole layer before it, which is less work than edges are.
 """
 
 import os
@@ -18,7 +20,7 @@ from sluice.ops.bench.marks import marker
 
 mark = marker()
 OF_A_FAN = CHILDREN + 2
-#: What has left its last mark has yet to be written down.
+#: Seconds that workflows have to end after SIGTERM. A workflow that has left its last mark may not be recorded yet.
 _END_WITHIN_S = 5
 
 
@@ -58,7 +60,10 @@ def _all_of(numbers: range) -> None:
 
 
 def _work(name: str) -> None:
-    """Two of the same name would each take the other's workflows for its own, left behind."""
+    """Run a worker under this name until SIGTERM.
+
+    Two workers of the same name would each treat the other's workflows as its own unfinished workflows.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     config = DBOSConfig(
         name=APPLICATION,

@@ -1,6 +1,6 @@
-"""dramatiq as it is, on the same broker: what a queue costs that keeps no history and knows no graph.
+"""Plain dramatiq on the same broker: the cost of a queue that keeps no history and has no graph.
 
-Its actors are imported when a run begins, since they connect to the broker of that run.
+The actors are imported when a run begins, because the import connects them to the broker of that run.
 """
 
 import os
@@ -54,7 +54,7 @@ def _run(
 
 @contextmanager
 def _crew(ground: Ground, processes: int, *, confirmed: bool) -> Iterator[tuple[Crew, Marks, ModuleType]]:
-    """Its workers, warm, and the actors as this process knows them."""
+    """Start the workers, warm them up, and yield them with the actors as this process imports them."""
     environment = _environment(ground, confirmed=confirmed)
     with (
         ground.crew([_command(processes)], environment) as (crew, marks),

@@ -1,7 +1,7 @@
-"""Actors on dramatiq as it is: what its own worker command loads, and what asks for them.
+"""Actors of plain dramatiq. Its own worker command loads this module, and so does the process that sends the messages.
 
-A chain is an actor that sends the next. A fan is a group with a callback, and so is each layer: dramatiq has
-no edges between messages, so a layer waits for the whole of the one before, which is less work than edges are.
+A chain is an actor that sends the next message. A fan is a group with a callback, and so is each layer. dramatiq
+has no edges between messages, so a layer waits for the whole layer before it, which is less work than edges are.
 """
 
 import os
@@ -48,7 +48,7 @@ def root(fan: int) -> None:
 
 @dramatiq.actor(queue_name="bench_dramatiq")
 def layer(number: int) -> None:
-    """Leaves no mark: it begins the layer, and is no job of it."""
+    """Start a layer. It leaves no mark, because it is not a job of the layer."""
     cells = dramatiq.group([flat.message(number * WIDTH + n) for n in range(WIDTH)])
     if number + 1 < LAYERS:
         cells.add_completion_callback(layer.message(number + 1))

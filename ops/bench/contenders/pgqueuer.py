@@ -1,5 +1,7 @@
-"""PgQueuer: a queue that is a table of Postgres. A worker takes many jobs at once, and writes down as many ends at once
-as it does by itself. It has no dependencies between jobs: it runs no fan and no layers.
+"""PgQueuer: a queue in a Postgres table.
+
+A worker takes many jobs at a time. The number of ends that it records at a time is left at its default. PgQueuer
+has no dependencies between jobs, so it does not run ``fan`` and ``layers``.
 """
 
 import asyncio
@@ -18,12 +20,14 @@ from sluice.ops.bench.marks import Marks
 from sluice.ops.bench.sample import Figures
 
 _JOBS = "sluice.ops.bench.contenders.pgqueuer_jobs"
-#: Jobs that a worker takes at once; by itself it takes 10, and is slower at jobs that do nothing.
+#: Jobs that a worker takes at a time. The default of PgQueuer is 10, which is slower for jobs that do nothing.
 BATCH = 200
 
 
 class _Desk(Struct, frozen=True):
-    """From where a course is asked for. What PgQueuer offers for that is asynchronous."""
+    """Connections of the process that starts a benchmark. PgQueuer's client is asynchronous; ``wait`` runs a
+    coroutine.
+    """
 
     crew: Crew
     marks: Marks
@@ -31,7 +35,7 @@ class _Desk(Struct, frozen=True):
     wait: Callable[[Coroutine[Any, Any, Any]], Any]
 
     def enqueue(self, job: str, numbers: Sequence[int]) -> None:
-        """By one call."""
+        """Enqueue several jobs with one call."""
         payloads = [str(n).encode() for n in numbers]
         self.wait(self.queries.enqueue([job] * len(numbers), payloads, [0] * len(numbers)))
 
@@ -52,7 +56,7 @@ def _chain(desk: _Desk) -> None:
 
 @contextmanager
 def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
-    """Its tables made, its workers warm."""
+    """Create the tables, start the workers and warm them up."""
     import asyncpg  # noqa: PLC0415 - it need not be installed
     from pgqueuer import Queries  # noqa: PLC0415 - nor need this
 

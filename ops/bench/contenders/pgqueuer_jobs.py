@@ -1,7 +1,8 @@
-"""Jobs on PgQueuer, and ``python -m sluice.ops.bench.contenders.pgqueuer_jobs BATCH``: a process that takes so many at
-once. A chain is a job that enqueues the next.
+"""PgQueuer jobs, and ``python -m sluice.ops.bench.contenders.pgqueuer_jobs BATCH``, a process that takes BATCH jobs at
+a time.
 
-This does what PgQueuer's own worker command does, which does not start with all versions of what parses its words.
+A chain is a job that enqueues the next job. The process does the same as PgQueuer's own worker command, which does
+not start with every version of the library that parses its command line.
 """
 
 import os
@@ -21,7 +22,7 @@ mark = marker()
 
 @asynccontextmanager
 async def worker() -> AsyncIterator[PgQueuer]:
-    """What takes the jobs of one process, which leaves a mark with its own number first."""
+    """Yield a queue that takes the jobs of this process. The process first leaves a mark with its own process ID."""
     connection = await asyncpg.connect(os.environ["BENCH_LEDGER_URL"])
     try:
         queuer = PgQueuer.from_asyncpg_connection(connection)

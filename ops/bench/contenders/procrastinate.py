@@ -1,8 +1,10 @@
-"""Procrastinate: a queue in Postgres that keeps its jobs, as Sluice does. It has no dependencies between jobs: it
-runs no fan and no layers.
+"""Procrastinate: a queue in Postgres that keeps its jobs, as Sluice does.
 
-A worker is told of new jobs, and looks for those that it was not told of. What it is told while it is looking it
-forgets, so that a job deferred then waits for the next look: by itself that is 5 s away, here it is soon.
+It has no dependencies between jobs, so it does not run ``fan`` and ``layers``.
+
+A worker gets notifications of new jobs, and polls for jobs that it missed. It loses notifications that arrive while
+it polls, so a job deferred at that moment waits for the next poll. By default that is 5 s later; here it is
+``POLL_EVERY_S``.
 """
 
 import sys
@@ -18,9 +20,9 @@ from sluice.ops.bench.marks import Marks
 from sluice.ops.bench.sample import Figures
 
 _APP = "sluice.ops.bench.contenders.procrastinate_tasks.app"
-#: How long a worker with nothing to do waits to be told before it looks.
+#: Seconds that an idle worker waits for a notification before it polls.
 POLL_EVERY_S = 0.1
-#: By the name of a task, what defers it: who asks does not load the tasks.
+#: Returns the deferrer of a task by the name of the task. The process that enqueues does not load the tasks.
 Deferrers = Callable[[str], Any]
 
 
@@ -54,7 +56,7 @@ def _run(
 
 @contextmanager
 def _crew(ground: Ground, processes: int) -> Iterator[tuple[Crew, Marks, Deferrers]]:
-    """Its tables made, its workers warm."""
+    """Create the tables, start the workers and warm them up."""
     from procrastinate import App, SyncPsycopgConnector  # noqa: PLC0415 - it need not be installed
 
     command = [sys.executable, "-m", "procrastinate", "--log-level", "warning", "--app", _APP, "worker"]

@@ -1,6 +1,6 @@
-"""Tasks on Procrastinate: what its own worker command loads. A chain is a task that defers the next.
+"""Procrastinate tasks, loaded by its own worker command. A chain is a task that defers the next task.
 
-A process that has loaded them leaves a mark with its own number.
+A process that has loaded this module leaves a mark with its own process ID.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Sluice itself: the courses, asked for through the client."""
+"""Sluice itself: the benchmarks, submitted through the client."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Courses of Sluice that are about a worker, or about what else the ledger has."""
+"""Benchmarks that only Sluice runs: they measure a worker, or the effect of other rows in the ledger."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -18,12 +18,12 @@ from sluice.ops.bench.ground import Ground
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.starting import started
 
-#: No job before has such a number, nor a higher one.
+#: First number of new jobs, above the numbers of all jobs that ran before.
 _AFTER_FLAT = FLAT + WARM_UP
 
 
 def _start(ground: Ground) -> Figures:
-    """The job is planned here, so that a message for it is all that a worker has to find."""
+    """Measure the start of one worker. Its job is planned first, so that only a message is left to be found."""
     ground.marks()
     wanted = Submission(app="bench_flat", key="0", id="start")
     with closing(Ledger(ground.ledger_url)) as ledger, closing(connect(ground.broker_url)) as broker:
@@ -43,8 +43,10 @@ def _blocked(ground: Ground) -> Figures:
 
 
 def _history(ground: Ground) -> Figures:
-    """The past is made of what real workers have left, so often again. Tables are looked at when all have gone, since
-    it is then that the statistics are whole."""
+    """Run ``flat`` on a ledger with a long history. The history is copied from rows that real workers wrote.
+
+    Table sizes are read after all connections have closed, because the statistics are complete only then.
+    """
     times = math.ceil(PAST / _AFTER_FLAT) - 1
     with desk_of(ground) as desk:
         empty = desk.flat()

@@ -1,4 +1,4 @@
-"""What Sluice's own workers run: jobs that do nothing but leave their mark."""
+"""Apps that Sluice's workers run: their jobs only leave a mark."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ from sluice.ops.bench.courses import (
 from sluice.ops.bench.marks import marker
 
 mark = marker()
-#: Of a fan: its root, its children, the one that needs them all.
+#: Jobs of a fan: its root, its children, and the job that needs all of them.
 OF_A_FAN = CHILDREN + 2
 ONE = {"n": "int"}
 FAN = {"fan": "int"}
@@ -57,7 +57,7 @@ def blocked(n: int) -> None:
 
 
 class Before:
-    """Each job of the chain needs the one before."""
+    """Dependencies of the chain: each job needs the job before it."""
 
     def parents(self, app: str, ids: Ids) -> Named:
         return [(app, {"n": ids["n"] - 1})] if ids["n"] > 0 else []
@@ -98,7 +98,7 @@ def total(fan: int) -> None:
 
 
 class LayerBefore:
-    """Each job of a layer needs three of the layer before."""
+    """Dependencies of the layers: each job needs three jobs of the layer before it."""
 
     def parents(self, app: str, ids: Ids) -> Named:
         layer = ids["layer"] - 1

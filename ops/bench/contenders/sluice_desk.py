@@ -1,4 +1,6 @@
-"""Sluice's workers, as anybody starts them, and the desk from where they are asked and watched."""
+"""Sluice's workers, started with their normal command, and the client that submits benchmarks to them and watches
+them.
+"""
 
 import sys
 import time
@@ -23,14 +25,14 @@ from sluice.ops.bench.marks import Marks
 from sluice.ops.bench.sample import Figures
 
 APPS = "sluice.ops.bench.contenders.sluice_apps"
-#: What is told of a run.
+#: Function that computes the figures of a run.
 Told: TypeAlias = Callable[[Given], Figures]
 _FLAT = "bench_flat"
 _LOOK_EVERY_S = 0.01
 
 
 class Desk(Struct, frozen=True):
-    """From where a course is asked for and watched."""
+    """Connections of the process that submits the jobs of a benchmark and watches them."""
 
     ledger: Ledger
     client: Client
@@ -54,7 +56,7 @@ class Desk(Struct, frozen=True):
         one_by_one: bool = False,
         told: Told = whole,
     ) -> Figures:
-        """What is told of these, and what they have cost once the ledger had all of it."""
+        """Run these submissions. Return the figures of ``told``, and the costs until all results were recorded."""
         cpu_s, commits = self.crew.cpu_s(), self.ledger.transact(scratch.written)
         given = timed(self.marks, jobs, partial(self._submit, wanted, one_by_one=one_by_one))
         settled_at_s = self.settled()
@@ -66,7 +68,7 @@ class Desk(Struct, frozen=True):
         }
 
     def flat(self, first: int = 0, *, app: str = _FLAT, told: Told = whole) -> Figures:
-        """``flat``, of jobs that are numbered from there on."""
+        """Run ``flat`` with jobs that are numbered from ``first`` on."""
         keys = tuple(str(n) for n in range(first, first + FLAT))
         return self.run([Submission(app=app, keys=keys, id=f"{app} {first}")], FLAT, told=told)
 
@@ -75,7 +77,9 @@ class Desk(Struct, frozen=True):
         return self.run(wanted, CHAIN, told=hops)
 
     def settled(self) -> float:
-        """When the ledger had all of it, by this machine's clock."""
+        """Wait until all submissions have ended, except the submission of ``BLOCKED``. Return the time by this
+        machine's clock.
+        """
         deadline = time.monotonic() + WITHIN_S
         while self.ledger.transact(lambda tx: scratch.has_work(tx, besides=BLOCKED)):
             if time.monotonic() > deadline:
@@ -97,7 +101,7 @@ class Desk(Struct, frozen=True):
 
 @contextmanager
 def desk_of(ground: Ground, processes: int = PROCESSES) -> Iterator[Desk]:
-    """With workers that are warm."""
+    """Start workers, warm them up, and yield access to them."""
     with (
         ground.crew([command(processes)], environment(ground)) as (crew, marks),
         closing(Ledger(ground.ledger_url)) as ledger,

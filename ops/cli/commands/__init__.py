@@ -1,4 +1,4 @@
-"""Every command, in the order of the help text. A module for each has its ``options`` and its ``run``."""
+"""Table of all commands in the order of the help text. Each command has a module with ``options`` and ``run``."""
 
 from sluice.ops.cli.command import Command, Group
 

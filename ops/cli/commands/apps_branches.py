@@ -1,4 +1,6 @@
-"""``sluice apps branches``: which there are, or what one of them shares with the main branch."""
+"""Command ``sluice apps branches``: list the branches, or the apps of one branch and whether it shares them with the
+main branch.
+"""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""``sluice apps check``. Loading is checking: every fault is listed by the error."""
+"""Command ``sluice apps check``: load the definitions. Loading checks them, and the error lists every fault."""
 
 import argparse
 
@@ -9,7 +9,7 @@ from sluice.ops.cli.page import Line
 
 
 def options(_: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+    """Add no options."""
 
 
 def run(desk: CommandDesk, _: Options) -> int:
@@ -20,7 +20,7 @@ def run(desk: CommandDesk, _: Options) -> int:
     tables = sorted(desk.catalogue.externals)
     document = {"apps": apps} | ({"schedules": timed} if timed else {})
     lines = [Line(f"{len(apps)} {plural}{told}, no faults.", "green")]
-    if tables:  # One that is misspelled is among them.
+    if tables:  # A misspelled table is among them.
         document["externals"] = tables
         lines.append(Line(f"Tables that no app fills: {', '.join(tables)}."))
     desk.output.answer(document, *lines)

@@ -1,4 +1,4 @@
-"""``sluice apps pause``: begin no job of an app, whoever wants it, until it is resumed."""
+"""Command ``sluice apps pause``: start no job of an app for any submission until it is resumed."""
 
 import argparse
 
@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(desk: CommandDesk, options: Options) -> int:
     if desk.settings.apps:
         for app in options.names:
-            desk.catalogue.app(app)  # UnknownApp where it is mistyped.
+            desk.catalogue.app(app)  # UnknownApp if the name is misspelled.
     paused = Installation(desk).client.pause_apps(options.names, by=whoami())
     others = [app for app in options.names if app not in paused]
     desk.output.answer(

@@ -1,4 +1,4 @@
-"""``sluice apps resume``: let the jobs of a paused app begin."""
+"""Command ``sluice apps resume``: let the jobs of a paused app start."""
 
 import argparse
 

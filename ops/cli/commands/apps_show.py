@@ -1,4 +1,4 @@
-"""``sluice apps show``: what the definitions come to."""
+"""Command ``sluice apps show``: show the apps as Sluice has read their definitions."""
 
 import argparse
 from collections.abc import Iterable
@@ -87,14 +87,14 @@ def _breaker(breaker: Breaker) -> str:
 
 
 def _facts(app: App) -> dict[str, str]:
-    """What there is to say of its way of keying jobs alone."""
+    """Return the facts that are specific to the app's kind of key."""
     if app.partitioning:
         return partitioned.facts_of(app.partitioning, app.version)
     return _facts_of_chunks(app.chunking) if app.chunking else {}
 
 
 def _needed(app: App) -> Block:
-    """What its keys are made of, or what its jobs need."""
+    """Return a table of the app's identifiers, of its dependencies, or of the tables that it reads."""
     if app.partitioning:
         return partitioned.tables_of(app.partitioning)
     return _dependencies(app.chunking) if app.chunking else _identifiers(app)
@@ -141,7 +141,9 @@ def _facts_of_saga(saga: Saga) -> dict[str, str]:
 
 
 def _key(app: App) -> str:
-    """A chunk's is made for it, so nobody has to write it; that of a step says which partitions it makes."""
+    """Return the form of the app's keys. The key of a chunk is generated, and the key of a partition job follows from
+    its partitions. So these show the maximum size of a job.
+    """
     if app.unbounded and app.partitioning:
         return UNBOUNDED
     if app.partitioning:

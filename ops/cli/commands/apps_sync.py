@@ -1,4 +1,6 @@
-"""``sluice apps sync``: keep the definitions of some sources under the name of a branch, and say what that changes."""
+"""Command ``sluice apps sync``: store the definitions of some sources under the name of a branch, and show the
+changes.
+"""
 
 import argparse
 from collections.abc import Iterator

@@ -1,7 +1,8 @@
-"""``sluice archive``: mark what has been collected of an app: all that has finished, what ended in some ways, or these
-jobs. What each came to stays; ``sluice ls --uncollected`` lists what nobody has archived yet.
+"""Command ``sluice archive``: mark jobs of an app as collected. These are all jobs that have ended, the jobs with
+certain outcomes, or named jobs. Their outcomes stay. ``sluice ls --uncollected`` lists the jobs that are not archived
+yet.
 
-It is for apps with ``archive: manual``. Whoever archives by hand collects whatever the job came to by then.
+The command is for apps with ``archive: manual``. It archives the outcome that a job has at that moment.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from sluice.ops.cli.page import Line
 from sluice.ops.desk.archiving import archive_named
 from sluice.ops.desk.installation import Installation
 
-#: So many are archived in one transaction.
+#: Maximum number of jobs that one transaction archives.
 BATCH = 10_000
 _OUTCOMES = tuple(state for state in State if state in COLLECTED)
 
@@ -53,7 +54,9 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def _app(desk: CommandDesk, app: str) -> str:
-    """UnknownApp where the definitions do not have it; where there are none the ledger decides."""
+    """Return the name of the app. UnknownApp if the definitions do not have it. Without definitions, the ledger
+    decides.
+    """
     return desk.catalogue.app(app).name if desk.settings.apps else app
 
 

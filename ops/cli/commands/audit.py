@@ -1,4 +1,4 @@
-"""``sluice audit``: what was done by the console, and who asked for it."""
+"""Command ``sluice audit``: list the actions of the console, with the user that requested each."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""``sluice autoscale``: as many workers on this machine as there is work for, between bounds."""
+"""Command ``sluice autoscale``: keep as many workers on this machine as there is work for, within bounds."""
 
 import argparse
 import os
@@ -83,7 +83,7 @@ def _post(watch: Watch, options: Options, guard: Guard) -> Post:
 
 
 def _say(desk: CommandDesk, text: str) -> None:
-    """That nobody reads it any more is no reason to send anybody away."""
+    """Show a line to the user. If the output is closed, the workers stay."""
     with suppress(OSError):
         desk.output.note(Line(text))
 

@@ -1,4 +1,4 @@
-"""``sluice bench``: what things cost on this machine, and what they cost others."""
+"""Command ``sluice bench``: measure the cost of operations on this machine, for Sluice and for other systems."""
 
 import argparse
 import os
@@ -28,7 +28,7 @@ from sluice.ops.cli.exits import DONE, FAILED
 from sluice.ops.cli.page import Line, Table
 from sluice.ops.desk.installation import Installation
 
-#: How wide the lists in the help are, and the names in them.
+#: Width of the lists in the help, and of the names in them, in characters.
 _COLUMNS, _NAME_COLUMNS = 100, 22
 
 
@@ -67,8 +67,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: CommandDesk, options: Options) -> int:
-    """A scratch database is made beside the ledger for each run; the ledger itself is not touched. The broker should
-    be one that nobody else uses: its queues are."""
+    """Run the benchmarks. Each run has a temporary database beside the ledger, and the ledger itself is not touched.
+    Use a broker that nothing else uses, because the runs use its queues.
+    """
     check(options.against)
     wanted = options.workload or [name for name, workload in WORKLOADS.items() if not workload.by_name]
     for name in wanted:

@@ -1,4 +1,4 @@
-"""``sluice broker roles``: what gives each part a user of the broker with no more rights than it needs."""
+"""Command ``sluice broker roles``: print lines that give the broker user of each part only the rights that it needs."""
 
 import argparse
 import re

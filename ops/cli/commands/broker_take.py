@@ -1,7 +1,7 @@
-"""``sluice broker take``: make the virtual host or Redis database belong to this installation.
+"""Command ``sluice broker take``: make the virtual host or Redis database belong to this installation.
 
-For a ledger that replaces another one. Stop the processes of the other installation first: they notice it only when
-they connect again.
+Use it for a ledger that replaces another one. Stop the processes of the other installation first, because they notice
+the change only when they connect again.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from sluice.ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+    """Add no options."""
 
 
 def run(desk: CommandDesk, _: Options) -> int:

@@ -1,4 +1,6 @@
-"""``sluice cancel``: stop a submission with what nobody else wants, or one job whoever wants it."""
+"""Command ``sluice cancel``: stop a submission and its jobs that no other submission requests, or stop one job
+regardless of other submissions.
+"""
 
 import argparse
 

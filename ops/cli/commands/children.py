@@ -1,4 +1,4 @@
-"""``sluice children``: which jobs need a job. It reads the definitions alone."""
+"""Command ``sluice children``: list the jobs that need a job. It reads only the definitions."""
 
 import argparse
 
@@ -37,7 +37,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def _reason(desk: CommandDesk, name: JobName) -> str:
-    """Why there are none."""
+    """Return why there are no children."""
     apps = desk.catalogue.children_of(name.app)
     if not apps:
         return f"No job needs {name}: no app depends on {name.app}."

@@ -1,6 +1,6 @@
-"""``sluice completion``: a script that has a shell complete ``sluice``.
+"""Command ``sluice completion``: print a script with which a shell completes ``sluice``.
 
-It holds what the commands of this very version take, and is to be made again with the next one.
+The script contains the commands and options of this version. Make it again after an upgrade.
 """
 
 import argparse
@@ -18,7 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: CommandDesk, options: Options) -> int:
-    # The table of commands has this one in it.
+    # The table of commands contains this command.
     from sluice.ops.cli.commands import COMMANDS  # noqa: PLC0415 - it names this module, though it imports none
 
     text = script(options.shell, read_tree(COMMANDS))

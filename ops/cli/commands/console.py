@@ -1,4 +1,4 @@
-"""``sluice console``: the page and its calls by HTTP, until it is told to stop."""
+"""Command ``sluice console``: serve the page and its HTTP calls until it is stopped."""
 
 import argparse
 
@@ -36,7 +36,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def _look_out(desk: CommandDesk) -> None:
-    """Have what is edited taken up until the desk is closed; in ``sluice up`` the process that works does so."""
+    """Load changed definitions in the background until the command ends. In ``sluice up`` the worker does this."""
     if desk.settings.apps:
         lookout = Lookout(desk.definitions, None)
         lookout.start()

@@ -1,6 +1,7 @@
-"""``sluice db announce``: send out again everything that is ready, after a broker was wiped.
+"""Command ``sluice db announce``: send all notifications again, after a broker was wiped. They are about ready jobs,
+executed jobs and unplanned submissions.
 
-Waiting for the groomer's patience to end does the same, later.
+The groomer sends them too, but later.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from sluice.ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+    """Add no options."""
 
 
 def run(desk: CommandDesk, _: Options) -> int:

@@ -1,4 +1,6 @@
-"""``sluice db check``: whether the ledger agrees with itself, and how to repair it. A broken rule is exit code 1."""
+"""Command ``sluice db check``: check the consistency of the ledger, and show how to repair it. The exit code is 1 if a
+rule is broken.
+"""
 
 import argparse
 
@@ -11,7 +13,7 @@ from sluice.ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+    """Add no options."""
 
 
 def run(desk: CommandDesk, _: Options) -> int:

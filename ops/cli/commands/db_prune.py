@@ -1,5 +1,5 @@
-"""``sluice db prune``: remove what happened to jobs that ended long ago. What they came to stays, and whatever plans go
-by; SLUICE_KEEP_HISTORY has the groomer do the same by itself, a little at a time.
+"""Command ``sluice db prune``: remove the history of jobs that ended long ago. Their outcomes stay, and so does all
+data that plans need. With SLUICE_KEEP_HISTORY the groomer does the same in small steps.
 """
 
 import argparse

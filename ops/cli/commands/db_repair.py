@@ -1,6 +1,6 @@
-"""``sluice db repair``: work out anew what follows from other rows and does not say so.
+"""Command ``sluice db repair``: recompute data that follows from other rows and contradicts them.
 
-Workers may work meanwhile. What is still broken afterwards is exit code 1.
+Workers may run at the same time. The exit code is 1 if a rule is still broken afterwards.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from sluice.ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+    """Add no options."""
 
 
 def run(desk: CommandDesk, _: Options) -> int:

@@ -1,7 +1,7 @@
-"""``sluice db restored``: have a ledger that was restored from a backup go on, before anybody works.
+"""Command ``sluice db restored``: prepare a ledger that was restored from a backup. Run it before any worker starts.
 
-No number of a claim, a job, a submission or a task that was given out after the backup is given out again; and what is
-ready is announced, where a broker is named.
+No number of a claim, a job, a submission or a task that was given out after the backup is given out again. Ready jobs
+are announced if a broker is configured.
 """
 
 import argparse

@@ -1,4 +1,6 @@
-"""``sluice db roles``: SQL that makes a role for each part, with no more rights than it needs. No ledger is asked."""
+"""Command ``sluice db roles``: print SQL that makes a role for each part with only the rights that it needs. It does
+not contact a ledger.
+"""
 
 import argparse
 

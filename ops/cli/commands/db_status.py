@@ -1,4 +1,6 @@
-"""``sluice db status``: which schema the ledger has, which migrations are missing, and who would keep them waiting."""
+"""Command ``sluice db status``: show the schema of the ledger, the missing migrations, and the transactions that would
+block them.
+"""
 
 import argparse
 from contextlib import closing
@@ -15,7 +17,7 @@ from sluice.ops.times import ago
 
 
 def options(_: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+    """Add no options."""
 
 
 def run(desk: CommandDesk, _: Options) -> int:

@@ -1,4 +1,4 @@
-"""``sluice db upgrade``: bring the ledger to this code's schema."""
+"""Command ``sluice db upgrade``: migrate the ledger to the schema of this version."""
 
 import argparse
 
@@ -11,7 +11,7 @@ from sluice.ops.desk.installation import Installation
 
 
 def options(_: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+    """Add no options."""
 
 
 def run(desk: CommandDesk, _: Options) -> int:

@@ -1,4 +1,4 @@
-"""``sluice demand``: how many jobs could be run at once, by app. What keeps workers for them asks for its JSON."""
+"""Command ``sluice demand``: show how many jobs could run at once, by app. Autoscalers use its JSON."""
 
 import argparse
 

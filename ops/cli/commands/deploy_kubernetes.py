@@ -1,4 +1,6 @@
-"""``sluice deploy kubernetes``: manifests for all of it, with workers and scalers for the apps that there are."""
+"""Command ``sluice deploy kubernetes``: write manifests for the whole installation, with workers and scalers for the
+apps.
+"""
 
 import argparse
 import re

@@ -1,7 +1,7 @@
-"""``sluice doctor``: what is amiss with settings, definitions, ledger, workers and broker, and what to do about it.
+"""Command ``sluice doctor``: report problems of settings, definitions, ledger, workers and broker, with advice.
 
-It changes nothing, and no part of it takes longer than a quarter of a minute. Exit code 1 where something is bad,
-3 where the ledger or the broker is out of reach.
+It changes nothing, and no part of it takes longer than 15 s. The exit code is 1 if a finding is bad. It is 3 if the
+ledger or the broker is out of reach.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from sluice.ops.doctor.examination import Examination
 from sluice.ops.doctor.finding import Finding, Level
 
 _COLOURS = {Level.OK: "green", Level.WARN: "yellow", Level.BAD: "red"}
-#: How far in it is told what was found.
+#: Column at which the text of a finding begins.
 _MARGIN = 19
 
 
@@ -61,7 +61,9 @@ def _exit_code(findings: Sequence[Finding]) -> int:
 
 
 def _lines(finding: Finding, width: int | None) -> Iterator[Block]:
-    """What and where, and below it what to do, beside how bad it is and what it is about."""
+    """Yield the lines of a finding. The level and the topic are on the left. The text with its place is on the right,
+    and the advice below it.
+    """
     what = f"{finding.what}  [{finding.where}]" if finding.where else finding.what
     text = [(line, "") for line in _wrapped(what, width)]
     text += [(line, "bright_black") for line in _wrapped(finding.advice and f"→ {finding.advice}", width)]

@@ -1,4 +1,6 @@
-"""``sluice freshness``: when an app last succeeded, by work ID or by key. Its JSON is what ``plan --facts`` takes."""
+"""Command ``sluice freshness``: show when an app last succeeded, by work ID or by key. ``sluice plan --facts`` accepts
+its JSON.
+"""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +26,7 @@ from sluice.ops.times import ago, moment, span
 
 Ask = Callable[[Tx], Told]
 
-#: So many are told where nobody says otherwise: the IDs of one chunk stand on one line, each key on its own.
+#: Default limits for work IDs and for keys. The work IDs of one chunk share a line, and each key has its own line.
 IDS_TOLD, KEYS_TOLD = 10_000, 100
 
 

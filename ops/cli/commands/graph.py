@@ -1,4 +1,6 @@
-"""``sluice graph``: draw the apps, or one job's live graph. The apps are drawn from the definitions alone."""
+"""Command ``sluice graph``: draw the apps, or the live graph of one job. The graph of the apps needs only the
+definitions.
+"""
 
 import argparse
 from collections.abc import Callable, Mapping

@@ -1,7 +1,8 @@
-"""``sluice grid``: how far a submission about partitions is, with a line for each app.
+"""Command ``sluice grid``: show the progress of a submission about partitions, with a line for each app.
 
-Each app is shown from the first to the last partition that the submission asks for or needs, with what was there
-before and what others make between them. Several partitions share a column where there are too many for the line.
+Each app is shown from the first to the last partition that the submission requests or needs. This includes partitions
+that existed before, and partitions in between that other submissions make. If there are too many partitions for a line,
+several share a column.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from sluice.ops.desk.installation import Installation
 from sluice.ops.grid import Axis, Mark, Row, Strip, as_document, axis, mark, strip, total
 from sluice.planner.partition_keys import partitioning_of
 
-#: So many columns where nothing limits a line; programs, which need not look at them, get more.
+#: Number of columns if the line has no limit, for people and for programs. Programs can read more columns.
 COLUMNS, COLUMNS_OF_DOCUMENT = 100, 1000
 COLUMNS_MIN = 10
 
@@ -68,7 +69,9 @@ def _read(tx: Tx, desk: CommandDesk, options: Options) -> tuple[Axis, list[tuple
 
 
 def _rows(tx: Tx, desk: CommandDesk, status: Status) -> Iterator[Row]:
-    """Of apps that the definitions have; what was asked for is shown even where nothing of it had to be done."""
+    """Yield a row for each app that the definitions have. The requested partitions are shown even if no job was needed
+    for them.
+    """
     extents = {each.app: each for each in reading.extents(tx, status.id) if _is_bounded(desk, each.app)}
     for app, each in extents.items():
         span = each.span
@@ -80,7 +83,7 @@ def _rows(tx: Tx, desk: CommandDesk, status: Status) -> Iterator[Row]:
 
 
 def _is_bounded(desk: CommandDesk, app: str) -> bool:
-    """Work that never ends makes no partitions."""
+    """Return whether the app is defined and its work ends. Work that never ends makes no partitions."""
     return app in desk.catalogue and not desk.catalogue[app].unbounded
 
 
@@ -92,7 +95,7 @@ def _asked(desk: CommandDesk, status: Status) -> Row | None:
     try:
         span = Span(table.calendar.read(status.start), table.calendar.read(status.end))
     except ValueError:
-        return None  # Refused for it, or the definitions have changed since.
+        return None  # The submission was refused for it, or the definitions have changed since.
     return Row(app.name, Place(table.name, table.version), table.calendar, span)
 
 

@@ -1,6 +1,6 @@
-"""``sluice init``: a small project to start from. Nothing that is there is touched.
+"""Command ``sluice init``: create a small project to start from. Existing files are not touched.
 
-Two apps of which one needs the other, a schedule, their tests, and the settings to run them here.
+The project has two apps, a schedule, their tests, and the settings to run them here. One app needs the other.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from sluice.ops.cli.exits import DONE
 from sluice.ops.cli.page import Line, Table
 from sluice.ops.starter import files
 
-#: Of what is in the way so many are named.
+#: Maximum number of existing files that the error names.
 _NAMED_MAX = 5
 _NEXT = (
     ("sluice plan report 2026-11-20", "what would run, and in which order"),
@@ -33,7 +33,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     texts = files()
     _require_room(folder, list(texts))
     for name, text in texts.items():
-        # Not even a file that came a moment ago is overwritten.
+        # Mode ``x`` does not overwrite a file that another process has just created.
         with (folder / name).open("x") as file:
             file.write(text)
     go = [] if options.folder == "." else [(f"cd {options.folder}", "")]
@@ -47,7 +47,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def _require_room(folder: Path, names: list[str]) -> None:
-    """Make the folder; BadRequest where that cannot be, or something is in the way."""
+    """Create the folder. BadRequest if that is impossible, or if a file already exists."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,7 +1,8 @@
-"""``sluice logs``: what the rounds of a job printed, whole where that was stored. It is kept when a round ends.
+"""Command ``sluice logs``: show the output of a job's rounds, in full if it was stored in full. Output is stored when a
+round ends.
 
-With --course, the steps that the job took in their place. With --follow, what is to come as well, until the job has
-ended; --json gives a line of it at a time then.
+With --course it shows the state changes of the job instead. With --follow it also shows later rounds or state changes
+until the job has ended. With --json it then writes one line for each.
 """
 
 import argparse
@@ -82,7 +83,7 @@ def _follow(desk: CommandDesk, options: Options) -> int:
 
 
 def _tell_steps(desk: CommandDesk, found: Dossier, told: int) -> int:
-    """Those that have not been told yet; how many have been by now."""
+    """Show the state changes that were not shown yet. Return how many have been shown by now."""
     lines = _course(found)
     for line in lines[told:]:
         desk.output.stream({"log": line}, Line(line))
@@ -90,7 +91,7 @@ def _tell_steps(desk: CommandDesk, found: Dossier, told: int) -> int:
 
 
 def _tell_rounds(desk: CommandDesk, found: Dossier, told: int, *, number: int | None) -> int:
-    """The same of rounds that have ended."""
+    """Show the ended rounds that were not shown yet. Return how many have been shown by now."""
     rounds = _ended(found, number)
     for each in rounds[told:]:
         desk.output.stream(round_document(each))
@@ -104,7 +105,7 @@ def _course(found: Dossier) -> tuple[str, ...]:
 
 
 def _note_removed(desk: CommandDesk, found: Dossier) -> None:
-    """Where there is nothing to be shown, or not all of it, that this is so."""
+    """Write a note if the history, or a part of it, was removed."""
     if words := removed(found.job):
         job = found.job
         what = f"{job.name} is {job.state} since {moment(job.changed_at)} UTC; {words}."
@@ -133,7 +134,7 @@ def _past(found: Dossier) -> str:
 
 
 def _show(desk: CommandDesk, each: Round) -> None:
-    """A round for people. What was stored whole is read for them piece by piece."""
+    """Show a round to people. Output that was stored in full is read in pieces."""
     output = desk.output
     output.say(
         Line(f"round {each.round} on {each.worker}, {moment(each.executed_at)} UTC: {each.ending}", "bold")
@@ -154,7 +155,9 @@ def _show(desk: CommandDesk, each: Round) -> None:
 
 
 def _pour(desk: CommandDesk, blob: str, text: str, style: str) -> None:
-    """The whole of it; where that cannot be had, its ends, which the ledger has."""
+    """Show the stored output in full. If the store is unavailable, show the beginning and the end of it from the
+    ledger.
+    """
     pieces = blobs(desk.settings).read(blob)
     try:
         first = next(pieces, b"")

@@ -1,4 +1,4 @@
-"""``sluice ls``: jobs by what they have in common."""
+"""Command ``sluice ls``: list jobs by common properties."""
 
 import argparse
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ from sluice.ops.cli.page import Line, Table
 from sluice.ops.desk.installation import Installation
 from sluice.ops.times import moment
 
-#: In place of a token.
+#: Value of ``--page`` for the first page, which has no token.
 FIRST = "first"
-#: No ledger counts further.
+#: Largest limit that the ledger accepts, because its integers have 64 bits.
 LIMIT_MAX = 2**63 - 1
 
 
@@ -85,7 +85,7 @@ def _list(desk: CommandDesk, wanted: listing.Filter) -> int:
 
 
 def _turn(desk: CommandDesk, wanted: listing.Filter, token: str) -> int:
-    """To a page."""
+    """Show one page."""
     asked = None if token == FIRST else token
     found = Installation(desk).ask(lambda tx: listing.page(_known(tx, wanted), wanted, asked))
     document = {"jobs": [_document(job) for job in found.jobs], "total": found.total, "next": found.next}
@@ -97,7 +97,9 @@ def _turn(desk: CommandDesk, wanted: listing.Filter, token: str) -> int:
 
 
 def _readings(desk: CommandDesk, where: Condition | None) -> KeyReadings | None:
-    """Definitions are read where the condition has to do with them, and they were named."""
+    """Return the readings of keys by the definitions. None if the condition does not need them, or if no definitions
+    were given.
+    """
     if where is None or not needs_definitions(where):
         return None
     if desk.settings.apps:
@@ -109,7 +111,7 @@ def _readings(desk: CommandDesk, where: Condition | None) -> KeyReadings | None:
 
 
 def _table(found: Sequence[listing.Listed], order: Order) -> Table:
-    """With the time that orders it in the last column."""
+    """Return the jobs as a table. The last column has the time by which they are ordered."""
     if order.by is OrderBy.CREATED:
         heading, times = "created (UTC)", [job.created_at for job in found]
     else:
@@ -125,7 +127,7 @@ def _table(found: Sequence[listing.Listed], order: Order) -> Table:
 
 
 def _document(job: listing.Listed) -> dict[str, object]:
-    """A step is told by its partitions besides."""
+    """Return a job as a document. A partition job also has its partitions."""
     told = {word: value for word, value in asdict(job).items() if word not in ("id", "place")}
     return told if job.span is None else {**told, "span": job.span}
 
@@ -137,7 +139,7 @@ def _state(job: listing.Listed) -> str:
 
 
 def _known(tx: Tx, wanted: listing.Filter) -> Tx:
-    """The submission that is asked about is there."""
+    """Return the transaction. BadRequest if the submission in the filter does not exist."""
     if wanted.submission is not None and progress.status(tx, wanted.submission) is None:
         raise BadRequest(
             f"There is no submission {wanted.submission}.", advice="`sluice submissions` lists what there is."

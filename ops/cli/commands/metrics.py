@@ -1,4 +1,4 @@
-"""``sluice metrics``: what the console answers at ``/metrics``, for whoever has no console."""
+"""Command ``sluice metrics``: print the metrics of the console's ``/metrics``, for installations without a console."""
 
 import argparse
 
@@ -11,7 +11,7 @@ from sluice.ops.metrics.desk import Metrics
 
 
 def options(_: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+    """Add no options."""
 
 
 def run(desk: CommandDesk, _: Options) -> int:

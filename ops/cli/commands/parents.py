@@ -1,4 +1,4 @@
-"""``sluice parents``: which jobs a job needs, by alternative. It reads the definitions alone."""
+"""Command ``sluice parents``: list the jobs that a job needs, by dependency group. It reads only the definitions."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from sluice.ops.desk.naming import related
 from sluice.ops.times import span
 from sluice.planner.keyspaces import keyspace_of
 
-#: Of what a group is for, so many values are told.
+#: Maximum number of values shown for an identifier of a group.
 VALUES_MAX = 12
 
 
@@ -65,14 +65,14 @@ def _page(gates: Sequence[Gate], *, whole: bool) -> Iterator[Block]:
 
 
 def _must(need: Need) -> str:
-    """``succeeded``, ``succeeded within 6 h 0 min``."""
+    """Return the condition on a parent, like ``succeeded`` or ``succeeded within 6 h 0 min``."""
     if need.lag_s_max is None:
         return need.when
     return f"{need.when} within {span(need.lag_s_max)}" if need.lag_s_max else f"{need.when} anew"
 
 
 def _reasons(desk: CommandDesk, name: JobName) -> Iterator[Block]:
-    """Why there are none."""
+    """Yield the reason why there are no parents."""
     app = desk.catalogue[name.app]
     if not keyspace_of(app, desk.catalogue).unmatched(app, name.key):
         yield Line(f"{name} needs no other job: {app.name} has no depends_on.")

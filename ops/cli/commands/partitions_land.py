@@ -1,6 +1,6 @@
-"""``sluice partitions land``: say that partitions of a table are there, which others have brought.
+"""Command ``sluice partitions land``: record that partitions of a table exist that were made outside Sluice.
 
-Whoever waits for one of them goes on. To say it again changes nothing.
+Jobs that wait for these partitions go on. To record a partition again changes nothing.
 """
 
 import argparse

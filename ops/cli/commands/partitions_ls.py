@@ -1,5 +1,6 @@
-"""``sluice partitions ls``: what is there of each table, in the version of the definitions at hand; or one table's
-partitions, in runs that are there, under way or missing."""
+"""Command ``sluice partitions ls``: count the partitions of each table, in the version of the loaded definitions. For
+one table it lists runs of partitions that exist, are under way, or are missing.
+"""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ from sluice.ops.desk.installation import Installation
 from sluice.ops.times import moment
 from sluice.planner.supply import ALL
 
-#: So many runs of a table are read at once.
+#: Maximum number of runs of a table that are read in one call.
 RUNS_MAX = 10_000
 
 
@@ -75,7 +76,7 @@ def _within(table: TableOf, options: Options) -> Span:
 
 
 def _with_holes(found: Sequence[Run], ends: Span) -> Iterator[Run]:
-    """In order, and between them what nobody has made or is to make."""
+    """Yield the runs in order, with a hole between two runs for partitions that have no job."""
     ahead = ends.first
     for each in found:
         if each.first > ahead:
@@ -91,7 +92,9 @@ def _hole(first: int, last: int) -> Run:
 
 
 def _told(calendar: Calendar, each: Run) -> dict[str, Any]:
-    """What is missing has the state of those who were to make it and are dead, where there were any."""
+    """Return a run as a document. A missing run has the state of the dead jobs that were to make it, if there were
+    any.
+    """
     is_to_come = not each.done and each.state in LIVE
     told: dict[str, Any] = {
         "span": [calendar.write(each.first), calendar.write(each.last)],

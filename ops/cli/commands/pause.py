@@ -1,4 +1,4 @@
-"""``sluice pause``: begin nothing more that a submission alone wants, until it is resumed."""
+"""Command ``sluice pause``: start no more jobs that only this submission requests, until it is resumed."""
 
 import argparse
 

@@ -1,4 +1,6 @@
-"""``sluice plan``: what a submission would come to. It changes nothing; with --facts it needs no ledger."""
+"""Command ``sluice plan``: show which jobs a submission would plan. It changes nothing. With --facts it needs no
+ledger.
+"""
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,9 +34,10 @@ from sluice.planner.confs import meant
 from sluice.planner.partitions import Layout
 from sluice.planner.preview import preview
 
-#: Of those that nobody would ask for, so many of one kind are named one by one.
+#: Maximum number of parents of one app or table that are named individually. Only parents outside the plan have names
+#: here.
 NAMED_MAX = 3
-#: Of pools, which may be one for each customer, so many are told.
+#: Maximum number of pools shown. There may be a pool for each customer.
 POOLS_MAX = 5
 
 
@@ -63,7 +66,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def _given(desk: CommandDesk, file: str | None, catalogue: Catalogue) -> Given | None:
-    """The facts that stand in for a ledger; None where there is one."""
+    """Return the facts that replace a ledger. None if the ledger is used."""
     if file:
         return read_facts(file, catalogue)
     if desk.has_ledger:
@@ -73,7 +76,7 @@ def _given(desk: CommandDesk, file: str | None, catalogue: Catalogue) -> Given |
 
 
 def _catalogue(desk: CommandDesk, submission: Submission) -> Catalogue:
-    """The definitions that it is planned by."""
+    """Return the definitions by which the submission is planned."""
     if submission.branch is None:
         check(desk.catalogue, submission)
         return desk.catalogue
@@ -153,7 +156,7 @@ def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
 
 
 def _pools(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
-    """Which of them take turns. Each goes by the limit that it is planned with."""
+    """Yield the pools of the jobs with their limits. Each job has the limit with which it is planned."""
     refs: dict[tuple[str, int], list[str]] = {}
     for job in jobs:
         if "pool" in job:
@@ -192,7 +195,9 @@ def _whose(job: Mapping[str, Any]) -> str:
 
 
 def _key(job: Mapping[str, Any]) -> str:
-    """Of partitions, which: the version is that of the definitions at hand."""
+    """Return the key. For a partition job return the partitions without the version, which is that of the loaded
+    definitions.
+    """
     if "span" not in job:
         return str(job["key"])
     first, last = job["span"]
@@ -200,13 +205,15 @@ def _key(job: Mapping[str, Any]) -> str:
 
 
 def _after(gates: list[dict[str, Any]]) -> str:
-    """Gates are alternatives."""
+    """Return the parents by dependency group. Groups are alternatives."""
     several = len(gates) > 1
     return " | ".join(f"{gate['name']}: {_needs(gate)}" if several else _needs(gate) for gate in gates)
 
 
 def _needs(gate: Mapping[str, Any]) -> str:
-    """Those that are to succeed, then those that are to come to something else."""
+    """Return the parents of a group: first those with the condition ``succeeded``, then the others with their
+    conditions.
+    """
     unusual: Mapping[str, str] = gate.get("when", {})
     told = [_shortened([ref for ref in gate["needs"] if ref not in unusual])]
     for when in sorted(set(unusual.values())):
@@ -215,7 +222,7 @@ def _needs(gate: Mapping[str, Any]) -> str:
 
 
 def _shortened(references: list[str]) -> str:
-    """``fetch#1-6, clean#2``: numbers of one app that follow each other are told by the first and the last."""
+    """Return references as text, like ``fetch#1-6, clean#2``. Consecutive numbers of an app are a range."""
     named = [ref for ref in references if "/" in ref]
     split = (ref.split("#") for ref in references if "/" not in ref)
     numbered = sorted((app, int(number)) for app, number in split)
@@ -228,7 +235,7 @@ def _shortened(references: list[str]) -> str:
 
 
 def _folded(named: list[str]) -> Iterator[str]:
-    """``events/2024-04-03 … 2024-04-09 (7)`` where there are many of one table."""
+    """Yield names as text. Many names of one table become a range, like ``events/2024-04-03 … 2024-04-09 (7)``."""
     for _, group in groupby(named, key=lambda name: name.partition("/")[0]):
         first, *rest = group
         if len(rest) < NAMED_MAX:

@@ -1,4 +1,4 @@
-"""``sluice resume``: let a paused submission go on, or tell a saga what it waits for."""
+"""Command ``sluice resume``: resume a paused submission, or send a saga the event that it waits for."""
 
 import argparse
 
@@ -55,7 +55,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def _is_submission(installation: Installation, word: str) -> bool:
-    """The id of a submission may have a stroke in it, as ``APP/KEY`` has."""
+    """Return whether a submission has this id. The id may contain a slash, as ``APP/KEY`` does."""
     return installation.ask(lambda tx: progress.status(tx, word)) is not None
 
 
@@ -64,7 +64,7 @@ def _resume_job(desk: CommandDesk, installation: Installation, app: str, key: st
     before = installation.ask(lambda tx: dossier.job(tx, name))
     if before is None and unknown:
         raise unknown
-    # Whoever types a key that is not there has mistyped it, more likely than he is early.
+    # An unknown key is more likely mistyped than early. So the event is not kept for a job that does not exist.
     became = installation.client.resume_job(
         name, options.event, payload=options.payload, by=whoami(), id=options.id, may_be_early=False
     )

@@ -1,7 +1,7 @@
-"""``sluice retry``: run again a job that has ended, or the unsuccessful jobs of a submission.
+"""Command ``sluice retry``: run an ended job again, or the unsuccessful jobs of a submission.
 
-A job is run again by a new submission. A submission is opened again itself: it keeps its jobs, and succeeds when they
-do. Of a submission about partitions the missing ones are planned again, and may be cut into other steps.
+A job is run again by a new submission. A submission is opened again: it keeps its jobs, and succeeds when they do. If
+it is about partitions, the missing partitions are planned again, and may be divided into other jobs.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""``sluice run``: submit, work in this process until it has ended, and say how.
+"""Command ``sluice run``: submit, work in this process until the submission has ended, and show the outcome.
 
-With --bypass, the jobs' code alone (see ``ops.cli.bypass``).
+With --bypass it runs only the code of the jobs (see ``ops.cli.bypass``).
 """
 
 import argparse
@@ -16,7 +16,8 @@ from sluice.ops.cli.watching import watch
 from sluice.ops.cli.working import threads_option, working
 from sluice.ops.desk.installation import Installation
 
-#: Somebody sits before it: what runs when it is to end gets this long, and is handed back.
+#: Maximum grace time in seconds for running jobs when the command ends. It is short because a user waits. Jobs that
+#: still run are handed back.
 GRACE_S = 5.0
 
 

@@ -1,4 +1,6 @@
-"""``sluice saga force-done``: what an undo should have done was done by hand, and the saga goes on behind it."""
+"""Command ``sluice saga force-done``: count the failed undo of a saga as done, because it was done by hand. The saga
+goes on after it.
+"""
 
 import argparse
 

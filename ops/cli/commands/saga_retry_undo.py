@@ -1,4 +1,4 @@
-"""``sluice saga retry-undo``: have the undo that failed of a saga tried again."""
+"""Command ``sluice saga retry-undo``: try the failed undo of a saga again."""
 
 import argparse
 
@@ -18,7 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: CommandDesk, options: Options) -> int:
-    """It is a submission like any other, so that the saga is wanted by somebody and can be seen to its end."""
+    """Submit the saga again. A submission requests it then, and the user can follow it to its end."""
     installation = Installation(desk)
     job = fatal_saga(desk, installation, options.app, options.key).job
     again = Submission(app=job.app, key=job.key, rerun="job", user=whoami())

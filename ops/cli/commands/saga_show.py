@@ -1,4 +1,4 @@
-"""``sluice saga show``: a saga's steps, done and undone, and what it waits for."""
+"""Command ``sluice saga show``: show the steps of a saga, done and undone, and the event that it waits for."""
 
 import argparse
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""``sluice schedules fire``: submit what a schedule submits, by hand: now, or for one of its due times."""
+"""Command ``sluice schedules fire``: make the submission of a schedule by hand, now or for a due time of the
+schedule.
+"""
 
 import argparse
 from datetime import datetime

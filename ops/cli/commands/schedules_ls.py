@@ -1,4 +1,6 @@
-"""``sluice schedules ls``: where each schedule stands; or what became of the due times of one."""
+"""Command ``sluice schedules ls``: list the schedules with their states, or the outcomes of one schedule's due
+times.
+"""
 
 import argparse
 from datetime import UTC, datetime
@@ -76,6 +78,8 @@ def _next(each: Scheduled) -> str:
 
 
 def _came_to(each: Fired) -> str:
-    """``fired: schedule:nightly:2026-11-20T02:00:00Z, succeeded``, ``missed: 45m late``."""
+    """Return the outcome of a due time, like ``fired: schedule:nightly:2026-11-20T02:00:00Z, succeeded`` or ``missed:
+    45m late``.
+    """
     what = ", ".join(filter(None, (each.submission, each.state, each.note)))
     return f"{each.outcome}: {what}" if what else str(each.outcome)

@@ -1,4 +1,4 @@
-"""``sluice schedules next``: the due times to come, by the definitions alone. It needs no ledger."""
+"""Command ``sluice schedules next``: list the next due times. It reads only the definitions and needs no ledger."""
 
 import argparse
 import heapq
@@ -52,7 +52,7 @@ def _document(schedule: Schedule, due: datetime) -> dict[str, Any]:
 
 
 def _row(schedule: Schedule, due: datetime) -> tuple[str, ...]:
-    """Offsets are told because clocks are changed: two times may look alike."""
+    """Return a row of the table. It has the UTC offset, because two local times look alike when clocks are changed."""
     which = f"{due.astimezone(schedule.zone):%a %H:%M:%S %z} in {schedule.zone.key}"
     if schedule.jitter_s:
         which += f", fired at {moment(fire_at(schedule, due))}"

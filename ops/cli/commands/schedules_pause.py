@@ -1,4 +1,4 @@
-"""``sluice schedules pause``: let due times pass until it is resumed."""
+"""Command ``sluice schedules pause``: let due times pass until the schedule is resumed."""
 
 import argparse
 

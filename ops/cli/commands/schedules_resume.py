@@ -1,4 +1,6 @@
-"""``sluice schedules resume``: go on with the due times to come. Those that passed in a pause are not made up for."""
+"""Command ``sluice schedules resume``: continue with the next due times. Due times that passed in the pause are not
+made up for.
+"""
 
 import argparse
 

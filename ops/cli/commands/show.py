@@ -1,4 +1,4 @@
-"""``sluice show``: everything the ledger knows of one job."""
+"""Command ``sluice show``: show all data that the ledger has of one job."""
 
 import argparse
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ from sluice.ops.pruned import removed
 from sluice.ops.times import moment, precise, span
 from sluice.ops.words import command, first_line
 
-#: Of those that want it, so many are named, the last of all.
+#: Maximum number of submissions named that request the job. The latest are named.
 SUBMISSIONS_MAX = 5
 
 
@@ -116,7 +116,7 @@ def _collecting(job: Job) -> Iterator[str]:
 
 
 def _times_and_places(job: Job) -> Iterator[str]:
-    """When it may run, and with how many others."""
+    """Yield the times and the pool that limit when the job may run."""
     if job.not_before:
         yield f"not before {moment(job.not_before)} UTC"
     if job.end_before:
@@ -169,7 +169,9 @@ def _relatives(
 
 
 def _sorted(parents: Iterable[Parent]) -> list[Parent]:
-    """Within a group those that have not succeeded come first: they are what one looks for."""
+    """Sort the parents by group. In a group, parents that have not succeeded come first, because they are the
+    interesting ones.
+    """
     return sorted(parents, key=lambda each: (each.gate, each.state is State.SUCCEEDED, each.state))
 
 

@@ -1,4 +1,4 @@
-"""``sluice submissions``: what was asked for, and what came of it."""
+"""Command ``sluice submissions``: list the submissions, or show one with the outcomes of its jobs."""
 
 import argparse
 from collections.abc import Iterator

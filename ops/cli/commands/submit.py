@@ -1,4 +1,4 @@
-"""``sluice submit``: ask for jobs. The ledger takes it in; whoever works plans and runs it."""
+"""Command ``sluice submit``: request jobs. The ledger stores the submission. Workers plan and run it."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def ask(desk: CommandDesk, installation: "Installation", submission: Submission, *, wait: bool) -> int:
-    """Submit, and say so; or wait for the end, and say what came of it."""
+    """Submit and print the id. With ``wait``, follow the submission to its end and show the outcome."""
     from sluice.ops.cli.checking import check  # noqa: PLC0415 - slower than a help text
     from sluice.ops.cli.watching import watch  # noqa: PLC0415 - slower than a help text
 
@@ -34,7 +34,7 @@ def ask(desk: CommandDesk, installation: "Installation", submission: Submission,
         check(desk.catalogue, submission)
     known = installation.client.status(submission.id) if submission.id else None
     if known is not None and known.state is SubmissionState.REFUSED:
-        # It is submitted again.
+        # A refused submission is submitted again.
         known = None
     id_ = installation.client.submit(submission)
     if known is not None:

@@ -1,5 +1,6 @@
-"""``sluice up``: everything in one process, the console too, until it is told to stop, or with --drain until nothing is
-left."""
+"""Command ``sluice up``: run everything in one process, including the console, until it is stopped. With --drain it
+ends when no work is left.
+"""
 
 import argparse
 import logging
@@ -68,7 +69,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def _place(options: Options) -> Place | None:
-    """Where the console is to be. Whoever drains is not there to look, unless he says so."""
+    """Return the address of the console. With --drain there is no console, unless ``--listen`` is given."""
     if options.no_console or (options.drain and options.listen is None):
         return None
     return read_place(options.listen or LISTEN)
@@ -78,11 +79,14 @@ def _place(options: Options) -> Place | None:
 def _console(
     desk: CommandDesk, working: Installation, place: Place | None, keys: Keys | None
 ) -> Iterator[Place | None]:
-    """Where it listens for as long as the block lasts; where nobody can, the work goes on without it."""
+    """Yield the address of the console, which is served during the block. If the address is taken, the work goes on
+    without a console.
+    """
     with ExitStack() as opened:
         listened = None
         if place is not None and keys is not None:
-            # Whoever works has connections that are made for looking a few jobs up; this one looks at many.
+            # The worker's connections are tuned for reading a few jobs at a time. The console reads many, so it has its
+            # own.
             beside = Installation(desk, beside=working)
             try:
                 listened = opened.enter_context(console(desk, beside, place, keys.gate)).place
@@ -92,7 +96,7 @@ def _console(
 
 
 def _is_idle(desk: CommandDesk, installation: Installation) -> bool:
-    """A ledger that does not answer may come back; there is something left to do until it does."""
+    """Return whether no work is left. False if the ledger does not answer, because it may come back."""
     try:
         return installation.ask(lambda tx: idle(tx, desk.catalogue.sources))
     except Unreachable as error:

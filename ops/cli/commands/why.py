@@ -1,4 +1,4 @@
-"""``sluice why``: why a job is in its state, what it waits for, and what would help."""
+"""Command ``sluice why``: explain a job's state, with its obstacles and possible remedies."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,17 +13,18 @@ from sluice.ops.desk.reasons import reasons
 from sluice.ops.times import ago
 from sluice.ops.why.answer import Answer
 
-#: What stands before each kind of thing; before all else, that it is waited for.
+#: Text before each kind of obstacle. Default: ``waits for``.
 _LEADS = {"cause": "because of", "lost": "lost:", "refusal": "but", "root": "in the end, for"}
-#: What will not come to any good by itself.
+#: Kinds of obstacles that do not go away by themselves.
 _BAD = {"cause", "lost", "refusal"}
 
 options = job_options
 
 
 def run(desk: CommandDesk, options: Options) -> int:
-    """That there is no such job is an answer, and so is that there can be none. What cannot be a job's name is an
-    error."""
+    """Show the answer. A job that does not exist, or cannot exist, has an answer too. A text that cannot be the name of
+    a job is an error.
+    """
     answer, now = reasons(desk, Installation(desk), options.app, options.key)
     desk.output.answer(answer, *_page(answer, now))
     return DONE

@@ -1,4 +1,4 @@
-"""``sluice worker``: a worker of some or all queues."""
+"""Command ``sluice worker``: run a worker for some queues or all."""
 
 from sluice.actors import worker
 from sluice.ops.cli.command import Options

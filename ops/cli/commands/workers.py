@@ -1,4 +1,4 @@
-"""``sluice workers``: who is there, and what they hold."""
+"""Command ``sluice workers``: list the workers and the jobs that they hold."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from sluice.ops.worker_document import as_document, host_of, slots_of, workers_a
 
 
 def options(_: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+    """Add no options."""
 
 
 def run(desk: CommandDesk, _: Options) -> int:
@@ -69,7 +69,7 @@ def _lines(pools: Pools) -> Iterator[Block]:
 
 
 def _limit(pool: Pool) -> str:
-    """Each job goes by the limit that it was planned with."""
+    """Return the limit of the pool, or the range of its limits. Each job has the limit with which it was planned."""
     if pool.limit_min == pool.limit_max:
         return str(pool.limit_max)
     return f"{pool.limit_min} to {pool.limit_max}"

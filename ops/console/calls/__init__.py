@@ -1,5 +1,5 @@
-"""The console's calls: a module a noun, each with a table of its routes, and ``routes`` with all of them.
+"""The calls of the console: one module per noun, each with a table of its routes. ``routes`` has all of them.
 
-What holds: a call that looks answers with what a command's ``--json`` does, where there is such a command; one that
-acts writes who asked for it into the audit, in the transaction of the act.
+A call that reads returns the same document as ``--json`` of the corresponding command, if there is a command. A
+call that acts records its sender in the audit, in the transaction of the act.
 """

@@ -1,4 +1,4 @@
-"""The apps: each as it is defined, and all of them as a graph."""
+"""The apps: the definition of each, and the graph of all."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -24,7 +24,7 @@ KeyedBy = Literal["template", "chunk", "partition"]
 
 
 class DrawnApp(Struct, frozen=True, kw_only=True):
-    """``label`` is as much of its name as fits the box, and whether it needs itself."""
+    """Box of an app. ``label`` is its name, shortened to fit the box, with a sign if the app needs itself."""
 
     name: str
     label: str
@@ -37,8 +37,9 @@ class DrawnApp(Struct, frozen=True, kw_only=True):
 
 
 class DrawnNeed(Struct, frozen=True, kw_only=True):
-    """``parents`` and ``children`` are one each, or all of a frame; ``parent`` and ``child`` are the first of them.
-    ``path`` is spelled as in SVG and leads to the right; ``back``: its arrow is at the left end."""
+    """Line from parents to children. Either side is one node, or all nodes of a frame; ``parent`` and ``child`` are
+    the first of each. ``path`` is an SVG path from left to right. With ``back`` its arrow is at the left end.
+    """
 
     parent: str
     child: str
@@ -52,7 +53,7 @@ class DrawnNeed(Struct, frozen=True, kw_only=True):
 
 
 class DrawnApps(Struct, frozen=True, kw_only=True):
-    """In pixels. ``note`` says what could not be drawn."""
+    """Graph of the apps, in pixels. ``note`` names omitted dependencies."""
 
     width: float
     height: float
@@ -63,19 +64,19 @@ class DrawnApps(Struct, frozen=True, kw_only=True):
 
 
 class AppsPaused(Struct, frozen=True):
-    """Those that were not paused before."""
+    """Apps that this call paused. Apps that were paused before are not listed."""
 
     paused: Sequence[str]
 
 
 class AppsResumed(Struct, frozen=True):
-    """Those that were paused."""
+    """Apps that this call resumed. Apps that were not paused are not listed."""
 
     resumed: Sequence[str]
 
 
 def graph(office: Office, asked: Asked[Nothing, Nothing]) -> Answer:
-    """It changes when the definitions do, and not before."""
+    """Return the graph of the apps. It changes only if the definitions change."""
     content = office.pictures.of(office.catalogue, _drawn)
     headers = {"ETag": tag_of(content), "Cache-Control": "no-cache"}
     if is_known(asked.request, headers["ETag"]):
@@ -96,14 +97,14 @@ def app(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
 
 
 def pause(office: Office, asked: Asked[Nothing, Nothing]) -> AppsPaused:
-    """One that was paused before stays so."""
+    """Pause an app. If it was paused before, it stays paused."""
     app = office.catalogue.app(asked.words[0]).name if office.has_definitions else asked.words[0]
     client = office.doing(asked.who, "apps pause", {"app": app}, deeds.all_paused)
     return AppsPaused(client.pause_apps([app], by=str(asked.who)))
 
 
 def resume(office: Office, asked: Asked[Nothing, Nothing]) -> AppsResumed:
-    """Also one that no definition has any more."""
+    """Resume an app, even if it is no longer defined."""
     (app,) = asked.words
     client = office.doing(asked.who, "apps resume", {"app": app}, deeds.all_resumed)
     return AppsResumed(client.resume_apps([app]))

@@ -1,4 +1,4 @@
-"""What was done by the console, and who asked for it."""
+"""The audit: acts of the console, and their senders."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ from sluice.ops.console.route import Asked, Nothing, Route
 
 
 class Act(Struct, frozen=True, kw_only=True):
-    """``about`` says what the act was about, ``came_to`` what came of it."""
+    """Act of a sender. ``about`` names the object of the act, ``came_to`` its outcome."""
 
     at: datetime
     who: str

@@ -1,4 +1,4 @@
-"""How much there is to do, for whoever keeps as many workers as that takes."""
+"""The amount of work, for systems that scale workers."""
 
 from msgspec import Struct
 
@@ -8,13 +8,13 @@ from sluice.ops.demand import Wanted
 
 
 class Apps(Struct, frozen=True, forbid_unknown_fields=True):
-    """These alone, whether anybody has heard of them or not."""
+    """Apps to report, defined or not. Default: all apps."""
 
     app: tuple[str, ...] = ()
 
 
 def demand(office: Office, asked: Asked[Apps, Nothing]) -> Wanted:
-    """Of one that is named the definitions are not asked: they may be at fault while its jobs run."""
+    """Return the demand. If apps are named, definitions are not read: they may be faulty while jobs of the apps run."""
     apps = asked.query.app
     known = office.catalogue.queues if office.has_definitions and not apps else ()
     return office.demand.wanted(apps, known=known)

@@ -1,4 +1,4 @@
-"""What the calls are, for programs that read it."""
+"""Description of the calls, for programs."""
 
 from sluice.ops.console.exchange import Answer
 from sluice.ops.console.office import Office
@@ -7,7 +7,7 @@ from sluice.ops.console.route import Asked, Nothing, Route
 
 
 def table(others: tuple[Route, ...]) -> tuple[Route, ...]:
-    """All calls, with the one that describes them."""
+    """Return all routes, including the call that describes them."""
 
     def description(_: Office, __: Asked[Nothing, Nothing]) -> Answer:
         return Answer(document=document)

@@ -1,4 +1,4 @@
-"""What goes on, as it happens."""
+"""Changes, as they happen."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from sluice.ops.desk.naming import recorded_job
 
 
 class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Each is overview, schedules, job:APP/KEY or submission:ID."""
+    """Objects to watch. Each is ``overview``, ``schedules``, ``job:APP/KEY`` or ``submission:ID``."""
 
     watch: Annotated[tuple[str, ...], Meta(min_length=1, max_length=WATCHES_MAX)]
 
@@ -24,7 +24,7 @@ def events(office: Office, asked: Asked[Watched, Nothing]) -> Answer:
 
 
 def _meant(office: Office, watch: Watch) -> Watch:
-    """A job however its key is written, as far as the definitions know."""
+    """Return a watch with the canonical key of its job, as far as the definitions have the job."""
     if isinstance(watch.of, JobName):
         return Watch(watch.kind, recorded_job(office.desk, watch.of.app, watch.of.key).name)
     return watch

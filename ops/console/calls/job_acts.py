@@ -1,4 +1,4 @@
-"""What is done with one job."""
+"""Acts on one job."""
 
 from msgspec import Struct
 
@@ -14,12 +14,14 @@ from sluice.ops.desk.archiving import archive_named
 from sluice.ops.desk.cancelling import cancel_job
 from sluice.ops.desk.meant import meant_job
 
-#: Who says so, in a saga's record.
+#: First part of the sender's name in a saga's record.
 BY = "the console"
 
 
 class Event(Struct, frozen=True, forbid_unknown_fields=True):
-    """Without an ``event`` it says that the saga goes on, whatever it waits for. A repeated ``id`` changes nothing."""
+    """Event for a saga. Without ``event`` the saga continues, whatever it waits for. A repeated ``id`` changes
+    nothing.
+    """
 
     event: str | None = None
     payload: JSON = None
@@ -34,7 +36,7 @@ class Heard(Struct, frozen=True, kw_only=True):
 
 
 class Again(Struct, frozen=True, forbid_unknown_fields=True):
-    """``downstream``: and everything after it."""
+    """Jobs to run again. ``downstream`` also runs all downstream jobs again."""
 
     rerun: Rerun = "job"
 
@@ -47,7 +49,7 @@ class Retried(Struct, frozen=True, kw_only=True):
 
 
 class JobCancelled(Struct, frozen=True, kw_only=True):
-    """How many jobs stop, and how many sagas are undone first."""
+    """Number of jobs that stop, and of sagas that are undone first."""
 
     app: str
     key: str
@@ -67,7 +69,9 @@ def resume(office: Office, asked: Asked[Nothing, Event]) -> Heard:
 
 
 def retry(office: Office, asked: Asked[Nothing, Again]) -> Retried:
-    """It is a submission like any other, so that the job is wanted by somebody and can be cancelled."""
+    """Run an ended job again. The request is a submission like any other, so the job is requested by it and can be
+    cancelled.
+    """
     found, rerun = ended_job(office.desk, office.installation, *asked.words), asked.body.rerun
     client = office.doing(asked.who, "retry", {**_about(found.name), "rerun": rerun}, deeds.submitted)
     id_ = client.submit(again(found, rerun))

@@ -1,4 +1,4 @@
-"""One job: what there is to say of it, why it stands so, its relatives, and what its rounds printed."""
+"""One job: its details, the reason for its state, its upstream and downstream jobs, and the output of its rounds."""
 
 import re
 from collections.abc import Generator, Iterator, Mapping
@@ -28,16 +28,17 @@ from sluice.ops.graph.laid import Frame, Placed, laid
 from sluice.ops.saga_document import whole_document
 from sluice.ops.why.answer import Answer as Why
 
-#: A page asks for all there is of a job once a second, so of one that has gone through very much it gets the last.
+#: Number of rows in the answer. A page requests the job once a second, so of a long history it gets only the last
+#: rows.
 BOUNDS = Bounds(rounds=50, texts=1, history=200, submissions=100)
-#: Of a saga its flight is told, and nothing of these.
+#: Number of rows for a saga. Its document has the flight, and none of these rows.
 _FLIGHT_ALONE = Bounds(rounds=0, texts=0, history=0, submissions=0)
 _BYTES_TYPE = "application/octet-stream"
 _CLAIM = re.compile("0|[1-9][0-9]{0,17}")
 
 
 class DrawnJob(Struct, frozen=True, kw_only=True):
-    """A job, or so many equal ones (``folded``), whose ``key`` is the first and the last then."""
+    """Job, or ``folded`` equal jobs. ``key`` of equal jobs is the first key and the last key."""
 
     id: str
     app: str
@@ -53,7 +54,7 @@ class DrawnJob(Struct, frozen=True, kw_only=True):
 
 
 class DrawnJobs(Struct, frozen=True, kw_only=True):
-    """In pixels. ``focus`` is the id of the job that it is about."""
+    """Graph around a job, in pixels. ``focus`` is the ID of that job."""
 
     width: float
     height: float
@@ -65,7 +66,7 @@ class DrawnJobs(Struct, frozen=True, kw_only=True):
 
 
 class Printed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``download``: all of it, to be kept; otherwise as much as the ledger has."""
+    """Form of the output. ``download`` sends the complete output as a file. Default: the part that is in the ledger."""
 
     download: str | None = None
 
@@ -101,7 +102,9 @@ def graph(office: Office, asked: Asked[Nothing, Nothing]) -> DrawnJobs:
 
 
 def printed(office: Office, asked: Asked[Printed, Nothing]) -> Answer:
-    """What one claim of the job printed. Where the whole of it cannot be had, nothing is given out for it."""
+    """Return the output of one claim of the job. If the complete output cannot be read, a download fails and sends no
+    part of it.
+    """
     app, key, claim, what = asked.words
     if not _CLAIM.fullmatch(claim) or what not in ("output", "stderr"):
         raise BadRequest(f"No claim {claim} prints {what}.")
@@ -109,7 +112,7 @@ def printed(office: Office, asked: Asked[Printed, Nothing]) -> Answer:
     text, blob = _kept(found, what)
     if asked.query.download is None:
         return Answer(kind=TEXT_TYPE, content=text.encode("utf8", "replace"))
-    # A name of our own, for a key may have any characters.
+    # A name without the key, because a key may have any characters.
     headers = {"Content-Disposition": f'attachment; filename="round-{found.round}-{what}.txt"'}
     if blob is None:
         return Answer(kind=_BYTES_TYPE, headers=headers, content=text.encode("utf8", "replace"))

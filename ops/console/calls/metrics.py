@@ -1,4 +1,4 @@
-"""All numbers, for Prometheus. It is no part of the API: whoever reads it knows where it is and how it is written."""
+"""All metrics, for Prometheus. They are no part of the API: Prometheus expects this path and this format."""
 
 from sluice.ops.console.exchange import Answer
 from sluice.ops.console.office import Office

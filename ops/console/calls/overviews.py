@@ -1,4 +1,4 @@
-"""The whole installation at a glance, and jobs as somebody looks for them."""
+"""Overview of the installation, and search for jobs."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ from sluice.ops.overview.page import Overview
 
 
 class Sought(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``key`` is how their keys begin, and ``after`` the ``next`` of the page before."""
+    """Search for jobs. ``key`` is the beginning of their keys; ``after`` is the ``next`` of the previous page."""
 
     app: str | None = None
     state: tuple[State, ...] = ()
@@ -42,7 +42,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 class Jobs(Struct, frozen=True):
-    """A page may be short, or empty, and still have a ``next``."""
+    """Page of jobs. It may be short, or empty, and still have a ``next``."""
 
     jobs: Sequence[Found]
     next: str | None

@@ -1,4 +1,4 @@
-"""Tables and their partitions: what is there, side by side, and who makes one."""
+"""Tables and their partitions: all tables, the grid of partitions, and the job that makes a partition."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,13 +22,15 @@ from sluice.ops.console.office import Office
 from sluice.ops.console.route import Asked, Nothing, Route
 from sluice.ops.partition_grid import BadWindow, Grid, grid
 
-#: Of partitions that were said to be there the audit names so many.
+#: Greatest number of landed partitions that an entry of the audit names.
 TOLD_MAX = 20
 
 
 class Held(Struct, frozen=True, kw_only=True):
-    """``app`` fills the table, or nobody here does. From ``first`` to ``last`` somebody makes or has made partitions;
-    ``landed`` are there, about so many where ``about`` says so."""
+    """Table and its partitions. ``app`` fills the table; null if no app of this installation does. ``first`` and
+    ``last`` are its first and last partition that a job makes or has made, or that has landed. ``landed`` is the
+    number of existing partitions, as an estimate if ``about`` is set.
+    """
 
     table: str
     app: str | None
@@ -46,7 +48,9 @@ class Tables(Struct, frozen=True):
 class Window(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"first": "from", "last": "to"}
 ):
-    """From which partition to which, of any unit; without, the last hundred. By the definitions of a ``branch``."""
+    """Window of the grid, from one partition to another, of any unit. Default: the last hundred columns. With
+    ``branch``, the grid has the tables of that branch.
+    """
 
     first: str | None = None
     last: str | None = None
@@ -60,21 +64,22 @@ class Cell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Landed(Struct, frozen=True, forbid_unknown_fields=True):
-    """Each is a partition, or several: 2024-04-01..2024-04-07."""
+    """Partitions that have landed. Each entry is a partition, or a range: 2024-04-01..2024-04-07."""
 
     partitions: Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
 class Landing(Struct, frozen=True):
-    """So many of them were not there before."""
+    """Number of partitions that did not exist before."""
 
     table: str
     landed: int
 
 
 class Maker(Struct, frozen=True, kw_only=True):
-    """``there``: it has been made, or has landed, ``since`` then; otherwise that is since when the job is in its state.
-    No job: it came from elsewhere, or nobody has ever asked for it."""
+    """Job that makes a partition. ``there``: the partition exists, ``since`` that time; otherwise the job has been in
+    its state ``since`` that time. Without a job, the partition came from elsewhere or was never requested.
+    """
 
     table: str
     partition: str

@@ -1,4 +1,4 @@
-"""All calls there are."""
+"""All calls."""
 
 from sluice.ops.console.calls import (
     apps,

@@ -1,4 +1,4 @@
-"""Sagas that are under way or could not be undone, and what is done where one could not."""
+"""Sagas that are in progress or could not be undone, and acts on sagas with a failed undo."""
 
 from collections.abc import Sequence
 
@@ -16,13 +16,13 @@ from sluice.ops.desk.sagas import failed_undo, fatal_saga
 
 
 class Note(Struct, frozen=True, forbid_unknown_fields=True):
-    """What was done by hand; it stands in the journal."""
+    """Description of the work that was done by hand. It is kept in the journal."""
 
     note: str | None = None
 
 
 class Forced(Struct, frozen=True, kw_only=True):
-    """The undo of this step counts as done; the submission has the saga go on."""
+    """Step with an undo that now counts as done, and the submission that continues the saga."""
 
     app: str
     key: str
@@ -53,7 +53,9 @@ def force_done(office: Office, asked: Asked[Nothing, Note]) -> Forced:
 
 
 def retry_undo(office: Office, asked: Asked[Nothing, Nothing]) -> Retried:
-    """It is a submission like any other, so that the saga is wanted by somebody and can be seen to its end."""
+    """Try a failed undo again. The request is a submission like any other, so the saga is requested by it and can be
+    followed to its end.
+    """
     job = fatal_saga(office.desk, office.installation, *asked.words).job
     about = {"app": job.app, "key": job.key}
     client = office.doing(asked.who, "saga retry-undo", about, deeds.submitted)

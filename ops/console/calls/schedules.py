@@ -1,4 +1,4 @@
-"""Schedules: where each stands and when it is due next; and what is done with one by hand."""
+"""Schedules: their states and next due times, and acts on a schedule."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -19,25 +19,29 @@ from sluice.ops.desk.standing import all_schedules, known_ids
 from sluice.ops.desk.timetable import coming_of, defined, require_due
 from sluice.scheduler.due_times import BrokenTrigger
 
-#: So many due times are told.
+#: Due times per schedule in the answer.
 COMING = 3
 
 
 class Standing(Scheduled, frozen=True, kw_only=True):
-    """``last`` is what became of its last due time; ``coming`` are the next, where its definition is at hand."""
+    """Schedule. ``last`` is the outcome of its last due time. ``coming`` are its next due times, only the next one if
+    its definition is not loaded.
+    """
 
     last: Fired | None
     coming: Sequence[datetime]
 
 
 class Due(Struct, frozen=True, forbid_unknown_fields=True):
-    """One of its due times, which is fired once and no more; without, now."""
+    """Due time to fire, which is fired at most once. Default: now."""
 
     due: Annotated[datetime, Meta(tz=True)] | None = None
 
 
 class ByHand(Struct, frozen=True, kw_only=True):
-    """``new`` is false where that due time had been fired before, and this is its submission."""
+    """Result of firing a schedule. ``new`` is false if this due time was fired before; ``submission`` is then that
+    submission.
+    """
 
     schedule: str
     submission: str
@@ -46,13 +50,13 @@ class ByHand(Struct, frozen=True, kw_only=True):
 
 
 class SchedulesPaused(Struct, frozen=True):
-    """Those that were not paused before."""
+    """Schedules that this call paused. Schedules that were paused before are not listed."""
 
     paused: Sequence[str]
 
 
 class SchedulesResumed(Struct, frozen=True):
-    """Those that were paused."""
+    """Schedules that this call resumed. Schedules that were not paused are not listed."""
 
     resumed: Sequence[str]
 
@@ -62,7 +66,7 @@ class Schedules(Struct, frozen=True):
 
 
 def schedules(office: Office, _: Asked[Nothing, Nothing]) -> Schedules:
-    """Those that have left their source are told by ``sluice schedules ls --all``."""
+    """Return the schedules. Schedules that have left their source are only in ``sluice schedules ls --all``."""
     now = datetime.now(UTC)
     found = all_schedules(office.desk, office.installation, now)
     last = office.ask(reads.last)
@@ -104,7 +108,7 @@ def _known(office: Office, id_: str) -> list[str]:
 
 
 def _coming(office: Office, each: Scheduled, now: datetime) -> list[datetime]:
-    """By the definition, which may be ahead of what a scheduler has taken up."""
+    """Return the next due times by the definition, which may be newer than the state that a scheduler has stored."""
     defined = office.catalogue.schedules.get(each.id) if office.has_definitions else None
     if defined is None or each.paused_at:
         return [each.next_due] if each.next_due and not each.paused_at else []

@@ -1,4 +1,4 @@
-"""Who somebody is: a token that is shown once, and a cookie from then on."""
+"""Sessions: a client sends a token once, and a cookie from then on."""
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ from sluice.ops.console.route import Asked, Nothing, Route
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """``who`` is how the audit names the sender."""
+    """Session. ``who`` is the name of the sender in the audit."""
 
     role: Role
     who: str

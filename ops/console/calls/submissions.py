@@ -1,4 +1,4 @@
-"""Submissions: how far they are, and what is done with them."""
+"""Submissions: their progress, and acts on them."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -23,25 +23,27 @@ from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import Asked, Nothing, Route
 from sluice.planner.fitting import mode_of, require_fit
 
-#: Words of a submission that the audit keeps as they are.
+#: Options of a submission that the audit keeps as they are.
 _NAMING = ("id", "app", "key", "start", "end", "mode", "branch", "rerun")
 
 
 class Some(Paging, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of this app, and in one of these states."""
+    """Page of submissions of this app, in these states."""
 
     app: str | None = None
     state: tuple[SubmissionState, ...] = ()
 
 
 class ListedSubmission(Submitted, frozen=True, kw_only=True):
-    """With how far it is."""
+    """Submission and its progress."""
 
     progress: Progress
 
 
 class WholeSubmission(ListedSubmission, frozen=True, kw_only=True):
-    """``request`` is what was sent; ``jobs`` counts those it wants by state, by estimate where that is ``about``."""
+    """Submission with its ``request`` as it was sent, without secrets. ``jobs`` counts the requested jobs by state, as
+    an estimate if ``about`` is set.
+    """
 
     request: Mapping[str, JSON]
     jobs: Mapping[State, int]
@@ -49,7 +51,7 @@ class WholeSubmission(ListedSubmission, frozen=True, kw_only=True):
 
 
 class Submissions(Struct, frozen=True):
-    """A page may be short, or empty, and still have a ``next``."""
+    """Page of submissions. It may be short, or empty, and still have a ``next``."""
 
     submissions: Sequence[ListedSubmission]
     next: str | None
@@ -66,20 +68,20 @@ class Retried(Struct, frozen=True):
 
 
 class Cancelled(Struct, frozen=True):
-    """So many jobs stop."""
+    """Number of jobs that stop."""
 
     cancelled: int
 
 
 class Paused(Struct, frozen=True):
-    """So many jobs are held back."""
+    """Number of jobs that are held back."""
 
     paused: str
     held_back: int
 
 
 class Resumed(Struct, frozen=True):
-    """So many jobs go on."""
+    """Number of jobs that go on."""
 
     resumed: str
     let_go: int
@@ -116,7 +118,7 @@ def submission(office: Office, asked: Asked[Nothing, Nothing]) -> WholeSubmissio
 
 
 def submit(office: Office, asked: Asked[Nothing, Submission]) -> Received:
-    """Where it belongs in a trace may stand in the header that W3C has for it."""
+    """Submit. The trace context may also be in the W3C header ``traceparent``."""
     wanted = asked.body
     if wanted.traceparent is None:
         wanted = replace(wanted, traceparent=asked.request.headers.get("traceparent"))
@@ -150,16 +152,18 @@ def resume(office: Office, asked: Asked[Nothing, Nothing]) -> Resumed:
 
 
 def _require_fit(office: Office, wanted: Submission) -> None:
-    """BadRequest if the policy is one that the planner would refuse. A branch has definitions of its own, which the
-    planner reads."""
+    """Raise BadRequest if the planner would refuse the policy. A branch has definitions of its own, which only the
+    planner reads.
+    """
     app = office.catalogue.get(wanted.app) if office.has_definitions and wanted.branch is None else None
     if app is not None:
         require_fit(app, wanted.policy, mode_of(app, wanted))
 
 
 def _about(wanted: Submission) -> dict[str, JSON]:
-    """Return what the audit keeps of a submission: the policy without values of the environment, and the names of the
-    kwargs, whose values may be as secret and of any size."""
+    """Return the part of a submission that the audit keeps: the policy without values of the environment, and the
+    names of the kwargs. Values of kwargs may be as secret, and of any size.
+    """
     about = {word: getattr(wanted, word) for word in _NAMING if getattr(wanted, word) is not None}
     if wanted.policy:
         about["policy"] = masked_policy(wanted.policy)
@@ -169,8 +173,9 @@ def _about(wanted: Submission) -> dict[str, JSON]:
 
 
 def _masked(request: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return the request as people may see it: kwargs and policy are as secret as those of its jobs. A request that
-    came by SQL need not have either in the right form."""
+    """Return the request without secrets. Its kwargs and policy are as secret as the kwargs and the policy of its
+    jobs. In a request that was inserted by SQL, either may have a wrong form.
+    """
     told = {name: masked_value(each) for name, each in request.items()}
     for word, mask in (("kwargs", masked_kwargs), ("policy", masked_policy)):
         if isinstance(each := request.get(word), Mapping):
@@ -179,7 +184,7 @@ def _masked(request: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def _words(found: Submitted, share: Share) -> dict[str, Any]:
-    """Of a listed one; nobody but the ledger has to know its number."""
+    """Return the fields of a listed submission. Its number is internal to the ledger and left out."""
     told = {each.name: getattr(found, each.name) for each in fields(Submitted)}
     return {**told, "progress": progress_of(share)}
 

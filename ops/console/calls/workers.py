@@ -1,4 +1,4 @@
-"""Who works."""
+"""The workers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,1 +1,3 @@
-"""What an installed Sluice has beside the package ``sluice``, so that ``python -m actors.worker`` starts a worker."""
+"""Package that an installed Sluice has in addition to ``sluice``, so that ``python -m actors.worker`` starts
+a worker.
+"""

@@ -1,4 +1,4 @@
-"""``docs/cli.md``: every command, by its own parser."""
+"""``docs/cli.md``: every command, made from its parser."""
 
 import argparse
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""``docs/http.md``: every call of the console, by its own table of routes."""
+"""``docs/http.md``: every call of the console, made from its table of routes."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def _row(route: Route) -> str:
 
 
 def _words(kind: Any) -> list[str]:
-    """The fields of what is taken; of what is not a struct nothing is told here."""
+    """Return the fields of a query or body. Empty for types that are no struct."""
     if kind is Nothing or not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
         return []
     return [field.encode_name for field in msgspec.structs.fields(kind)]

@@ -1,4 +1,4 @@
-"""``docs/configuration.md``: every setting there is, as ``actors.settings`` asks for it."""
+"""``docs/configuration.md``: every setting, as ``actors.settings`` reads it."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ A job finds `SLUICE_APP`, `SLUICE_JOB`, `SLUICE_ROUND`, `SLUICE_CLAIM` and `SLUI
 a process of its own, and no other of these: [job types](job-types.md).
 """
 
-#: What each is for. A test holds the names to those that there are.
+#: Description of each setting. A test compares the names with the existing settings.
 WORDS = {
     "SLUICE_APPS": "where the definitions are: files, folders, modules, `redis://…`",
     "SLUICE_LEDGER_URL": "the Postgres that is the ledger",
@@ -105,12 +105,12 @@ def page() -> str:
 
 
 def known() -> list[str]:
-    """The names of all settings, in the order in which they are read."""
+    """Return the names of all settings, in the order in which they are read."""
     return [*_asked().asked]
 
 
 def _asked() -> Found:
-    """As nobody has set anything, anywhere."""
+    """Return the settings as they are read if nothing is set anywhere."""
     found = Found({}, folder=Path("/"))
     settings_of(found, folder=Path("/"))
     return found
@@ -139,7 +139,7 @@ def _is_duration(example: str) -> bool:
 
 
 def _short(seconds: float) -> str:
-    """As one would write it: ``15s``, ``90d``."""
+    """Return a duration in its usual form: ``15s``, ``90d``."""
     for unit, length_s in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
         if seconds >= length_s and seconds % length_s == 0:
             return f"{seconds / length_s:.0f}{unit}"

@@ -1,5 +1,5 @@
-"""The documentation as a site: pages of Markdown in an order, made into HTML that needs no network to be read.
+"""The documentation as a site: Markdown pages in an order, made into HTML that needs no network.
 
-Nothing is lenient: a page that is in no section, a link that leads nowhere, a heading that is not there, are faults;
-and with a fault there is no site.
+Checks are strict. A page in no section, a link to nowhere and a missing heading are faults. If there is a fault, no
+site is made.
 """

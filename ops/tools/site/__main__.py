@@ -1,5 +1,6 @@
-"""``python -m sluice.ops.tools.site [FOLDER]``: make the site of the pages in ``docs``; in the folder ``site`` unless
-another is given."""
+"""``python -m sluice.ops.tools.site [FOLDER]``: make the site from the pages in ``docs``. Default of FOLDER:
+``site``.
+"""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""From the pages to the site, all of it or nothing."""
+"""Builder of the site: all of it, or nothing if there is a fault."""
 
 import shutil
 from collections.abc import Mapping
@@ -16,18 +16,20 @@ from sluice.ops.tools.site.order import strangers
 from sluice.ops.tools.site.page import Page, coloured, read_page, styles
 
 _PLACE = Path(__file__).parent
-#: Not everything can be shown as text.
+#: Suffixes of files that can be shown as text.
 _SUFFIXES = frozenset({".py", ".md", ".sh", ".mjs", ".yml", ".yaml", ".json", ".toml", ".txt", ""})
 
 
 class Broken(SluiceError):
-    """There are faults in the pages, and no site."""
+    """Raised when the pages have faults. No site is made."""
 
     exit_code = 1
 
 
 def build(root: Path, to: Path) -> list[str]:
-    """Make the site of ``root/docs`` in the folder ``to``; where its pages are found in it. Broken with every fault."""
+    """Make the site of ``root/docs`` in the folder ``to``. Return the paths of its pages. Raise Broken with every
+    fault.
+    """
     paths = [f"docs/{name}" for name in ordered()]
     pages = {path: read_page((root / path).read_text()) for path in paths if (root / path).exists()}
     others = beside(root, pages)
@@ -63,7 +65,7 @@ def _framed(path: str, page: Page, placed: Mapping[str, Page]) -> str:
 
 
 def _shown(root: Path, path: str, placed: Mapping[str, Page]) -> str:
-    """A file as it is written; of a folder, what is in it."""
+    """Return a page that shows a file, or the files of a folder."""
     files = sorted((root / path).rglob("*")) if (root / path).is_dir() else [root / path]
     body = "\n".join(_code(root, file) for file in files if file.is_file() and file.suffix in _SUFFIXES)
     return framed(place(path), path, f"<h1>{escape(path)}</h1>\n{body}", placed)

@@ -1,4 +1,4 @@
-"""What is around a page: where one is, what comes before and after, and what is on it."""
+"""Frame of a page: its place in the order, links to the previous and the next page, and its headings."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -46,7 +46,9 @@ def framed(
     *,
     headings: Sequence[Heading] = (),
 ) -> str:
-    """``at`` is where it will be, from the top of the site; ``pages`` are by that as well, in their order."""
+    """Return a page in its frame. ``at`` is its path from the top of the site. ``pages`` are by such paths too, in
+    their order.
+    """
     top = relpath(".", at.rpartition("/")[0] or ".") + "/"
     return _FRAME.format(
         title=escape(f"{title} · Sluice" if title != "Sluice" else title),

@@ -1,6 +1,7 @@
-"""Where the links of a page lead: to another page, to a file of ours that is shown beside them, or out of here.
+"""Targets of the links of a page: another page, a file of the project that is shown beside the pages, or an external
+address.
 
-Pages and files are called by their paths from the root of the project.
+Pages and files are named by their paths from the root of the project.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from sluice.ops.tools.site.page import Page, read_page
 
-#: What lies outside the pages is shown below this folder.
+#: Folder of the site for files that are not pages.
 SOURCES = "source"
 _OUT = ("http://", "https://", "mailto:")
 
@@ -25,14 +26,14 @@ class Fault(Struct, frozen=True, order=True):
 
 
 class Target(Struct, frozen=True):
-    """A file, and a heading in it, if one is named."""
+    """File, and a heading in it if the link names a heading."""
 
     path: str
     anchor: str
 
 
 def target(path: str, link: str) -> Target | None:
-    """What a link of this page is about; None where that is not ours."""
+    """Return the target of a link of this page. None if it is external."""
     if link.startswith(_OUT):
         return None
     there, _, anchor = link.partition("#")
@@ -40,7 +41,7 @@ def target(path: str, link: str) -> Target | None:
 
 
 def place(path: str) -> str:
-    """Where a file is found in the site, from its top."""
+    """Return the path of a file in the site, from its top."""
     inner = PurePosixPath(path)
     if inner.parent == PurePosixPath("docs") and inner.suffix == ".md":
         return f"{inner.stem}.html"
@@ -48,7 +49,7 @@ def place(path: str) -> str:
 
 
 def way(path: str, link: str) -> str:
-    """The link as it stands in the site, on this page."""
+    """Return the link as it is written on this page of the site."""
     found = target(path, link)
     if found is None:
         return link
@@ -57,7 +58,7 @@ def way(path: str, link: str) -> str:
 
 
 def faults(root: Path, pages: Mapping[str, Page]) -> Iterator[Fault]:
-    """Every link that leads nowhere."""
+    """Yield every link that leads nowhere."""
     for path, page in pages.items():
         for link in page.links:
             found = target(path, link)
@@ -66,7 +67,9 @@ def faults(root: Path, pages: Mapping[str, Page]) -> Iterator[Fault]:
 
 
 def beside(root: Path, pages: Mapping[str, Page]) -> dict[str, Page | None]:
-    """What the pages lead to outside themselves, and what that leads to: the page that it is, if it is one."""
+    """Return the files outside the pages to which links lead, from pages or from such files. A Markdown file comes
+    with its page, any other file with None.
+    """
     found: dict[str, Page | None] = {}
     left = [*pages.items()]
     while left:

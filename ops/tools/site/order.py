@@ -1,4 +1,4 @@
-"""In which order the pages are read, from what one does first to what one looks up."""
+"""Order in which the pages are read, from first steps to reference."""
 
 from pathlib import Path
 
@@ -56,6 +56,6 @@ def pages() -> list[str]:
 
 
 def strangers(docs: Path) -> tuple[list[str], list[str]]:
-    """Pages that are in no section, and those of a section that are not there."""
+    """Return the pages that are in no section, and the missing pages of sections."""
     there = {path.name for path in docs.glob("*.md")}
     return sorted(there - set(pages())), [page for page in pages() if page not in there]

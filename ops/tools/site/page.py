@@ -1,4 +1,4 @@
-"""One page: Markdown as HTML, with an anchor for each heading, and the links that it has."""
+"""Page of the site: Markdown as HTML, with an anchor for each heading, and its links."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-#: What is typed is shown with its answers, and a diagram as its text.
+#: Lexers of code blocks. A console session is shown with its output, and a diagram as its text.
 _LEXERS = {"console": "console", "sh": "bash", "mermaid": "text"}
 _DROPPED = re.compile(r"[^\w\- ]")
 
@@ -25,7 +25,7 @@ class Heading(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """``links`` are as they are written; a render has them as its ``way`` says."""
+    """Page of the site. ``links`` are as they are written; ``html`` converts them with its ``way``."""
 
     text: str
     headings: tuple[Heading, ...]
@@ -40,7 +40,7 @@ class Page(Struct, frozen=True):
         return frozenset(each.anchor for each in self.headings)
 
     def html(self, way: Callable[[str], str]) -> str:
-        """``way`` says where a link leads to from here."""
+        """Return the page as HTML. ``way`` returns the target of a link, from this page."""
         markdown = _markdown()
         tokens = markdown.parse(self.text)
         anchors = iter(self.headings)
@@ -68,10 +68,10 @@ def read_page(text: str) -> Page:
 
 
 def styles() -> str:
-    """Colours of code, by day and by night."""
+    """Return the colours of code, in light and in dark mode."""
     light = HtmlFormatter(style="friendly").get_style_defs(".code")
     dark = HtmlFormatter(style="github-dark").get_style_defs(".code")
-    # What a command answers is no less to be read than what is typed.
+    # The output of a command must be as readable as the command.
     answers = ".code .go { color: inherit; }"
     return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{answers}\n"
 
@@ -85,7 +85,7 @@ def coloured(code: str, language: str) -> str:
 
 
 def _markdown() -> MarkdownIt:
-    """No HTML of a page's own gets through."""
+    """Return a converter. It escapes HTML in a page."""
 
     def block(code: str, language: str, _: str) -> str:
         return f'<pre class="code"><code>{coloured(code, language)}</code></pre>'
@@ -100,7 +100,9 @@ def _all(tokens: list[Token]) -> Iterator[Token]:
 
 
 def _anchor(words: str, seen: Counter[str]) -> str:
-    """As GitHub makes it, where the same pages are read: the second of a name has a number."""
+    """Return the anchor that GitHub would use, because the same pages are read there. A repeated heading has
+    a number.
+    """
     anchor = _DROPPED.sub("", words.strip().lower()).replace(" ", "-")
     seen[anchor] += 1
     return anchor if seen[anchor] == 1 else f"{anchor}-{seen[anchor] - 1}"
