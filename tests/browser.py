@@ -1,6 +1,6 @@
-"""A headless Chromium for tests: the one that ``SLUICE_TEST_CHROMIUM`` names, or that is installed here.
+"""A headless Chromium for tests: the program in ``SLUICE_TEST_CHROMIUM``, or the installed one.
 
-Where there is none the test is skipped with one line that says how to get it; under ``CI=true`` it fails instead.
+If there is none, the test is skipped with a line that explains how to install it. Under ``CI=true`` it fails instead.
 """
 
 import os
@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
-#: It asks nobody but the console, and needs nothing of the machine but a processor.
+#: The browser contacts only the console, and uses no hardware but the processor.
 _ARGUMENTS = (
     "--headless",
     "--no-sandbox",

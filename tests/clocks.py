@@ -1,7 +1,7 @@
-"""A wall clock that is wrong: what a worker's processes are told when they ask what time it is.
+"""A wrong wall clock for the processes of a worker.
 
-libfaketime stands before the C library's clocks. It reads how far it is off from a file, again each second, so a clock
-can also jump under a process that runs. The clock that only ever goes forward stays true: nothing could sleep else.
+libfaketime replaces the C library's clocks. It reads its offset from a file each second, so a clock can also jump while
+a process runs. The monotonic clock stays right, because sleeping would fail otherwise.
 """
 
 import os
@@ -16,12 +16,12 @@ _LIBRARIES = "*/faketime/libfaketimeMT.so.1"
 
 
 def library() -> Path | None:
-    """None where it is not installed (the package is called faketime)."""
+    """Return the path of libfaketime, or None if it is not installed (the package is called faketime)."""
     return next(Path("/usr/lib").glob(_LIBRARIES), None)
 
 
 def require() -> None:
-    """Skip the test that cannot be had without it; under CI=true that is a failure."""
+    """Skip a test that needs libfaketime if it is missing. Under ``CI=true`` the test fails."""
     if library() is not None:
         return
     if os.environ.get("CI") == "true":
@@ -35,7 +35,10 @@ class Clock:
         self.put(0)
 
     def put(self, seconds: float) -> None:
-        """So far before the true time from now on, or behind it. Whoever reads it finds the old word or the new."""
+        """Set the clock this many seconds ahead of the true time, or behind it.
+
+        A process that reads the file finds the old offset or the new one.
+        """
         fresh = self._path.with_suffix(".new")
         fresh.write_text(f"{seconds:+.0f}\n")
         fresh.rename(self._path)
@@ -50,8 +53,8 @@ class Clock:
             "FAKETIME_TIMESTAMP_FILE": str(self._path),
             "FAKETIME_CACHE_DURATION": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            # Else whoever waits for the interpreter's lock for a moment does not wait at all, and asks again and again:
-            # four threads that count took 1.4 s where they take 0.2 s.
+            # Otherwise a short wait for the interpreter's lock does not wait at all, and is repeated again and again.
+            # Four threads that count took 1.4 s instead of 0.2 s.
             "FAKETIME_FORCE_MONOTONIC_FIX": "0",
             "NO_FAKE_STAT": "1",
         }

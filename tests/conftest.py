@@ -58,7 +58,10 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files of other tiers, and folders with nothing else, are not even imported: what they need may be missing."""
+    """Ignore files of other tiers, and folders with nothing else.
+
+    They are not imported, because they may need missing things.
+    """
     wanted = config.getoption("--tier")
     if not wanted:
         return None
@@ -77,7 +80,7 @@ def bounded_memory() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def embedded_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One embedded Postgres for the whole session, without fsync."""
+    """Yield the URL of an embedded Postgres for the whole session, without fsync."""
     with started_ledger(tmp_path_factory.mktemp("embedded")) as url:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("ALTER SYSTEM SET deadlock_timeout = '50ms'")
@@ -86,7 +89,7 @@ def embedded_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What runs on the ledger runs on the embedded one, and on that of SLUICE_TEST_LEDGER_URL if it is set."""
+    """Run tests of the ledger on the embedded Postgres, and also on ``SLUICE_TEST_LEDGER_URL`` if it is set."""
     if "ledger_url" in metafunc.fixturenames:
         kinds = ["embedded", *(["given"] if GIVEN else [])]
         metafunc.parametrize("ledger_url", kinds, indirect=True, scope="session")
@@ -94,7 +97,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def ledger_url(request: pytest.FixtureRequest, embedded_url: str) -> Iterator[str]:
-    """On the given server a database of this process's own, which goes with it."""
+    """Yield the URL of a ledger.
+
+    On a given server, each process has a database of its own, which is dropped at the end.
+    """
     if request.param == "embedded":
         yield embedded_url
     else:
@@ -104,6 +110,9 @@ def ledger_url(request: pytest.FixtureRequest, embedded_url: str) -> Iterator[st
 
 @pytest.fixture
 def world(ledger_url: str) -> Iterator[World]:
-    """With connections of its own: plans that an earlier world left would not fit tables of another size."""
+    """Yield a world with connections of its own.
+
+    Statement plans that an earlier world left on a connection would not fit tables of another size.
+    """
     with World(ledger_url) as made:
         yield made

@@ -1,6 +1,6 @@
-"""Homes of embedded ledgers: made and migrated once for a whole run, and copied from then on.
+"""Home folders of embedded ledgers. One is made and migrated for the whole run, and copied from then on.
 
-To make one takes seconds, to copy one a tenth of that.
+Making one takes seconds, copying it a tenth of that.
 """
 
 import fcntl
@@ -20,15 +20,17 @@ from tests.leftovers import FOLDER
 
 @contextmanager
 def started_ledger(home: Path, *, durable: bool = False) -> Iterator[str]:
-    """The address of an empty ledger in this home, which must not exist yet, for as long as the block lasts. It names
-    the schema, so that a plain connection to it finds the tables."""
+    """Start an empty ledger in this home, which must not exist yet. Yield its address.
+
+    The address names the schema, so that a plain connection to it finds the tables.
+    """
     shutil.copytree(_template(), home, symlinks=True, dirs_exist_ok=True)
     with start(home, durable=durable) as postgres:
         yield in_schema(postgres.url, SCHEMA)
 
 
 def _template() -> Path:
-    """Whichever process of the run comes first makes it, and others wait."""
+    """Return the home to copy. The first process of the run makes it, and other processes wait for that."""
     folder = Path(os.environ.get(FOLDER) or tempfile.mkdtemp())
     home = folder / "ledger"
     with (folder / "ledger.lock").open("w") as lock:

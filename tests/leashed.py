@@ -1,4 +1,4 @@
-"""A program that a test runs, kills, and starts again, and that never outlives the test."""
+"""A program that a test runs, kills and starts again, and that never outlives the test."""
 
 import os
 import shutil
@@ -7,15 +7,15 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-#: Where the code is that runs here, and the tests.
+#: Folder of the code and the tests.
 ROOT = Path(__file__).parents[1]
 
 
 class Program:
-    """A program in a session of its own, so that its group is it and what it started, and nobody else.
+    """Program in a session of its own. Its process group contains only the program and its child processes.
 
-    It works in ``folder/data`` and says what it says in ``log``, mostly ``folder/output.log``. A *leash* kills it,
-    and removes the folder, when this process dies without a chance to do so.
+    It works in ``folder/data`` and logs to ``log``. Default: ``folder/output.log``. If this process dies without a
+    chance to do so, a *leash* kills the program and removes the folder.
     """
 
     def __init__(
@@ -39,8 +39,8 @@ class Program:
                 stderr=log,
                 start_new_session=True,
             )
-        # ``cat`` ends when the last holder of the pipe's other end does, which is this process. That it has ended is
-        # heard by the pipe that it would write to, for it is no child of ours.
+        # ``cat`` ends when its input pipe is closed, at the latest when this process ends. It is not a child of this
+        # process, so its own end is noticed by the closed output pipe.
         self._leash = subprocess.Popen(
             [
                 "/bin/sh",
@@ -57,7 +57,7 @@ class Program:
 
     @property
     def pid(self) -> int:
-        """Of the process that was started last, which leads its session; for a program that was not killed since."""
+        """Process id of the last start. The process leads its session. Valid unless the program was killed since."""
         if self._process is None:
             raise RuntimeError(f"{self._command[0]} has not been started")
         return self._process.pid
@@ -68,26 +68,26 @@ class Program:
 
     @property
     def exit_code(self) -> int | None:
-        """Of one that has ended by itself; None while it runs, and after a ``kill``."""
+        """Exit code if it has ended by itself. None while it runs, and after ``kill``."""
         return None if self._process is None else self._process.poll()
 
     def stop(self) -> None:
-        """SIGSTOP to it and all that it started: they stand still until ``go_on``, or until they are killed."""
+        """Send SIGSTOP to the program and its processes. They are stopped until ``go_on``, or until they are killed."""
         os.killpg(self.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
         os.killpg(self.pid, signal.SIGCONT)
 
     def tell_to_end(self) -> None:
-        """SIGTERM to it alone; it tells what it has started."""
+        """Send SIGTERM to the program alone. It stops its own processes."""
         os.kill(self.pid, signal.SIGTERM)
 
     def kill_alone(self) -> None:
-        """SIGKILL to it, and not to what it started."""
+        """Send SIGKILL to the program, but not to its processes."""
         os.kill(self.pid, signal.SIGKILL)
 
     def kill_survivors(self) -> bool:
-        """SIGKILL to what it started, once it has ended itself; whether there was any left."""
+        """Send SIGKILL to the processes of a program that has ended. Return whether any was left."""
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -95,9 +95,9 @@ class Program:
         return True
 
     def kill(self) -> None:
-        """SIGKILL to it and all that it started."""
+        """Send SIGKILL to the program and its processes."""
         if self._leash is not None:
-            os.killpg(self._leash.pid, signal.SIGKILL)  # First: later it could hit a stranger's group.
+            os.killpg(self._leash.pid, signal.SIGKILL)  # First: later its id could be of another group.
             self._leash.communicate()
             self._leash = None
         if self._process is not None:
@@ -107,11 +107,11 @@ class Program:
             self._process = None
 
     def wipe(self) -> None:
-        """Remove its data; for a program that is not running."""
+        """Remove the data of a program that is not running."""
         shutil.rmtree(self._folder / "data", ignore_errors=True)
 
     def complaint(self) -> str | None:
-        """Why it is not running although it was started, in its own words; None while it runs."""
+        """Return the reason if it has ended although it was started, with the end of its log. None while it runs."""
         if self._process is None or self._process.poll() is None:
             return None
         said = self._log.read_text(errors="replace")[-2000:]

@@ -1,4 +1,4 @@
-"""A network of a process's own, in which nothing but itself and its children is, and which it may cut off."""
+"""A network namespace for one process and its children, which the process may cut off."""
 
 import fcntl
 import shutil
@@ -18,7 +18,7 @@ import pytest
 from sluice.ledger import migrate
 from sluice.ledger.embedded import settings, sockets, start
 
-#: What ends well takes half a minute.
+#: Seconds after which a run counts as failed. A successful one takes half a minute.
 S_MAX = 400
 _ALONE = ["unshare", "--net", "--"]
 
@@ -29,14 +29,14 @@ _REQUEST = struct.Struct("16sh14x")
 
 
 class Urls(NamedTuple):
-    """Of one ledger: by a file, and by the network."""
+    """Addresses of one ledger: by a socket file, and by the network."""
 
     near: str
     far: str
 
 
 def runs_alone(module: str, *words: str) -> None:
-    """As ``python -m``, in such a network; there it has to end well."""
+    """Run ``python -m`` in a network of its own, and fail if it fails there."""
     if not _may_be_alone():
         pytest.skip("a network of one's own takes Linux, and the right to make one")
     command = [*_ALONE, sys.executable, "-m", module, *words]
@@ -51,7 +51,7 @@ def _may_be_alone() -> bool:
 
 
 def carry(whether: bool) -> None:
-    """Whether what is said to 127.0.0.1 arrives. Where it does not, nobody says so. To begin with it does not."""
+    """Set whether packets to 127.0.0.1 arrive. Without that, they are lost silently. At first they are lost."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         _, flags = _REQUEST.unpack(fcntl.ioctl(any_socket, _GET, _REQUEST.pack(_IT, 0)))
         flags = flags | _UP if whether else flags & ~_UP
@@ -60,7 +60,7 @@ def carry(whether: bool) -> None:
 
 @contextmanager
 def ledger_on_it(home: Path) -> Iterator[Urls]:
-    """One that can be had by the network too, which the embedded one cannot."""
+    """Start a ledger that is reachable by the network, too. The usual embedded ledger is not."""
     with patch.dict(settings.ALWAYS, listen_addresses="127.0.0.1"), start(home, durable=False) as postgres:
         migrate.upgrade(postgres.url)
         parts = urlsplit(postgres.url)

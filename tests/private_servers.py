@@ -1,12 +1,12 @@
-"""RabbitMQ and Redis of a test's own, which it may kill, restart and wipe.
+"""RabbitMQ and Redis servers of a single test, which may kill, restart and wipe them.
 
-Each runs on free loopback ports with its data in a temporary folder: as a program installed on this
-machine, else in Docker. Nothing of it outlives the test.
+Each runs on free loopback ports with its data in a temporary folder: as a program installed on this machine, otherwise
+in Docker. Nothing of it outlives the test.
 
     with rabbitmq() as server:
         publish(server.url)
         server.restart()             # SIGKILL, then the same data on the same port
-        server.restart(wiped=True)   # the same port, everything else forgotten
+        server.restart(wiped=True)   # the same port, without its data
 """
 
 import os
@@ -29,16 +29,17 @@ if TYPE_CHECKING:
     from testcontainers.core.container import DockerContainer
 
 START_S_MAX = 180.0
-#: Debian's program of this name in the PATH becomes another user first, who may not read our folder.
+#: Path of the real program. Debian's program of this name in the PATH first changes to another user, which may not read
+#: our folder.
 DEBIAN_RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
-#: RabbitMQ is where not every user's PATH leads.
+#: Search path with folders of RabbitMQ that are missing in the PATH of most users.
 PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"])
-#: One scheduler that does not spin, and no port that other machines reach.
+#: One scheduler that does not spin, and no port that other machines can reach.
 ERLANG = "+S 1:1 +sbwt none -kernel inet_dist_use_interface {127,0,0,1}"
 
 
 class Greeting(NamedTuple):
-    """What to send to a server that may not be up yet, and how its answer begins once it is."""
+    """Bytes to send to a server that may not be up yet, and the beginning of its answer once it is."""
 
     sent: bytes
     answer: bytes
@@ -77,10 +78,10 @@ REDIS = Kind(
 
 
 class Body(Protocol):
-    """What a server runs as.
+    """Way in which a server runs.
 
-    ``start`` returns before the server answers, ``kill`` gives it no warning, ``wipe`` removes what a killed
-    one left, and ``complaint`` says why a started one will never answer, or None while it may.
+    ``start`` returns before the server answers. ``kill`` gives no warning. ``wipe`` removes the data of a killed
+    server. ``complaint`` returns the reason if a started server will never answer, otherwise None.
     """
 
     def start(self) -> None: ...
@@ -90,24 +91,24 @@ class Body(Protocol):
 
 
 class PrivateServer:
-    """A running server, or between ``kill`` and ``restart`` none. Its URL stays the same throughout."""
+    """A server that runs, or was killed and not restarted yet. Its URL stays the same."""
 
     def __init__(self, kind: Kind, port: int, body: Body) -> None:
         self.url = kind.url.format(port=port)
         self._kind, self._port, self._body = kind, port, body
 
     def kill(self) -> None:
-        """SIGKILL. What the server had confirmed in durable queues or keys is on disk; the rest is lost.
+        """Send SIGKILL. Confirmed data in durable queues or keys is on disk; the rest is lost.
 
-        RabbitMQ 3.10 notes the existence of a new quorum queue half a second late: killed before that, it
-        knows the queue's name afterwards but never finds it a leader, and whoever uses it waits in vain.
+        RabbitMQ 3.10 stores the existence of a new quorum queue half a second late. If it is killed before that, it
+        knows the queue's name afterwards but never finds a leader for it, and clients wait in vain.
         """
         self._body.kill()
         while _listens(self._port):
-            time.sleep(0.005)  # A process that was killed is still there while its memory is given back.
+            time.sleep(0.005)  # The process is still there while its memory is freed.
 
     def restart(self, *, wiped: bool = False) -> None:
-        """Killed if it still ran, and up again; with ``wiped`` it has forgotten everything."""
+        """Kill the server if it runs, and start it. With ``wiped`` its data is removed."""
         self.kill()
         if wiped:
             self._body.wipe()
@@ -124,10 +125,10 @@ class PrivateServer:
 
 @contextmanager
 def rabbitmq(*advice: str, conf: Sequence[str] = (), plugins: Sequence[str] = ()) -> Iterator[PrivateServer]:
-    """A RabbitMQ of this test's own; ``guest`` may do everything in its one virtual host.
+    """Start a RabbitMQ for this test. ``guest`` has all rights in its one virtual host.
 
-    ``advice`` is what else would help whoever has neither the program nor Docker. What is set by ``conf``, or comes
-    with ``plugins``, is had of the program alone.
+    ``advice`` has further ways to get one. They are in the message if neither the program nor Docker exists. ``conf``
+    and ``plugins`` need the program, not Docker.
     """
     with ExitStack() as stack:
         local = partial(_local_rabbitmq, conf=conf, plugins=plugins)
@@ -136,13 +137,15 @@ def rabbitmq(*advice: str, conf: Sequence[str] = (), plugins: Sequence[str] = ()
 
 @contextmanager
 def redis(*advice: str, conf: Sequence[str] = ()) -> Iterator[PrivateServer]:
-    """A Redis of this test's own, which writes every change to disk before it confirms it. What is set by ``conf``, in
-    words of its command line, is had of the program alone."""
+    """Start a Redis for this test, which writes every change to disk before it confirms it.
+
+    ``conf`` has arguments of its command line. It needs the program, not Docker.
+    """
     with ExitStack() as stack:
         yield _up(REDIS, stack, partial(_local_redis, conf=conf), advice, also_in_docker=not conf)
 
 
-#: By the words of whoever may choose.
+#: Servers by the name of the option ``--broker``.
 SERVERS = {"rabbit": rabbitmq, "redis": redis}
 
 
@@ -172,7 +175,7 @@ def _up(
 def _local_rabbitmq(
     port: int, stack: ExitStack, *, conf: Sequence[str] = (), plugins: Sequence[str] = ()
 ) -> Body | None:
-    """A node with its own name, cookie and epmd. It finds an epmd running and so leaves none behind."""
+    """Return a node with its own name, cookie and epmd. It finds a running epmd, so it leaves none behind."""
     server = str(DEBIAN_RABBITMQ) if DEBIAN_RABBITMQ.exists() else shutil.which("rabbitmq-server", path=PATH)
     epmd = shutil.which("epmd", path=PATH)
     if server is None or epmd is None:
@@ -256,9 +259,10 @@ def _in_docker(kind: Kind, port: int) -> Body | None:
 
 
 def docker_listens() -> bool:
-    """Asked here because Docker's own client, refused, leaves its socket open and the test fails of that.
+    """Return whether Docker runs on this machine.
 
-    A Docker on another machine would not do: its loopback is not ours.
+    Docker's own client, if it is refused, leaves its socket open, and the test fails because of that. A Docker on
+    another machine is not usable, because its loopback is another one.
     """
     host = urlsplit(os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock")
     if host.scheme == "unix":
@@ -285,7 +289,7 @@ def _answers(port: int, greeting: Greeting) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what would direct a RabbitMQ to somebody else's node or folders."""
+    """Return our environment without variables that would lead a RabbitMQ to another node or other folders."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("RABBITMQ_", "ERL_"))}
 
 

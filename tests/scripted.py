@@ -1,16 +1,16 @@
-"""A saga that follows the script in its kwargs: what each of its calls answers, and what becomes of its worker then.
+"""A saga that follows the script in its kwargs, with the answers of its calls and the death of its worker.
 
-``steps``    how many there are, three unless it says otherwise
-``answers``  for a call (``do 1``), what it answers when it is first called, called again, and so on: a word, and
-             after a colon what is said along with it; once nothing is left, it has succeeded
-``puts``     for a call, what it puts into the working map; ``"claim"`` stands for the claim it runs under
-``rule``     ``[seconds, times]`` of a fixed rule, which all flights share, or ``"none"``
-``dies``     the point at which the worker is killed, ``deaths`` times, or once
-``lingers``  the call that lasts until its worker is told to leave; ``do 1 time 3`` is the third of them
-``hangs``    the call that lasts until there is a file ``over``
-``breaks``   its steps cannot be made where ``BROKEN`` stands in the environment
+``steps``    number of steps, default: 3
+``answers``  for a call (``do 1``), its answers at the first call, the second, and so on: the name of an answer, and
+             after a colon its text; when none is left, it succeeds
+``puts``     for a call, the values that it puts into the working map; ``"claim"`` stands for its claim
+``rule``     ``[seconds, times]`` of a fixed retry rule, which all flights share, or ``"none"``
+``dies``     the point at which the worker is killed, once or ``deaths`` times
+``lingers``  the call that lasts until its worker is stopped; ``do 1 time 3`` is its third call
+``hangs``    the call that lasts until a file ``over`` exists
+``breaks``   the steps cannot be made if ``BROKEN`` is in the environment
 
-What it calls is one line in a file, what each call has found another, and what it has done a file for each step.
+Each call writes a line to one file, and its inputs to another. The effect of each step is a file.
 """
 
 import json
@@ -33,7 +33,7 @@ _LOOK_EVERY_S = 0.02
 
 
 class Place:
-    """Where one flight leaves what it does; the lines of all go to one file, whole."""
+    """Files of one flight. The lines of all flights go to one file, and are written atomically."""
 
     def __init__(self, flight: Flight) -> None:
         self._lines = Path(os.environ["EFFECTS"])
@@ -41,12 +41,12 @@ class Place:
         self._owner = f"{flight.app} {flight.key}"
 
     def note(self, call: str) -> int:
-        """Write down a call; how often there has been one of this kind."""
+        """Note a call. Return how often this call was noted."""
         append(self._lines, f"{self._owner} {call}")
         return self._lines.read_text().splitlines().count(f"{self._owner} {call}")
 
     def find(self, **found: Any) -> None:
-        """Write down what a call has found when it began."""
+        """Note the inputs of a call at its beginning."""
         append(Path(f"{self._mine}.found"), json.dumps(found))
 
     def make(self, step: int) -> None:
@@ -56,7 +56,7 @@ class Place:
         Path(f"{self._mine}.made.{step}").unlink(missing_ok=True)
 
     def is_first(self, mark: str) -> bool:
-        """Whether nobody has come here before, over all who die."""
+        """Return whether no process has used this mark before, over all deaths."""
         try:
             os.close(os.open(f"{self._mine}.{mark}", os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         except FileExistsError:
@@ -77,7 +77,7 @@ def die_at(flight: Flight, point: str) -> None:
 
 
 class Witness:
-    """Sees a run of a flight at every boundary, and may be the last to."""
+    """Hook that observes a run of a flight at every boundary, and may kill the worker there."""
 
     def __init__(self, flight: Flight) -> None:
         self._seen: dict[str, int] = {}
@@ -98,7 +98,7 @@ class Witness:
 
 
 class Deadly(Rule):
-    """The worker is killed while a step waits for its next try."""
+    """Retry rule that may kill the worker while a step waits for its next try."""
 
     def __init__(self, flight: Flight) -> None:
         self._flight = flight
@@ -191,7 +191,7 @@ def _rule(flight: Flight) -> Rule:
 
 @cache
 def _fixed(seconds: float, times: int) -> Rule:
-    """One for all who ask for the same."""
+    """Return one rule for all flights with the same script."""
     return fixed(seconds, times)
 
 

@@ -1,8 +1,8 @@
-"""RabbitMQ and Redis for tests: found or started, used apart from everybody else's data, cleaned up after.
+"""RabbitMQ and Redis for tests: found or started, separated from other data, and cleaned up afterwards.
 
-In this order: a URL from the environment; a server on loopback (in a virtual host or database of our
-own); a private server, from the program installed here or from Docker. Where none can be had, the test is
-skipped with one line that says how to get it; under ``CI=true`` it fails instead.
+They are looked up in this order: a URL from the environment; a server on loopback, in a virtual host or database of its
+own; a private server, from the program installed here or from Docker. If there is none, the test is skipped with one
+line that explains how to get one. Under ``CI=true`` it fails instead.
 """
 
 import os
@@ -30,7 +30,7 @@ _RABBITMQ_ON_LOOPBACK = "amqp://guest:guest@127.0.0.1:5672"
 
 @contextmanager
 def redis_url() -> Iterator[str]:
-    """A database that is empty and ours alone."""
+    """Yield the URL of an empty database that no other process uses."""
     with ExitStack() as stack:
         shared = os.environ.get("SLUICE_TEST_REDIS_URL") or _redis_on_loopback()
         if shared:
@@ -41,7 +41,10 @@ def redis_url() -> Iterator[str]:
 
 @contextmanager
 def rabbitmq_url() -> Iterator[str]:
-    """A virtual host that is ours alone; of a server given by the environment, the one in its URL."""
+    """Yield the URL of a virtual host that no other process uses.
+
+    For a server from the environment, it is that of its URL.
+    """
     with ExitStack() as stack:
         url = os.environ.get("SLUICE_TEST_RABBITMQ_URL") or _own_virtual_host(stack)
         if not url:
@@ -51,7 +54,7 @@ def rabbitmq_url() -> Iterator[str]:
 
 
 def forget_owner(url: str) -> None:
-    """Have a broker belong to nobody, for the next test and its ledger."""
+    """Remove the owner of a broker, because the next test has another ledger."""
     if url.startswith("redis"):
         with redis.Redis.from_url(url) as client:
             client.delete(f"{NAMESPACE}:__installation__")
@@ -70,7 +73,7 @@ def _redis_on_loopback() -> str | None:
 
 @contextmanager
 def _own_database(url: str) -> Iterator[str]:
-    """The first database that is empty, taken by a key in it; or the one that the URL itself names."""
+    """Yield the first empty database, reserved by a key in it, or the database that the URL names."""
     has_number = url.rpartition("/")[2].isdigit()
     for number in [None] if has_number else range(15, 0, -1):
         client = redis.Redis.from_url(url if number is None else f"{url}/{number}")
@@ -86,7 +89,7 @@ def _own_database(url: str) -> Iterator[str]:
 
 
 def _own_virtual_host(stack: ExitStack) -> str | None:
-    """One on loopback's RabbitMQ; None where there is none, or it is somebody else's to make room in."""
+    """Make a virtual host in RabbitMQ on loopback. None if there is no RabbitMQ, or this user may not make one."""
     rabbitmqctl = shutil.which("rabbitmqctl", path=private_servers.PATH)
     if rabbitmqctl is None or not _rabbitmq_answers(f"{_RABBITMQ_ON_LOOPBACK}/%2F"):
         return None

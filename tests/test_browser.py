@@ -1,11 +1,11 @@
-"""Where there is no browser, one line says how to get one."""
+"""A missing browser is reported in one line."""
 
 import pytest
 
 from tests import browser
 
 
-def test_where_none_can_be_had_one_line_says_how(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_browser_is_reported_with_ways_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("SLUICE_TEST_CHROMIUM", raising=False)
     monkeypatch.setenv("CI", "false")

@@ -1,6 +1,6 @@
-"""A test run that is ended in the middle, by whatever signal, leaves no process, folder, database or virtual host.
+"""A test run that a signal ends in the middle leaves no process, folder, database or virtual host.
 
-The run here is a real one (``tests/leftovers/victim.py``), by itself and with workers of pytest-xdist.
+The run is a real one (``tests/leftovers/victim.py``), alone and with workers of pytest-xdist.
 """
 
 import os
@@ -25,7 +25,7 @@ from tests.ops.typist import hear_interrupts
 from tests.private_servers import PATH
 
 ROOT = Path(__file__).parents[1]
-#: Seconds for servers to start in, and for the reaper to end them.
+#: Seconds for servers to start, and for the reaper to end them.
 START_S, END_S = 120.0, 60.0
 
 TESTS = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/leftovers/victim.py"]
@@ -33,7 +33,7 @@ TESTS = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/
 
 @contextmanager
 def started(command: Sequence[str], tells: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A run of its own, not a part of ours, in the folder ``tells``, and known by a word in its environment."""
+    """Start a run of its own, not a part of ours, in the folder ``tells``. Its environment identifies its processes."""
     outer = {name: value for name, value in os.environ.items() if name not in {MARK, FOLDER}}
     told = {"VICTIM_TELLS": str(tells), "TMPDIR": str(tells)}
     with (tells / "output").open("wb") as output:
@@ -54,17 +54,17 @@ def started(command: Sequence[str], tells: Path) -> Iterator[subprocess.Popen[by
 
 
 def processes(tells: Path) -> list[list[str]]:
-    """The command lines of every process that has inherited our word, the reaper's too."""
+    """Return the command lines of all processes that have inherited the run's variable, including the reaper."""
     found = []
     for process in psutil.process_iter():
-        with suppress(psutil.Error):  # It has just ended, or is a zombie.
+        with suppress(psutil.Error):  # The process has just ended, or is a zombie.
             if process.environ().get("VICTIM_TELLS") == str(tells):
                 found.append(process.cmdline())
     return found
 
 
 def assert_at_work(process: subprocess.Popen[bytes], tells: Path, deadline: float) -> None:
-    """It has not failed, and has time to get further in."""
+    """Assert that the run has not failed and has not exceeded its deadline, then wait a moment."""
     assert process.poll() is None, (tells / "output").read_text()
     assert time.monotonic() < deadline, (tells / "output").read_text()
     time.sleep(0.1)
@@ -80,7 +80,7 @@ def assert_nothing_left(tells: Path, but: set[str]) -> None:
 
 @pytest.fixture
 def tells() -> Iterator[Path]:
-    """Its path is short, because sockets of servers lie below it."""
+    """Yield a folder with a short path, because sockets of servers are below it."""
     folder = Path("/tmp", f"v{uuid4().hex[:8]}")
     folder.mkdir()
     yield folder
@@ -95,24 +95,26 @@ def _vhosts() -> set[str]:
     return set(done.stdout.split())
 
 
-#: A run by itself, and one with workers of pytest-xdist.
+#: One run without workers of pytest-xdist, and two with workers.
 RUNS = [(0, signal.SIGINT), (2, signal.SIGTERM), (2, signal.SIGKILL)]
 
 
 @pytest.mark.parametrize(("workers", "number"), RUNS, ids=lambda each: getattr(each, "name", str(each)))
-def test_a_test_run_that_is_ended_leaves_nothing(workers: int, number: signal.Signals, tells: Path) -> None:
+def test_a_test_run_that_a_signal_ends_leaves_nothing(
+    workers: int, number: signal.Signals, tells: Path
+) -> None:
     for server in ("rabbitmq", "redis"):
         if shutil.which(f"{server}-server", path=PATH) is None:
             private_servers.SERVERS[
                 "rabbit" if server == "rabbitmq" else server
-            ]().__enter__()  # Skips, or fails.
+            ]().__enter__()  # Skips the test, or fails it.
     with started([*TESTS, "-n", str(workers)], tells) as process:
         told = [tells / str(each) for each in range(max(workers, 1))]
         deadline = time.monotonic() + START_S
         while not all(path.exists() and path.read_text().count("\n") == 2 for path in told):
             assert_at_work(process, tells, deadline)
         assert processes(tells)
-        # Other tests make virtual hosts at the same time, so the run's own ones are looked for.
+        # Other tests make virtual hosts at the same time, so only the run's own ones are checked.
         own = {urlsplit(path.read_text().splitlines()[1]).path.removeprefix("/") for path in told}
         assert own <= _vhosts()
         process.send_signal(number)
@@ -125,7 +127,7 @@ def test_a_process_that_outlives_its_test_is_found_and_its_run_fails(tells: Path
     (tells / "test_leaky.py").write_text(
         "import subprocess\ndef test_leaky():\n    subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
     )
-    # The options of the project's own run, for a file that is none of the project's.
+    # The file is outside of the project, and is run with the project's options.
     command = [
         *TESTS[:-1],
         "-c",

@@ -30,7 +30,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("words", RUNS.values(), ids=RUNS)
-def test_a_long_run_that_is_ended_leaves_nothing(words: Sequence[str], tells: Path) -> None:
+def test_a_long_run_that_sigterm_ends_leaves_nothing(words: Sequence[str], tells: Path) -> None:
     with started([sys.executable, "-m", *words], tells) as process:
         deadline = time.monotonic() + START_S
         while not any(Path(command[0]).name == "postgres" for command in processes(tells) if command):

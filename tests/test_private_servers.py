@@ -1,4 +1,4 @@
-"""A test's own RabbitMQ and Redis: killed, back with what they had confirmed, and gone without a trace."""
+"""Private RabbitMQ and Redis servers: they keep confirmed data when they are killed, and leave nothing in the end."""
 
 import secrets
 import socket
@@ -19,7 +19,7 @@ from tests import private_servers
 def test_a_killed_rabbitmq_is_back_with_its_confirmed_messages_and_leaves_no_process(mark: str) -> None:
     with private_servers.rabbitmq() as server:
         _publish(server.url, b"kept")
-        time.sleep(1)  # Until the node has noted the new queue: see ``PrivateServer.kill``.
+        time.sleep(1)  # Until the node has stored the new queue: see ``PrivateServer.kill``.
         server.kill()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", urlsplit(server.url).port or 0))
@@ -62,7 +62,7 @@ def test_a_server_does_not_outlive_a_test_process_that_is_killed() -> None:
 @pytest.mark.parametrize(
     "docker", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:1", "tcp://another.invalid:2375"]
 )
-def test_without_a_program_or_docker_one_line_says_how_to_get_it(
+def test_a_missing_server_program_is_reported_with_ways_to_get_it(
     docker: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(private_servers, "PATH", "/nowhere")
@@ -85,7 +85,7 @@ with private_servers.redis() as server:
 
 @pytest.fixture
 def mark(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A word in the environment of all that this test starts, whoever becomes its parent."""
+    """Return a mark in the environment of all processes that this test starts, even if their parent changes."""
     word = secrets.token_hex(8)
     monkeypatch.setenv("SLUICE_TEST_MARK", word)
     return word
@@ -118,7 +118,7 @@ def _publish(url: str, body: bytes) -> None:
 
 
 def _waiting(url: str) -> bytes | None:
-    """The first message of the queue, or None where there is none."""
+    """Return the first message of the queue, or None if it is empty."""
     body: bytes | None
     connection = pika.BlockingConnection(pika.URLParameters(url))
     channel = connection.channel()

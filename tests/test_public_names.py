@@ -1,4 +1,4 @@
-"""``from sluice import …`` is all that users write, and costs them little."""
+"""All names that users need are in ``from sluice import …``, and importing them is cheap."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 import sluice
 from tests.style.sources import ROOMS, ROOT
 
-#: What a worker or a display needs, and a definition does not.
+#: Packages that a worker or a display needs, and a definition does not.
 SLOW = {
     "alembic",
     "apscheduler",
@@ -34,11 +34,11 @@ def _printed(code: str) -> str:
 
 
 def _loaded(code: str) -> set[str]:
-    """The modules that are loaded when it has run."""
+    """Return the modules that are loaded after the code has run."""
     return set(json.loads(_printed(f"{code}\nimport json, sys; print(json.dumps([*sys.modules]))")))
 
 
-def test_the_package_alone_loads_nothing_else_of_ours() -> None:
+def test_importing_the_package_loads_no_other_module_of_sluice() -> None:
     assert {name for name in _loaded("import sluice") if name.startswith("sluice")} == {"sluice"}
 
 
@@ -49,14 +49,14 @@ def test_a_definition_loads_no_driver_and_no_other_room() -> None:
 
 
 @pytest.mark.parametrize("name", sluice.__all__)
-def test_each_name_is_what_its_module_has(name: str) -> None:
+def test_each_public_name_is_the_object_of_its_module(name: str) -> None:
     found = getattr(sluice, name)
     assert getattr(found, "__name__", None) == ("sluice.jobs.retry" if name == "retry" else name)
     assert name in dir(sluice)
 
 
 @pytest.mark.parametrize("loaded", ["sluice.jobs.retry", "sluice.jobs.app", "sluice.jobs.schedule", "sys"])
-def test_no_module_takes_the_place_of_a_name(loaded: str) -> None:
+def test_no_module_replaces_a_public_name(loaded: str) -> None:
     said = (
         f"import {loaded}, sluice\nfrom sluice import app, retry, saga, schedule\nimport sluice.jobs.sagas.saga\n"
         "print(*[type(each).__name__ for each in (app, saga, schedule, retry, sluice.app, sluice.saga)])\n"
@@ -65,6 +65,6 @@ def test_no_module_takes_the_place_of_a_name(loaded: str) -> None:
     assert _printed(said).split() == [*["function"] * 3, "module", *["function"] * 2, "True", "1.0"]
 
 
-def test_another_name_is_an_attribute_error() -> None:
+def test_an_unknown_name_raises_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'sluice' has no attribute 'apps'"):
         _ = sluice.apps

@@ -1,4 +1,4 @@
-"""Where tests find a server: given, on loopback, or started for them; and what is said where they find none."""
+"""Servers for tests: given, on loopback, or started. A missing one is reported."""
 
 import pytest
 import redis
@@ -14,12 +14,12 @@ def nothing_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLUICE_TEST_REDIS_URL", raising=False)
 
 
-def test_where_nothing_is_given_and_nothing_listens_a_server_is_started() -> None:
+def test_a_server_is_started_if_none_is_given_and_none_listens() -> None:
     with servers.redis_url() as url, redis.Redis.from_url(url) as client:
         assert client.dbsize() == 0
 
 
-def test_on_a_server_that_others_use_each_has_an_empty_database_and_leaves_it_empty(
+def test_each_user_of_a_shared_server_gets_and_leaves_an_empty_database(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with private_servers.redis() as server:
@@ -32,7 +32,7 @@ def test_on_a_server_that_others_use_each_has_an_empty_database_and_leaves_it_em
             assert client.info("keyspace") == {}
 
 
-def test_where_none_can_be_had_one_line_names_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_server_is_reported_with_every_way_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_servers, "PATH", "/nowhere")
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     monkeypatch.setenv("CI", "false")

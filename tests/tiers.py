@@ -1,6 +1,6 @@
-"""Which test belongs to which tier: ``make test``, ``make check`` or ``make night``.
+"""Table of tests and tiers: ``make test``, ``make check`` or ``make night``.
 
-The longest path that matches a test's file decides. ``tests/style/test_tiers.py`` holds this table to the folder.
+The longest path that matches a test's file decides. ``tests/style/test_tiers.py`` compares this table with the folder.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent
 TIERS = ("test", "check", "night")
 
-#: By path below ``tests``, a folder's without an ending.
+#: Tier by path below ``tests``. A folder's path has no ending.
 PATHS: Mapping[str, str] = {
     "acceptance": "test",
     "acceptance/test_ages.py": "night",
@@ -133,7 +133,7 @@ PATHS: Mapping[str, str] = {
 
 
 def tier(path: Path) -> str | None:
-    """The tier of a test file; None if no entry of the table covers it."""
+    """Return the tier of a test file, or None if no entry of the table covers it."""
     name = path.relative_to(ROOT).as_posix()
     while name != ".":
         if name in PATHS:

@@ -1,4 +1,4 @@
-"""A world with schedules: definitions in a file that is edited, looks by whoever leads, and a clock set by hand."""
+"""A world with schedules: definitions in a file that tests edit, schedule checks, and a clock set by hand."""
 
 import json
 from datetime import UTC, datetime, time
@@ -12,7 +12,7 @@ from sluice.ledger import schedules
 from sluice.ledger.reads.schedules import Fired, recent
 from tests.world import World
 
-#: ``chunked`` may not be asked for twice at once; of ``needy`` the planner knows one key alone.
+#: Only one submission of ``chunked`` may be open at once. The planner refuses all keys of ``needy`` but ``only``.
 APPS: dict[str, Any] = {
     "a": {"job_id": "{x}", "bash_cmd": "true"},
     "b": {"job_id": "{x}", "bash_cmd": "true"},
@@ -23,7 +23,7 @@ HOURLY = {"app": "a", "key": "{due:%Y%m%d%H%M%S}", "cron": "0 * * * *"}
 
 
 class Timed(World):
-    """It begins at noon, on the first day of 2026."""
+    """World with schedules. It begins at noon, on the first day of 2026."""
 
     def __init__(self, url: str, folder: Path) -> None:
         super().__init__(url)
@@ -31,26 +31,25 @@ class Timed(World):
         self.now = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
     def write(self, schedules: dict[str, dict[str, Any]], source: Path | None = None) -> Catalogue:
-        """The catalogue of a file with these schedules, in place of what it said before. They are hourly, and of
-        ``a``, unless they say otherwise."""
+        """Write a file with these schedules, and return its catalogue. Default: hourly, and of app ``a``."""
         timed = {id_: _words(words) for id_, words in schedules.items()}
         path = source or self.source
         path.write_text(json.dumps({**APPS, "schedules": timed}))
         return load([str(path)])
 
     def edit(self, **schedules: dict[str, Any]) -> None:
-        """Every process takes up what is written now."""
+        """Replace the schedules for every process."""
         self.catalogue = self.write(schedules)
 
     def look(self, at: str | None = None) -> None:
-        """Have it looked what is due, at this time of day."""
+        """Run a schedule check, at this time of day."""
         if at is not None:
             self.now = datetime.combine(self.now, time.fromisoformat(at), UTC)
         self.queue.append(Look())
         self.deliver()
 
     def came(self, id_: str = "s") -> str:
-        """``13:00 fired, 14:00 skipped``: what became of its due times, in order."""
+        """Return the outcomes of the due times in order, for example ``13:00 fired, 14:00 skipped``."""
         return ", ".join(f"{each.due:%H:%M} {each.outcome}" for each in self.firings(id_))
 
     def firings(self, id_: str = "s") -> list[Fired]:
@@ -64,11 +63,11 @@ class Timed(World):
         return f"{due:%H:%M}" if due else "none"
 
     def fired(self, id_: str = "s") -> list[str]:
-        """The submissions that were made, in the order of the due times."""
+        """Return the submissions that were made, in the order of the due times."""
         return [str(each.submission) for each in self.firings(id_) if each.outcome is FiringOutcome.FIRED]
 
     def submissions(self) -> list[str]:
-        """All that there are, in the order in which they came."""
+        """Return all submissions, in the order in which they were received."""
         return self.ledger.transact(lambda tx: tx.column("SELECT id FROM submission ORDER BY number"))
 
 

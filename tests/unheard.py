@@ -1,4 +1,4 @@
-"""A server that nobody may connect to."""
+"""A server to which no process may connect."""
 
 import socket
 from collections.abc import Iterator
@@ -9,7 +9,10 @@ import pytest
 
 @contextmanager
 def unheard() -> Iterator[str]:
-    """Where it is: elsewhere, by its address, which leads here all the same. By the end nobody has connected."""
+    """Yield the address of a server. Its address looks like a remote one, but leads to this machine.
+
+    At the end, assert that no process has connected.
+    """
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         yield f"0.0.0.0:{server.getsockname()[1]}"

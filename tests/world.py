@@ -1,4 +1,4 @@
-"""A small world for scenarios: the real handlers on a real ledger, an honest queue, and a clock that is set by hand."""
+"""A small world for scenarios: real handlers on a real ledger, a reliable queue, and a clock that is set by hand."""
 
 import json
 import tempfile
@@ -35,7 +35,7 @@ LEASE_S = 15.0
 
 
 def catalogue_of(apps: Mapping[str, Any]) -> Catalogue:
-    """The catalogue of a declarative source with these words."""
+    """Return the catalogue of a declarative source with these apps."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "apps.json"
         source.write_text(json.dumps(apps))
@@ -43,7 +43,7 @@ def catalogue_of(apps: Mapping[str, Any]) -> Catalogue:
 
 
 def taken_in(ledger: Ledger, catalogue: Catalogue, message: Submit) -> list[Message]:
-    """What follows from a submission that is taken in and planned, as a process does with it that is told of it."""
+    """Admit and plan a submission, as a process does that receives its message. Return the messages that follow."""
     messages = handle(ledger, catalogue, message)
     plans = [each for each in messages if isinstance(each, Plan)]
     rest = [each for each in messages if not isinstance(each, Plan)]
@@ -51,8 +51,10 @@ def taken_in(ledger: Ledger, catalogue: Catalogue, message: Submit) -> list[Mess
 
 
 class KeptLedger(Ledger):
-    """One for many worlds after each other, by the clock of each: to connect, and to plan each statement for the first
-    time, takes longer than most of what happens in one."""
+    """Ledger for many worlds one after another, with the clock of each.
+
+    Connecting, and planning each statement for the first time, takes longer than most scenarios.
+    """
 
     def __init__(self, url: str, connections: int) -> None:
         self.time: Callable[[], datetime] = datetime.now
@@ -63,14 +65,17 @@ class KeptLedger(Ledger):
 
 
 class World:
-    """Messages wait in ``queue`` until ``deliver``; executions wait in ``offered`` until somebody claims them, and
-    hints that work elsewhere is to be looked at in ``looks``. Its ledger is asked as workers ask."""
+    """World of a scenario.
+
+    Messages wait in ``queue`` until ``deliver``. Notifications of ready jobs wait in ``offered`` until the test claims
+    the jobs. Notifications of due polls wait in ``looks``. Its ledger has the settings of a worker's ledger.
+    """
 
     def __init__(self, url: str, ledger: KeptLedger | None = None) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
         self.url = url
         self._is_kept = ledger is not None
-        #: Numbers for ids. They are the same in each world, so that two worlds with the same course are the same.
+        #: Numbers for ids. They are the same in each world, so that two worlds with the same events are equal.
         self._ids = count(1)
         self.ledger = ledger or KeptLedger(url, connections=2)
         self.ledger.time = lambda: self.now
@@ -93,7 +98,10 @@ class World:
             self.ledger.close()
 
     def apps(self, text: str, **words: Any) -> None:
-        """``"a -> c, b -> c"``: apps keyed by ``{x}``, and who needs whom. ``words`` go to every app, or by name."""
+        """Define apps keyed by ``{x}`` with their dependencies, for example ``"a -> c, b -> c"``.
+
+        ``words`` are options of all apps.
+        """
         apps: dict[str, dict[str, Any]] = {}
         for part in text.split(","):
             names = [name.strip() for name in part.split("->")]
@@ -109,7 +117,7 @@ class World:
         self.catalogue = catalogue_of(apps)
 
     def submit(self, app: str, key: str | None = "1", *, id: str | None = None, **words: Any) -> str:
-        """Submit by message and have it planned; the submission's id."""
+        """Submit by message and have it planned. Return the submission's id."""
         id_ = id or str(self._id())
         request = {"app": app, **({"key": key} if key is not None else {}), **words}
         self.queue.append(Submit(id=id_, submission=msgspec.Raw(msgspec.json.encode(request))))
@@ -135,20 +143,20 @@ class World:
         self.deliver()
 
     def land(self, table: str, *partitions: str) -> int:
-        """How many of these partitions were not there before."""
+        """Land partitions. Return how many of them did not exist before."""
         landing = landing_of(self.ledger, self.catalogue, table, partitions)
         self.queue.extend(landing.messages)
         self.deliver()
         return landing.new
 
     def tick(self, *, after_s: float = 0.0) -> None:
-        """Let time pass, then have the groomer look. Only then: nothing happens between."""
+        """Let time pass, then run the groomer once. Nothing happens in between."""
         self.now += timedelta(seconds=after_s)
         self.queue.append(Tick())
         self.deliver()
 
     def deliver(self) -> None:
-        """Handle messages until only executions are left."""
+        """Handle messages until only notifications of jobs are left."""
         while self.queue:
             message = self.queue.popleft()
             if isinstance(message, Execute):
@@ -164,7 +172,7 @@ class World:
         self.looks.clear()
 
     def hire(self) -> UUID:
-        """A new worker with a lease of its own."""
+        """Add a worker with a lease of its own. Return its id."""
         worker = self._id()
         self.ledger.transact(
             lambda tx: workers.join(tx, worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S)
@@ -178,7 +186,7 @@ class World:
         return self.ledger.transact(lambda tx: workers.beat(tx, worker, list(claims), lease_s=LEASE_S))
 
     def claim(self, job: str, *, worker: UUID | None = None) -> Claimed | None:
-        """Claim one job as it stands; None where that is refused."""
+        """Claim one job in its present round. None if that is refused."""
         known = self.known(job)
         turn = Turn(known.id, self.round(job))
         message = Execute(app=known.app, jobs=(turn,))
@@ -188,7 +196,7 @@ class World:
         return claimed[0] if claimed else None
 
     def record(self, claimed: Claimed, ending: Ending = Ending.DONE, **words: Any) -> bool:
-        """Offer an outcome for a claim, deliver what follows; whether it was accepted."""
+        """Record an outcome for a claim, and deliver the messages that follow. Return whether it was accepted."""
         outcome = Outcome(ending=ending, **words)
         messages, refused = executor.record(self.ledger, {claimed.right: outcome})
         self.queue.extend(messages)
@@ -211,7 +219,7 @@ class World:
         return self.known(job).state
 
     def states(self) -> dict[str, State]:
-        """Every job's state, by ``app/key``, or by app alone for key 1."""
+        """Return every job's state, by ``app/key``, or by app alone for key 1."""
         rows = self.ledger.transact(lambda tx: tx.rows("SELECT app, key, state FROM job"))
         return {app if key == "1" else f"{app}/{key}": State(state) for app, key, state in rows}
 
@@ -225,7 +233,7 @@ class World:
         return self._column(job, column)
 
     def history(self, job: str) -> list[str]:
-        """The states it has been in, in order."""
+        """Return the states that the job has been in, in order."""
         known = self.known(job)
         return self.ledger.transact(
             lambda tx: tx.column(

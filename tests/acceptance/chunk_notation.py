@@ -1,15 +1,15 @@
-"""Definitions, chunks and plans by chunk, written as one would on paper.
+"""Notation for definitions, chunks and plans by chunk.
 
-*Definitions:* ``A=3: B, C(90 unique); B=2: E(0); E=6 by=region``. An app, how many work IDs make one of its jobs (one,
-where it is not said), other words of its own, and what it depends on. In parentheses: ``max_lag`` as a number of
-minutes or a duration (an hour, where it is not said), ``unique``, ``any`` for ``allow_missing_work_ids``, and
-``x=1`` for ``custom_kwargs``. Of an app's own words ``select`` and ``default`` name a function of
-``tests.acceptance.selections``, ``by`` a kwarg that freshness is told apart by.
+*Definitions:* ``A=3: B, C(90 unique); B=2: E(0); E=6 by=region``. Each part is an app with its chunk size (default: 1),
+other options of its own, and its dependencies. Options of a dependency are in parentheses: ``max_lag`` as a number of
+minutes or a duration (default: an hour), ``unique``, ``any`` for ``allow_missing_work_ids``, and ``x=1`` for
+``custom_kwargs``. Of the app's own options, ``select`` and ``default`` name a function of
+``tests.acceptance.selections``, and ``by`` names the kwarg for ``freshness_by``.
 
-*Chunks:* ``A[1-3]``; ``A'[1-3]`` is a second job of the same app on the same IDs, and it does not matter which is
-which.
+*Chunks:* ``A[1-3]``. ``A'[1-3]`` is a second job of the same app with the same work IDs. Which of the two jobs has
+which name does not matter.
 
-*Plans:* ``E[1-6]; B[1,2] <- E[1-6]; B[3,4] <- E[1-6]``. Every job there is, and all those it waits for.
+*Plans:* ``E[1-6]; B[1,2] <- E[1-6]; B[3,4] <- E[1-6]``. A plan has every job, with all jobs that it waits for.
 """
 
 import re
@@ -29,7 +29,7 @@ _SELECTIONS = "tests.acceptance.selections"
 
 
 class Chunk(NamedTuple):
-    """A job by its app and work IDs; ``twin`` counts those of the same before it."""
+    """Job by its app and work IDs. ``twin`` is the number of earlier jobs with the same app and work IDs."""
 
     app: str
     ids: tuple[WorkId, ...]
@@ -48,7 +48,7 @@ Graph = dict[Chunk, Job]
 
 
 def definitions(text: str) -> dict[str, dict[str, Any]]:
-    """The declarative form, for a file. Apps that are only depended on have chunks of one."""
+    """Return the definitions in the form of a file. Apps that are only dependencies have chunks of one work ID."""
     apps: dict[str, dict[str, Any]] = {}
     needed: list[str] = []
     for part in text.split(";"):
@@ -75,13 +75,13 @@ def chunks(text: str) -> list[Chunk]:
 
 
 def words(text: str) -> dict[str, Any]:
-    """``x=1 y=two`` as a mapping; what looks like a number is one."""
+    """Return the mapping for ``x=1 y=two``. A value that looks like a number becomes a number."""
     pairs = (word.split("=", 1) for word in text.split())
     return {name: int(value) if re.fullmatch(r"-?\d+", value) else value for name, value in pairs}
 
 
 def ages(text: str) -> dict[str, dict[WorkId, timedelta]]:
-    """``C[1-6] 10m; B[1] 61m`` as how long ago each app succeeded on each ID."""
+    """Return the age of each app's last success by work ID, from ``C[1-6] 10m; B[1] 61m``."""
     found: dict[str, dict[WorkId, timedelta]] = {}
     for named, age in _aged(text):
         known = chunk(named)
@@ -90,12 +90,12 @@ def ages(text: str) -> dict[str, dict[WorkId, timedelta]]:
 
 
 def ages_of_runs(text: str) -> dict[str, timedelta]:
-    """``B 30m`` as how long ago the app succeeded for whoever had asked for it by name."""
+    """Return the age of the last successful submission of each app, from ``B 30m``."""
     return dict(_aged(text))
 
 
 def facts(known: str, ran: str, now: datetime) -> dict[str, Any]:
-    """The same for ``--facts``."""
+    """Return these ages as a document for ``--facts``."""
     return {
         "freshness": {
             app: {str(work_id): (now - age).isoformat() for work_id, age in of_app.items()}
@@ -106,7 +106,8 @@ def facts(known: str, ran: str, now: datetime) -> dict[str, Any]:
 
 
 def graph(text: str, kwargs: Mapping[str, Any], others: str = "") -> Graph:
-    """A plan as it is written. All jobs have the same ``kwargs``, but those of ``others``: ``B x=1; D' x=2``."""
+    """Return the graph of a written plan. All jobs have the same ``kwargs``, except the jobs in ``others``:
+    ``B x=1; D' x=2``."""
     own = {name: words(rest) for name, _, rest in (each.strip().partition(" ") for each in _parts(others))}
     jobs: Graph = {}
     for part in _parts(text):
@@ -118,7 +119,7 @@ def graph(text: str, kwargs: Mapping[str, Any], others: str = "") -> Graph:
 
 
 def numbered(named: Iterable[tuple[str, tuple[WorkId, ...]]]) -> Iterator[Chunk]:
-    """Jobs as chunks, where those that look the same are told apart by their order."""
+    """Yield jobs as chunks. Jobs that look the same are numbered in their order."""
     seen: Counter[tuple[str, tuple[WorkId, ...]]] = Counter()
     for app, ids in named:
         yield Chunk(app, ids, seen[app, ids])
@@ -126,13 +127,13 @@ def numbered(named: Iterable[tuple[str, tuple[WorkId, ...]]]) -> Iterator[Chunk]
 
 
 def assert_same(found: Graph, told: Graph) -> None:
-    """Equal, whichever of two jobs that look the same is called which."""
+    """Assert that the graphs are equal, however jobs that look the same are numbered."""
     spellings = [_renamed(found, names) for names in _renamings(found)]
     assert told in spellings, f"\nfound: {in_words(found)}\ntold:  {in_words(told)}"
 
 
 def in_words(jobs: Graph) -> str:
-    """As ``graph`` reads it, with the kwargs in braces."""
+    """Return the text that ``graph`` reads, with the kwargs in braces."""
     told = [
         f"{job!r}{dict(its.kwargs) if its.kwargs else ''}"
         + (f" <- {', '.join(map(repr, sorted(its.needs, key=repr)))}" if its.needs else "")
@@ -174,7 +175,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _renamings(jobs: Graph) -> Iterator[dict[Chunk, Chunk]]:
-    """Every way to number those that look the same."""
+    """Yield every numbering of the jobs that look the same."""
     ordered = sorted(jobs, key=repr)
     alike = [list(group) for _, group in groupby(sorted(ordered, key=_looks), key=_looks)]
     for orders in product(*(permutations(group) for group in alike)):

@@ -1,14 +1,14 @@
-"""Stories of work by chunk: what is done step by step, and what every chunk is after each.
+"""Stories of work by chunk: steps, and the state of every chunk after each step.
 
-A step reads ``submit A 1-6 id=one with region=north => ready E[1-6], waiting B[1,2] A[1-6]``: a verb, and then every
-chunk that there is, by state. Chunks are written as in ``chunk_notation``; ``A'[1-6]`` was made after ``A[1-6]``. Where
-submissions are no longer what they were, they stand there too: ``one is failed``. The verbs:
+A step reads ``submit A 1-6 id=one with region=north => ready E[1-6], waiting B[1,2] A[1-6]``: a verb with its
+arguments, and then every existing chunk by state. Chunks are written as in ``chunk_notation``. ``A'[1-6]`` was inserted
+after ``A[1-6]``. Submissions with a changed state are listed too: ``one is failed``. The verbs:
 
-- ``submit`` asks for an app on work IDs; ``id`` is the submission's, and what stands after ``with`` are its kwargs;
-- ``leave`` has the same asked for by way of the ledger, so that nobody plans it before a tick;
-- ``finish`` and ``fail`` run ready chunks to that end; ``start`` begins them, and ``end`` records that it went well;
-- ``rerun`` asks for chunks again; ``cancel`` stops them, ``withdraw`` a submission;
-- ``wait`` lets that many seconds pass, then the groomer runs once.
+- ``submit`` requests an app on work IDs. ``id`` is the id of the submission, and its kwargs follow ``with``.
+- ``leave`` inserts the submission into the ledger without a message, so that it is not planned before a tick.
+- ``finish`` and ``fail`` run ready chunks to that end. ``start`` claims chunks, and ``end`` records their success.
+- ``rerun`` runs chunks again. ``cancel`` cancels chunks, ``withdraw`` a submission.
+- ``wait`` lets that many seconds pass, then the groomer ticks once.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,8 @@ from tests.world import World
 
 
 class Story(NamedTuple):
-    """``fresh`` is what is remembered in the end; ``ran`` is how often chunks have run, where that is worth telling."""
+    """Story of apps, by its steps. ``fresh`` has the work IDs with a recorded success at the end; None: not checked.
+    ``ran`` has the number of runs of some chunks."""
 
     apps: str
     steps: tuple[str, ...]
@@ -39,7 +40,7 @@ def story(apps: str, *steps: str, fresh: str | None = None, ran: str = "") -> St
 
 
 class Teller:
-    """Takes the steps of one story on a world of its own."""
+    """Player of one story, on a world of its own."""
 
     def __init__(self, world: World, apps: str) -> None:
         self._world = world
@@ -60,7 +61,7 @@ class Teller:
         world.define(definitions(apps))
 
     def take(self, step: str) -> None:
-        """Do what the step says, and look at what came of it."""
+        """Do the step, and check its result."""
         done, _, expected = step.partition("=>")
         verb, _, rest = done.strip().partition(" ")
         self._verbs[verb](rest)
@@ -111,7 +112,7 @@ class Teller:
 
 
 def tell(world: World, told: Story) -> None:
-    """The whole story, to its end."""
+    """Play a story to its end, and check the recorded successes and runs."""
     teller = Teller(world, told.apps)
     for step in told.steps:
         teller.take(step)
@@ -125,7 +126,7 @@ def tell(world: World, told: Story) -> None:
 
 
 def states(text: str) -> tuple[dict[Chunk, State], dict[str, SubmissionState]]:
-    """``ready A[1] B[2], waiting C[1], one is failed`` by chunk, and by submission."""
+    """Return the states of chunks, and of submissions, from ``ready A[1] B[2], waiting C[1], one is failed``."""
     found: dict[Chunk, State] = {}
     changed: dict[str, SubmissionState] = {}
     for part in _parts(text):
@@ -142,7 +143,7 @@ def in_words(found: Mapping[Chunk, State]) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """Between commas, but not those of work IDs."""
+    """Return the parts between commas. Commas in lists of work IDs do not separate."""
     parts: list[str] = [""]
     depth = 0
     for letter in text.strip():

@@ -1,4 +1,4 @@
-"""What the ledger holds of work by chunk, in the notation of ``chunk_notation``; and what it is made to remember."""
+"""Rows of the ledger about work by chunk, in the notation of ``chunk_notation``, and insertion of past successes."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ VALUES (%(id)s, %(app)s, '{SubmissionState.SUCCEEDED}', jsonb_build_object('app'
 
 
 class Recorded(NamedTuple):
-    """A chunk as it stands in the ledger."""
+    """Row of a chunk in the ledger."""
 
     id: int
     key: str
@@ -35,7 +35,7 @@ class Recorded(NamedTuple):
 
 
 def recorded(world: World) -> dict[Chunk, Recorded]:
-    """All chunks, in the order in which they were made."""
+    """Return all chunks in the order in which they were inserted."""
     rows = world.ledger.transact(lambda tx: tx.rows(_JOBS))
     names = numbered((app, tuple(ids_of(parts))) for _, app, _, _, _, parts, _ in rows)
     return {
@@ -45,7 +45,7 @@ def recorded(world: World) -> dict[Chunk, Recorded]:
 
 
 def planned(world: World) -> Graph:
-    """What there is as a plan. Whoever is needed was made before."""
+    """Return the jobs of the ledger as a plan. Each job was inserted after the jobs that it needs."""
     found = recorded(world)
     names = {job.id: name for name, job in found.items()}
     assert all(need < job.id for job in found.values() for need in job.needs)
@@ -57,7 +57,7 @@ def planned(world: World) -> Graph:
 def remember(
     world: World, fresh: Mapping[str, Mapping[WorkId, timedelta]], runs: Mapping[str, timedelta]
 ) -> None:
-    """Have it as if apps had succeeded so long ago on these IDs, and for whoever asked for them by name."""
+    """Insert successes with these ages: of apps on work IDs, and of submissions that named the app."""
 
     def work(tx: Tx) -> None:
         for app, ages in fresh.items():
@@ -70,6 +70,6 @@ def remember(
 
 
 def freshness(world: World) -> dict[tuple[str, str, str], datetime]:
-    """When it was that each app succeeded, by its mark and by work ID."""
+    """Return the time of the last success, by app, freshness mark and work ID."""
     rows = world.ledger.transact(lambda tx: tx.rows(_FRESHNESS))
     return {(app, mark, work_id): at for app, mark, work_id, at in rows}

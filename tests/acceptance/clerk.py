@@ -1,4 +1,4 @@
-"""Somebody who types ``sluice`` commands inside this process, which spares starting one for each."""
+"""Typist of ``sluice`` commands inside this process, because starting a process for each command takes longer."""
 
 import json
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from tests.ops.typist import Said
 
 
 class Clerk:
-    """``folder`` is where commands are typed; it is this process's folder too. Answers are asked for as JSON, unless
-    they are read."""
+    """Typist of commands in ``folder``, which is also the current folder of this process. Answers are requested as
+    JSON, except by ``reads``."""
 
     def __init__(self, folder: Path, spoken: pytest.CaptureFixture[str]) -> None:
         self.folder = folder
@@ -24,13 +24,13 @@ class Clerk:
         return self._hears(*words, "--json")
 
     def reads(self, *words: str) -> list[str]:
-        """The lines that people get; the command must succeed."""
+        """Return the lines of the answer for people. The command must succeed."""
         said = self._hears(*words)
         assert said.code == 0, said.err
         return said.out.splitlines()
 
     def asks(self, *words: str) -> Any:
-        """The document that a command answers; it must succeed."""
+        """Return the JSON document of the answer. The command must succeed."""
         said = self.types(*words)
         assert said.code == 0, said.err
         return said.document
@@ -42,7 +42,7 @@ class Clerk:
         return name
 
     def defines(self, apps: Mapping[str, Any], *, name: str = "apps.json") -> str:
-        """A source with these apps, to be named by ``--apps``."""
+        """Write a source with these apps, and return its name for ``--apps``."""
         return self.writes(name, json.dumps(apps))
 
     def _hears(self, *words: str) -> Said:

@@ -1,4 +1,4 @@
-"""A clerk at an empty desk: with a ledger, or with none that answers."""
+"""Fixtures: a typist of commands in an empty folder, with a ledger or with none that answers."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from tests.ops.typist import NO_LEDGER
 
 @pytest.fixture
 def clerk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Clerk:
-    """Definitions alone; who looks into the ledger gets no answer."""
+    """Return a typist with definitions only. Commands that open the ledger get no answer."""
     for name in [*os.environ]:
         if name.startswith("SLUICE_"):
             monkeypatch.delenv(name)
@@ -26,7 +26,7 @@ def clerk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
 
 @pytest.fixture
 def office(clerk: Clerk, ledger_url: str, monkeypatch: pytest.MonkeyPatch) -> Clerk:
-    """The same with a ledger, which is empty."""
+    """Return a typist with an empty ledger."""
     monkeypatch.setenv("SLUICE_LEDGER_URL", ledger_url)
     ledger = Ledger(ledger_url, connections=1)
     try:

@@ -1,15 +1,17 @@
-"""Definitions, partitions and plans by partition, written as one would on paper.
+"""Notation for definitions, partitions and plans by partition.
 
-*Definitions:* ``S; G=7: S(90), events; J: G(1/1)``. An app, how many partitions make one of its jobs (one, where it is
-not said), and the tables that it reads. In parentheses, how far back: of its start, and after a slash of its end, as
-so many partitions or a duration, ``all`` for whatever there is; ``any`` where any later partition does; ``from=`` and
-``to=`` for cut-offs. A table that no app is called like is one that others fill. ``S@hour`` counts hours.
+*Definitions:* ``S; G=7: S(90), events; J: G(1/1)``. Each part is an app with its step size in partitions (default: 1),
+and the tables that it reads. In parentheses is the offset of the start, and after a slash the offset of the end, each
+as a number of partitions or a duration. ``all`` means all existing partitions, and ``any`` that any later partition is
+accepted. ``from=`` and ``to=`` are cut-offs, and ``by=`` is the unit of the table's partitions. A table that no app is
+named after is filled outside of Sluice. ``S@hour`` has a partition per hour.
 
-*Partitions:* ``04-01`` is of 2024, other years are written in full. ``G[04-01..04-07]`` is one job;
-``S[04-01..04-07 each]`` is a job for each partition. What a job needs, ``S[01-02..04-07]``, is every job there is that
-makes any of these.
+*Partitions:* ``04-01`` is in 2024; other years are written in full. ``G[04-01..04-07]`` is one job.
+``S[04-01..04-07 each]`` is a job for each partition. As a need, ``S[01-02..04-07]`` stands for every job that makes any
+of these partitions.
 
-*Plans:* ``S[01-02..04-07 each]; G[04-01..04-07] <- S[01-02..04-07]``. Every job there is, and all those it waits for.
+*Plans:* ``S[01-02..04-07 each]; G[04-01..04-07] <- S[01-02..04-07]``. A plan has every job, with all jobs that it waits
+for.
 """
 
 import re
@@ -25,7 +27,7 @@ _SHORT = re.compile(r"\d\d(-\d\d)+")
 
 
 class Step(NamedTuple):
-    """A job by its app, or its table, and its partitions as they are written."""
+    """Job by its app or its table, and its partitions as they are written."""
 
     name: str
     first: str
@@ -39,7 +41,7 @@ Graph = dict[Step, frozenset[Step]]
 
 
 def definitions(text: str) -> dict[str, dict[str, Any]]:
-    """The declarative form, for a file."""
+    """Return the definitions in the form of a file."""
     apps: dict[str, dict[str, Any]] = {}
     for part in text.split(";"):
         head, _, tail = part.partition(":")
@@ -55,7 +57,7 @@ def definitions(text: str) -> dict[str, dict[str, Any]]:
 
 
 def asked(text: str) -> tuple[str, str, str]:
-    """``J 04-01..04-30``: the app, the first and the last."""
+    """Return the app, the first and the last partition of ``J 04-01..04-30``."""
     app, _, ends = text.partition(" ")
     first, _, last = ends.partition("..")
     return app, written(first), written(last or first)
@@ -66,7 +68,7 @@ def written(text: str) -> str:
 
 
 def steps(text: str) -> Iterator[Step]:
-    """Each span as it stands, or each of its partitions."""
+    """Yield each span as one step, or with ``each`` a step for each of its partitions."""
     for found in _SPAN.finditer(text):
         first, last = written(found["first"]), written(found["last"] or found["first"])
         yield from (
@@ -75,7 +77,7 @@ def steps(text: str) -> Iterator[Step]:
 
 
 def graph(text: str, besides: Iterable[Step] = ()) -> Graph:
-    """A plan as it is written; its jobs may need some ``besides`` each other."""
+    """Return the graph of a written plan. Its jobs may also need the steps in ``besides``."""
     told: list[tuple[Step, str]] = []
     for part in filter(str.strip, text.split(";")):
         head, _, needs = part.partition("<-")
@@ -87,7 +89,7 @@ def graph(text: str, besides: Iterable[Step] = ()) -> Graph:
 
 
 def facts(there: str, active: str) -> dict[str, Any]:
-    """The same for ``--facts``."""
+    """Return existing partitions and steps in progress as a document for ``--facts``."""
     partitions: dict[str, list[str]] = {}
     for each in steps(there):
         partitions.setdefault(each.name, []).append(f"{each.first}..{each.last}")
@@ -103,7 +105,7 @@ def _met(needs: str, there: Iterable[Step]) -> Iterator[Step]:
 
 
 def _meet(each: Step, other: Step) -> bool:
-    """As texts of one length they are in the order of time."""
+    """Return whether the steps overlap. Their ends are texts of one length, which sort by time."""
     return each.first <= other.last and other.first <= each.last
 
 
@@ -136,7 +138,7 @@ def _offset(text: str) -> int | str | None:
 
 
 def told(documents: Iterable[Mapping[str, Any]]) -> set[Step]:
-    """What a document has of apps or tables, by its span."""
+    """Return the steps of the apps or tables that a document lists."""
     return {Step(each.get("app") or each["table"], *each["span"]) for each in documents}
 
 

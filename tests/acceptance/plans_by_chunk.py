@@ -1,8 +1,8 @@
-"""What submissions about work IDs come to, in the notation of ``chunk_notation``: where lists of IDs are cut, what
-depends on what, and what is handed down.
+"""Expected plans of submissions about work IDs, in the notation of ``chunk_notation``: the cuts of lists of IDs, the
+dependencies, and the kwargs that jobs pass on.
 
-Nothing has run yet but what a case ``known``s. ``asked`` is an app and its work IDs, in any spelling; without IDs the
-app says which. All of its jobs have the kwargs that are ``given``, but those that ``kwargs`` tells of.
+Nothing has run before, except the successes in ``known``. ``asked`` is an app and its work IDs in any spelling. Without
+IDs the app selects them. All jobs have the kwargs in ``given``, except the jobs in ``kwargs``.
 """
 
 from typing import NamedTuple
@@ -12,8 +12,8 @@ DIAMOND = "A=2: B, C; B=2: D; C=2: D; D=2"
 
 
 class Case(NamedTuple):
-    """``known``: how long ago apps succeeded on which IDs; ``ran``: how long ago one did that was asked for by name.
-    ``fresh`` need not run, by chunk."""
+    """Submission with its expected plan. ``known`` has the ages of successes by app and work ID. ``ran`` has the age of
+    the last successful submission of an app. ``fresh`` has the chunks that need not run."""
 
     apps: str
     asked: str
@@ -91,7 +91,7 @@ CUTS: dict[str, Case] = {
     ),
     "runs with gaps": Case("A=100", "A 0-4,7-9,11", "A[0-4,7-9,11]"),
     "four in twos": Case("A=2", "A 1-4", "A[1,2]; A[3,4]"),
-    # What work IDs may be.
+    # Forms of work IDs.
     "numbers below zero": Case("A=3", "A [-2, -1, 0, 5]", "A[-2-0]; A[5]"),
     "each ID counts once": Case("A=2", "A [1, 1, 2]", "A[1,2]"),
     "runs in a list": Case("A=3", "A [[1, 4]]", "A[1-3]; A[4]"),
@@ -99,7 +99,7 @@ CUTS: dict[str, Case] = {
     "texts": Case("A=2: B; B=1", "A c,a,b", "B[a]; B[b]; A[a,b] <- B[a], B[b]; B[c]; A[c] <- B[c]"),
     "texts in a list": Case("A=2", 'A ["a", "c", "b", "a"]', "A[a,b]; A[c]"),
     "runs among texts": Case("A=2", 'A ["north", [7, 8]]', "A[7,8]; A[north]"),
-    # Who says which.
+    # Selection of work IDs.
     "the app selects a list": Case("A=2 select=two: B(0); B=1", "A", "B[0]; B[1]; A[0,1] <- B[0], B[1]"),
     "of a tuple, the first": Case("A=2 select=out_of_order", "A", "A[3,4]; A[5]"),
     "by what is given": Case("A=2 select=by_region", "A", "A[1,2]", given="region=north"),

@@ -1,6 +1,6 @@
-"""What of the apps that a submission depends on is fresh enough, in the notation of ``chunk_notation``.
+"""Expected plans with dependencies that may be fresh enough, in the notation of ``chunk_notation``.
 
-Freshness is judged chunk by chunk: one ID that is stale, or on which the app never ran, makes the chunk run.
+Freshness is decided chunk by chunk. If one ID of a chunk is stale, or the app never ran on it, the whole chunk runs.
 """
 
 from tests.acceptance.plans_by_chunk import DIAMOND, Case

@@ -1,5 +1,5 @@
-"""What submissions about partitions come to, in the notation of ``partition_notation``: what is read, how it is cut
-into steps, what is there or under way already."""
+"""Expected plans of submissions about partitions, in the notation of ``partition_notation``: the partitions that are
+read, the cuts into steps, and partitions that exist or are in progress."""
 
 from typing import NamedTuple
 
@@ -7,9 +7,10 @@ LINEAGE = "S; G=7: S(90); J: G"
 
 
 class Case(NamedTuple):
-    """What is ``there`` has come from somewhere; ``active`` are steps under way, each asked for by itself before.
-    ``spared`` is there and need not be made, ``joined`` is what the jobs wait for of what is active, ``awaited`` of
-    what others bring. ``rerun`` is as in a submission."""
+    """Submission with its expected plan. ``there`` has the partitions that exist before. ``active`` has the steps in
+    progress, each requested by itself before. ``spared`` has existing partitions that need not be made. ``joined`` has
+    the steps in progress that the jobs wait for, and ``awaited`` the partitions that must land. ``rerun`` is the option
+    of the submission."""
 
     apps: str
     asked: str

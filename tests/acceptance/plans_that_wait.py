@@ -1,11 +1,11 @@
-"""Submissions about work IDs that are not planned at once, and those that come to nothing."""
+"""Submissions about work IDs that are not planned immediately, have no work IDs, or are refused."""
 
 from typing import Any, NamedTuple
 
 
 class Wait(NamedTuple):
-    """``busy`` is under way already, by chunk; ``waits_for`` are the apps whose end is waited for. Where those are
-    none, it is planned at once."""
+    """Submission that may have to wait. ``busy`` has the chunks in progress, and ``waits_for`` the apps that it waits
+    for. If ``waits_for`` is empty, it is planned immediately."""
 
     apps: str
     asked: str
@@ -43,7 +43,7 @@ WAITS: dict[str, Wait] = {
 
 
 class Nothing(NamedTuple):
-    """A submission in the words of another program, of an app ``A``."""
+    """Submission of an app ``A`` without work IDs. ``words`` are its fields as another program sends them."""
 
     apps: str
     words: dict[str, Any]
@@ -56,7 +56,7 @@ NOTHING: dict[str, Nothing] = {
 
 
 class Refusal(NamedTuple):
-    """``says`` are words of the reason."""
+    """Submission that is refused. ``says`` is a part of the reason."""
 
     apps: str
     words: dict[str, Any]

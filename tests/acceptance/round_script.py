@@ -1,7 +1,7 @@
-"""Scripts of what happens to one job, a step a line: what was done, how the job stands then, what its record gained.
+"""Scripts for one job. Each line has a step, the standing of the job after it, and the new keys of its record.
 
-``ends ok       executed/0/0/0   0:output 0:error 0:executed`` is a step of two words. A standing is state, round,
-fails and timeouts, and losses where there are any; ``open`` is a job that waits or is ready.
+In ``ends ok       executed/0/0/0   0:output 0:error 0:executed`` the step has two words. A standing is the state, the
+round, the failures, the timeouts, and the losses if there are any. ``open`` means that the job waits or is ready.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ OUTCOMES = {
 
 
 class Story(NamedTuple):
-    """One job that is asked for under this policy, and what happens to it."""
+    """Script for one job, and the policy of its submission."""
 
     title: str
     policy: dict[str, object]
@@ -34,7 +34,7 @@ class Story(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One step of a script. ``gained`` are the keys that the record has from then on."""
+    """Step of a script. ``gained`` has the keys that are in the record from then on."""
 
     step: str
     standing: str
@@ -48,8 +48,8 @@ def lines(script: str) -> Iterator[Line]:
 
 
 class Stage:
-    """One app ``a`` and its job ``a/1``. What executors send goes to the planner when it is said that it judges. Two
-    workers take part, who beat unless it is said that their leases end."""
+    """World with one app ``a``, its job ``a/1``, and two workers. Messages of executors reach the planner at the step
+    ``judged``. The workers send heartbeats, except in steps that end their leases."""
 
     def __init__(self, world: World, policy: dict[str, object]) -> None:
         self.world = world
@@ -81,7 +81,7 @@ class Stage:
         self.world.submit("a", policy=self._resolved(), **({"rerun": "job"} if words else {}))
 
     def _resolved(self) -> dict[str, object]:
-        """The policy, with times that count from now."""
+        """Return the policy, with times relative to now."""
         times = {"start_after", "end_before"}
         return {
             word: (self.world.now + timedelta(seconds=float(str(value)))).isoformat()
@@ -106,7 +106,8 @@ class Stage:
         self._held += messages
 
     def _late(self, outcome: str, worker: str = "w1") -> None:
-        """What comes too late changes nothing: not the job, not its history, not what its round brought."""
+        """Record a late outcome. Check that it changes neither the job, nor its history, nor the record of its
+        round."""
         before = self.report()
         right = self._claims[worker].right
         messages, refused = executor.record(self.world.ledger, {right: OUTCOMES[outcome]})
@@ -120,7 +121,7 @@ class Stage:
         self.world.deliver()
 
     def _after(self, seconds: str) -> None:
-        """Time passes, while the workers live; then the groomer looks."""
+        """Let time pass while the workers live, then tick the groomer."""
         self.world.now += timedelta(seconds=float(seconds))
         for worker in self._workers.values():
             self.world.beat(worker)
@@ -128,13 +129,13 @@ class Stage:
         self.world.deliver()
 
     def _unseen(self, seconds: str) -> None:
-        """Time passes, and the groomer does not look."""
+        """Let time pass while the workers live, without a tick of the groomer."""
         self.world.now += timedelta(seconds=float(seconds))
         for worker in self._workers.values():
             self.world.beat(worker)
 
     def _lost(self) -> None:
-        """The leases end; one worker is heard of again after the groomer has looked."""
+        """Let the leases end. One worker sends a heartbeat again after the groomer's tick."""
         self.world.tick(after_s=LEASE_S + 1)
         self.world.beat(self._workers["w2"])
 

@@ -1,4 +1,4 @@
-"""Functions that say which work IDs a submission is about, as users write them."""
+"""Functions that select the work IDs of a submission, as users write them."""
 
 from threading import Event
 from typing import Any
@@ -29,7 +29,7 @@ def three_and_other_kwargs(only: int) -> tuple[list[int], dict[str, Any]]:
 
 
 class Slow:
-    """A function that takes as long as it is left to; ``asked`` says that it has begun."""
+    """Function that returns when ``answer`` is set. ``asked`` is set when it has begun."""
 
     def __init__(self) -> None:
         self.asked = Event()

@@ -1,9 +1,11 @@
-"""What somebody types at a terminal, one command after the other, and what there is after each.
+"""Sessions at a terminal: commands, and the jobs in the ledger after each command.
 
-``sluice run C 1 => 1 failed A, upstream_failed B C``: a command, its exit code, and every job that the ledger then
-has, by state. ``says …`` at the end are words that have to be in what is told. ``A exits 3`` has the commands of
-app A end so from now on. Nobody works between the commands: what is submitted is planned by the next ``run`` or
-``up --drain``, which stand for Stolos's worker, as ``submit --rerun job`` and ``retry`` stand for its ``readd``.
+``sluice run C 1 => 1 failed A, upstream_failed B C`` is a command, its exit code, and every job in the ledger by state.
+``says …`` at the end is a text that the output must contain. ``A exits 3`` sets the exit code of the commands of app A
+from then on.
+
+No worker runs between the commands. Submissions are planned by the next ``run`` or ``up --drain``, which stand for
+Stolos's worker. ``submit --rerun job`` and ``retry`` stand for its ``readd``.
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +14,7 @@ COMMAND = "echo {app_name}/{job_id} >> ran.txt; exit $(cat {app_name}.exit 2>/de
 
 
 class Session(NamedTuple):
-    """``ran``: every run that there was, by job."""
+    """Commands of one session. ``ran`` has the job of every run."""
 
     apps: dict[str, Any]
     steps: tuple[str, ...]
@@ -20,7 +22,7 @@ class Session(NamedTuple):
 
 
 def command(*parents: str, **words: Any) -> dict[str, Any]:
-    """An app that needs all of these."""
+    """Return an app that needs all of these parents."""
     needs = {"depends_on": {"app_name": [*parents]}} if parents else {}
     return {"job_id": "{x}", "bash_cmd": COMMAND, **needs, **words}
 
@@ -121,7 +123,7 @@ SESSIONS: dict[str, Session] = {
         "sluice run B 9 => 0 skipped A B, succeeded A/9 B/9",
         ran="A/9 B/9",
     ),
-    # Looking and stopping.
+    # Showing, retrying and cancelling.
     "what is not there cannot be looked at, retried or cancelled": session(
         ALONE,
         "sluice show A 1 => 2 says The ledger has no job A/1",

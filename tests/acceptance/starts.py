@@ -1,7 +1,7 @@
-"""Submissions of some jobs of a graph of apps, and the jobs that have run in the end.
+"""Submissions of some jobs of a graph of apps, and the jobs that have run at the end.
 
-Every submission has the same ``push``. ``left`` are the jobs that were named and cannot run, because no submission
-requests the parents that they lack. A job with key 1 is written as the name of its app.
+Every submission has the same ``push``. ``left`` has the other jobs in the ledger: pushed jobs that cannot run, and the
+parents that they lack, because no submission requests these. A job with key 1 is written as the name of its app.
 """
 
 from typing import NamedTuple

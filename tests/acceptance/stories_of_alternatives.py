@@ -1,7 +1,7 @@
-"""Groups are alternatives. Stolos documented that and did the opposite: it waited for all of them.
+"""Stories of dependency groups, which are alternatives. Stolos documented that, but waited for all groups.
 
-A job is ready as soon as the parents of one group have succeeded, runs once whichever come after, and is lost
-only when each group has lost a parent. A pull asks for one group at a time.
+A job is ready as soon as the parents of one group have succeeded. It runs once, whichever groups are satisfied later.
+It cannot run any more only when each group has lost a parent. A pull requests one group at a time.
 """
 
 from tests.acceptance.story import story
@@ -10,7 +10,7 @@ PLAIN = {"job_id": "{x}", "bash_cmd": "true"}
 
 
 def either(*groups: str) -> dict[str, object]:
-    """An app with an alternative for each of these lists of apps."""
+    """Return an app with an alternative for each of these lists of apps."""
     named = {f"way{place}": {"app_name": apps.split()} for place, apps in enumerate(groups, start=1)}
     return {**PLAIN, "depends_on": named}
 

@@ -1,6 +1,6 @@
-"""What becomes of chunks that fail, are lost, cancelled or run again, and of those who waited for them.
+"""Stories of chunks that fail, are lost, cancelled or run again, and of the jobs that wait for them.
 
-Told in the words of ``chunk_story``. The README's example is the graph of most of them.
+They are written in the notation of ``chunk_story``. Most have the graph of the README's example.
 """
 
 from tests.acceptance.chunk_story import story

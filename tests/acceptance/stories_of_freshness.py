@@ -1,4 +1,7 @@
-"""What is fresh after what has run, and who waits unplanned until then. Told in the words of ``chunk_story``."""
+"""Stories of freshness: results that are fresh after a run, and submissions that wait unplanned until then.
+
+They are written in the notation of ``chunk_story``.
+"""
 
 from tests.acceptance.chunk_story import story
 

@@ -1,10 +1,11 @@
-"""How what is wanted is pulled, and what follows is pushed.
+"""Stories of pull and push: a pull requests the parents of a job, and a push plans its children.
 
-These are the traces that Stolos's notes and tests have for submitting a job and working off its queues. There
-a worker's visit to a child asked for one level of parents, and a child that had to wait was put at the back
-of its queue, again and again. Here one submission asks for everything above it at once, a job that has to wait
-is ``waiting`` in the ledger and nowhere else, and it is ``ready`` the moment its last parent is done. To work
-off a queue is to ``finish`` what is ready.
+Stolos's notes and tests have these traces for submitting a job and working off its queues. In Stolos, a worker that got
+a child requested one level of its parents. A child that had to wait was put at the back of its queue, again and again.
+
+In Sluice, one submission requests all upstream jobs at once. A job that has to wait is ``waiting`` in the ledger and is
+in no queue. It is ``ready`` as soon as its last parent has succeeded. Working off a queue is written as ``finish`` with
+the ready jobs.
 """
 
 from tests.acceptance.story import STOLOS, story
@@ -14,7 +15,7 @@ FRIDAY = "app3/20140606_1111_profile"
 DAY = "20140601"
 TEST = f"depends_on1/{DAY}_testID1"
 CLIENTS = [f"{DAY}_{client}_{kind}" for client in (876, 1011, 9020) for kind in ("profile", "purchase")]
-#: The thirteen parents: six of app2, whose own parents are among the seven of app1.
+#: The thirteen parents: six jobs of app2, and seven jobs of app1, which include the parents of the jobs of app2.
 ONES = " ".join(f"app1/{key}" for key in [*CLIENTS, f"{DAY}_999_purchase"])
 TWOS = " ".join(f"app2/{key}" for key in CLIENTS)
 *MOST, LAST = TWOS.split()
@@ -120,7 +121,7 @@ PULL_AND_PUSH = {
         "finish B => succeeded A B C",
         ran={"C": 1},
     ),
-    # What is refused.
+    # Refusals.
     "a key that does not fit is refused, and nothing else of its message": story(
         {"A": {"job_id": "{x}", "identifiers": {"x": "int"}}, "B": {"job_id": "{x}"}},
         "submit A/one B/one => ready B/one",

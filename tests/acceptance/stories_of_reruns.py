@@ -1,8 +1,8 @@
-"""Running again what has ended. Stolos called it readd.
+"""Stories of jobs that run again after their end. Stolos called that readd.
 
-There it set everything below back to pending, counted a parent's second success as that of another parent, and
-ran completed children again without being asked. Here ``rerun=job`` runs the job alone, ``rerun=downstream``
-what comes after it too, and a parent that succeeds twice has succeeded.
+In Stolos, readd set all downstream jobs back to pending, and ran completed children again without a request. It counted
+a second success of one parent as the success of another parent. In Sluice, ``rerun=job`` runs the job alone, and
+``rerun=downstream`` also the jobs after it. A parent that succeeds twice counts once.
 """
 
 from tests.acceptance.story import story

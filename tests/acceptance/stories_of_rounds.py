@@ -1,4 +1,4 @@
-"""What becomes of one job: each story with the policy that it was asked for under, and its script."""
+"""Stories of one job: the policy of its submission, and its script."""
 
 from tests.acceptance.round_script import Story
 

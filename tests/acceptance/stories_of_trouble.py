@@ -1,9 +1,10 @@
-"""What failed, was skipped or was cancelled, and what becomes of those who depend on it.
+"""Stories of jobs that failed, were skipped or were cancelled, and of the jobs that depend on them.
 
-In Stolos the child of a failed parent went round its queue for ever, the child of a skipped one was stranded as
-pending, and one failed try set descendants that had completed back to pending. Here children learn of it at
-once and to any depth, their own state says it, and what has succeeded stays. ``max_retry N`` there is
-``max_fails N - 1`` here: the fails that are forgiven.
+In Stolos, the child of a failed parent was queued again and again, indefinitely. The child of a skipped parent stayed
+pending. One failed try set completed downstream jobs back to pending.
+
+In Sluice, all downstream jobs are updated at once, their own state shows the reason, and succeeded jobs stay succeeded.
+``max_retry N`` in Stolos is ``max_fails N - 1`` here: the number of failures that are followed by a retry.
 """
 
 from tests.acceptance.story import story
@@ -16,7 +17,7 @@ def after(*parents: str) -> dict[str, object]:
     return {**EVERY, "depends_on": {"app_name": [*parents]}}
 
 
-#: A chain whose first app takes keys 3 and 5 alone, and one that needs another app besides.
+#: A chain with a first app that accepts only the keys 3 and 5, and an app that also needs another app.
 FILTERED = {"A": ODD, "B": after("A"), "C": after("B"), "other": EVERY, "D": after("C", "other")}
 
 TROUBLE = {

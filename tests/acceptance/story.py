@@ -1,15 +1,15 @@
-"""Stories: what is done step by step, and what every job is after each.
+"""Stories: steps, and the state of every job after each step.
 
-A step reads ``submit C push=wanted => waiting C, ready A``: a verb, jobs, words; then every job that there
-is, by state. A job of key 1 is named by its app, others as ``A/2``. The verbs:
+A step reads ``submit C push=wanted => waiting C, ready A``: a verb, jobs and options, and then every existing job by
+state. A job with key 1 is written as the name of its app, other jobs as ``A/2``. The verbs:
 
-- ``submit`` asks for all the jobs in one message, with one submission for each app; ``id``, ``push`` and
-  ``rerun`` are its words, any other word is one of its policy;
-- ``finish`` and ``fail`` run ready jobs to that end; ``start`` begins one, and ``end`` records that it went
-  well, which nobody has judged until ``judge``;
-- ``repeat`` has the message to run a job come a second time: it must find nothing to do;
-- ``cancel`` stops jobs by name, ``withdraw`` a submission;
-- ``wait`` lets so many seconds pass, then the groomer looks; ``lose`` loses every message that is under way;
+- ``submit`` requests all the jobs in one message, with one submission for each app. ``id``, ``push`` and ``rerun`` are
+  fields of the submissions. Any other option belongs to their policy.
+- ``finish`` and ``fail`` run ready jobs to that end. ``start`` claims jobs. ``end`` records their success, which is
+  judged only at ``judge``.
+- ``repeat`` delivers the message to run a job a second time. It must find nothing to do.
+- ``cancel`` cancels jobs by name, ``withdraw`` submissions.
+- ``wait`` lets that many seconds pass, then the groomer ticks. ``lose`` drops every message that is not delivered yet.
 - ``define`` replaces the definitions by others in the notation of ``World.apps``.
 """
 
@@ -30,13 +30,13 @@ from tests.planner.stolos_jobs import STOLOS_APPS
 from tests.world import World
 
 Apps = str | Mapping[str, Any]
-#: Stands for the example configuration in place of apps.
+#: Value of ``apps`` for the example configuration of Stolos.
 STOLOS = "stolos"
 _SUBMISSION = ("id", "push", "rerun")
 
 
 class Story(NamedTuple):
-    """``ran`` is how often jobs have run in the end, where that is worth telling; ``ends`` is what became of
+    """Story of apps, by its steps. ``ran`` has the number of runs of some jobs at the end, and ``ends`` the states of
     submissions."""
 
     apps: Apps
@@ -50,7 +50,7 @@ def story(apps: Apps, *steps: str, ran: Mapping[str, int] | None = None, **ends:
 
 
 class Teller:
-    """Takes the steps of one story on a world of its own."""
+    """Player of one story, on a world of its own."""
 
     def __init__(self, world: World, apps: Apps) -> None:
         self._world = world
@@ -72,7 +72,7 @@ class Teller:
         self._define(apps)
 
     def take(self, step: str) -> None:
-        """Do what the step says, and look at what came of it."""
+        """Do the step, and check its result."""
         done, _, expected = step.partition("=>")
         self.do(done.strip())
         found = self._world.states()
@@ -88,7 +88,7 @@ class Teller:
         self._verbs[verb]([word for word in rest.split() if "=" not in word], words)
 
     def work_off(self) -> None:
-        """Run whatever is ready, until nothing is."""
+        """Run ready jobs until none is left."""
         while ready := self._world.ready():
             self._run(sorted(ready), Ending.DONE)
 
@@ -148,7 +148,7 @@ class Teller:
 
 
 def states(text: str) -> dict[str, State]:
-    """``ready A B/2, waiting C`` by job."""
+    """Return the state of each job in ``ready A B/2, waiting C``."""
     found = {}
     for part in filter(None, text.strip().split(",")):
         state, *jobs = part.split()

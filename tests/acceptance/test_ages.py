@@ -1,6 +1,6 @@
-"""Whatever the graph, the lags and the past: a job that is asked for runs on inputs that are fresh enough for it.
+"""Random graphs, lags and pasts: a requested job runs only on inputs that are fresh enough for it.
 
-Drawn at random; the real handlers work on a real ledger, under a clock that goes on while they do.
+The real handlers work on a real ledger, with a clock that advances in the meantime.
 """
 
 from collections.abc import Collection
@@ -24,7 +24,7 @@ HOUR_S = 3600
 
 
 class Way(NamedTuple):
-    """An alternative: all of these apps, each of which succeeded no longer ago than that; None: whenever."""
+    """Alternative: all of these apps must have succeeded, at most ``lag_s`` seconds ago. None: at any time."""
 
     apps: tuple[str, ...]
     lag_s: int | None
@@ -46,7 +46,7 @@ def drawn_graphs(draw: st.DrawFn, *, ways_max: int) -> Graph:
 
 
 @given(drawn_graphs(ways_max=2), st.data())
-def test_whoever_is_asked_for_runs_on_inputs_that_are_fresh_enough(
+def test_a_requested_job_runs_only_on_inputs_that_are_fresh_enough(
     ledger_url: str, graph: Graph, data: st.DataObject
 ) -> None:
     with World(ledger_url) as world:
@@ -65,7 +65,7 @@ def test_whoever_is_asked_for_runs_on_inputs_that_are_fresh_enough(
 
 
 @given(drawn_graphs(ways_max=2), st.data())
-def test_what_a_plan_says_is_what_runs_and_what_has_succeeded_runs_again_for_its_age_alone(
+def test_all_jobs_of_a_plan_run_and_succeeded_jobs_only_if_stale(
     ledger_url: str, graph: Graph, data: st.DataObject
 ) -> None:
     with World(ledger_url) as world:
@@ -86,7 +86,7 @@ def test_what_a_plan_says_is_what_runs_and_what_has_succeeded_runs_again_for_its
 
 
 def have_a_past(world: World, teller: Teller, graph: Graph, data: st.DataObject) -> None:
-    """Some of it is asked for at several times, and not all of that goes well."""
+    """Submit some apps at several times, and let some of their jobs fail."""
     for app in data.draw(st.lists(st.sampled_from(sorted(graph)), max_size=3)):
         push = data.draw(st.sampled_from(["all", "wanted"]))
         teller.do(f"submit {app} push={push}")
@@ -115,7 +115,7 @@ def defined(graph: Graph) -> dict[str, dict[str, Any]]:
 
 
 def work_off(world: World, teller: Teller, data: st.DataObject, failing: Collection[str]) -> None:
-    """Run whatever is ready, in any order, a minute each, until nothing is."""
+    """Run ready jobs in any order, a minute each, until none is left."""
     while ready := sorted(world.ready()):
         job = data.draw(st.sampled_from(ready))
         pass_time(world, 60)
@@ -128,7 +128,8 @@ def pass_time(world: World, seconds: float) -> None:
 
 
 def is_fresh(world: World, way: Way, planned: datetime, ran: datetime) -> bool:
-    """Whether each of them had succeeded when the child ran, and not too long before that was planned."""
+    """Return whether each app of the alternative had succeeded when the child ran, and not too long before the child
+    was planned."""
     for app in way.apps:
         last = max((at for at in times(world, app, State.SUCCEEDED) if at <= ran), default=None)
         if last is None or (way.lag_s is not None and planned - last > timedelta(seconds=way.lag_s)):
@@ -137,12 +138,13 @@ def is_fresh(world: World, way: Way, planned: datetime, ran: datetime) -> bool:
 
 
 def waiting_since(world: World, apps: Collection[str], *, before: datetime) -> set[str]:
-    """Those that wait for longer: somebody else pushed them, and they keep their inputs."""
+    """Return the apps with jobs that have waited since before this time. An earlier submission pushed them, and they
+    keep their inputs."""
     return {app for app in apps if max(times(world, app, State.WAITING), default=before) < before}
 
 
 def times(world: World, app: str, target: State) -> list[datetime]:
-    """When it came to this state."""
+    """Return the times at which the job entered this state."""
     job = world.known(app).id
     sql = "SELECT at FROM transition WHERE job = %(job)s AND target = %(target)s ORDER BY id"
     return world.ledger.transact(lambda tx: tx.column(sql, job=job, target=target))

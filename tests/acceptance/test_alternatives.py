@@ -1,6 +1,6 @@
-"""Whatever the alternatives and whatever fails: a job that can succeed by some way does, and runs once.
+"""Random alternatives and failures: a job that can succeed by any alternative does, and runs once.
 
-Graphs, failures and the order of work are drawn at random; the real handlers work on a real ledger.
+The graphs and the order of work are random too. The real handlers work on a real ledger.
 """
 
 from collections.abc import Collection
@@ -14,7 +14,7 @@ from sluice.jobs.states import State
 from tests.acceptance.story import Teller
 from tests.world import World
 
-#: App → its alternatives, each a list of apps all of which it needs.
+#: Each app with its alternatives. An alternative is a list of apps, all of which it needs.
 Graph = dict[str, list[list[str]]]
 
 
@@ -29,7 +29,7 @@ def drawn_graphs(draw: st.DrawFn) -> Graph:
 
 
 @given(drawn_graphs(), st.data())
-def test_a_job_succeeds_by_whatever_way_there_is_and_else_when_what_failed_is_run_again(
+def test_a_job_succeeds_by_any_alternative_or_once_failed_jobs_are_rerun(
     ledger_url: str, graph: Graph, data: st.DataObject
 ) -> None:
     failing = drawn_from(data, graph, least=0)
@@ -70,7 +70,7 @@ def defined(graph: Graph) -> dict[str, dict[str, Any]]:
 
 
 def work_off(world: World, teller: Teller, data: st.DataObject, failing: Collection[str]) -> None:
-    """Run whatever is ready, in any order, until nothing is."""
+    """Run ready jobs in any order until none is left."""
     while ready := sorted(world.ready()):
         job = data.draw(st.sampled_from(ready))
         teller.do(f"{'fail' if job in failing else 'finish'} {job}")

@@ -1,6 +1,7 @@
 """The example configuration of Stolos at the command line.
 
-``tests/planner/test_stolos_examples.py`` has the relation and the plan of every job. Here each app is asked about once.
+``tests/planner/test_stolos_examples.py`` has the relation and the plan of every job. Here one query is made for each
+app.
 """
 
 import json
@@ -18,20 +19,20 @@ SOURCE = ("--apps", str(STOLOS_APPS))
 APPS: dict[str, Any] = {
     name: words for name, words in json.loads(STOLOS_APPS.read_text()).items() if isinstance(words, dict)
 }
-#: App, and one of its jobs with its parents by group.
+#: A job of each app that has parents, and the parents by group.
 PARENTS = {job.partition("/")[0]: (job, by_group) for job, by_group, _ in JOBS if by_group}
-#: App, and one of its jobs with its children.
+#: A job of each app that has children, and the children.
 CHILDREN = {job.partition("/")[0]: (job, below) for job, _, below in JOBS if below}
 
 
-def test_parents_of_one_job_of_each_app(clerk: Clerk) -> None:
+def test_parents_of_one_job_of_each_app_are_listed_by_group(clerk: Clerk) -> None:
     for job, by_group in PARENTS.values():
         assert clerk.asks(*SOURCE, "parents", *job.split("/")) == [
             {"group": group, "jobs": as_lists(text)} for group, text in by_group.items()
         ], job
 
 
-def test_children_of_one_job_of_each_app(clerk: Clerk) -> None:
+def test_children_of_one_job_of_each_app_are_listed(clerk: Clerk) -> None:
     for job, below in CHILDREN.values():
         assert clerk.asks(*SOURCE, "children", *job.split("/")) == as_lists(below), job
 

@@ -1,4 +1,4 @@
-"""Work by chunk as somebody has it done at a terminal: really run, by a real worker on a real ledger."""
+"""Work by chunk by typed commands, which a real worker runs on a real ledger."""
 
 import shutil
 from pathlib import Path
@@ -17,8 +17,8 @@ RUN = ("run", "A", "--work-ids", "1-6")
 THANKS = "Thanks for trying Stau!"
 
 
-def test_a_folder_of_files_in_staus_way(tmp_path: Path) -> None:
-    """On the default: a ledger of its own, where the command was typed."""
+def test_a_folder_of_definitions_as_in_stau_runs(tmp_path: Path) -> None:
+    """With the default ledger: an embedded one in the folder of the command."""
     shutil.copytree(
         ROOT / "jobs/examples/stau", tmp_path / "flows", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -45,7 +45,7 @@ def test_a_folder_of_files_in_staus_way(tmp_path: Path) -> None:
     assert [job["kwargs"] for job in document["jobs"]] == [{"final_message": THANKS}] * 3
 
 
-def test_another_submission_runs_again_what_failed(office: Clerk) -> None:
+def test_another_submission_runs_only_failed_and_unfinished_chunks_again(office: Clerk) -> None:
     source = ("--apps", defines(office, README))
     office.writes("B.3-4.fails", "")
     assert office.types(*source, *RUN).code == 1
@@ -63,8 +63,8 @@ def test_another_submission_runs_again_what_failed(office: Clerk) -> None:
 
 
 @pytest.mark.parametrize("last", ["up --drain", "run A --work-ids 1,2"])
-def test_whoever_waits_to_be_planned_is_not_forgotten(office: Clerk, last: str) -> None:
-    """And what it waited for is fresh then."""
+def test_a_submission_that_waits_to_be_planned_is_planned_later(office: Clerk, last: str) -> None:
+    """By then the dependencies are fresh, and do not run again."""
     source = ("--apps", defines(office, "A=2: B; B=2: E; E=2"))
     office.asks(*source, "submit", "E", "--work-ids", "1,2")
     office.asks(*source, "submit", "B", "--work-ids", "1,2")
@@ -75,7 +75,7 @@ def test_whoever_waits_to_be_planned_is_not_forgotten(office: Clerk, last: str) 
     assert runs(office) == ["E/1-2", "B/1-2"] + ["A/1-2"] * (2 if last.startswith("run") else 1)
 
 
-def test_what_has_not_ended_cannot_be_run_again(office: Clerk, world: World) -> None:
+def test_a_chunk_that_has_not_ended_cannot_be_retried(office: Clerk, world: World) -> None:
     source = ("--apps", defines(office, README))
     world.define(definitions(README))
     world.submit("A", None, work_ids="1-6")
@@ -94,7 +94,7 @@ def test_a_submission_without_work_ids_is_cancelled_with_a_reason(office: Clerk)
     assert shown["reason"] == "There are no work IDs: A has nothing to do."
 
 
-def test_why_names_the_submission_that_waits_and_what_for(office: Clerk, world: World) -> None:
+def test_why_names_the_waiting_submission_and_the_job_it_waits_for(office: Clerk, world: World) -> None:
     source = ("--apps", defines(office, README))
     world.define(definitions(README))
     world.submit("B", None, work_ids="1,2", id="one")
@@ -111,7 +111,7 @@ GREETINGS = (["Hello work ID 0", "Hello work ID 1"], ["Goodbye work ID 0", "Good
 
 
 def greetings(text: str) -> tuple[list[str], list[str]]:
-    """The first two of what the jobs have printed, in any order, and the rest of it as it stands."""
+    """Return the first two lines that the jobs have printed, sorted, and the other lines in their order."""
     told = [line for line in text.splitlines() if line.startswith(("Hello", "Goodbye", "Thanks"))]
     return sorted(told[:2]), told[2:]
 
@@ -121,5 +121,5 @@ def defines(office: Clerk, text: str) -> str:
 
 
 def runs(office: Clerk) -> list[str]:
-    """Every run that there was, in order."""
+    """Return the job of every run, in order."""
     return (office.folder / "ran.txt").read_text().splitlines()

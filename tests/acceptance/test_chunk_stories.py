@@ -1,4 +1,4 @@
-"""Every story of work by chunk is taken step by step on a real ledger, with the real handlers."""
+"""Stories of work by chunk, played step by step on a real ledger with the real handlers."""
 
 from datetime import timedelta
 
@@ -18,12 +18,12 @@ STORIES: dict[str, Story] = FAILING | LOSING | CANCELLING | WAITING | REMEMBERIN
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_a_story_goes_as_it_is_told(world: World, name: str) -> None:
+def test_each_step_of_a_story_leads_to_the_expected_states(world: World, name: str) -> None:
     tell(world, STORIES[name])
 
 
-def test_results_are_as_old_as_the_end_of_the_run_and_there_for_whoever_waited(world: World) -> None:
-    """They are known once the run is judged, and in the same step."""
+def test_results_have_the_time_of_the_runs_end_and_count_once_judged(world: World) -> None:
+    """The judgement records the results and releases the waiting job in the same step."""
     world.define(definitions("A=2: E; E=2"))
     world.submit("A", None, work_ids="1,2")
     jobs = recorded(world)
@@ -42,7 +42,7 @@ def test_results_are_as_old_as_the_end_of_the_run_and_there_for_whoever_waited(w
     assert freshness(world) == {("E", "", "1"): ended_at, ("E", "", "2"): ended_at}
 
 
-def test_the_last_success_counts_whichever_is_judged_last(world: World) -> None:
+def test_the_latest_success_counts_even_if_it_is_judged_first(world: World) -> None:
     world.define(definitions("A=1"))
     for _ in range(2):
         world.submit("A", None, work_ids="1")

@@ -1,4 +1,4 @@
-"""Submissions about work IDs that meet: in one batch, at one moment, and behind one that takes its time."""
+"""Concurrent submissions about work IDs: in one batch, at the same moment, and behind a slow selection of work IDs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ from tests.acceptance.chunked_ledger import freshness, recorded
 from tests.ledger.races import race
 from tests.world import World
 
-#: No plan has more statements than this.
+#: Upper bound for the statements of any plan in these tests.
 STATEMENTS_MAX = 60
 SHARING = "A=2: B; B=2; C=3: B"
 POISON: dict[str, dict[str, Any]] = {
@@ -35,13 +35,13 @@ POISON: dict[str, dict[str, Any]] = {
 DEFINED = "A=2: B; B=2; broken=2 select=broken; nothing=2 select=nothing; slow=2 select=slow: B"
 
 
-def test_two_plan_what_needs_the_same_at_any_moment_and_it_runs_once(ledger_url: str) -> None:
-    """The first stops before each of its statements in turn, and the second plans meanwhile."""
+def test_a_dependency_of_two_concurrent_plans_runs_once(ledger_url: str) -> None:
+    """The first plan stops before each of its statements in turn, while the second plan runs."""
     at_every_statement(ledger_url, _two_plan)
 
 
-def test_whoever_is_seen_ready_can_see_what_it_waited_for(ledger_url: str) -> None:
-    """However far the judge has come."""
+def test_a_job_becomes_ready_together_with_the_results_it_waited_for(ledger_url: str) -> None:
+    """The judgement stops before each of its statements in turn, while another connection reads."""
     at_every_statement(ledger_url, _one_judges_and_one_looks)
 
 
@@ -85,7 +85,7 @@ def _one_judges_and_one_looks(world: World, stop_before: int) -> bool:
     return stopped
 
 
-def test_many_plan_what_needs_the_same_at_one_moment_and_it_runs_once(ledger_url: str, world: World) -> None:
+def test_a_dependency_of_six_concurrent_plans_runs_once(ledger_url: str, world: World) -> None:
     world.define(definitions(SHARING))
     barrier = Barrier(6)
     sent: list[Message] = []
@@ -108,7 +108,7 @@ def test_many_plan_what_needs_the_same_at_one_moment_and_it_runs_once(ledger_url
 
 
 @pytest.mark.parametrize("name", POISON)
-def test_one_that_cannot_be_planned_does_not_hold_up_its_batch(world: World, name: str) -> None:
+def test_a_submission_that_cannot_be_planned_does_not_delay_its_batch(world: World, name: str) -> None:
     world.define(definitions(DEFINED))
     rows = {
         "before": {"app": "A", "work_ids": [1, 2]},
@@ -129,7 +129,7 @@ def test_one_that_cannot_be_planned_does_not_hold_up_its_batch(world: World, nam
     assert [job.app for job in recorded(world)] == ["B", "A", "B", "A"]
 
 
-def test_nor_does_it_where_the_batch_is_what_nobody_had_planned(world: World) -> None:
+def test_invalid_submissions_do_not_delay_a_valid_submission_in_the_groomer(world: World) -> None:
     world.define(definitions(DEFINED))
     poison = [Submission(id=name, **words) for name, words in POISON.items() if "work_id" not in words]
     good = Submission(id="good", app="A", work_ids=[1, 2])
@@ -139,7 +139,7 @@ def test_nor_does_it_where_the_batch_is_what_nobody_had_planned(world: World) ->
     assert world.submission("good") is SubmissionState.ACTIVE
 
 
-def test_what_takes_its_time_to_say_which_ids_holds_up_nobody_else(ledger_url: str, world: World) -> None:
+def test_a_slow_selection_of_work_ids_does_not_delay_other_submissions(ledger_url: str, world: World) -> None:
     world.define(definitions(DEFINED))
     with selecting(ledger_url, world, "slow") as sent:
         assert world.submission("slow") is SubmissionState.RECEIVED
@@ -153,8 +153,10 @@ def test_what_takes_its_time_to_say_which_ids_holds_up_nobody_else(ledger_url: s
     assert_all_succeed(world, ["slow", same_app, same_need], once=False)
 
 
-def test_it_is_planned_once_though_it_is_asked_twice(ledger_url: str, world: World) -> None:
-    """As where the groomer takes the one that asks for dead."""
+def test_a_submission_is_planned_once_although_its_selection_runs_twice(
+    ledger_url: str, world: World
+) -> None:
+    """This happens if the groomer considers the selecting planner dead."""
     world.define(definitions("slow=2 select=slow"))
     with selecting(ledger_url, world, "slow") as sent:
         selections.slow.answer.set()
@@ -164,7 +166,7 @@ def test_it_is_planned_once_though_it_is_asked_twice(ledger_url: str, world: Wor
     assert [job.state for job in recorded(world).values()] == [State.READY]
 
 
-def test_it_may_be_cancelled_meanwhile(ledger_url: str, world: World) -> None:
+def test_a_submission_may_be_cancelled_while_its_work_ids_are_selected(ledger_url: str, world: World) -> None:
     world.define(definitions("slow=2 select=slow"))
     with selecting(ledger_url, world, "slow"):
         world.cancel("slow")
@@ -174,7 +176,8 @@ def test_it_may_be_cancelled_meanwhile(ledger_url: str, world: World) -> None:
 
 @contextmanager
 def selecting(url: str, world: World, id: str) -> Iterator[list[Message]]:
-    """A submission whose app is asked for its IDs by another planner, and answers at the end of this."""
+    """Submit an app with a slow selection to another planner, which has the answer at the end of the block. Yield the
+    planner's messages."""
     selections.slow.asked.clear()
     selections.slow.answer.clear()
     ledger = Ledger(url, connections=1, clock=lambda: world.now)
@@ -197,7 +200,7 @@ def submit(ledger: Ledger, world: World, app: str, id: str, *, work_ids: Any = "
 
 
 def assert_all_succeed(world: World, ids: list[str], *, once: bool = True) -> None:
-    """All of them do, once everything that is ready has run, and what they share has run once."""
+    """Run all ready jobs. Assert that these submissions succeed, and with ``once`` that ``B`` has a single job."""
     world.deliver()
     for _ in range(len(ids) + 3):
         for job in sorted(world.ready()):

@@ -45,7 +45,7 @@ FAULTS_OF_SOURCES = [
     ("two.toml", "skipper", "range '5:3' is empty"),
     ("two.toml", "skipper", "valid_if_or: it is empty, so that every job would be skipped"),
 ]
-#: Apps keyed by chunk with faults, in the notation of ``chunk_notation``, and their faults.
+#: Faulty apps keyed by chunk, in the notation of ``chunk_notation``, and their faults.
 CHUNKS = "A=2: B, B(9), C(work_ids=7); B=2: C; C=2: B; D=0: E(-1); E=2: E; F=2: A, F(x=1)"
 FAULTS_OF_CHUNKS = [
     ("apps.json", "A", "dependencies: B stands there twice"),

@@ -1,4 +1,4 @@
-"""``sluice freshness``: when apps last succeeded, told to people, and in the form that ``plan --facts`` takes."""
+"""``sluice freshness``: the last success of apps, for people and in the form that ``plan --facts`` reads."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -29,14 +29,14 @@ AS_FACTS = [
 
 @pytest.fixture
 def today(world: World) -> World:
-    """Of the time that the command goes by."""
+    """Return a world with the time of the command's clock."""
     world.now = datetime.now(UTC).replace(microsecond=0)
     world.worker = world.hire()
     return world
 
 
 def pass_time(world: World, hours: float) -> None:
-    """Whatever has happened is so much longer ago, by the command's clock."""
+    """Make all past events this much older by the command's clock."""
     world.ledger.transact(
         lambda tx: [
             tx.write(f"UPDATE {table} SET {column} = {column} - make_interval(secs => %(s)s)", s=hours * 3600)
@@ -55,7 +55,7 @@ def iso(at: datetime) -> str:
 
 
 class TestKeys:
-    def test_each_key_by_its_last_success(self, office: Clerk, today: World) -> None:
+    def test_each_key_is_listed_with_its_last_success(self, office: Clerk, today: World) -> None:
         apps = {"a": {"job_id": "{x}"}}
         today.define(apps)
         source = office.defines(apps)
@@ -75,7 +75,9 @@ class TestKeys:
         assert lines[2].startswith("2    ")
         assert lines[2].endswith("7 h 0 min")
 
-    def test_keys_are_read_as_their_app_reads_them(self, office: Clerk, today: World) -> None:
+    def test_a_typed_key_is_read_in_the_canonical_spelling_of_its_app(
+        self, office: Clerk, today: World
+    ) -> None:
         apps = {"a": {"job_id": "{n}", "identifiers": {"n": "int"}}}
         today.define(apps)
         today.submit("a", "7")
@@ -83,7 +85,7 @@ class TestKeys:
         found = office.asks("--apps", office.defines(apps), "freshness", "a", "007")
         assert list(found["freshness"]["a"]) == ["7"]
 
-    def test_those_that_are_old_enough_and_no_more_than_asked_for(self, office: Clerk, today: World) -> None:
+    def test_keys_are_filtered_by_age_and_limited_in_number(self, office: Clerk, today: World) -> None:
         apps = {"a": {"job_id": "{x}"}}
         today.define(apps)
         source = office.defines(apps)
@@ -105,7 +107,7 @@ class TestKeys:
         assert more in office.types("--apps", source, "freshness", "a", "--limit", "2").err
         assert more not in office.types("--apps", source, "freshness", "a", "--limit", "3").err
 
-    def test_it_is_what_a_plan_goes_by(self, office: Clerk, today: World) -> None:
+    def test_a_plan_uses_the_times_that_the_command_lists(self, office: Clerk, today: World) -> None:
         apps = {
             "a": {"job_id": "{x}"},
             "c": {"job_id": "{x}", "depends_on": {"app_name": ["a"], "max_lag": "6h"}},
@@ -123,7 +125,7 @@ class TestKeys:
 
 
 class TestWorkIds:
-    def test_work_ids_of_one_time_stand_together(self, office: Clerk, today: World) -> None:
+    def test_work_ids_with_the_same_time_are_listed_together(self, office: Clerk, today: World) -> None:
         apps = definitions("A=3")
         today.define(apps)
         source = office.defines(apps)
@@ -154,7 +156,7 @@ class TestWorkIds:
         named = office.asks("--apps", source, "freshness", "A", "--work-ids", "north,south")
         assert list(named["freshness"]["A"]) == ["north"]
 
-    def test_those_that_are_old_enough_and_no_more_than_asked_for(self, office: Clerk, today: World) -> None:
+    def test_work_ids_are_filtered_by_age_and_limited_in_number(self, office: Clerk, today: World) -> None:
         apps = definitions("A")
         today.define(apps)
         source = office.defines(apps)
@@ -186,7 +188,9 @@ class TestWorkIds:
         known = ("--facts", office.writes("facts.json", json.dumps(facts)), "--now", world.now.isoformat())
         assert_as_told(office.asks("--apps", source, "plan", *options_of(told), *known), told)
 
-    def test_results_that_are_fresh_by_kwargs_are_told_apart(self, office: Clerk, today: World) -> None:
+    def test_results_are_listed_separately_by_the_kwargs_for_freshness(
+        self, office: Clerk, today: World
+    ) -> None:
         apps = definitions("B=3: A; A=3 by=region")
         today.define(apps)
         source = office.defines(apps)
@@ -222,7 +226,7 @@ class TestWorkIds:
         (["by_key", "1_2", "x"], "is not a key of by_key"),
     ],
 )
-def test_what_cannot_be_asked(clerk: Clerk, words: list[str], told: str) -> None:
+def test_an_invalid_query_is_refused_with_its_reason(clerk: Clerk, words: list[str], told: str) -> None:
     source = clerk.defines(
         {
             "by_chunk": {"chunk_size": 2, "bash_cmd": "true"},
@@ -233,6 +237,6 @@ def test_what_cannot_be_asked(clerk: Clerk, words: list[str], told: str) -> None
     assert (said.code, told in said.err) == (2, True), said.err
 
 
-def test_a_time_that_cannot_be_read(clerk: Clerk) -> None:
+def test_an_age_that_cannot_be_read_is_refused(clerk: Clerk) -> None:
     said = clerk.types("freshness", "a", "--older-than", "soon")
     assert (said.code, "'soon' is neither a time nor a duration" in said.err) == (2, True), said.err

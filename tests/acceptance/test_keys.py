@@ -1,4 +1,4 @@
-"""Keys as they are typed: their canonical spelling, or the reason for which they are refused."""
+"""Keys as they are typed: their canonical spelling, or the reason why they are refused."""
 
 from typing import Any
 
@@ -74,19 +74,19 @@ def test_a_key_that_does_not_fit_is_refused_with_its_reason(clerk: Clerk, typed:
 
 @pytest.mark.parametrize("typed", ["B seven", "b 7"])
 @pytest.mark.parametrize("command", ["plan", "submit", "show"])
-def test_every_command_refuses_such_a_key_before_it_opens_the_ledger(
+def test_commands_refuse_an_invalid_key_before_they_open_the_ledger(
     clerk: Clerk, command: str, typed: str
 ) -> None:
     assert_refused(clerk, command, typed)
 
 
-def test_what_a_parent_and_a_child_are_called_does_not_depend_on_how_they_were_typed(clerk: Clerk) -> None:
+def test_parents_and_children_are_listed_by_their_canonical_keys(clerk: Clerk) -> None:
     source = ("--apps", clerk.defines(APPS))
     assert clerk.asks(*source, "parents", "B", "007") == [{"group": "default", "jobs": [["A", "7"]]}]
     assert clerk.asks(*source, "children", "A", "+7") == [["B", "7"]]
 
 
-def test_another_delimiter(clerk: Clerk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_delimiter_of_keys_can_be_set(clerk: Clerk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLUICE_KEY_DELIMITER", "-")
     source = clerk.defines(
         {"p": {"job_id": "{n}-{t}"}, "c": {"job_id": "{t}", "depends_on": {"app_name": ["p"], "n": [1, 2]}}}

@@ -1,4 +1,4 @@
-"""What ``sluice plan`` says of inputs that may be too old: on given facts, at a given time."""
+"""``sluice plan`` with inputs that may be too old, on given facts and at a given time."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,8 @@ import pytest
 from tests.acceptance.clerk import Clerk
 
 NOW = "2026-01-01T12:00:00Z"
-#: ``a`` ← ``b`` ← ``c``, each no older than six hours; ``e`` has two ways, ``f`` an input that always runs anew.
+#: ``c`` needs ``b``, which needs ``a``, each at most six hours old. ``e`` has two alternatives, and ``f`` an input that
+#: always runs again.
 APPS = {
     "a": {"job_id": "{x}"},
     "b": {"job_id": "{x}", "depends_on": {"app_name": ["a"], "max_lag": "6h"}},
@@ -23,8 +24,9 @@ APPS = {
 
 
 class Case(NamedTuple):
-    """What is known: a state, and since what time of the day. What would run, by what it waits for or why it runs
-    again; and what need not, by its reason."""
+    """Submission with its expected plan. ``known`` has the states of jobs, and the time of day since when. ``jobs`` has
+    the jobs that would run, with the jobs they wait for and the reason to run again. ``satisfied`` has the jobs that
+    need not run, with the reason."""
 
     known: dict[str, str]
     asked: str
@@ -84,7 +86,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_plan_by_age(clerk: Clerk, name: str) -> None:
+def test_a_plan_reruns_only_inputs_that_are_too_old(clerk: Clerk, name: str) -> None:
     told = CASES[name]
     source, (app, *options) = clerk.defines(APPS), told.asked.split()
     facts = clerk.writes("facts.json", json.dumps({"jobs": [fact(*each) for each in told.known.items()]}))
@@ -95,7 +97,7 @@ def test_a_plan_by_age(clerk: Clerk, name: str) -> None:
     assert document["waits_for"] == document["errors"] == []
 
 
-def test_what_runs_again_is_told_to_people_too(clerk: Clerk) -> None:
+def test_the_text_of_a_plan_names_jobs_that_run_again_and_why(clerk: Clerk) -> None:
     source = clerk.defines(APPS)
     facts = clerk.writes("facts.json", json.dumps({"freshness": {"a": {"1": "2026-01-01T05:00:00Z"}}}))
     lines = clerk.reads("--apps", source, "plan", "b", "1", "--facts", facts, "--now", NOW)
@@ -119,7 +121,7 @@ def in_words(job: Mapping[str, Any]) -> str:
     return "; ".join(filter(None, [f"{job['state']} after {after}", job.get("why")]))
 
 
-def test_the_parents_of_a_job_are_told_with_how_old_they_may_be(clerk: Clerk) -> None:
+def test_parents_are_listed_with_the_age_they_may_have(clerk: Clerk) -> None:
     source = clerk.defines(APPS)
     told = {app: clerk.reads("--apps", source, "parents", app, "1")[1].split("  ")[-1] for app in "bf"}
     assert told == {"b": "succeeded within 6 h 0 min", "f": "succeeded anew"}

@@ -32,7 +32,7 @@ from tests.world import World
 
 CASES: dict[str, Case] = CUTS | SHAPES | KWARGS | LAGS | CHUNKS | ANY_IDS
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-#: Cases that differ in what the ledger has to store or to look up.
+#: Cases that differ in the rows that the ledger has to store or to look up.
 ON_LEDGER = [
     "the example of the README",  # Several apps with results of different ages.
     "runs with gaps",
@@ -51,7 +51,7 @@ ON_LEDGER = [
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_plan_on_given_facts(clerk: Clerk, name: str) -> None:
+def test_a_plan_on_given_facts_has_the_expected_jobs(clerk: Clerk, name: str) -> None:
     told = CASES[name]
     facts_of_case = json.dumps(facts(told.known, told.ran, NOW))
     known = ("--facts", clerk.writes("facts.json", facts_of_case), "--now", NOW.isoformat())
@@ -60,8 +60,9 @@ def test_a_plan_on_given_facts(clerk: Clerk, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ON_LEDGER)
-def test_a_plan_on_the_ledger_and_its_submission(office: Clerk, world: World, name: str) -> None:
-    """The command's plan and the submitted jobs are both the expected ones."""
+def test_a_plan_on_the_ledger_and_its_submission_have_the_expected_jobs(
+    office: Clerk, world: World, name: str
+) -> None:
     told = CASES[name]
     world.define(definitions(told.apps))
     remember(world, ages(told.known), ages_of_runs(told.ran))
@@ -76,7 +77,7 @@ def test_a_plan_on_the_ledger_and_its_submission(office: Clerk, world: World, na
         assert job.state is (State.WAITING if job.needs else State.READY)
 
 
-def test_where_no_runs_are_given_the_latest_on_any_id_is_one(clerk: Clerk) -> None:
+def test_without_given_runs_the_latest_success_on_any_id_counts(clerk: Clerk) -> None:
     told = Case("A=2: B(any); B=2", "A 1,2", "A[1,2]", fresh="B[1,2]")
     fresh = facts("B[7] 60m; B[8] 70m", "", NOW)["freshness"]
     known = ("--facts", clerk.writes("facts.json", json.dumps({"freshness": fresh})))
@@ -97,7 +98,7 @@ def test_where_no_runs_are_given_the_latest_on_any_id_is_one(clerk: Clerk) -> No
         ({"jobs": [{"app": "B", "key": "1", "state": "done"}]}, "Invalid enum value 'done'"),
     ],
 )
-def test_facts_that_cannot_be_used(clerk: Clerk, given: dict[str, Any], words: str) -> None:
+def test_invalid_facts_are_refused_with_their_fault(clerk: Clerk, given: dict[str, Any], words: str) -> None:
     source = clerk.defines(definitions("A=2: B; B=2"))
     known = ("--facts", clerk.writes("facts.json", json.dumps(given)))
     said = clerk.types("--apps", source, "plan", "A", "--work-ids", "1", *known)
@@ -105,7 +106,7 @@ def test_facts_that_cannot_be_used(clerk: Clerk, given: dict[str, Any], words: s
 
 
 def assert_as_told(document: Mapping[str, Any], told: Case) -> None:
-    """Whoever is needed stands before, and who needs nobody is ready."""
+    """Check the plan. Each job is listed after the jobs it needs, and is ready if it needs none."""
     names = dict(zip((job["ref"] for job in document["jobs"]), _named(document["jobs"]), strict=True))
     found: Graph = {}
     for job in document["jobs"]:
@@ -124,13 +125,13 @@ def _graph(told: Case) -> Graph:
 
 
 def _asked(told: Case) -> tuple[str, list[WorkId] | str | None]:
-    """As another program would ask: a list is a list."""
+    """Return the app and its work IDs as another program sends them: a list stays a list."""
     app, _, ids = told.asked.partition(" ")
     return app, json.loads(ids) if ids.startswith("[") else ids or None
 
 
 def options_of(told: Case) -> Iterator[str]:
-    """As somebody would type it."""
+    """Yield the words of the command line."""
     app, _, ids = told.asked.partition(" ")
     yield app
     if ids:

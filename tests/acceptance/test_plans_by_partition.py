@@ -26,13 +26,13 @@ from tests.acceptance.plans_by_partition import ANEW, EXAMPLES, READING, SHARED,
 from tests.world import World
 
 CASES: dict[str, Case] = EXAMPLES | STEPS | SHARED | READING | ANEW
-#: Cases that differ in what the ledger has to store or to look up.
+#: Cases that differ in the rows that the ledger has to store or to look up.
 ON_LEDGER = [
     "a join over a grouping over ninety days",
     "what is there of some makes steps short",  # Existing partitions of several tables.
     "all is there",  # No job.
     "what is under way is joined, and the rest is made",
-    "the very same again",  # No job of its own, and one that it waits for.
+    "the very same again",  # No job of its own, and a step that it waits for.
     "a table that others fill, with a hole",  # Partitions that have to land.
     "of what has all the past in it the latest is too old",
     "all there is",  # The first and the last existing partition of a table.
@@ -45,7 +45,7 @@ FROM job child LEFT JOIN need ON need.child = child.id LEFT JOIN job parent ON p
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_plan_on_given_facts(clerk: Clerk, name: str) -> None:
+def test_a_plan_on_given_facts_has_the_expected_jobs(clerk: Clerk, name: str) -> None:
     case = CASES[name]
     known = clerk.writes("facts.json", json.dumps(facts(case.there, case.active)))
     source = clerk.defines(definitions(case.apps))
@@ -53,8 +53,9 @@ def test_a_plan_on_given_facts(clerk: Clerk, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ON_LEDGER)
-def test_a_plan_on_the_ledger_and_its_submission(office: Clerk, world: World, name: str) -> None:
-    """The command's plan and the submitted jobs are both the expected ones."""
+def test_a_plan_on_the_ledger_and_its_submission_have_the_expected_jobs(
+    office: Clerk, world: World, name: str
+) -> None:
     case = CASES[name]
     world.define(definitions(case.apps))
     come_about(world, case)
@@ -69,13 +70,13 @@ def test_a_plan_on_the_ledger_and_its_submission(office: Clerk, world: World, na
     assert world.submission(submission) is (SubmissionState.ACTIVE if is_busy else SubmissionState.SUCCEEDED)
 
 
-def test_the_numbers_of_the_example() -> None:
+def test_the_example_has_the_expected_numbers_of_jobs_and_needs() -> None:
     jobs = expected(EXAMPLES["a join over a grouping over ninety days"])
     assert Counter(job.name for job in jobs) == {"S": 120, "G": 5, "J": 30}
     assert Counter(job.name for job, needs in jobs.items() for _ in needs) == {"G": 480, "J": 30}
 
 
-def test_half_a_year_in_weeks(clerk: Clerk) -> None:
+def test_half_a_year_is_cut_into_weeks(clerk: Clerk) -> None:
     source = clerk.defines(definitions("G=7"))
     known = ("--facts", clerk.writes("facts.json", "{}"))
     document = clerk.asks(
@@ -85,7 +86,7 @@ def test_half_a_year_in_weeks(clerk: Clerk) -> None:
     assert (len(spans), spans[-1]) == (26, ["2024-06-24", "2024-06-28"])
 
 
-def test_jobs_among_the_facts_are_there_or_under_way_by_their_state(clerk: Clerk) -> None:
+def test_the_state_of_a_given_job_decides_whether_its_partitions_exist(clerk: Clerk) -> None:
     source = clerk.defines(definitions("G=7; J=30: G"))
     states = {
         "2024-04-01..2024-04-02": State.SUCCEEDED,
@@ -102,8 +103,9 @@ def test_jobs_among_the_facts_are_there_or_under_way_by_their_state(clerk: Clerk
     assert told(document["satisfied"]) == set(steps("G[04-01..04-02]"))
 
 
-def test_what_is_there_is_nobodys_to_make(clerk: Clerk) -> None:
-    """As where a job has acknowledged some of its partitions; and each belongs to one job."""
+def test_existing_partitions_of_a_step_in_progress_are_not_made(clerk: Clerk) -> None:
+    """This happens if a job has acknowledged some of its partitions. A partition of both given steps belongs to the
+    step that is listed first."""
     source = clerk.defines(definitions("G=7"))
     given = facts("G[04-01..04-03]", "G[04-01..04-05] G[04-04..04-07]")
     known = clerk.writes("facts.json", json.dumps(given))
@@ -113,7 +115,7 @@ def test_what_is_there_is_nobodys_to_make(clerk: Clerk) -> None:
     assert told(document["waits_for"]) == set(steps("G[04-01..04-05] G[04-04..04-07]"))
 
 
-def test_work_that_never_ends_is_one_job_and_has_to_be_running(clerk: Clerk) -> None:
+def test_a_service_is_planned_as_one_job_that_must_be_running(clerk: Clerk) -> None:
     stream = {"job_type": "sluice.jobs.managers:LocalProcess", "partition": "day"}
     apps = {**definitions("G: stream"), "stream": stream | {"is_long_running": True}}
     words = ("--apps", clerk.defines(apps), "plan", "G", "2024-04-01", "--facts")
@@ -139,14 +141,14 @@ def test_work_that_never_ends_is_one_job_and_has_to_be_running(clerk: Clerk) -> 
         ({"jobs": [{"app": "G", "key": "2024-4-1", "state": "running"}]}, "is not a key of G"),
     ],
 )
-def test_facts_that_cannot_be_used(clerk: Clerk, given: dict[str, Any], words: str) -> None:
+def test_invalid_facts_are_refused_with_their_fault(clerk: Clerk, given: dict[str, Any], words: str) -> None:
     source = clerk.defines(definitions("G"))
     known = ("--facts", clerk.writes("facts.json", json.dumps(given)))
     said = clerk.types("--apps", source, "plan", "G", "2024-04-01", *known)
     assert (said.code, words in said.err) == (2, True), said.err
 
 
-def test_a_plan_for_people(clerk: Clerk) -> None:
+def test_the_text_of_a_plan_lists_jobs_and_partitions(clerk: Clerk) -> None:
     source = clerk.defines(definitions("G=7: events; J=7: G"))
     given = facts("events[04-01..04-07]", "")
     known = clerk.writes("facts.json", json.dumps(given))
@@ -164,7 +166,7 @@ def test_a_plan_for_people(clerk: Clerk) -> None:
 
 
 def assert_as_told(document: Mapping[str, Any], case: Case) -> None:
-    """Whoever is needed stands before, and who needs nobody is ready."""
+    """Check the plan. A job is ready if it needs nothing, and waits otherwise."""
     found = graph_of(document)
     assert found == expected(case)
     for job in document["jobs"]:
@@ -189,7 +191,7 @@ def expected(case: Case) -> Graph:
 
 
 def come_about(world: World, case: Case) -> None:
-    """Bring the ledger to where the case begins."""
+    """Bring the ledger to the state in which the case begins."""
     for each in steps(case.there):
         land(world.ledger, world.catalogue, each.name, [f"{each.first}..{each.last}"])
     for each in steps(case.active):
@@ -197,7 +199,7 @@ def come_about(world: World, case: Case) -> None:
 
 
 def recorded(world: World) -> Graph:
-    """The steps that there are in the ledger."""
+    """Return the steps in the ledger, with the steps they need."""
     found: dict[Step, set[Step]] = {}
     states: dict[Step, str] = {}
     for app, key, state, parent, of_parent in world.ledger.transact(lambda tx: tx.rows(_JOBS)):
@@ -214,7 +216,7 @@ def recorded(world: World) -> Graph:
 
 
 def recorded_states(world: World) -> dict[str, tuple[Step, State]]:
-    """By ``app/key``."""
+    """Return the steps and their states by ``app/key``."""
     return {name: (_named(*name.split("/")), state) for name, state in world.states().items()}
 
 

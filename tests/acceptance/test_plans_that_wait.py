@@ -18,7 +18,7 @@ from tests.world import World
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 UNDER_WAY = "the dependency is under way"
-#: A state and a case: each state once, and each form of a key once.
+#: Pairs of a state and a case: each state once, and each form of a key once.
 AS_JOBS = [
     *((state, UNDER_WAY) for state in (State.WAITING, State.READY, State.RUNNING)),
     (State.READY, "it is, on some of the IDs and on others"),
@@ -26,7 +26,7 @@ AS_JOBS = [
     (State.READY, "it is, on quite other IDs"),
     (State.READY, "two are"),
 ]
-#: Cases that differ in what the ledger has to store or to look up.
+#: Cases that differ in the rows that the ledger has to store or to look up.
 ON_LEDGER = [
     UNDER_WAY,
     "it is, on some of the IDs and on others",
@@ -40,14 +40,14 @@ ON_LEDGER = [
 
 
 @pytest.mark.parametrize("name", WAITS)
-def test_what_is_under_way_by_given_facts(clerk: Clerk, name: str) -> None:
+def test_a_submission_waits_for_given_chunks_in_progress(clerk: Clerk, name: str) -> None:
     told = WAITS[name]
     active = [{"app": busy.app, "work_ids": [*busy.ids]} for busy in chunks(told.busy)]
     assert_as_told(asked(clerk, told, {"active": active}), told)
 
 
 @pytest.mark.parametrize(("state", "name"), AS_JOBS)
-def test_jobs_among_the_facts_are_under_way_by_their_state(clerk: Clerk, state: State, name: str) -> None:
+def test_a_given_job_is_in_progress_by_its_state(clerk: Clerk, state: State, name: str) -> None:
     told = WAITS[name]
     jobs = [{"app": busy.app, "key": f"{text_of(busy.ids)}@7", "state": state} for busy in chunks(told.busy)]
     document = asked(clerk, told, {"jobs": jobs})
@@ -56,7 +56,7 @@ def test_jobs_among_the_facts_are_under_way_by_their_state(clerk: Clerk, state: 
 
 
 def test_finished_jobs_are_not_waited_for(clerk: Clerk) -> None:
-    """Nor do they count as fresh: only the facts about freshness do."""
+    """They do not count as fresh either: only the facts about freshness do."""
     finished = [
         {"app": "B", "key": f"1-2@{number}", "state": state}
         for number, state in enumerate(sorted({*State} - LIVE), start=1)
@@ -66,14 +66,16 @@ def test_finished_jobs_are_not_waited_for(clerk: Clerk) -> None:
     assert document["waits_for"] == []
 
 
-def test_what_is_under_way_on_nobody_knows_which_ids_is_waited_for(clerk: Clerk) -> None:
+def test_an_app_in_progress_on_unknown_work_ids_is_waited_for(clerk: Clerk) -> None:
     told = WAITS["it is, on quite other IDs"]
     document = asked(clerk, told, {"active": [{"app": "B"}]})
     assert ([each["app"] for each in document["waits_for"]], document["jobs"]) == (["B"], [])
 
 
 @pytest.mark.parametrize("name", ON_LEDGER)
-def test_a_submission_waits_for_what_the_ledger_has_under_way(office: Clerk, world: World, name: str) -> None:
+def test_a_submission_waits_for_chunks_in_progress_in_the_ledger(
+    office: Clerk, world: World, name: str
+) -> None:
     told = WAITS[name]
     world.define(definitions(told.apps))
     for busy in chunks(told.busy):
@@ -112,7 +114,7 @@ def test_without_work_ids_a_submission_is_cancelled(office: Clerk, world: World,
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_about_work_ids_is_refused(office: Clerk, world: World, name: str) -> None:
+def test_a_submission_without_usable_work_ids_is_refused(office: Clerk, world: World, name: str) -> None:
     apps, words, says = REFUSED[name]
     world.define(definitions(apps))
     said = office.types("--apps", office.defines(world.defined), "plan", "A", *as_options(words))
@@ -141,7 +143,7 @@ def typed(asked: str) -> Iterator[str]:
 
 
 def as_options(words: Mapping[str, Any]) -> Iterator[str]:
-    """A submission's words as somebody would type them."""
+    """Yield a submission's fields as options of the command line."""
     for word, value in words.items():
         text = value if isinstance(value, str) else json.dumps(value)
         yield from [text] if word == "key" else [f"--{word.replace('_', '-')}={text}"]

@@ -1,4 +1,4 @@
-"""Push and pull reach the same jobs, whatever the graph: drawn at random, run by the real handlers on a real ledger."""
+"""Random graphs: push and pull reach the same jobs. The real handlers work on a real ledger."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,7 +9,7 @@ from sluice.jobs.states import State
 from tests.acceptance.story import Teller
 from tests.world import World
 
-#: App → its parents, all of which it needs.
+#: Each app with its parents, all of which it needs.
 Graph = Mapping[str, tuple[str, ...]]
 
 
@@ -23,10 +23,10 @@ def drawn_graphs(draw: st.DrawFn) -> Graph:
 
 
 @given(drawn_graphs(), st.data())
-def test_what_is_pulled_is_what_pushing_from_its_beginnings_runs(
+def test_a_push_from_the_roots_runs_every_job_that_a_pull_runs(
     ledger_url: str, graph: Graph, data: st.DataObject
 ) -> None:
-    """Pushing runs besides what else follows from these beginnings, and nothing that lacks another."""
+    """The push also runs all other jobs that need only these roots, and no job that needs another root."""
     wanted = data.draw(st.lists(st.sampled_from(sorted(graph)), min_size=1, max_size=3, unique=True))
     needed = ancestors(graph, wanted)
     with World(ledger_url) as world:
@@ -42,7 +42,7 @@ def test_what_is_pulled_is_what_pushing_from_its_beginnings_runs(
 
 
 @given(drawn_graphs(), st.data())
-def test_a_failure_stops_what_needs_it_and_nothing_else_until_it_is_run_again(
+def test_a_failure_stops_exactly_its_downstream_jobs_until_it_is_rerun(
     ledger_url: str, graph: Graph, data: st.DataObject
 ) -> None:
     failing = data.draw(st.sampled_from(sorted(graph)))
@@ -60,13 +60,13 @@ def test_a_failure_stops_what_needs_it_and_nothing_else_until_it_is_run_again(
 
 
 def notation(graph: Graph) -> str:
-    """As ``World.apps`` reads it."""
+    """Return the graph in the notation of ``World.apps``."""
     edges = [f"{parent} -> {child}" for child, parents in graph.items() for parent in parents]
     return ", ".join([*graph, *edges])
 
 
 def ancestors(graph: Graph, apps: Iterable[str]) -> set[str]:
-    """These and all that they need."""
+    """Return these apps and all their upstream apps."""
     found: set[str] = set()
     ahead = [*apps]
     while ahead:

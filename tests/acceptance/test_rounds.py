@@ -1,4 +1,4 @@
-"""Rounds: how a job stands after each step of its way, and exactly what its record says then."""
+"""Rounds: the standing of a job after each step, and the exact keys of its record."""
 
 from datetime import datetime
 from itertools import groupby
@@ -18,7 +18,7 @@ _OK = Outcome(ending=Ending.DONE)
 
 
 @pytest.mark.parametrize("story", STORIES, ids=[story.title for story in STORIES])
-def test_each_step_leads_where_it_should_and_leaves_its_mark(world: World, story: Story) -> None:
+def test_each_step_leads_to_the_expected_standing_and_record(world: World, story: Story) -> None:
     stage = Stage(world, story.policy)
     known: set[str] = set()
     for line in lines(story.script):
@@ -27,7 +27,7 @@ def test_each_step_leads_where_it_should_and_leaves_its_mark(world: World, story
         assert (stage.standing(), set(stage.report().record)) == (line.standing, known), line.step
 
 
-def test_each_round_keeps_what_it_printed(world: World) -> None:
+def test_each_round_keeps_its_output(world: World) -> None:
     stage = Stage(world, {"max_fails": 1})
     for step in ("submit", "claim", "ends fail", "judged"):
         stage.plays(step)
@@ -57,7 +57,7 @@ def test_each_round_keeps_what_it_printed(world: World) -> None:
         ({"end_before": 5, "max_fails": 1}, "claim, ends fail, judged, after 9", "error"),
     ],
 )
-def test_a_round_that_was_cut_short_has_ended_when_its_job_did(
+def test_a_round_that_was_cut_short_has_an_ending_and_a_time(
     world: World, policy: dict[str, object], steps: str, ending: str
 ) -> None:
     stage = Stage(world, policy)
@@ -69,7 +69,7 @@ def test_a_round_that_was_cut_short_has_ended_when_its_job_did(
     assert told.executed_at is not None
 
 
-def test_what_failed_without_a_word_on_stderr_has_our_error(world: World) -> None:
+def test_a_failure_without_stderr_has_the_error_of_its_outcome(world: World) -> None:
     world.apps("a")
     world.submit("a")
     world.finish("a", Ending.ERROR)
@@ -116,7 +116,7 @@ def test_the_log_of_three_rounds_that_fail_has_fifteen_lines(world: World) -> No
         ({"start_after": 5}, "after 6", ""),
     ],
 )
-def test_the_log_tells_each_step_from_word_to_word(
+def test_the_log_has_every_transition_in_order(
     world: World, policy: dict[str, object], steps: str, said: str
 ) -> None:
     stage = Stage(world, policy)
@@ -128,7 +128,7 @@ def test_the_log_tells_each_step_from_word_to_word(
     assert " ".join(path) == said
 
 
-def test_a_job_that_is_run_again_begins_a_new_record_and_its_log_goes_on(world: World) -> None:
+def test_a_rerun_begins_a_new_record_and_continues_the_log(world: World) -> None:
     stage = Stage(world, {})
     for step in ("submit", "claim", "ends fail", "judged", "submit again"):
         stage.plays(step)
@@ -141,7 +141,7 @@ def test_a_job_that_is_run_again_begins_a_new_record_and_its_log_goes_on(world: 
     assert len(stage.report().log) == 5 + 1 + 4
 
 
-def test_twelve_jobs_are_taken_from_the_first_to_the_twelfth(world: World) -> None:
+def test_twelve_jobs_are_claimed_in_the_order_of_submission(world: World) -> None:
     world.apps("a")
     keys = [str(number) for number in range(1, 13)]
     for key in keys:
@@ -150,16 +150,14 @@ def test_twelve_jobs_are_taken_from_the_first_to_the_twelfth(world: World) -> No
 
 
 @pytest.mark.parametrize("starts", [(9, 5, 3), (5, 9, 3)], ids=str)
-def test_jobs_whose_start_has_come_are_taken_in_the_order_of_their_starts(
-    world: World, starts: tuple[int, ...]
-) -> None:
+def test_jobs_are_claimed_in_the_order_of_their_start_times(world: World, starts: tuple[int, ...]) -> None:
     world.apps("a")
     for start in starts:
         world.submit("a", str(start), policy={"start_after": start})
     assert _claimed(world) == ["3", "5", "9"]
 
 
-def test_jobs_of_a_pool_are_let_in_in_the_order_of_their_starts(world: World) -> None:
+def test_jobs_of_a_pool_get_slots_in_order_of_their_start_times(world: World) -> None:
     world.apps("a", concurrency=1)
     for start in (2, 5, 3, 9):
         world.submit("a", str(start), policy={"start_after": start})
@@ -168,7 +166,7 @@ def test_jobs_of_a_pool_are_let_in_in_the_order_of_their_starts(world: World) ->
         world.finish(f"a/{key}")
 
 
-def test_a_job_that_is_tried_again_comes_after_those_that_wait_for_their_first_try(world: World) -> None:
+def test_a_retried_job_is_claimed_after_a_job_that_was_not_tried(world: World) -> None:
     world.apps("a", max_fails=1)
     world.submit("a", "again")
     world.submit("a", "new")
@@ -179,7 +177,7 @@ def test_a_job_that_is_tried_again_comes_after_those_that_wait_for_their_first_t
     assert _claimed(world) == ["new", "again"]
 
 
-def test_five_hundred_executed_jobs_are_judged_in_one_look(world: World) -> None:
+def test_five_hundred_executed_jobs_are_judged_in_one_tick(world: World) -> None:
     world.apps("a")
     world.submit("a", None, keys=[str(number) for number in range(500)])
     while world.offered:
@@ -191,12 +189,12 @@ def test_five_hundred_executed_jobs_are_judged_in_one_look(world: World) -> None
     assert set(world.states().values()) == {State.SUCCEEDED}
 
 
-def test_nobody_has_a_record_of_what_the_ledger_never_heard_of(world: World) -> None:
+def test_a_job_that_is_not_in_the_ledger_has_no_report(world: World) -> None:
     assert Client(world.ledger, lambda messages: None).job("a", "1") is None
 
 
 def _claimed(world: World) -> list[str]:
-    """The keys in the order in which one worker gets them, hint by hint."""
+    """Return the keys in the order in which one worker claims them, notification by notification."""
     keys: list[str] = []
     while world.offered:
         message = world.offered.pop(0)

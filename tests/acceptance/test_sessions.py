@@ -1,4 +1,4 @@
-"""Every session is typed command by command; what it asks for is really run, by a real worker on a real ledger."""
+"""Sessions, typed command by command. A real worker runs the jobs on a real ledger."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _STEP = re.compile(r"sluice (?P<typed>.*?) => (?P<code>\d+) ?(?P<states>.*?)(?: 
 
 
 @pytest.mark.parametrize("name", SESSIONS)
-def test_a_session_goes_as_it_is_told(office: Clerk, name: str) -> None:
+def test_each_command_of_a_session_leads_to_the_expected_states(office: Clerk, name: str) -> None:
     told = SESSIONS[name]
     office.defines(told.apps)
     for step in told.steps:
@@ -39,7 +39,7 @@ def test_the_most_urgent_job_runs_first(office: Clerk) -> None:
     assert runs(office) == [f"A/urgency {priority}" for priority in (10, 5, 0, -1)]
 
 
-def test_a_key_is_a_word_to_the_shell_and_nothing_else(office: Clerk) -> None:
+def test_the_shell_reads_a_key_as_one_word_only(office: Clerk) -> None:
     office.defines({"A": command()})
     key = "x; touch 'here' && echo $(id) `id` \"two\" *"
     assert office.asks("--apps", "apps.json", "run", "A", key)["jobs"] == {"succeeded": 1}
@@ -54,9 +54,7 @@ def test_a_key_is_a_word_to_the_shell_and_nothing_else(office: Clerk) -> None:
         ("raise SystemExit(3)", "3"),
     ],
 )
-def test_a_function_that_raises_has_failed_and_is_tried_as_often_as_it_may_be(
-    office: Clerk, body: str, told: str
-) -> None:
+def test_a_function_that_raises_fails_after_its_last_retry(office: Clerk, body: str, told: str) -> None:
     source = office.writes(
         "pipeline.py",
         "from sluice import app\n"
@@ -72,7 +70,7 @@ def test_a_function_that_raises_has_failed_and_is_tried_as_often_as_it_may_be(
     assert all(told in each["error"] for each in shown["rounds"])
 
 
-def test_what_a_failing_job_leaves_to_be_read(office: Clerk) -> None:
+def test_commands_show_the_rounds_and_the_history_of_a_failed_job(office: Clerk) -> None:
     office.defines({"A": command(max_fails=2), "B": command("A")})
     office.writes("A.exit", "3")
     source = ("--apps", "apps.json")
@@ -102,8 +100,8 @@ def test_what_a_failing_job_leaves_to_be_read(office: Clerk) -> None:
     assert office.asks("db", "check") == {"breaches": []}
 
 
-def test_two_that_run_the_same_job_at_once_run_it_once(office: Clerk, ledger_url: str) -> None:
-    """Whoever is second looks on; both are told that it went well."""
+def test_two_concurrent_run_commands_for_one_job_run_it_once(office: Clerk, ledger_url: str) -> None:
+    """The second command waits for the run of the first. Both report success."""
     office.defines({"A": {"job_id": "{x}", "bash_cmd": COMMAND}})
     typist = Typist(office.folder, SLUICE_LEDGER_URL=ledger_url, SLUICE_APPS="apps.json")
     with typist.starts("run", "A", "1", "--json") as one, typist.starts("run", "A", "1", "--json") as other:
@@ -123,11 +121,11 @@ def names(listed: Sequence[dict[str, str]]) -> list[str]:
 
 
 def runs(office: Clerk) -> list[str]:
-    """Every run that there was, in order."""
+    """Return the job of every run, in order."""
     path = office.folder / "ran.txt"
     return [short(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def short(job: str) -> str:
-    """A job of key 1 goes by the name of its app."""
+    """Return the short name of a job: with key 1, the name of its app."""
     return job.removesuffix("/1")

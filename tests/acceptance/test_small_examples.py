@@ -15,7 +15,7 @@ EXAMPLES = RELATIONS_OF_VALUES | RELATIONS_OF_GROUPS | RELATIONS_MISREAD_BY_STOL
 SHOWN = [
     "a range may begin below zero",  # A key that looks like an option.
     "how a number is written does not matter",  # A key that is not typed in its canonical spelling.
-    "a group may be called default",  # The name of a group that is also the name of an unnamed one.
+    "a group may be called default",  # A group with the name that an unnamed group gets.
     "values that nobody lists",  # Neither parents nor children.
     "alternatives, one of them a list",  # Several groups and several apps in one group.
 ]
@@ -44,7 +44,7 @@ def test_a_cross_product_is_listed_in_canonical_order(clerk: Clerk) -> None:
 
 @pytest.mark.parametrize("command", ["plan", "submit"])
 def test_a_key_that_fits_no_group_is_refused_before_the_ledger_is_opened(clerk: Clerk, command: str) -> None:
-    """No ledger answers here: a key that fits a group gets as far as that, which is exit code 3."""
+    """No ledger answers here. So a key that fits a group ends with exit code 3."""
     source = ("--apps", clerk.defines(EXAMPLES["a list wins over autofill"][0]))
     refused = clerk.types(*source, command, "c", "1_a")
     assert (refused.code, "c/1_a fits none of the app's dependency groups" in refused.err) == (2, True)

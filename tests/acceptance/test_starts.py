@@ -1,4 +1,4 @@
-"""The same jobs run, each once, whichever jobs of a graph are submitted and in however many messages."""
+"""Starts in a graph: the same jobs run once each, whichever jobs are submitted and in however many messages."""
 
 import pytest
 
@@ -19,7 +19,9 @@ def _named(value: Start | str) -> str:
 
 
 @pytest.mark.parametrize(("start", "manner"), CASES, ids=_named)
-def test_the_same_jobs_run_from_wherever_one_begins(world: World, start: Start, manner: str) -> None:
+def test_the_same_jobs_run_wherever_in_the_graph_a_submission_starts(
+    world: World, start: Start, manner: str
+) -> None:
     teller = Teller(world, start.apps)
     for jobs in [start.wanted] if manner == ONE_MESSAGE else start.wanted.split():
         teller.do(f"submit {jobs} push={start.push}")

@@ -1,4 +1,4 @@
-"""Every story is taken step by step on a real ledger, with the real handlers."""
+"""Stories, played step by step on a real ledger with the real handlers."""
 
 import pytest
 
@@ -13,7 +13,7 @@ STORIES: dict[str, Story] = PULL_AND_PUSH | TROUBLE | ALTERNATIVES | RERUNS
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_a_story_goes_as_it_is_told(world: World, name: str) -> None:
+def test_each_step_of_a_story_leads_to_the_expected_states(world: World, name: str) -> None:
     told = STORIES[name]
     teller = Teller(world, told.apps)
     for step in told.steps:

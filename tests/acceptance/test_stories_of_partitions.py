@@ -1,4 +1,4 @@
-"""The worked example as it goes on: who may run when, and whom a failure takes along."""
+"""The worked example over time: the steps that may run, and the steps that a failure stops."""
 
 from collections.abc import Iterable
 
@@ -15,12 +15,12 @@ from tests.world import World
 
 @pytest.fixture
 def april(world: World) -> str:
-    """The submission of the join for April."""
+    """Submit the join for April, and return the id of the submission."""
     world.define(definitions(LINEAGE))
     return world.submit("J", None, start="2024-04-01", end="2024-04-30")
 
 
-def test_a_step_may_run_once_what_it_reads_is_there(world: World, april: str) -> None:
+def test_a_step_may_run_once_the_partitions_it_reads_exist(world: World, april: str) -> None:
     assert _in(world, State.READY) == set(steps("S[01-02..04-30 each]"))
     _finish(world, "S[01-02..04-07 each]")
     assert _in(world, State.READY) == set(steps("S[04-08..04-30 each] G[04-01..04-07]"))
@@ -42,7 +42,7 @@ def test_a_step_may_run_once_what_it_reads_is_there(world: World, april: str) ->
         ),
     ],
 )
-def test_a_failure_takes_along_whoever_reads_it(
+def test_a_failure_stops_every_step_that_depends_on_it(
     world: World, april: str, failing: str, stranded: str
 ) -> None:
     _finish(world, failing, Ending.ERROR)

@@ -1,4 +1,4 @@
-"""One executor on a world's ledger, with nothing around it."""
+"""A single executor on a world's ledger, without the rest of a process."""
 
 from pathlib import Path
 from uuid import uuid4
@@ -71,7 +71,7 @@ async def later(job):
 
 
 class Acknowledged:
-    """A delivery that notes whether the ledger had the claims when it was acknowledged."""
+    """Delivery that records its verdicts."""
 
     def __init__(self) -> None:
         self.verdicts: list[str] = []
@@ -84,7 +84,7 @@ class Acknowledged:
 
 
 class Bench:
-    """One executor on the world's ledger; what it sends is kept."""
+    """A single executor on the world's ledger. Its messages are kept in ``sent``."""
 
     def __init__(self, world: World, folder: Path) -> None:
         (folder / "definitions.py").write_text(SOURCE)
@@ -116,7 +116,7 @@ class Bench:
         return self.hint(app)
 
     def hint(self, app: str, *keys: str) -> Acknowledged:
-        """Have the executor hear of jobs that are ready, in one parcel."""
+        """Notify the executor of ready jobs, in one batch."""
         delivery = Acknowledged()
         jobs = [f"{app}/{key}" for key in keys or ("1",)]
         turns = tuple(Turn(self.world.known(job).id, self.world.round(job)) for job in jobs)
@@ -124,13 +124,13 @@ class Bench:
         return delivery
 
     def judge(self) -> None:
-        """Deliver what was sent, so that the outcomes are judged."""
+        """Deliver the sent messages, so that the outcomes are judged."""
         self.world.queue.extend(self.sent)
         self.sent.clear()
         self.world.deliver()
 
     def round_of(self, job: str) -> Round:
-        """The last round of a job."""
+        """Return the last round of a job."""
         app, _, key = job.partition("/")
         found = self.world.ledger.transact(lambda tx: dossier(tx, JobName(app, key or "1")))
         assert found is not None

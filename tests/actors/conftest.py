@@ -1,4 +1,4 @@
-"""A world with schedules, one with a grid, and one executor by itself."""
+"""Fixtures: a world with schedules, one with a grid, a manager of tasks, and a single executor."""
 
 import sys
 from collections.abc import Iterator

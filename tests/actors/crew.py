@@ -1,4 +1,4 @@
-"""A manager and what he manages."""
+"""A manager of an app, and its tasks."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ NUMBERED = {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true", "a
 
 
 class Crew:
-    """A world with an app ``a`` whose tasks have numbers, and its manager."""
+    """World with an app ``a``, which has numbered tasks, and the manager of that app."""
 
     def __init__(self, world: World, **words: Any) -> None:
         self.world = world

@@ -1,4 +1,4 @@
-"""Ledgers that count what is asked of them, that refuse it, or whose caller dies."""
+"""Ledgers that count statements, refuse requests, do not answer, or simulate the death of their caller."""
 
 from collections.abc import Callable
 from threading import Event, Semaphore
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Counting(Ledger):
-    """Counts statements."""
+    """Ledger that counts its statements."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world.url, connections=1, clock=lambda: world.now)
@@ -42,7 +42,7 @@ class _Counted(Tx, frozen=True, kw_only=True):
 
 
 class Refusing(Ledger):
-    """By the database's own clock. From ``refuse`` to ``relent`` it raises this whatever is asked of it."""
+    """Ledger that raises an error for every request between ``refuse`` and ``relent``. It uses the database's clock."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world.url, connections=1)
@@ -56,7 +56,7 @@ class Refusing(Ledger):
         self._error = None
 
     def has_refused(self, times: int, *, within_s: float = 20.0) -> bool:
-        """Wait for so many refusals."""
+        """Return whether this many refusals happen. Wait at most ``within_s`` for each."""
         return all(self._refusals.acquire(timeout=within_s) for _ in range(times))
 
     def transact(self, work: Callable[[Tx], T]) -> T:
@@ -67,8 +67,8 @@ class Refusing(Ledger):
 
 
 class Silent(Ledger):
-    """By the database's own clock. From ``hang`` to ``answer`` every request waits, as on a connection that is open and
-    brings no answers."""
+    """Ledger on which every request waits between ``hang`` and ``answer``, as on an open connection that brings no
+    answers. It uses the database's clock."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world.url, connections=2)
@@ -83,7 +83,7 @@ class Silent(Ledger):
         self._answers.set()
 
     def is_waited_for(self, *, within_s: float = 20.0) -> bool:
-        """Wait until something is asked that is not answered."""
+        """Return whether a request waits for an answer within this time."""
         return self._waiting.acquire(timeout=within_s)
 
     def transact(self, work: Callable[[Tx], T]) -> T:
@@ -94,7 +94,7 @@ class Silent(Ledger):
 
 
 class Late(Ledger):
-    """``before_answer`` is called between each commit and its answer."""
+    """Ledger that calls ``before_answer`` between each commit and its answer."""
 
     def __init__(self, world: World, before_answer: Callable[[], None]) -> None:
         super().__init__(world.url, connections=1, clock=lambda: world.now)
@@ -107,7 +107,8 @@ class Late(Ledger):
 
 
 class Dying(Ledger):
-    """Its process dies around the commit of this number: before it, or after it, when the answer is ``lost``."""
+    """Ledger that simulates the death of its process at the commit with this number: before the commit, or after it if
+    the answer is ``lost``."""
 
     def __init__(self, world: World, commits: int, *, lost: bool) -> None:
         super().__init__(world.url, connections=1, clock=lambda: world.now)

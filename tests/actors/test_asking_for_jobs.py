@@ -1,4 +1,4 @@
-"""Programs ask for jobs by conditions, and page by page."""
+"""Queries of programs: jobs by condition, page by page."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ FIRST = Order(by=OrderBy.CREATED, descending=False)
 
 
 def _publish(_: Sequence[Message]) -> None:
-    """Nobody has to be told: these programs ask."""
+    """Drop the messages: these programs only read."""
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def client(world: World) -> Client:
     return Client(world.ledger, _publish, lambda: world.catalogue)
 
 
-def test_a_condition_is_a_text_or_the_same_as_structs(client: Client) -> None:
+def test_a_condition_as_text_and_as_structs_finds_the_same_jobs(client: Client) -> None:
     text = "type = bash and inputs.n > 2 and not inputs.fast = true"
     structs = And(
         (
@@ -39,7 +39,7 @@ def test_a_condition_is_a_text_or_the_same_as_structs(client: Client) -> None:
     assert [[job.key for job in client.jobs(each).jobs] for each in (text, structs)] == [["10_oslo"]] * 2
 
 
-def test_pages_follow_on_each_other_and_go_on(client: Client, world: World) -> None:
+def test_the_last_page_continues_with_jobs_submitted_later(client: Client, world: World) -> None:
     first = client.jobs(order=FIRST, limit=2)
     second = client.jobs(order=FIRST, limit=2, page=first.next)
     assert [job.key for page in (first, second) for job in page.jobs] == ["2_oslo", "9_oslo", "10_oslo"]
@@ -48,7 +48,9 @@ def test_pages_follow_on_each_other_and_go_on(client: Client, world: World) -> N
     assert ([job.key for job in later.jobs], later.total) == (["1_graz"], 4)
 
 
-def test_what_says_nothing_of_definitions_needs_none(world: World, client: Client) -> None:
+def test_a_condition_without_typed_inputs_works_with_faulty_or_no_definitions(
+    world: World, client: Client
+) -> None:
     def broken() -> Catalogue:
         raise BadRequest("The definitions have a fault.")
 
@@ -68,6 +70,6 @@ def test_what_says_nothing_of_definitions_needs_none(world: World, client: Clien
         ({"limit": 10_001}, "1 to 10000 jobs"),
     ],
 )
-def test_what_cannot_be_asked_is_told(client: Client, words: dict[str, str], told: str) -> None:
+def test_an_invalid_query_is_refused_with_its_fault(client: Client, words: dict[str, str], told: str) -> None:
     with pytest.raises(BadRequest, match=told):
         client.jobs(**words)

@@ -1,4 +1,4 @@
-"""Work elsewhere, between a claim and its outcome: whose it is when its run has to end."""
+"""External work between a claim and its outcome: whether the run still owns the work when it has to end."""
 
 import sys
 from collections.abc import Callable
@@ -45,7 +45,7 @@ class Grid:
 
 
 class Acknowledged:
-    """The message has done its work."""
+    """Delivery that ignores its verdict."""
 
     def acknowledge(self) -> None: ...
 
@@ -53,7 +53,7 @@ class Acknowledged:
 
 
 class Site:
-    """A grid, and workers that run its one job; ``meanwhile`` is what happens while the grid is asked."""
+    """Grid, and workers that run its one job. ``meanwhile`` is called while the grid is polled."""
 
     def __init__(self, world: World, folder: Path) -> None:
         (folder / "grid.py").write_text(GRID)
@@ -68,7 +68,7 @@ class Site:
 
     @property
     def asked(self) -> list[str]:
-        """What the grid was asked, without repeats in a row."""
+        """The calls of the grid, without consecutive repeats."""
         asked: list[str] = self.grid["asked"]
         return [each for place, each in enumerate(asked) if each != "".join(asked[place - 1 : place])]
 
@@ -77,7 +77,7 @@ class Site:
         return self.world.field("far", "handle")
 
     def run(self, *answers: str, meanwhile: Callable[[], object] = lambda: None) -> None:
-        """Have a new worker run the job, to its end or to its being stopped."""
+        """Run the job by a new worker until it ends or is stopped."""
         self.grid["answers"][:] = answers
         self.grid["meanwhile"] = meanwhile
         sent: list[Message] = []
@@ -106,7 +106,7 @@ def site(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return Site(world, tmp_path)
 
 
-def test_the_ledger_has_the_handle_while_the_work_goes_on_and_not_after(site: Site) -> None:
+def test_the_ledger_has_the_handle_only_while_the_work_runs(site: Site) -> None:
     seen: list[Any] = []
     site.run("succeeded", meanwhile=lambda: seen.append(site.handle))
     (handle,) = seen
@@ -115,7 +115,7 @@ def test_the_ledger_has_the_handle_while_the_work_goes_on_and_not_after(site: Si
     assert site.world.state("far") is State.SUCCEEDED
 
 
-def test_a_worker_that_leaves_hands_the_job_back_and_the_next_finds_the_work(site: Site) -> None:
+def test_a_leaving_worker_hands_the_job_back_and_the_next_finds_the_work(site: Site) -> None:
     site.run(meanwhile=site.holdings.stop_all)
     assert site.world.state("far") is State.READY
     site.run("running", "succeeded")
@@ -134,7 +134,7 @@ def test_a_cancelled_job_has_its_work_ended(site: Site) -> None:
     assert site.handle is None
 
 
-def test_a_worker_that_was_thought_dead_keeps_its_hands_off(site: Site) -> None:
+def test_a_worker_that_lost_its_lease_does_not_cancel_the_work(site: Site) -> None:
     def lose() -> None:
         site.world.tick(after_s=LEASE_S + 1)
         site.holdings.stop_all()
@@ -146,18 +146,18 @@ def test_a_worker_that_was_thought_dead_keeps_its_hands_off(site: Site) -> None:
     assert site.world.state("far") is State.SUCCEEDED
 
 
-def test_a_failed_round_is_started_anew(site: Site) -> None:
+def test_the_round_after_a_failure_starts_new_work(site: Site) -> None:
     site.run("failed")
     site.world.tick(after_s=1)
     site.run("succeeded")
     assert site.asked == ["run", "check", "run", "check"]
 
 
-# Without the ledger.
+# Attaching alone, with a ledger that is unreachable at first.
 
 
 class _Away:
-    """A ledger out of reach for so many times, and then one that accepts."""
+    """Ledger that is unreachable for this many requests, and then accepts."""
 
     def __init__(self, times: int) -> None:
         self.times = times
@@ -174,18 +174,18 @@ def _attaching(times: int, stop: Event) -> Attaching:
     return Attaching(cast(Ledger, _Away(times)), job, stop, lambda _: None)
 
 
-def test_a_handle_is_offered_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storing_a_handle_is_retried_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sluice.actors.attaching.OFFER_AGAIN_S", 0.001)
     assert _attaching(3, Event()).keep("w1")
 
 
-def test_a_handle_is_not_offered_any_more_once_the_lease_is_not_trusted() -> None:
+def test_storing_a_handle_stops_once_the_lease_is_not_trusted() -> None:
     stop = Event()
     stop.set()
     assert not _attaching(99, stop).keep("w1")
 
 
-def test_while_nobody_can_say_whose_the_work_is_the_lifelines_word_counts() -> None:
+def test_while_the_ledger_is_away_the_stop_event_decides_the_keeper() -> None:
     stop = Event()
     assert _attaching(99, stop).keeper("w1") is Keeper.OURS
     stop.set()

@@ -1,4 +1,4 @@
-"""Definitions on branches: what two of them say alike is made once, and what changes is made anew."""
+"""Definitions on branches: partitions of a shared definition are made once, and a changed definition makes its own."""
 
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def _count(world: World, app: str) -> int:
     return sum(name.startswith(f"{app}/") for name in world.states())
 
 
-def test_a_branch_shares_what_it_does_not_change(world: World) -> None:
+def test_a_branch_shares_the_partitions_of_unchanged_apps(world: World) -> None:
     world.define(LINEAGE)
     _sync(world, "main", LINEAGE)
     world.submit("join", None, **DAY)
@@ -65,7 +65,7 @@ def test_a_branch_shares_what_it_does_not_change(world: World) -> None:
     [{"function": "marking:leave_a_mark"}, {"job_type": "marking:Manager"}],
     ids=["function", "job manager"],
 )
-def test_rows_of_the_ledger_import_nothing_where_a_branch_is_planned_or_shown(
+def test_planning_or_showing_a_branch_imports_no_module_named_in_the_ledger(
     words: dict[str, str], world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark = tmp_path / "mark"
@@ -83,7 +83,7 @@ def test_rows_of_the_ledger_import_nothing_where_a_branch_is_planned_or_shown(
     assert not mark.exists()
 
 
-def test_a_row_of_the_ledger_names_no_function_that_is_called(world: World) -> None:
+def test_a_stored_definition_named_conf_planner_cannot_be_read(world: World) -> None:
     kept = Kept(app="conf_planner", version="1", code="", words={"output_table": "t", "bash_cmd": "true"})
     world.ledger.transact(lambda tx: versions.point(tx, "theirs", [kept], {}, by="ann"))
     with pytest.raises(BadRequest, match="cannot be read here"):
@@ -106,12 +106,12 @@ def test_two_branches_with_the_same_definitions_share_everything(world: World) -
     assert rows == [(3, 6)]
 
 
-def test_what_only_people_read_changes_no_version(world: World) -> None:
+def test_a_changed_timeout_or_owner_makes_no_new_version(world: World) -> None:
     _sync(world, "main", LINEAGE)
     assert _sync(world, "main", _changed("staging", timeout="5m", owner="bob")).moved == ()
 
 
-def test_a_revert_finds_the_old_partitions_again(world: World) -> None:
+def test_a_reverted_definition_finds_its_old_partitions_again(world: World) -> None:
     world.define(LINEAGE)
     _sync(world, "main", LINEAGE)
     world.submit("join", None, **DAY)
@@ -141,7 +141,7 @@ def test_a_table_that_is_still_read_cannot_lose_its_app(world: World) -> None:
     assert _sync(world, "main", {"staging": STAGING}).partitions == 0
 
 
-def test_a_step_of_a_version_that_is_gone_is_run_by_its_own_definition(world: World) -> None:
+def test_a_job_of_an_older_version_runs_by_the_stored_definition(world: World) -> None:
     world.define(LINEAGE)
     world.submit("staging", None, **DAY)
     (first, *_) = sorted(world.ready())
@@ -155,7 +155,7 @@ def test_a_step_of_a_version_that_is_gone_is_run_by_its_own_definition(world: Wo
         versions.of(world.catalogue, JobName("staging", with_version("2024-04-01", "0badc0de")))
 
 
-def test_a_conf_ends_in_the_app_of_its_mode(world: World) -> None:
+def test_a_conf_plans_the_app_of_the_requested_mode(world: World) -> None:
     world.define({**LINEAGE, "confs": {"features": {"offline": "join", "backfill": "sums"}}})
     world.submit("features", None, mode="backfill", **DAY)
     assert _count(world, "join") == 0
@@ -166,7 +166,7 @@ def test_a_conf_ends_in_the_app_of_its_mode(world: World) -> None:
     assert "several modes" in world.reason(unsaid)
 
 
-def test_what_two_modes_have_in_common_runs_once(world: World) -> None:
+def test_upstream_apps_that_two_modes_share_run_once(world: World) -> None:
     online = {"bash_cmd": "true", "table_dependencies": [{"table": "sums"}]}
     world.define(
         {**LINEAGE, "online": online, "confs": {"features": {"offline": "join", "online": "online"}}}
@@ -179,7 +179,7 @@ def test_what_two_modes_have_in_common_runs_once(world: World) -> None:
     assert {world.submission(offline), world.submission(served)} == {SubmissionState.SUCCEEDED}
 
 
-def test_an_app_runs_in_a_mode_as_it_says_of_it(world: World) -> None:
+def test_a_mode_overrides_the_options_of_its_app(world: World) -> None:
     modes = {"offline": {"max_fails": 3}, "online": {"priority": 5}}
     world.define({**LINEAGE, "join": {**LINEAGE["join"], "modes": modes}})
     world.submit("join", None, mode="offline", **DAY)
@@ -189,7 +189,7 @@ def test_an_app_runs_in_a_mode_as_it_says_of_it(world: World) -> None:
     assert "no mode 'offline'" in world.reason(world.submit("sums", None, mode="offline", **DAY))
 
 
-def test_a_conf_of_another_name_with_the_same_apps_shares_them(world: World) -> None:
+def test_two_confs_of_the_same_apps_share_their_jobs(world: World) -> None:
     world.define({**LINEAGE, "confs": {"old": {"offline": "join"}, "new": {"offline": "join"}}})
     world.submit("old", None, **DAY)
     world.submit("new", None, **DAY)

@@ -1,4 +1,4 @@
-"""Schedules that somebody fires, pauses or resumes by hand."""
+"""Schedules that an operator fires, pauses or resumes by hand."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -18,7 +18,7 @@ def fire(timed: Timed, due: datetime | None = None, id_: str = "s") -> by_hand.F
     return by_hand.fire(timed.ledger, timed.catalogue.schedules[id_], due)
 
 
-def test_now_is_a_submission_of_its_own_each_time(timed: Timed) -> None:
+def test_each_firing_without_a_due_time_makes_a_new_submission(timed: Timed) -> None:
     timed.edit(s={"cron": "0 12 * * *"})
     first = fire(timed)
     timed.now += timedelta(seconds=5)
@@ -30,7 +30,7 @@ def test_now_is_a_submission_of_its_own_each_time(timed: Timed) -> None:
     assert [(each.outcome, each.note) for each in timed.firings()] == [("fired", "by hand")] * 2
 
 
-def test_now_takes_no_due_times_place(timed: Timed) -> None:
+def test_firing_now_does_not_replace_a_due_time(timed: Timed) -> None:
     timed.edit(s={})
     timed.look()
     timed.now = ONE
@@ -40,7 +40,7 @@ def test_now_takes_no_due_times_place(timed: Timed) -> None:
     assert len(timed.submissions()) == 2
 
 
-def test_a_due_time_is_fired_once_however_often_it_is_asked(timed: Timed) -> None:
+def test_a_due_time_is_fired_once_even_if_requested_twice(timed: Timed) -> None:
     timed.edit(s={})
     timed.look()
     assert fire(timed, ONE).is_new
@@ -51,7 +51,7 @@ def test_a_due_time_is_fired_once_however_often_it_is_asked(timed: Timed) -> Non
     assert (timed.came(), timed.next()) == ("13:00 fired", "14:00")
 
 
-def test_one_that_was_missed_may_be_fired_after_all(timed: Timed) -> None:
+def test_a_missed_due_time_can_be_fired_by_hand(timed: Timed) -> None:
     timed.edit(s={})
     timed.look()
     timed.look("14:50:00")
@@ -60,7 +60,7 @@ def test_one_that_was_missed_may_be_fired_after_all(timed: Timed) -> None:
     assert timed.came() == "13:00 fired, 14:00 missed"
 
 
-def test_one_that_waits_is_not_fired_again_when_its_turn_comes(timed: Timed) -> None:
+def test_a_queued_due_time_that_was_fired_by_hand_is_not_fired_again(timed: Timed) -> None:
     timed.edit(s={"overlap": "queue"})
     timed.look()
     timed.look("13:00:00")
@@ -73,13 +73,13 @@ def test_one_that_waits_is_not_fired_again_when_its_turn_comes(timed: Timed) -> 
     assert len(timed.submissions()) == 2
 
 
-def test_a_text_that_cannot_be_written_is_told(timed: Timed) -> None:
+def test_firing_is_refused_if_the_key_has_no_text_for_the_due_time(timed: Timed) -> None:
     timed.edit(s={"key": "{due+99w:%Y}"})
     with pytest.raises(BadRequest, match=r"s cannot be fired for 9999-12-01"):
         fire(timed, datetime(9999, 12, 1, tzinfo=UTC))
 
 
-def test_its_words_are_written_for_the_due_time(timed: Timed) -> None:
+def test_kwargs_are_formatted_for_the_due_time_in_the_schedules_time_zone(timed: Timed) -> None:
     timed.edit(s={"timezone": "Europe/Berlin", "kwargs": {"hour": "{due:%H}"}})
     fire(timed, ONE)
     request = timed.ledger.transact(lambda tx: tx.column("SELECT request FROM submission"))[0]
@@ -87,20 +87,20 @@ def test_its_words_are_written_for_the_due_time(timed: Timed) -> None:
 
 
 class TestPauses:
-    def test_due_times_pass_and_are_not_made_up_for(self, timed: Timed) -> None:
+    def test_due_times_during_a_pause_are_not_caught_up(self, timed: Timed) -> None:
         timed.edit(s={"catch_up": "all"})
         timed.look()
         assert by_hand.pause(timed.ledger, timed.catalogue, ["s"]) == ["s"]
         assert by_hand.pause(timed.ledger, timed.catalogue, ["s"]) == []
         timed.look("13:00:00")
         timed.now += timedelta(hours=1, minutes=30)
-        # Nobody looked at 14:00, and it is resumed before anybody does.
+        # No look happened at 14:00, and the schedule is resumed before the next one.
         assert by_hand.resume(timed.ledger, ["s"]) == ["s"]
         assert by_hand.resume(timed.ledger, ["s"]) == []
         timed.look("15:00:00")
         assert timed.came() == "13:00 paused, 14:00 paused, 15:00 fired"
 
-    def test_what_waits_stays_where_it_is(self, timed: Timed) -> None:
+    def test_a_queued_due_time_waits_until_the_schedule_is_resumed(self, timed: Timed) -> None:
         timed.edit(s={"overlap": "queue"})
         timed.look()
         timed.look("13:00:00")
@@ -126,14 +126,14 @@ class TestPauses:
         timed.look("13:00:00")
         assert timed.came() == "13:00 paused"
 
-    def test_one_that_no_scheduler_has_seen_is_paused_all_the_same(self, timed: Timed) -> None:
+    def test_a_defined_schedule_that_is_not_in_the_ledger_yet_can_be_paused(self, timed: Timed) -> None:
         timed.edit(s={})
         assert by_hand.pause(timed.ledger, None, ["s"]) == []
         assert by_hand.pause(timed.ledger, timed.catalogue, ["s", "nobody"]) == ["s"]
         timed.look("13:00:00")
         assert timed.came() == "13:00 paused"
 
-    def test_one_that_is_paused_stays_paused_since_when_it_was(self, timed: Timed) -> None:
+    def test_pausing_a_paused_schedule_keeps_the_time_of_its_pause(self, timed: Timed) -> None:
         timed.edit(s={}, t={})
         by_hand.pause(timed.ledger, timed.catalogue, ["s"])
         since = timed.now
@@ -142,7 +142,7 @@ class TestPauses:
         paused = timed.ledger.transact(lambda tx: schedules(tx, retired=False))
         assert {each.id: each.paused_at for each in paused} == {"s": since, "t": timed.now}
 
-    def test_by_hand_it_is_fired_all_the_same(self, timed: Timed) -> None:
+    def test_a_paused_schedule_can_be_fired_by_hand(self, timed: Timed) -> None:
         timed.edit(s={})
         by_hand.pause(timed.ledger, timed.catalogue, ["s"])
         assert fire(timed).is_new

@@ -1,4 +1,5 @@
-"""A submission that would come to too much is refused by its number, and nothing of it is made. Caps are low here."""
+"""Limits: a submission that is too large is refused with the reason, and none of its jobs is inserted. Most limits are
+lowered here."""
 
 import pytest
 
@@ -14,7 +15,9 @@ def _refused(world: World, id: str, why: str) -> None:
     assert world.states() == {}
 
 
-def test_parents_over_parents_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_counts_the_jobs_of_all_upstream_levels(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.apps("a -> b, b -> c")
     monkeypatch.setattr(walk, "JOBS_MAX", 2)
     _refused(world, world.submit("c"), "It comes to more than 2 jobs")
@@ -22,7 +25,7 @@ def test_parents_over_parents_are_counted(world: World, monkeypatch: pytest.Monk
     assert world.submission(world.submit("c", id="fits")) is SubmissionState.ACTIVE
 
 
-def test_chunks_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_counts_chunks(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.define({"a": {"chunk_size": 1, "bash_cmd": "true"}})
     monkeypatch.setattr(chunks, "JOBS_MAX", 3)
     _refused(
@@ -30,7 +33,7 @@ def test_chunks_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
-def test_steps_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_counts_steps(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.define(
         {"a": {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "day"}, "step_size": 1}}
     )
@@ -47,7 +50,7 @@ def test_partitions_are_counted_before_any_is_made(world: World) -> None:
     _refused(world, hours, f"It comes to more than {supply.PARTITIONS_MAX:,} partitions")
 
 
-def test_partitions_that_exist_do_not_count(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_does_not_count_existing_partitions(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     daily = {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "day"}, "step_size": 5}
     world.define({"a": daily})
     world.land("t", "2024-04-01..2024-04-09")
@@ -58,7 +61,9 @@ def test_partitions_that_exist_do_not_count(world: World, monkeypatch: pytest.Mo
     assert world.submission(too_many) is SubmissionState.REFUSED
 
 
-def test_missing_partitions_of_others_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_counts_missing_partitions_of_input_tables(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reads = [{"table": "events", "start_offset": 20}]
     world.define(
         {
@@ -74,12 +79,12 @@ def test_missing_partitions_of_others_are_counted(world: World, monkeypatch: pyt
     _refused(world, world.submit("a", None, start="2024-04-01", end="2024-04-02"), "more than 5 partitions")
 
 
-def test_a_policy_has_a_largest_size(world: World) -> None:
+def test_a_policy_that_is_too_large_is_refused(world: World) -> None:
     world.apps("a", submitters_may_set=["env"])
     large = world.submit("a", policy={"env": {"A": "x" * POLICY_BYTES_MAX}})
     _refused(world, large, "Its policy has 8208 bytes; at most 8192 are accepted.")
 
 
-def test_keys_are_counted_by_whoever_names_them() -> None:
+def test_a_submission_with_too_many_keys_cannot_be_constructed() -> None:
     with pytest.raises(ValueError, match=f"{KEYS_MAX + 1} keys are more than one submission may name"):
         Submission(app="a", keys=("1",) * (KEYS_MAX + 1))

@@ -1,4 +1,4 @@
-"""A process whose definitions are edited while it works."""
+"""Definitions that are edited while a process uses them."""
 
 import json
 import time
@@ -25,7 +25,7 @@ from sluice.ledger.reads.check import breaches
 
 
 class Place:
-    """Where a process works: a file of definitions, a ledger, and the broker in memory."""
+    """Surroundings of a process: a file of definitions, a ledger, and the broker in memory."""
 
     def __init__(self, folder: Path, ledger_url: str, kept: ExitStack) -> None:
         self._file = folder / "apps.json"
@@ -35,14 +35,14 @@ class Place:
         self.broker: Broker = kept.enter_context(closing(connect("memory://")))
 
     def define(self, **says: str) -> None:
-        """Apps that print what they have to say."""
+        """Define apps that print these texts."""
         self.write(**{app: {"job_id": "{x}", "bash_cmd": f"echo {what}"} for app, what in says.items()})
 
     def write(self, **apps: Mapping[str, object]) -> None:
         self._file.write_text(json.dumps(apps))
 
     def starts(self, queues: Sequence[str] = ()) -> Definitions:
-        """A process, by the definitions of now; what it goes by later."""
+        """Start a process with the present definitions, and return the object that holds its current ones."""
         settings = Settings(apps=(str(self._file),), tick_s=0.1, lease_s=3.0, grace_s=5.0)
         held = Definitions(settings)
         process = Process(settings, held, self.ledger, self.broker, queues=queues, threads=2)
@@ -52,7 +52,7 @@ class Place:
         return held
 
     def run(self, app: str, key: str) -> str:
-        """What the job printed."""
+        """Run a job, and return its output."""
         id_ = self.client.submit(Submission(app=app, key=key))
         assert self.client.wait(id_, timeout_s=20).state is SubmissionState.SUCCEEDED
         return self.ledger.transact(
@@ -85,7 +85,7 @@ def until(is_so: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def test_new_apps_run_and_changed_ones_run_as_they_are_now(place: Place) -> None:
+def test_a_running_process_applies_new_and_changed_apps(place: Place) -> None:
     place.define(told="one")
     held = place.starts()
     assert place.run("told", "1") == "one\n"
@@ -95,7 +95,7 @@ def test_new_apps_run_and_changed_ones_run_as_they_are_now(place: Place) -> None
     assert place.run("new", "1") == "hello\n"
 
 
-def test_a_process_without_apps_gets_its_first(place: Place) -> None:
+def test_a_process_that_started_without_apps_serves_the_first_new_one(place: Place) -> None:
     place.define()
     held = place.starts()
     place.define(first="hello")
@@ -103,7 +103,7 @@ def test_a_process_without_apps_gets_its_first(place: Place) -> None:
     assert place.run("first", "1") == "hello\n"
 
 
-def test_a_process_that_was_told_its_queues_takes_on_no_others(place: Place) -> None:
+def test_a_process_with_fixed_queues_does_not_serve_a_new_app(place: Place) -> None:
     place.define(told="one")
     held = place.starts([*CONTROL, "told"])
     place.define(told="two", new="hello")
@@ -114,7 +114,7 @@ def test_a_process_that_was_told_its_queues_takes_on_no_others(place: Place) -> 
     until(lambda: place.broker.depth("new"))
 
 
-def test_a_job_whose_app_has_left_waits_until_it_is_back(
+def test_a_job_of_a_removed_app_waits_until_the_app_is_back(
     place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     go_on = tmp_path / "go_on"

@@ -1,4 +1,4 @@
-"""``python -m sluice.actors.checkup``: who looks after a worker learns whether it is at work."""
+"""``python -m sluice.actors.checkup``: the check whether a worker of this machine is at work."""
 
 import socket
 from datetime import UTC, datetime
@@ -32,13 +32,13 @@ def _hire(world: World, queues: list[str], *, host: str | None = None, lease_s: 
     )
 
 
-def test_a_worker_is_at_work_while_its_lease_stands(world: World) -> None:
+def test_a_worker_is_at_work_while_its_lease_is_valid(world: World) -> None:
     assert main(["--queues", "a,b"]) == ABSENT
     _hire(world, ["a", "b"])
     assert main(["--queues", "a, b"]) == 0
 
 
-def test_a_worker_of_another_machine_or_of_other_queues_is_another(
+def test_a_worker_of_another_machine_or_of_other_queues_does_not_count(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _hire(world, ["a"], host="elsewhere")
@@ -50,12 +50,12 @@ def test_a_worker_of_another_machine_or_of_other_queues_is_another(
     assert main([]) == 0
 
 
-def test_a_worker_whose_lease_has_ended_is_not_at_work(world: World) -> None:
+def test_a_worker_with_an_ended_lease_is_not_at_work(world: World) -> None:
     _hire(world, ["a"], lease_s=-1.0)
     assert main(["--queues", "a", "--alive"]) == ABSENT
 
 
-def test_a_ledger_that_does_not_answer_is_no_reason_to_end_a_worker(
+def test_an_unreachable_ledger_fails_the_check_unless_it_is_for_liveness(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sluice.ledger.connection.PATIENCE_S", 0.2)
@@ -64,6 +64,6 @@ def test_a_ledger_that_does_not_answer_is_no_reason_to_end_a_worker(
     assert "does not answer" in capsys.readouterr().err
 
 
-def test_an_embedded_ledger_is_not_started_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_does_not_start_an_embedded_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLUICE_LEDGER_URL")
     assert main([]) == 2

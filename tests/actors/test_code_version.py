@@ -1,4 +1,4 @@
-"""Which commit a folder was checked out at, by git's own account."""
+"""The commit that a folder was checked out at, compared with the commit that git reports."""
 
 import os
 import subprocess
@@ -38,37 +38,37 @@ def _head(folder: Path) -> str:
     return _git(folder, "rev-parse", "HEAD")[:COMMIT_CHARACTERS]
 
 
-def test_on_a_branch(checkout: Path) -> None:
+def test_the_commit_is_found_on_a_branch(checkout: Path) -> None:
     assert commit_of(checkout) == _head(checkout)
 
 
-def test_from_a_folder_inside(checkout: Path) -> None:
+def test_the_commit_is_found_from_a_folder_inside(checkout: Path) -> None:
     inside = checkout / "jobs" / "nightly"
     inside.mkdir(parents=True)
     assert commit_of(inside) == _head(checkout)
 
 
-def test_at_a_commit_of_no_branch(checkout: Path) -> None:
+def test_the_commit_is_found_with_a_detached_head(checkout: Path) -> None:
     _git(checkout, "checkout", "--quiet", "--detach", "HEAD~1")
     assert commit_of(checkout) == _head(checkout)
 
 
-def test_on_a_branch_that_git_has_packed(checkout: Path) -> None:
+def test_the_commit_is_found_on_a_packed_branch(checkout: Path) -> None:
     _git(checkout, "pack-refs", "--all")
     assert commit_of(checkout) == _head(checkout)
 
 
-def test_in_a_second_checkout_of_one_repository(checkout: Path, tmp_path: Path) -> None:
+def test_the_commit_is_found_in_a_second_worktree(checkout: Path, tmp_path: Path) -> None:
     _git(checkout, "worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"), "HEAD~1")
     assert commit_of(tmp_path / "side") == _head(tmp_path / "side") != _head(checkout)
 
 
-def test_before_the_first_commit_and_where_there_is_no_checkout(tmp_path: Path) -> None:
+def test_there_is_no_commit_before_the_first_one_or_outside_a_checkout(tmp_path: Path) -> None:
     assert commit_of(tmp_path) is None
     _git(tmp_path, "init", "--quiet")
     assert commit_of(tmp_path) is None
 
 
-def test_what_is_set_wins(checkout: Path) -> None:
+def test_the_setting_overrides_the_commit(checkout: Path) -> None:
     assert read_settings({}, folder=checkout).code_version == _head(checkout)
     assert read_settings({"SLUICE_CODE_VERSION": "v7"}, folder=checkout).code_version == "v7"

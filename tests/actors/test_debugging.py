@@ -1,4 +1,5 @@
-"""A submission that has steps fail: who plans it refuses it for what has none, however the app is keyed."""
+"""Submissions that make steps fail for debugging. The planner refuses them for apps without steps, whatever their keys
+are."""
 
 from typing import Any
 
@@ -17,7 +18,7 @@ KEYED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("keyed", KEYED)
-def test_an_app_without_steps_cannot_be_debugged(world: World, keyed: str) -> None:
+def test_a_debug_policy_for_an_app_without_steps_is_refused(world: World, keyed: str) -> None:
     words, wanted = KEYED[keyed]
     world.define({"a": {**words, "bash_cmd": "true"}})
     refused, taken = world.submit("a", policy=DEBUG, **wanted), world.submit("a", **wanted)
@@ -26,8 +27,8 @@ def test_an_app_without_steps_cannot_be_debugged(world: World, keyed: str) -> No
     assert world.submission(taken) is SubmissionState.ACTIVE
 
 
-def test_a_saga_keeps_what_it_was_asked_to_be_debugged_by(world: World) -> None:
-    """Those that it needs are no sagas, and are planned all the same."""
+def test_a_saga_keeps_its_debug_policy(world: World) -> None:
+    """The dependency is no saga, and is planned without the debug policy."""
     world.define(
         {
             "p": {"job_id": "{x}", "bash_cmd": "true"},

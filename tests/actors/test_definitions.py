@@ -1,4 +1,4 @@
-"""Definitions that change while a process works by them. Nobody waits: the test says when to look."""
+"""Definitions that change while a process uses them. No test waits: each calls ``look`` itself."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ def %s(x): return %d
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of this test's own, and no module of it left behind."""
+    """Yield a folder for this test, and remove the modules that were imported from it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield tmp_path
@@ -35,7 +35,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
-    """What the log has got since the last time."""
+    """Return a function that returns the log lines since its last call."""
     caplog.set_level("INFO", logger="sluice.definitions")
 
     def take() -> list[str]:
@@ -47,7 +47,7 @@ def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 
 
 class Server:
-    """Redis as the definitions see it: what lies at each address, or why it cannot be told."""
+    """Redis as the definitions read it: the stored value, or the reason why it cannot be read."""
 
     def __init__(self, stored: Stored | Unread) -> None:
         self.stored = stored
@@ -67,7 +67,7 @@ def definitions(*sources: str, server: Server | None = None) -> Definitions:
     return Definitions(settings, fetch=server) if server else Definitions(settings)
 
 
-def test_a_changed_file_is_taken_up_by_the_next_look(here: Path, said: Callable[[], list[str]]) -> None:
+def test_a_changed_file_is_loaded_by_the_next_check(here: Path, said: Callable[[], list[str]]) -> None:
     write(a=A, b=A)
     held = definitions("apps.json")
     first = held.current
@@ -83,7 +83,9 @@ def test_a_changed_file_is_taken_up_by_the_next_look(here: Path, said: Callable[
     assert said() == []
 
 
-def test_a_touched_file_is_no_change(here: Path, said: Callable[[], list[str]]) -> None:
+def test_a_rewritten_file_with_the_same_content_is_no_change(
+    here: Path, said: Callable[[], list[str]]
+) -> None:
     write(a=A)
     held = definitions("apps.json")
     first = held.current
@@ -93,7 +95,9 @@ def test_a_touched_file_is_no_change(here: Path, said: Callable[[], list[str]]) 
     assert said() == []
 
 
-def test_faults_leave_the_old_ones_and_are_told_once(here: Path, said: Callable[[], list[str]]) -> None:
+def test_faults_keep_the_old_definitions_and_are_logged_once(
+    here: Path, said: Callable[[], list[str]]
+) -> None:
     write(a=A)
     held = definitions("apps.json")
     first = held.current
@@ -107,7 +111,9 @@ def test_faults_leave_the_old_ones_and_are_told_once(here: Path, said: Callable[
     ]
 
 
-def test_a_second_fault_is_told_and_the_first_not_again(here: Path, said: Callable[[], list[str]]) -> None:
+def test_a_second_fault_is_logged_without_repeating_the_first(
+    here: Path, said: Callable[[], list[str]]
+) -> None:
     write(a=A)
     held = definitions("apps.json")
     write(a=A | {"max_fail": 1})
@@ -119,7 +125,7 @@ def test_a_second_fault_is_told_and_the_first_not_again(here: Path, said: Callab
     assert "b: unknown word 'colour'" in line
 
 
-def test_mended_definitions_are_taken_up(here: Path, said: Callable[[], list[str]]) -> None:
+def test_fixed_definitions_are_loaded(here: Path, said: Callable[[], list[str]]) -> None:
     write(a=A)
     held = definitions("apps.json")
     Path("apps.json").write_text("{")
@@ -131,7 +137,7 @@ def test_mended_definitions_are_taken_up(here: Path, said: Callable[[], list[str
     assert said() == ["the definitions have changed: 2 apps; new: b"]
 
 
-def test_a_fault_that_is_taken_back_changes_nothing(here: Path, said: Callable[[], list[str]]) -> None:
+def test_a_reverted_fault_keeps_the_catalogue(here: Path, said: Callable[[], list[str]]) -> None:
     write(a=A)
     held = definitions("apps.json")
     first = held.current
@@ -147,7 +153,7 @@ def test_a_fault_that_is_taken_back_changes_nothing(here: Path, said: Callable[[
     assert "No such file" in said()[0], "it is news again"
 
 
-def test_a_python_file_is_run_again(here: Path) -> None:
+def test_a_changed_python_file_is_executed_again(here: Path) -> None:
     Path("one.py").write_text(PYTHON % ("one", 1))
     held = definitions("one.py")
     began_with = held.current.app("one").function
@@ -159,7 +165,7 @@ def test_a_python_file_is_run_again(here: Path) -> None:
     assert (began_with("x"), now("x")) == (1, 2)
 
 
-def test_a_folder_gains_and_loses_a_file(here: Path) -> None:
+def test_files_added_to_or_removed_from_a_folder_change_its_apps(here: Path) -> None:
     Path("folder").mkdir()
     Path("folder/one.py").write_text(PYTHON % ("one", 1))
     held = definitions("folder")
@@ -171,9 +177,7 @@ def test_a_folder_gains_and_loses_a_file(here: Path) -> None:
     assert [*held.current] == ["two"]
 
 
-def test_a_module_is_not_imported_anew_and_that_is_said_once(
-    here: Path, said: Callable[[], list[str]]
-) -> None:
+def test_a_changed_module_is_not_imported_again(here: Path, said: Callable[[], list[str]]) -> None:
     Path("acme").mkdir()
     Path("acme/__init__.py").write_text("")
     Path("acme/pipelines.py").write_text("from acme import work\n" + PYTHON % ("one", 1))
@@ -193,7 +197,9 @@ def test_a_module_is_not_imported_anew_and_that_is_said_once(
     assert said() == ["acme.work changed; restart the workers to take that up"]
 
 
-def test_what_a_python_file_has_imported_is_not_taken_up(here: Path, said: Callable[[], list[str]]) -> None:
+def test_a_change_in_a_module_imported_by_a_file_needs_a_restart(
+    here: Path, said: Callable[[], list[str]]
+) -> None:
     Path("helping.py").write_text("N = 1")
     Path("one.py").write_text("import helping\n" + PYTHON % ("one", 1))
     held = definitions("one.py")
@@ -202,7 +208,7 @@ def test_what_a_python_file_has_imported_is_not_taken_up(here: Path, said: Calla
     assert said() == ["helping changed; restart the workers to take that up"]
 
 
-def test_what_others_compare_says_why_a_change_is_not_taken_up(here: Path) -> None:
+def test_the_published_definitions_name_why_a_change_is_not_applied(here: Path) -> None:
     Path("helping.py").write_text("N = 1")
     Path("one.py").write_text("import helping\n" + PYTHON % ("one", 1))
     held = definitions("one.py")
@@ -224,7 +230,7 @@ def test_what_others_compare_says_why_a_change_is_not_taken_up(here: Path) -> No
     assert held.known.problem.endswith("(and 1 more)")
 
 
-def test_a_changed_text_in_redis_is_taken_up(said: Callable[[], list[str]]) -> None:
+def test_a_changed_text_in_redis_is_loaded(said: Callable[[], list[str]]) -> None:
     server = Server(json.dumps({"a": A}))
     held = definitions(ADDRESS, server=server)
     assert held.current.app("a").origin == "redis://host/0/apps"
@@ -236,7 +242,7 @@ def test_a_changed_text_in_redis_is_taken_up(said: Callable[[], list[str]]) -> N
     assert said() == ["the definitions have changed: 2 apps; new: b"], "the order of fields means nothing"
 
 
-def test_a_load_takes_the_very_text_that_was_looked_at() -> None:
+def test_a_load_uses_the_text_that_was_compared_and_reads_it_once() -> None:
     server = Server(json.dumps({"a": A}))
     held = definitions(ADDRESS, server=server)
     assert server.asked == 1
@@ -245,7 +251,7 @@ def test_a_load_takes_the_very_text_that_was_looked_at() -> None:
     assert server.asked == 2
 
 
-def test_a_redis_that_is_away_leaves_the_old_ones(here: Path, said: Callable[[], list[str]]) -> None:
+def test_an_unreachable_redis_keeps_the_old_definitions(here: Path, said: Callable[[], list[str]]) -> None:
     write(c=A)
     server = Server(json.dumps({"a": A}))
     held = definitions(ADDRESS, "apps.json", server=server)
@@ -262,7 +268,7 @@ def test_a_redis_that_is_away_leaves_the_old_ones(here: Path, said: Callable[[],
     assert [*held.current] == ["a", "c", "d"]
 
 
-def test_definitions_at_fault_from_the_start_are_an_error(here: Path) -> None:
+def test_faulty_definitions_at_the_start_raise_an_error(here: Path) -> None:
     write(a=A | {"max_fail": 1})
     with pytest.raises(DefinitionError) as caught:
         definitions("apps.json", ADDRESS, server=Server(Unread("Redis does not answer")))

@@ -1,4 +1,4 @@
-"""Hints that reach a process with a broker of its own by way of the ledger."""
+"""Notifications by way of the ledger. They reach a process with a broker in its own memory."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ _CUT_OFF = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query =
 
 
 class House:
-    """What was published in it, as it came."""
+    """Process that records its published messages, in their order."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -35,20 +35,22 @@ def house(world: World) -> Iterator[House]:
         yield made
 
 
-def test_what_is_said_is_published_in_the_order_in_which_it_was(house: House) -> None:
+def test_notifications_are_published_in_the_order_they_were_sent(house: House) -> None:
     house.say(Plan(submissions=("a", "b")), Tick())
     house.say(Plan(submissions=("c",)))
     eventually(lambda: len(house.heard) == 3)
     assert house.heard == [Plan(submissions=("a", "b")), Tick(), Plan(submissions=("c",))]
 
 
-def test_a_word_too_long_to_be_said_is_left_out_and_the_others_come(house: House) -> None:
+def test_a_notification_too_long_for_notify_is_left_out_and_others_arrive(house: House) -> None:
     house.say(Plan(submissions=tuple(f"submission {number}" for number in range(1000))), Tick())
     eventually(lambda: house.heard)
     assert house.heard == [Tick()]
 
 
-def test_nonsense_is_told_of_and_passed_over(house: House, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unreadable_notification_is_logged_and_skipped(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
     def nonsense(tx: Tx) -> None:
         bell.say(tx, "")
         bell.say(tx, "sluice.planner {}")
@@ -60,7 +62,7 @@ def test_nonsense_is_told_of_and_passed_over(house: House, caplog: pytest.LogCap
     assert caplog.text.count("is no hint") == 2
 
 
-def test_a_connection_that_was_cut_is_made_anew(house: House) -> None:
+def test_a_broken_connection_is_made_again(house: House) -> None:
     def heard_again() -> bool:
         house.say(Tick())
         return bool(house.heard)
@@ -69,7 +71,7 @@ def test_a_connection_that_was_cut_is_made_anew(house: House) -> None:
     eventually(heard_again)
 
 
-def test_nothing_is_heard_once_the_block_is_over(world: World) -> None:
+def test_the_listener_receives_nothing_after_its_block(world: World) -> None:
     house = House(world)
     with Doorbell(world.url, house.publish):
         pass

@@ -1,4 +1,5 @@
-"""Work elsewhere whose worker has died, or whose job is over: it is found again, or ended by whoever is sent to."""
+"""External work after the death of its worker, or after the end of its job. The next claim finds the work again, or any
+worker of the app ends it."""
 
 from contextlib import closing
 
@@ -12,15 +13,15 @@ from sluice.ledger.reads.idle import idle
 from tests.actors.unending import Died, LastTransaction, Site
 from tests.world import LEASE_S
 
-#: As often as the grid wants to be asked.
+#: Seconds between two polls of the grid: its ``poll_s``.
 POLL_S = 5
 
 
 # Crashes.
 
 
-def test_a_worker_that_dies_while_it_starts_the_work_leaves_that_to_the_next(site: Site) -> None:
-    """Its token is the same, so what was started is found."""
+def test_after_a_crash_during_the_start_the_next_worker_finds_the_work(site: Site) -> None:
+    """The second ``run`` has the same token, so the grid returns the work that it has already started."""
     site.world.submit("far")
     with closing(LastTransaction(site.world)) as last, pytest.raises(Died):
         site.run(ledger=last)
@@ -32,7 +33,7 @@ def test_a_worker_that_dies_while_it_starts_the_work_leaves_that_to_the_next(sit
     assert (site.field("handle"), site.field("losses"), site.field("worker")) == ("w1", 1, None)
 
 
-def test_a_claim_that_was_lost_leaves_nothing_behind(site: Site) -> None:
+def test_work_that_was_started_under_a_lost_claim_is_ended(site: Site) -> None:
     site.world.submit("far", policy={"max_losses": 0})
 
     def lose() -> None:
@@ -45,8 +46,9 @@ def test_a_claim_that_was_lost_leaves_nothing_behind(site: Site) -> None:
     assert site.asked == ["run", "cancel"]
 
 
-def test_an_ordinary_job_that_is_handed_back_to_one_that_is_long_running_now_is_found(site: Site) -> None:
-    """The work that an earlier claim has started is left to the looks, and run is not called."""
+def test_work_that_was_started_before_its_app_became_long_running_is_polled(site: Site) -> None:
+    """The ordinary job was handed back with its handle. The next claim leaves the work to polls and does not call
+    ``run``."""
     site.world.submit("far")
     claimed = site.world.claim("far")
     assert claimed is not None
@@ -58,10 +60,10 @@ def test_an_ordinary_job_that_is_handed_back_to_one_that_is_long_running_now_is_
     assert site.asked == ["check"]
 
 
-# Stopping it, and ending any work of a job that is over.
+# Stopping a long-running service, and ending the external work of any job that is over.
 
 
-def test_it_is_stopped_by_whoever_serves_its_app(started: Site) -> None:
+def test_a_worker_of_the_app_ends_the_work_of_a_cancelled_service(started: Site) -> None:
     started.answer(Status("running", "at offset 7"))
     started.passes(POLL_S)
     started.world.cancel("s")
@@ -72,7 +74,7 @@ def test_it_is_stopped_by_whoever_serves_its_app(started: Site) -> None:
     assert (started.field("handle"), started.field("watch_at")) == (None, None)
 
 
-def test_it_is_tried_for_ever_to_end_it(started: Site) -> None:
+def test_ending_the_work_is_retried_with_pauses_that_grow_to_an_hour(started: Site) -> None:
     started.grid["cancel_breaks"] = 12
     started.world.cancel("s")
     pauses = []
@@ -85,7 +87,7 @@ def test_it_is_tried_for_ever_to_end_it(started: Site) -> None:
     assert started.asked == ["run", *["cancel"] * 13]
 
 
-def test_an_end_before_stops_it(site: Site) -> None:
+def test_a_service_is_stopped_at_its_end_before(site: Site) -> None:
     site.world.submit("far", policy={"end_before": "2026-01-01T00:01:00Z"})
     site.run()
     site.world.tick(after_s=61)
@@ -94,7 +96,7 @@ def test_an_end_before_stops_it(site: Site) -> None:
     assert site.asked == ["run", "cancel"]
 
 
-def test_a_look_that_finds_the_job_cancelled_meanwhile_changes_nothing(started: Site) -> None:
+def test_a_poll_during_which_the_job_is_cancelled_changes_nothing(started: Site) -> None:
     started.answer("failed")
     started.world.tick(after_s=POLL_S)
     started.look(meanwhile=lambda: started.world.cancel("s"))
@@ -105,7 +107,7 @@ def test_a_look_that_finds_the_job_cancelled_meanwhile_changes_nothing(started: 
     assert started.field("handle") is None
 
 
-def test_one_that_is_wanted_anew_before_it_was_ended_finds_the_old_work(started: Site) -> None:
+def test_a_service_requested_again_before_its_work_ended_finds_that_work(started: Site) -> None:
     started.world.cancel("s")
     started.world.submit("far")
     started.run()
@@ -115,9 +117,7 @@ def test_one_that_is_wanted_anew_before_it_was_ended_finds_the_old_work(started:
 
 
 @pytest.mark.parametrize("how", ["handed back", "its worker dead"])
-def test_an_ordinary_job_that_is_cancelled_while_nobody_runs_it_has_its_work_ended(
-    site: Site, how: str
-) -> None:
+def test_a_job_cancelled_while_no_worker_runs_it_has_its_work_ended(site: Site, how: str) -> None:
     site.world.submit("short", id="s")
     claimed = site.world.claim("short", worker=site.world.hire())
     assert claimed is not None
@@ -129,7 +129,7 @@ def test_an_ordinary_job_that_is_cancelled_while_nobody_runs_it_has_its_work_end
     assert (site.asked, site.field("handle", "short")) == (["cancel"], None)
 
 
-def test_a_worker_that_is_about_to_hear_of_it_ends_the_work_by_itself(site: Site) -> None:
+def test_a_worker_that_holds_a_cancelled_job_ends_the_work_itself(site: Site) -> None:
     site.world.submit("short", id="s")
     claimed = site.world.claim("short")
     assert claimed is not None
@@ -142,8 +142,8 @@ def test_a_worker_that_is_about_to_hear_of_it_ends_the_work_by_itself(site: Site
     assert site.asked == []
 
 
-def test_what_its_last_run_could_not_end_others_go_on_trying(site: Site) -> None:
-    """It is cancelled while run is called, so the ledger has no handle yet."""
+def test_other_workers_retry_to_end_work_that_its_run_could_not_end(site: Site) -> None:
+    """The job is cancelled during ``run``, so the ledger has no handle yet."""
     site.world.submit("far", id="s")
     site.grid["cancel_breaks"] = 4
     site.grid["meanwhile"] = lambda: site.world.cancel("s")
@@ -155,14 +155,14 @@ def test_what_its_last_run_could_not_end_others_go_on_trying(site: Site) -> None
     assert (site.asked.count("cancel"), site.field("handle")) == (5, None)
 
 
-# Leaving when nothing else is left to do.
+# Draining: workers that exit once the ledger is idle.
 
 
 def _is_idle(site: Site) -> bool:
     return site.world.ledger.transact(lambda tx: idle(tx, ()))
 
 
-def test_nobody_who_drains_waits_for_it(site: Site) -> None:
+def test_draining_does_not_wait_for_a_service_that_has_begun(site: Site) -> None:
     site.world.submit("far", id="s")
     assert not _is_idle(site), "it is yet to be started"
     site.run()

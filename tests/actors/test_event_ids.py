@@ -1,4 +1,4 @@
-"""The id of an event: repeated for the same job it changes nothing, whichever way it comes."""
+"""The id of an event: an event with the same id for the same job is kept once, by whichever way it comes."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def _deliver(agency: Agency, message_id: str, **words: Any) -> None:
 
 
 def _by_sql(agency: Agency, **words: Any) -> str:
-    """Send an event in a transaction of its own; the answer."""
+    """Send an event in its own transaction, and return the answer."""
     with psycopg.connect(agency.world.url) as connection:
         (answer,) = connection.execute(
             "SELECT sluice.resume(%s)", [json.dumps(EVENT | words)]
@@ -48,7 +48,7 @@ def _by_sql(agency: Agency, **words: Any) -> str:
     return str(answer)
 
 
-def test_an_event_is_kept_once_whichever_way_it_comes_again(agency: Agency) -> None:
+def test_an_event_that_is_repeated_by_any_way_is_kept_once(agency: Agency) -> None:
     _deliver(agency, "one", id="evt-1")
     _deliver(agency, "two", id="evt-1")
     assert agency.client.resume_job(TRIP_1, "approved", id="evt-1") is Became.REPEATED
@@ -57,14 +57,14 @@ def test_an_event_is_kept_once_whichever_way_it_comes_again(agency: Agency) -> N
     assert agency.run() is State.READY
 
 
-def test_an_event_without_an_id_has_that_of_its_message(agency: Agency) -> None:
+def test_an_event_without_an_id_gets_the_id_of_its_message(agency: Agency) -> None:
     _deliver(agency, "one")
     _deliver(agency, "one")
     _deliver(agency, "two")
     assert _kept(agency) == ["one", "two"]
 
 
-def test_one_id_is_of_one_job_alone(agency: Agency) -> None:
+def test_two_jobs_may_have_events_with_the_same_id(agency: Agency) -> None:
     agency.world.submit("trip", "2")
     _deliver(agency, "one", id="evt-1")
     _deliver(agency, "two", id="evt-1", key="2")
@@ -86,7 +86,7 @@ def test_a_repeated_event_of_a_job_that_has_ended_is_no_error(agency: Agency) ->
 
 
 @pytest.mark.parametrize("id", ["", "x" * 201, "a\0b"])
-def test_an_id_that_cannot_be_kept_is_refused(agency: Agency, id: str) -> None:
+def test_an_event_id_that_cannot_be_stored_is_refused(agency: Agency, id: str) -> None:
     with pytest.raises(BadRequest, match="The event cannot be kept"):
         agency.client.resume_job(TRIP_1, "approved", id=id)
 
@@ -105,7 +105,7 @@ def test_an_event_by_sql_ends_a_wait_once_its_transaction_has_committed(agency: 
     assert agency.own["calls"] == ["ask", "book by ann"]
 
 
-def test_an_event_by_sql_comes_before_its_job(agency: Agency) -> None:
+def test_an_event_by_sql_may_come_before_its_job(agency: Agency) -> None:
     assert _by_sql(agency, key="2") == "kept"
     agency.world.submit("trip", "2")
     agency.world.tick()

@@ -1,8 +1,9 @@
-"""What can be read of hostile messages is handled: nothing but what the shell around the handlers expects comes out,
-the ledger stays whole, and the work of others is done.
+"""Hostile messages that can be read do no harm. Handlers raise only the errors that their shell expects, the ledger
+stays consistent, and other jobs run.
 
-The shell (``broker.service``) has dead letters for a BadMessage. News that fails otherwise is tried again, for the
-ledger may be away; news that cannot succeed would be tried for ever.
+The shell (``broker.service``) sends a message to the dead letters on BadMessage. A submit message that fails otherwise
+is retried, because the ledger may be unreachable. So a submit message that cannot succeed would be retried
+indefinitely.
 """
 
 from collections import Counter
@@ -25,7 +26,8 @@ from tests.world import World
 
 COUNT = 2000
 CHECK_EVERY = 250
-#: Ticks of the groomer, five seconds apart: more than the grace for submissions that name an unknown app.
+#: Ticks of the groomer, five seconds apart. They last longer than the grace time for submissions that name an unknown
+#: app.
 TICKS = 15
 WORDS = {"job_id": "{x}", "bash_cmd": "true"}
 APPS = {
@@ -37,14 +39,14 @@ APPS = {
     "day": {"bash_cmd": "true", "step_size": 2, "table_dependencies": [{"table": "events"}]},
 }
 GOOD = {"good-a": ("a", "good"), "good-b": ("b", "good"), "good-slotted": ("slotted", "good")}
-#: All that is not paused has been planned or refused.
+#: Number of submissions that are neither paused nor planned nor refused.
 _UNPLANNED = f"""
 SELECT count(*) FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
 """
 
 
 class Shell:
-    """What surrounds the handlers in a process, and one worker that runs whatever it is offered."""
+    """Shell around the handlers in a process, and one worker that runs every offered job."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -61,7 +63,7 @@ class Shell:
         self.world.deliver()
 
     def works_off(self) -> None:
-        """Every offer that stands, until there is none."""
+        """Run the offered jobs until none is left."""
         while self.world.offered:
             self._handle(self.world.offered.pop(0))
             self.world.deliver()
@@ -81,10 +83,10 @@ class Shell:
 
 
 class Delivered:
-    """A delivery whose verdict nobody asks for."""
+    """Delivery that ignores its verdict."""
 
     def acknowledge(self) -> None:
-        """It is settled."""
+        """Do nothing."""
 
 
 def test_two_thousand_mutated_messages_do_no_harm(world: World) -> None:
@@ -116,7 +118,7 @@ def test_two_thousand_mutated_messages_do_no_harm(world: World) -> None:
     assert world.ledger.transact(lambda tx: tx.column(_UNPLANNED)) == [0]
 
 
-def test_a_submission_with_an_id_that_no_ledger_keeps_is_refused_under_that_of_its_message(
+def test_a_submission_with_an_invalid_id_is_refused_under_its_messages_id(
     world: World,
 ) -> None:
     world.define(APPS)

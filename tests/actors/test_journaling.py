@@ -1,4 +1,4 @@
-"""Sagas between a claim and its outcome: the journal in the ledger, and what is said to them meanwhile."""
+"""Sagas between a claim and its outcome: the journal in the ledger, and the events that arrive meanwhile."""
 
 import logging
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ class Acknowledged:
 
 
 class Agency:
-    """Trips, and a worker that runs each that may run."""
+    """World with a saga for trips, and workers that run its first job."""
 
     def __init__(self, world: World, folder: Path) -> None:
         self.world = world
@@ -86,7 +86,7 @@ class Agency:
 
     @property
     def own(self) -> dict[str, Any]:
-        """What the module of the trips has."""
+        """Global names of the module that defines the trips."""
         app = self.world.catalogue.app("trip")
         assert app.saga is not None
         found: dict[str, Any] = app.saga.build.__globals__  # type: ignore[attr-defined]  # It is a function.
@@ -122,7 +122,7 @@ def agency(world: World, tmp_path: Path) -> Agency:
     return Agency(world, tmp_path)
 
 
-def test_a_flight_goes_on_where_it_was_once_what_it_waits_for_has_come(agency: Agency) -> None:
+def test_a_flight_continues_where_it_was_when_its_event_arrives(agency: Agency) -> None:
     assert agency.run() is State.SUSPENDED
     agency.told(app="trip", key="1", event="approved", payload="ann", id="said")
     assert agency.state is State.READY
@@ -130,7 +130,7 @@ def test_a_flight_goes_on_where_it_was_once_what_it_waits_for_has_come(agency: A
     assert agency.own["calls"] == ["ask", "book by ann"]
 
 
-def test_a_message_that_comes_twice_is_heard_once(agency: Agency) -> None:
+def test_an_event_in_a_repeated_message_is_kept_once(agency: Agency) -> None:
     for _ in range(2):
         agency.told(app="trip", key="1", event="approved", payload="ann", id="said")
     assert agency.run() is State.READY
@@ -138,7 +138,7 @@ def test_a_message_that_comes_twice_is_heard_once(agency: Agency) -> None:
     assert len(events) == 1
 
 
-def test_a_flight_whose_time_to_wait_is_up_is_undone(agency: Agency) -> None:
+def test_a_flight_is_undone_when_its_wait_times_out(agency: Agency) -> None:
     assert agency.run() is State.SUSPENDED
     agency.world.tick(after_s=3600)
     assert agency.run() is State.FAILED
@@ -153,7 +153,9 @@ def test_a_cancelled_flight_is_undone(agency: Agency) -> None:
     assert agency.own["calls"] == ["ask", "take back"]
 
 
-def test_an_undo_that_failed_can_be_seen_to_by_hand(agency: Agency, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_undo_can_be_marked_as_done_by_hand(
+    agency: Agency, caplog: pytest.LogCaptureFixture
+) -> None:
     agency.run()
     agency.client.resume_job(TRIP_1, "approved", payload="nobody")
     agency.own["broken"].append("the line is dead")
@@ -167,7 +169,7 @@ def test_an_undo_that_failed_can_be_seen_to_by_hand(agency: Agency, caplog: pyte
         agency.client.force_done(TRIP_1, by="ann")
 
 
-def test_an_undo_that_failed_is_tried_again_when_the_job_is(agency: Agency) -> None:
+def test_a_rerun_retries_a_failed_undo(agency: Agency) -> None:
     agency.run()
     agency.client.resume_job(TRIP_1, "approved", payload="nobody")
     agency.own["broken"].append("the line is dead")
@@ -178,7 +180,7 @@ def test_an_undo_that_failed_is_tried_again_when_the_job_is(agency: Agency) -> N
     assert agency.own["calls"] == ["ask", "book by nobody", "unbook", "take back", "take back"]
 
 
-def test_a_client_hears_what_became_of_what_he_says(agency: Agency) -> None:
+def test_resuming_a_job_reports_whether_the_event_was_kept(agency: Agency) -> None:
     assert agency.client.resume_job(TRIP_1, "approved") is Became.KEPT
     assert agency.client.resume_job(TRIP_1, "paid") is Became.KEPT
     agency.run()
@@ -198,20 +200,20 @@ def test_a_client_hears_what_became_of_what_he_says(agency: Agency) -> None:
         {"app": "train", "key": "9"},
     ],
 )
-def test_a_message_that_tells_nobody_anything_goes_to_the_dead_letters(
+def test_a_resume_message_without_a_valid_target_is_a_dead_letter(
     agency: Agency, words: dict[str, str]
 ) -> None:
     with pytest.raises(BadMessage):
         agency.told(**words)
 
 
-def test_what_is_no_saga_waits_for_nothing(agency: Agency) -> None:
+def test_resuming_a_job_that_is_no_saga_is_refused(agency: Agency) -> None:
     agency.define(NO_SAGA)
     with pytest.raises(BadRequest, match="no saga"):
         agency.client.resume_job(TRIP_1)
 
 
-def test_a_flight_that_has_begun_is_not_forgotten_where_its_app_is_no_saga_any_more(agency: Agency) -> None:
+def test_a_flight_continues_after_its_app_was_temporarily_no_saga(agency: Agency) -> None:
     agency.run()
     agency.client.resume_job(TRIP_1, "approved", payload="ann")
     agency.define(NO_SAGA)
@@ -221,11 +223,11 @@ def test_a_flight_that_has_begun_is_not_forgotten_where_its_app_is_no_saga_any_m
     assert agency.run() is State.SUCCEEDED
 
 
-# Without the ledger.
+# Journaling alone, with a ledger that is unreachable at first.
 
 
 class _Away:
-    """A ledger out of reach for so many times, and then one that answers with this."""
+    """Ledger that is unreachable for this many requests, and then returns this answer."""
 
     def __init__(self, times: int, answer: object) -> None:
         self.times = times
@@ -246,27 +248,27 @@ def _journaling(times: int, answer: object, stop: Event) -> Journaling:
 ENTRY = Entry(seq=1, step=0, name="Ask", steps=2, direction=Direction.DO)
 
 
-def test_an_entry_is_offered_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writing_an_entry_is_retried_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sluice.actors.journaling.OFFER_AGAIN_S", 0.001)
     heard = Heard(stands=True, turn_back="cancelled")
     assert _journaling(3, heard, Event()).write(ENTRY) == heard
     assert _journaling(3, Log(), Event()).read() == Log()
 
 
-def test_no_entry_is_offered_any_more_once_the_lease_is_not_trusted() -> None:
+def test_writing_an_entry_stops_once_the_lease_is_not_trusted() -> None:
     stop = Event()
     stop.set()
     assert not _journaling(99, None, stop).write(ENTRY).stands
     assert _journaling(99, None, stop).read() is None
 
 
-def test_an_entry_that_the_ledger_takes_is_written_though_the_run_is_to_stop() -> None:
+def test_a_run_that_must_stop_still_writes_an_entry_to_a_reachable_ledger() -> None:
     stop = Event()
     stop.set()
     assert _journaling(0, Heard(stands=True), stop).write(ENTRY).stands
 
 
-def test_whoever_only_asks_is_answered_by_what_was_heard_before() -> None:
+def test_heed_returns_the_last_known_answer_while_the_ledger_is_away() -> None:
     stop = Event()
     journal = _journaling(0, Heard(stands=True, turn_back="cancelled"), stop)
     journal.heed()

@@ -1,4 +1,4 @@
-"""Tables that others fill: who waits for a partition goes on once it has landed."""
+"""Tables that are filled outside of Sluice: jobs that wait for a partition go on once it has landed."""
 
 import pytest
 
@@ -32,20 +32,20 @@ def test_a_step_waits_for_each_partition_that_it_reads(world: World) -> None:
     assert _keys(world)["report/2024-04-03..2024-04-04"] is State.WAITING
 
 
-def test_what_has_landed_before_is_not_waited_for(world: World) -> None:
+def test_a_job_does_not_wait_for_partitions_that_landed_before(world: World) -> None:
     world.define(READER)
     world.land("events", "2024-04-01..2024-04-02")
     world.submit("report", None, start="2024-04-01", end="2024-04-02")
     assert _keys(world) == {"report/2024-04-01..2024-04-02": State.READY}
 
 
-def test_to_land_again_changes_nothing(world: World) -> None:
+def test_landing_a_partition_again_changes_nothing(world: World) -> None:
     world.define(READER)
     assert world.land("events", "2024-04-01") == 1
     assert world.land("events", "2024-04-01") == 0
 
 
-def test_any_later_partition_of_a_cumulative_table_will_do(world: World) -> None:
+def test_any_later_partition_of_a_cumulative_table_satisfies_its_reader(world: World) -> None:
     world.define(CUMULATIVE)
     world.submit("report", None, start="2024-04-07", end="2024-04-07")
     world.land("users", "2024-04-06")
@@ -57,7 +57,7 @@ def test_any_later_partition_of_a_cumulative_table_will_do(world: World) -> None
     assert _keys(world)["report/2024-04-21"] is State.WAITING
 
 
-def test_what_an_app_would_make_may_have_been_there_before_it(world: World) -> None:
+def test_a_landed_partition_is_not_made_by_the_app_of_its_table(world: World) -> None:
     world.define(
         {"a": {"bash_cmd": "true", "output_table": "t"}, "b": {"table_dependencies": [{"table": "t"}]}}
     )
@@ -66,7 +66,7 @@ def test_what_an_app_would_make_may_have_been_there_before_it(world: World) -> N
     assert set(_keys(world)) == {"b/2024-04-01", "b/2024-04-02", "a/2024-04-02"}
 
 
-def test_an_unknown_table_and_what_is_no_partition_are_refused(world: World) -> None:
+def test_landing_refuses_an_unknown_table_and_an_invalid_partition(world: World) -> None:
     world.define(READER)
     with pytest.raises(BadRequest, match="No app fills or reads"):
         world.land("event", "2024-04-01")
@@ -74,7 +74,7 @@ def test_an_unknown_table_and_what_is_no_partition_are_refused(world: World) -> 
         world.land("events", "2024-04-31")
 
 
-def test_what_was_asked_for_when_partitions_were_counted_otherwise_stops_no_landing(world: World) -> None:
+def test_a_landing_succeeds_although_older_jobs_have_another_partition_unit(world: World) -> None:
     world.define(READER)
     world.submit("report", None, start="2024-04-01", end="2024-04-02")
     reading = {"table": "events", "partition": "hour"}
@@ -83,7 +83,7 @@ def test_what_was_asked_for_when_partitions_were_counted_otherwise_stops_no_land
     assert State.READY not in _keys(world).values()
 
 
-def test_a_landing_tells_everybody_who_waits_for_it(world: World) -> None:
+def test_a_landing_releases_every_job_that_waits_for_it(world: World) -> None:
     world.define(
         {name: {"bash_cmd": "true", "table_dependencies": [{"table": "events"}]} for name in ("one", "two")}
     )
@@ -99,7 +99,7 @@ def test_a_landing_tells_everybody_who_waits_for_it(world: World) -> None:
     }
 
 
-def test_a_hole_is_waited_for_though_later_ones_are_there(world: World) -> None:
+def test_a_job_waits_for_a_missing_partition_although_later_ones_have_landed(world: World) -> None:
     world.define(READER)
     world.land("events", "2024-04-01..2024-04-02", "2024-04-04..2024-04-30")
     world.submit("report", None, start="2024-04-01", end="2024-04-06")
@@ -108,7 +108,7 @@ def test_a_hole_is_waited_for_though_later_ones_are_there(world: World) -> None:
     assert states["report/2024-04-05..2024-04-06"] is State.READY
 
 
-def test_who_joins_a_step_that_waits_for_a_landing_goes_on_with_it(world: World) -> None:
+def test_a_submission_that_joined_a_waiting_step_succeeds_after_the_landing(world: World) -> None:
     world.define(READER | {"summary": {"bash_cmd": "true", "table_dependencies": [{"table": "report"}]}})
     first = world.submit("report", None, start="2024-04-01", end="2024-04-02")
     second = world.submit("summary", None, start="2024-04-02", end="2024-04-02")
@@ -119,7 +119,7 @@ def test_who_joins_a_step_that_waits_for_a_landing_goes_on_with_it(world: World)
     assert world.submission(second) == "succeeded"
 
 
-def test_who_reads_one_partition_does_not_go_on_with_a_later_one_though_another_might(world: World) -> None:
+def test_a_later_partition_releases_cumulative_readers_but_not_exact_ones(world: World) -> None:
     exact = {"bash_cmd": "true", "table_dependencies": [{"table": "users"}]}
     both = {"bash_cmd": "true", "table_dependencies": [{"table": "report"}, {"table": "exact"}]}
     world.define(CUMULATIVE | {"exact": exact, "both": both})
@@ -130,7 +130,7 @@ def test_who_reads_one_partition_does_not_go_on_with_a_later_one_though_another_
     assert _keys(world)["exact/2024-04-07"] is _keys(world)["report/2024-04-07"] is State.READY
 
 
-def test_a_later_partition_of_a_cumulative_table_that_somebody_makes_already_is_waited_for(
+def test_a_cumulative_reader_waits_for_a_later_partition_in_progress(
     world: World,
 ) -> None:
     world.define(CUMULATIVE | {"users": {"bash_cmd": "true", "partition": "day"}})

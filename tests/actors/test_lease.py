@@ -1,4 +1,4 @@
-"""Runs that do not begin, because the lease of their worker cannot be trusted by its own clock."""
+"""Runs that do not begin because their worker cannot trust its lease by its own clock."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +23,8 @@ from tests.world import LEASE_S
 
 
 class Leased:
-    """A bench whose worker trusts its lease of 15 s by a clock that the test sets; its claims are answered late."""
+    """Bench with a worker that trusts its lease of 15 s by a clock that the test sets. The answers to its claims can be
+    delayed."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
@@ -45,7 +46,7 @@ class Leased:
         self.before_answer()
 
     def answered_once(self, meanwhile: Callable[[], None]) -> None:
-        """This happens between the next commit and its answer."""
+        """Call ``meanwhile`` once, between the next commit and its answer."""
 
         def before_answer() -> None:
             self.before_answer = lambda: None
@@ -64,23 +65,24 @@ def leased(bench: Bench) -> Iterator[Leased]:
         yield made
 
 
-def test_a_claim_that_is_answered_in_time_is_run(leased: Leased) -> None:
+def test_a_claim_that_is_answered_in_time_runs(leased: Leased) -> None:
     leased.answered_once(lambda: leased.pass_s(9))
     leased.bench.run("transfer")
     assert leased.bench.effects() == 1
 
 
-def test_a_run_does_not_begin_when_its_claim_is_answered_after_the_lease(leased: Leased) -> None:
+def test_a_run_does_not_begin_if_its_claim_is_answered_after_the_lease(leased: Leased) -> None:
     leased.answered_once(lambda: leased.pass_s(LEASE_S))
     leased.bench.run("transfer")
     assert leased.bench.effects() == 0
     assert leased.bench.world.state("transfer") is State.READY
 
 
-def test_a_run_does_not_begin_though_the_lease_was_renewed_while_its_claim_took_as_long(
+def test_a_run_does_not_begin_if_its_claim_took_a_whole_lease(
     leased: Leased,
 ) -> None:
-    """The heartbeat has asked for claims that it does not know, and may have handed this one back."""
+    """The lease was renewed meanwhile. But a heartbeat hands back old claims that its process does not know, and may
+    have handed back this claim."""
 
     def renew() -> None:
         for _ in range(3):
@@ -93,8 +95,9 @@ def test_a_run_does_not_begin_though_the_lease_was_renewed_while_its_claim_took_
     assert leased.bench.world.state("transfer") is State.READY
 
 
-def test_a_run_does_not_begin_when_the_lease_was_lost_and_renewed_since_its_claim(leased: Leased) -> None:
-    """The claim was answered sooner than a lease lasts, but others may have it by now."""
+def test_a_run_does_not_begin_if_its_lease_was_lost_since_its_claim(leased: Leased) -> None:
+    """The lease was renewed again, and the claim was answered sooner than a lease lasts. But another worker may have
+    the job by now."""
 
     def lose_and_renew() -> None:
         leased.pass_s(4)
@@ -138,7 +141,7 @@ def test_a_message_waits_while_the_lease_is_not_trusted(leased: Leased) -> None:
     assert leased.bench.effects() == 1
 
 
-def test_a_message_that_waits_for_the_lease_is_given_back_when_the_process_leaves(leased: Leased) -> None:
+def test_a_message_that_waits_for_the_lease_is_given_back_on_shutdown(leased: Leased) -> None:
     leased.pass_s(LEASE_S)
     leased.bench.world.submit("transfer")
     with ThreadPoolExecutor(1) as pool:
@@ -151,7 +154,7 @@ def test_a_message_that_waits_for_the_lease_is_given_back_when_the_process_leave
 def test_a_command_that_ignores_sigterm_is_killed_before_the_lease_ends(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However long others have to end: the lease is short."""
+    """The lease decides: it is shorter than the grace time of commands, which is 600 s here."""
     monkeypatch.setattr(process, "GRACE_S", 600.0)
     begun = tmp_path / "begun"
     command = f"trap '' TERM; touch {begun}; while :; do sleep 0.05; done"

@@ -1,4 +1,4 @@
-"""Leases that cannot be renewed, because the ledger refuses or hangs: runs end in time, and it is tried again."""
+"""Leases that cannot be renewed because the ledger refuses or hangs: runs end in time, and the renewal is retried."""
 
 import logging
 import time
@@ -25,7 +25,7 @@ from tests.jobs.runners.runner_bench import eventually
 from tests.world import LEASE_S as WORLD_LEASE_S
 from tests.world import World
 
-#: By real clocks: that of the process is what is tested.
+#: Seconds. Short, because the tests use real clocks: they test the clock of the process.
 LEASE_S = 0.3
 ERRORS = [
     Unreachable("The ledger does not answer."),
@@ -35,7 +35,7 @@ ERRORS = [
 
 
 class Life:
-    """A process that holds a claim on one job, and can be told to stop its run."""
+    """Process that holds a claim on one job, with an event that stops the run."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Life:
         )
 
     def claims(self) -> Event:
-        """By what its run is told to stop."""
+        """Claim the job, and return the stop event of its run."""
         claimed = self._world.claim("a", worker=self.id)
         assert claimed is not None
         return self.holdings.take([claimed.right])[claimed.right]
@@ -94,7 +94,7 @@ def silent(world: World) -> Iterator[Silent]:
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_whatever_keeps_the_lease_from_being_renewed_its_runs_end_before_it_and_it_is_tried_again(
+def test_runs_end_before_a_lease_that_cannot_be_renewed_and_renewal_is_retried(
     world: World, refusing: Refusing, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -119,7 +119,7 @@ def test_whatever_keeps_the_lease_from_being_renewed_its_runs_end_before_it_and_
     assert "the lease is renewed" in back.getMessage()
 
 
-def test_a_heartbeat_that_hangs_does_not_keep_runs_from_being_stopped_before_the_lease_ends(
+def test_runs_are_stopped_before_the_lease_ends_although_the_heartbeat_hangs(
     world: World, silent: Silent, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -163,13 +163,14 @@ def test_all_runs_are_stopped_while_a_third_of_the_lease_is_left(
 
 
 @pytest.mark.parametrize("is_answered", [True, False])
-def test_a_claim_that_is_answered_while_the_heartbeat_asks_for_unknown_ones_is_not_handed_back(
+def test_the_heartbeat_hands_back_an_old_claim_only_if_it_stays_unknown(
     world: World, *, is_answered: bool
 ) -> None:
     commits, handed_back = count(1), list[Claim]()
 
     def before_answer() -> None:
-        """The second commit asks for claims that are as old as a lease, and unknown to their worker."""
+        """Take the claim before the second commit is answered. That one reads claims that are as old as a lease and
+        unknown to their worker."""
         if next(commits) == 2 and is_answered:
             life.holdings.take([claim.right])
 
@@ -184,7 +185,7 @@ def test_a_claim_that_is_answered_while_the_heartbeat_asks_for_unknown_ones_is_n
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_who_cannot_say_that_he_leaves_leaves_all_the_same(
+def test_a_worker_exits_although_the_ledger_cannot_record_it(
     world: World, refusing: Refusing, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     life = Life(world, refusing)

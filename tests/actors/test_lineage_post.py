@@ -1,4 +1,4 @@
-"""Events of lineage hold nobody up: what cannot be sent is dropped, counted, and said."""
+"""Lineage events delay no work: events that cannot be sent are dropped, counted and logged."""
 
 import logging
 
@@ -7,11 +7,11 @@ import pytest
 from sluice.actors.lineage import post
 from sluice.actors.lineage.post import Post
 
-#: Nothing answers at port 1.
+#: Address of a server that does not exist: no process listens on port 1.
 NOBODY = "http://user:secret@127.0.0.1:1"
 
 
-def test_what_cannot_be_sent_is_dropped_counted_and_said(
+def test_events_that_cannot_be_sent_are_dropped_counted_and_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(post, "PAUSES_S", (0.0, 0.0))
@@ -25,7 +25,9 @@ def test_what_cannot_be_sent_is_dropped_counted_and_said(
     assert "secret" not in caplog.text
 
 
-def test_more_than_may_wait_are_dropped_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_beyond_the_limit_of_the_queue_are_dropped_immediately(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(post, "WAITING_MAX", 2)
     monkeypatch.setattr(Post, "_send_all", lambda _: None)
     made = Post(NOBODY, None)

@@ -1,4 +1,4 @@
-"""Lines of threads that print at once: one after the other, and nothing lost."""
+"""Output of threads that print at the same time: whole lines, and no text is lost."""
 
 import io
 import sys
@@ -10,8 +10,8 @@ import pytest
 from sluice.actors.lines import Lines, whole_lines
 
 
-def test_pieces_of_two_threads_make_two_lines() -> None:
-    """Both write the text of their lines before either writes the end of it."""
+def test_pieces_from_two_threads_make_two_whole_lines() -> None:
+    """Both threads write the text of their lines before either writes the end of its line."""
     stream, both = io.StringIO(), Barrier(2)
     lines = Lines(stream)
 
@@ -25,7 +25,7 @@ def test_pieces_of_two_threads_make_two_lines() -> None:
     assert sorted(stream.getvalue().splitlines(keepends=True)) == ["Hello 1\n", "Hello 2\n"]
 
 
-def test_a_flush_shows_what_has_begun() -> None:
+def test_a_flush_writes_the_unfinished_line() -> None:
     stream = io.StringIO()
     lines = Lines(stream)
     print("Name", end="? ", file=lines)
@@ -38,7 +38,7 @@ def test_a_flush_shows_what_has_begun() -> None:
     assert stream.getvalue() == "Name? Ada\nLovelace of Ockham\n"
 
 
-def test_what_has_no_end_is_there_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unfinished_line_is_written_when_the_block_ends(capsys: pytest.CaptureFixture[str]) -> None:
     before = sys.stdout
     with whole_lines():
         sys.stdout.write("half a line")

@@ -1,4 +1,4 @@
-"""Short jobs are claimed several at once, and one of them turns out long."""
+"""Short jobs that are claimed together with a long one."""
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,7 +14,7 @@ from tests.actors.bench import Acknowledged, Bench
 from tests.broker.conftest import until
 
 
-def test_a_run_that_is_not_over_tells_the_pace_of_an_app_that_had_none() -> None:
+def test_an_unfinished_run_sets_the_pace_of_an_app_that_has_none() -> None:
     paces = Paces()
     paces.note("short", 0.001)
     for app in ("short", "unknown"):
@@ -29,7 +29,7 @@ def gate(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def held_up(bench: Bench, gate: Path) -> Iterator[Future[Acknowledged]]:
-    """Three jobs in one thread, the second of which runs until the gate is open."""
+    """Run three jobs in one thread. The second one runs until the file ``gate`` exists."""
     long = f'[ "$1" != 2 ] || until [ -e {gate} ]; do sleep 0.02; done'
     bench.world.define({"mostly": {"job_id": "{x}", "bash_cmd": f"bash -c '{long}' run {{x}}"}})
     bench.world.submit("mostly", None, keys=["1", "2", "3"])
@@ -42,7 +42,7 @@ def _states(bench: Bench) -> list[State]:
     return [bench.world.state(f"mostly/{key}") for key in "123"]
 
 
-def test_what_was_claimed_with_a_long_run_does_not_wait_for_it(
+def test_jobs_claimed_together_with_a_long_run_do_not_wait_for_it(
     bench: Bench, held_up: Future[Acknowledged], gate: Path
 ) -> None:
     bench.running.start()
@@ -67,7 +67,9 @@ def test_what_was_claimed_with_a_long_run_does_not_wait_for_it(
     ]
 
 
-def test_what_was_given_back_is_not_asked_about_any_more(bench: Bench, held_up: Future[Acknowledged]) -> None:
+def test_the_heartbeat_no_longer_checks_claims_that_were_handed_back(
+    bench: Bench, held_up: Future[Acknowledged]
+) -> None:
     bench.running.start()
     until(lambda: _states(bench) == [State.SUCCEEDED, State.RUNNING, State.READY])
     assert [claim.job for claim in bench.holdings.claims()] == [bench.world.known("mostly/2").id]

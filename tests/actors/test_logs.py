@@ -1,4 +1,4 @@
-"""What a process says reaches whoever reads it, whatever characters are in it."""
+"""Log of a process: every line is written, whatever characters it contains."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 from tests.ops.typist import ROOT
 
-#: How a name is written that is no UTF-8, and that ``os.listdir`` tells with half a pair in it.
+#: Logged text of a file name that is not UTF-8. ``os.listdir`` returns the name with half a surrogate pair.
 WRITTEN = r"caf\udce9.txt"
 SPEAKS = r"""
 import logging, sys
@@ -29,7 +29,7 @@ def said(kind: str) -> list[str]:
     return done.stderr.splitlines()
 
 
-def test_a_line_of_json_is_written_whatever_is_in_it() -> None:
+def test_a_json_line_with_half_a_surrogate_pair_is_written() -> None:
     odd, broken, usual = [json.loads(line) for line in said("json")]
     assert odd["message"] == f"{WRITTEN} is not there"
     assert (broken["message"], broken["error"].splitlines()[-1]) == (
@@ -40,5 +40,5 @@ def test_a_line_of_json_is_written_whatever_is_in_it() -> None:
 
 
 @pytest.mark.parametrize("kind", ["text", "json"])
-def test_nothing_is_said_of_how_it_was_written(kind: str) -> None:
+def test_writing_such_lines_causes_no_logging_error(kind: str) -> None:
     assert [line for line in said(kind) if "Logging error" in line or "UnicodeEncodeError" in line] == []

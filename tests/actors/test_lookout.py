@@ -1,4 +1,4 @@
-"""The thread that looks at the definitions, and has the queues of new apps served."""
+"""Thread that checks the definitions and serves the queues of new apps."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_every_app_is_served_and_none_where_queues_were_named(file: Path) -> None:
+def test_every_app_is_served_unless_the_list_of_queues_is_fixed(file: Path) -> None:
     held, served = Definitions(Settings(apps=(str(file),))), set[str]()
     file.write_text(json.dumps({"a": A, "b": A}))
     Lookout(held, None).look()
@@ -31,7 +31,7 @@ def test_every_app_is_served_and_none_where_queues_were_named(file: Path) -> Non
     assert served == {"a", "b"}
 
 
-def test_a_queue_that_cannot_be_served_is_told_once_and_tried_again(
+def test_a_queue_that_cannot_be_served_is_logged_once_and_retried(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file.write_text(json.dumps({"a": A, "b": A}))
@@ -53,7 +53,7 @@ def test_a_queue_that_cannot_be_served_is_told_once_and_tried_again(
     assert told == ["queue a is not served yet: RabbitMQ cannot be used. Start it."]
 
 
-def test_looking_goes_on_after_an_error_that_nobody_foresaw(
+def test_the_checks_continue_after_an_unexpected_error(
     file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("sluice.actors.lookout.LOOK_EVERY_S", 0.001)

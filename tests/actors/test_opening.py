@@ -1,4 +1,4 @@
-"""Tasks are opened, one by one or by the thousand: each once, whoever dies, and with a number of its own."""
+"""Opening of tasks, one by one or by the thousand. Each is opened once, whatever crashes, and gets its own number."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ from tests.ops.typist import ROOT
 from tests.world import World
 
 
-def test_tasks_get_the_whole_numbers_from_1_on(crew: Crew) -> None:
+def test_tasks_are_numbered_from_1_on(crew: Crew) -> None:
     assert crew.tasks.open(kwargs={"input": "1 2"}) == "1"
     assert crew.tasks.open_many([NewTask(), NewTask(), NewTask(key=9)]) == ["2", "3", "9"]
     assert crew.hires().open() == "4"
@@ -28,7 +28,7 @@ def test_tasks_get_the_whole_numbers_from_1_on(crew: Crew) -> None:
     assert crew.world.field("a/1", "kwargs") == {"input": "1 2"}
 
 
-def test_a_number_that_somebody_has_used_is_passed_over_and_none_is_used_twice(crew: Crew) -> None:
+def test_used_numbers_are_skipped_and_never_given_again(crew: Crew) -> None:
     crew.world.submit("a", "002")
     assert crew.tasks.open_many([NewTask(), NewTask()]) == ["1", "3"]
     crew.world.ledger.transact(
@@ -38,13 +38,13 @@ def test_a_number_that_somebody_has_used_is_passed_over_and_none_is_used_twice(c
     assert crew.tasks.open() == "4"
 
 
-def test_a_number_that_is_given_beside_them_is_passed_over(crew: Crew) -> None:
+def test_numbers_that_the_same_call_names_are_skipped(crew: Crew) -> None:
     wanted = [NewTask(kwargs={"input": "x"}), NewTask(key="002"), NewTask(key=1), NewTask()]
     assert crew.tasks.open_many(wanted) == ["3", "2", "1", "4"]
     assert crew.world.field("a/3", "kwargs") == {"input": "x"}
 
 
-def test_numbers_need_an_app_that_is_keyed_by_one(crew: Crew) -> None:
+def test_numbering_needs_an_app_with_one_integer_as_its_key(crew: Crew) -> None:
     with pytest.raises(BadRequest, match="no plain numbers") as raised:
         crew.hires("b").open()
     assert '"int"' in raised.value.advice
@@ -59,7 +59,7 @@ def test_numbers_need_an_app_that_is_keyed_by_one(crew: Crew) -> None:
         crew.hires("c")
 
 
-def test_all_tasks_are_opened_or_none(crew: Crew) -> None:
+def test_if_one_task_is_invalid_none_is_opened(crew: Crew) -> None:
     for wrong in (
         NewTask(policy={"max_fials": 1}),
         NewTask(policy={"archive": "never"}),
@@ -73,7 +73,7 @@ def test_all_tasks_are_opened_or_none(crew: Crew) -> None:
     assert crew.tasks.open() == "1"
 
 
-def test_a_zero_that_is_given_is_kept(world: World) -> None:
+def test_an_option_of_zero_overrides_the_apps_option(world: World) -> None:
     crew = Crew(world, max_fails=2, max_timeouts=4)
     crew.tasks.open(max_fails=3)
     crew.tasks.open(max_fails=0, timeout=None)
@@ -82,7 +82,7 @@ def test_a_zero_that_is_given_is_kept(world: World) -> None:
     assert told == [(3, 4), (0, 4), (2, 4)]
 
 
-def test_whoever_opens_a_task_collects_it_unless_he_says_otherwise(world: World) -> None:
+def test_an_opened_task_must_be_collected_unless_its_archive_option_is_auto(world: World) -> None:
     crew = Crew(world, archive="auto")
     crew.tasks.open()
     crew.tasks.open(archive="auto")
@@ -91,7 +91,7 @@ def test_whoever_opens_a_task_collects_it_unless_he_says_otherwise(world: World)
     assert crew.uncollected() == ["1"]
 
 
-def test_one_id_opened_twice_is_one_task(crew: Crew) -> None:
+def test_opening_one_id_twice_opens_one_task(crew: Crew) -> None:
     assert crew.tasks.open(id="first", kwargs={"input": "1"}) == "1"
     assert crew.tasks.open(id="first", kwargs={"input": "1"}) == "1"
     assert crew.tasks.open() == "2"
@@ -101,7 +101,7 @@ def test_one_id_opened_twice_is_one_task(crew: Crew) -> None:
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["before its commit", "after it"])
-def test_a_manager_that_dies_while_it_opens_has_opened_all_or_nothing(crew: Crew, lost: bool) -> None:
+def test_a_manager_that_dies_while_opening_has_opened_all_or_nothing(crew: Crew, lost: bool) -> None:
     dying = Dying(crew.world, 0, lost=lost)
     wanted = [NewTask(id=f"part {n}", kwargs={"input": str(n)}) for n in range(3)]
     with pytest.raises(Crash):
@@ -125,7 +125,7 @@ with connect(apps=(sys.argv[1],), ledger_url=sys.argv[2]) as client:
 """
 
 
-def test_two_processes_that_number_tasks_at_once_give_no_number_twice(crew: Crew, tmp_path: Any) -> None:
+def test_two_concurrent_processes_give_no_number_twice(crew: Crew, tmp_path: Any) -> None:
     source = tmp_path / "apps.toml"
     source.write_text(
         '[a]\njob_id = "{n}"\nidentifiers = {n = "int"}\nbash_cmd = "true"\narchive = "manual"\n'
@@ -159,10 +159,9 @@ def counting(world: World) -> Iterator[Counting]:
     made.close()
 
 
-def test_ten_thousand_tasks_are_opened_at_once_and_cost_nothing_while_they_wait(
-    crew: Crew, counting: Counting
-) -> None:
-    """By statements: of the opening, of the planning, and of a tick while they wait for their time or a worker."""
+def test_ten_thousand_tasks_need_as_few_statements_as_two(crew: Crew, counting: Counting) -> None:
+    """Count the statements of opening, of a tick, and of the manager's queries while the tasks wait for their time or
+    for a worker."""
 
     def spent(act: Any) -> int:
         counting.statements = 0

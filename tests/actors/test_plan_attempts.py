@@ -1,4 +1,4 @@
-"""A submission whose planning ends its planners is refused, and takes no others with it."""
+"""Submissions that kill their planners: such a submission is refused, and other submissions are still planned."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
@@ -18,9 +18,9 @@ from tests.jobs.runners.runner_bench import eventually
 from tests.ledger.races import Act, Acts, meet
 from tests.world import LEASE_S, World
 
-#: Called while a submission for ``long`` or ``chunks`` is planned.
+#: Functions that are called while a submission for ``long`` or ``chunks`` is planned.
 DURING: list[Callable[[], object]] = []
-#: No planner here has more statements than this.
+#: Upper bound for the statements of any planner in these tests.
 STATEMENTS_MAX = 40
 _APP = {"job_id": "{x}", "bash_cmd": "true"}
 APPS = {
@@ -32,7 +32,7 @@ _CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'id
 
 
 class Long:
-    """A two-way function that takes as long as the test wants it to."""
+    """Two-way function that takes as long as the test needs."""
 
     def parents(self, app: str, ids: Mapping[str, Value]) -> list[tuple[str, object]]:
         _reach()
@@ -53,11 +53,11 @@ def _reach() -> None:
 
 
 class Killed(BaseException):
-    """The end of a planner's process."""
+    """Raised when a planner's process is killed."""
 
 
 class Planner:
-    """A process that plans. ``died``: its planning is still under way, and never ends."""
+    """Planner process. After ``die_of`` its attempts stay in the ledger until it records again."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -69,18 +69,18 @@ class Planner:
         return [*handle(ledger or self.world.ledger, self.world.catalogue, message, self.attempts)]
 
     def plan_all(self, *ids: str) -> None:
-        """Plan these, and the submissions of the messages that result."""
+        """Plan these submissions, and the submissions of the messages that result."""
         for message in self.plan(*ids):
             if isinstance(message, Plan):
                 self.plan_all(*message.submissions)
 
     def look_twice(self) -> None:
-        """Half a second passes, and another one."""
+        """Record the attempts twice, as the process does within one second."""
         self.attempts.record()
         self.attempts.record()
 
     def die_of(self, *ids: str) -> None:
-        """Be killed after it has planned for a second."""
+        """Kill the planner after it has planned for a second."""
         DURING[:] = [self.look_twice, _kill]
         with pytest.raises(Killed):
             self.plan_all(*ids)
@@ -100,7 +100,7 @@ def nothing_during() -> Iterator[None]:
 
 @pytest.fixture
 def asked(world: World) -> World:
-    """A world in which ``short`` and ``long`` were submitted, and nothing was planned."""
+    """Return a world in which ``short`` and ``long`` were submitted and nothing was planned."""
     world.define(APPS)
     receive(world, "short", "short")
     receive(world, "long", "long")
@@ -124,12 +124,12 @@ def kill_planners(world: World, *ids: str, times: int) -> None:
 
 
 def attempts(world: World) -> list[tuple[str, str]]:
-    """Which submissions are recorded as being planned, and by which workers."""
+    """Return the recorded attempts: the id of each submission, and its worker."""
     sql = "SELECT id, worker FROM plan_attempt JOIN submission ON number = plan_attempt.submission ORDER BY 1, since"
     return [(id, str(worker)) for id, worker in world.ledger.transact(lambda tx: tx.rows(sql))]
 
 
-def test_after_the_third_death_it_is_refused_and_the_others_are_planned(asked: World) -> None:
+def test_a_submission_that_killed_three_planners_is_refused_and_others_are_planned(asked: World) -> None:
     kill_planners(asked, "long", times=3)
     assert asked.submission("long") is SubmissionState.RECEIVED
     Planner(asked).plan_all("long", "short")
@@ -142,7 +142,7 @@ def test_after_the_third_death_it_is_refused_and_the_others_are_planned(asked: W
 
 
 @pytest.mark.parametrize("id", ["long", "chunks"])
-def test_planners_that_die_at_once_count_if_it_has_waited_for_long(asked: World, id: str) -> None:
+def test_immediate_deaths_count_once_the_submission_has_waited_long(asked: World, id: str) -> None:
     receive(asked, "chunks", "chunks")
     for recorded in range(4):
         DURING[:] = [_kill]
@@ -154,7 +154,7 @@ def test_planners_that_die_at_once_count_if_it_has_waited_for_long(asked: World,
     assert asked.submission(id) is SubmissionState.REFUSED
 
 
-def test_it_is_planned_if_only_two_died(asked: World) -> None:
+def test_a_submission_that_killed_only_two_planners_is_planned(asked: World) -> None:
     kill_planners(asked, "long", times=2)
     Planner(asked).plan_all("long")
     assert asked.submission("long") is SubmissionState.ACTIVE
@@ -162,7 +162,7 @@ def test_it_is_planned_if_only_two_died(asked: World) -> None:
     assert attempts(asked) == []
 
 
-def test_those_that_were_planned_with_it_are_planned_without_it(asked: World) -> None:
+def test_submissions_attempted_with_a_planner_killing_one_are_then_planned_apart(asked: World) -> None:
     kill_planners(asked, "long", "short", times=1)
     assert [id for id, _ in attempts(asked)] == ["long", "short"]
     planner = Planner(asked)
@@ -175,7 +175,7 @@ def test_those_that_were_planned_with_it_are_planned_without_it(asked: World) ->
     assert asked.submission("short") is SubmissionState.ACTIVE
 
 
-def test_those_that_come_later_are_planned_without_it(asked: World) -> None:
+def test_later_submissions_are_planned_without_the_one_that_kills_planners(asked: World) -> None:
     kill_planners(asked, "long", times=1)
     receive(asked, "later", "short")
     planner = Planner(asked)
@@ -184,7 +184,7 @@ def test_those_that_come_later_are_planned_without_it(asked: World) -> None:
     assert asked.submission("long") is SubmissionState.RECEIVED
 
 
-def test_it_is_refused_though_it_is_planned_apart(asked: World) -> None:
+def test_a_submission_about_work_ids_that_killed_three_planners_is_refused(asked: World) -> None:
     receive(asked, "chunks", "chunks")
     for _ in range(3):
         Planner(asked).die_of("chunks")
@@ -193,7 +193,7 @@ def test_it_is_refused_though_it_is_planned_apart(asked: World) -> None:
     assert asked.submission("chunks") is SubmissionState.REFUSED
 
 
-def test_an_attempt_of_a_worker_that_lives_does_not_count(asked: World) -> None:
+def test_an_attempt_of_a_living_worker_does_not_count_as_a_death(asked: World) -> None:
     planners = [Planner(asked) for _ in range(3)]
     for planner in planners:
         planner.die_of("long")
@@ -219,7 +219,9 @@ def test_a_planner_does_not_wait_for_its_own_attempt(asked: World) -> None:
     assert asked.submission("long") is SubmissionState.ACTIVE
 
 
-def test_an_error_does_not_count(asked: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_during_planning_does_not_count_as_a_death(
+    asked: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     planner = Planner(asked)
 
     def fail(tx: Tx, numbers: object) -> None:
@@ -234,7 +236,7 @@ def test_an_error_does_not_count(asked: World, monkeypatch: pytest.MonkeyPatch) 
     assert attempts(asked) == []
 
 
-def test_a_lost_connection_does_not_count(asked: World) -> None:
+def test_a_lost_connection_does_not_count_as_a_death(asked: World) -> None:
     planner = Planner(asked)
 
     def lose_the_connection() -> None:
@@ -250,14 +252,14 @@ def test_a_lost_connection_does_not_count(asked: World) -> None:
     assert attempts(asked) == []
 
 
-def test_a_worker_that_leaves_takes_its_attempts_along(asked: World) -> None:
+def test_the_attempts_of_a_worker_that_leaves_are_removed(asked: World) -> None:
     planner = Planner(asked)
     planner.die_of("long")
     asked.ledger.transact(lambda tx: workers.leave(tx, planner.worker))
     assert attempts(asked) == []
 
 
-def test_planning_that_is_over_at_the_second_look_is_not_recorded(asked: World) -> None:
+def test_planning_that_ends_before_the_second_check_is_not_recorded(asked: World) -> None:
     planner = Planner(asked)
     DURING[:] = [planner.attempts.record]
     planner.plan_all("long")
@@ -285,7 +287,7 @@ def test_attempts_at_a_cancelled_submission_are_removed(asked: World) -> None:
     assert attempts(asked) == []
 
 
-def test_a_refused_one_may_be_submitted_again_under_its_id(asked: World) -> None:
+def test_a_refused_submission_may_be_submitted_again_under_its_id(asked: World) -> None:
     kill_planners(asked, "long", times=3)
     Planner(asked).plan_all("long")
     receive(asked, "long", "long")
@@ -294,7 +296,7 @@ def test_a_refused_one_may_be_submitted_again_under_its_id(asked: World) -> None
 
 
 @pytest.mark.parametrize("app", ["long", "chunks"])
-def test_such_submissions_are_planned_one_at_a_time(asked: World, app: str) -> None:
+def test_submissions_that_killed_a_planner_are_planned_one_at_a_time(asked: World, app: str) -> None:
     receive(asked, "chunks", "chunks")
     Planner(asked).die_of("long")
     Planner(asked).die_of("chunks")
@@ -313,7 +315,7 @@ def test_such_submissions_are_planned_one_at_a_time(asked: World, app: str) -> N
 
 
 class Meeting(Acts):
-    """A submission that has ended this number of planners."""
+    """World with a submission that has killed this number of planners."""
 
     def __init__(self, url: str, deaths: int) -> None:
         super().__init__(url)
@@ -326,7 +328,7 @@ class Meeting(Acts):
 
 
 @pytest.mark.parametrize(("deaths", "state"), [(3, SubmissionState.REFUSED), (2, SubmissionState.ACTIVE)])
-def test_two_planners_refuse_or_plan_it_once_between_them(
+def test_two_concurrent_planners_refuse_or_plan_a_submission_once(
     ledger_url: str, deaths: int, state: SubmissionState
 ) -> None:
     def check(meeting: Meeting, one: list[Message], two: list[Message]) -> None:
@@ -343,7 +345,7 @@ def test_two_planners_refuse_or_plan_it_once_between_them(
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_of_a_refusal_and_a_cancellation_the_first_counts(ledger_url: str, swapped: bool) -> None:
+def test_of_a_concurrent_refusal_and_cancellation_the_first_counts(ledger_url: str, swapped: bool) -> None:
     seen = set[SubmissionState]()
 
     def check(meeting: Meeting, planned: list[Message], cancelled: list[Message]) -> None:

@@ -1,4 +1,4 @@
-"""One process that does everything, on the in-process broker."""
+"""A single process that does everything, on the broker in memory."""
 
 import json
 import logging
@@ -37,7 +37,7 @@ def process(ledger_url: str) -> Iterator[Process]:
     ledger.close()
 
 
-def test_the_example_runs_with_its_retry_its_pull_and_its_push(process: Process, ledger_url: str) -> None:
+def test_the_shops_example_runs_with_its_retry_pull_and_push(process: Process, ledger_url: str) -> None:
     id_ = process.client.submit(Submission(app="report", key="20261120"))
     assert process.client.wait(id_, timeout_s=30).state is SubmissionState.SUCCEEDED
     ledger = Ledger(ledger_url)
@@ -54,7 +54,7 @@ def test_the_example_runs_with_its_retry_its_pull_and_its_push(process: Process,
     assert sum(fails for *_, fails in states) == 1
 
 
-def test_cancelling_a_submission_stops_what_runs(process: Process) -> None:
+def test_cancelling_a_submission_ends_its_jobs(process: Process) -> None:
     id_ = process.client.submit(Submission(app="report", key="20261121"))
     deadline = time.monotonic() + 10
     while not process.client.cancel(id_) and time.monotonic() < deadline:
@@ -62,7 +62,7 @@ def test_cancelling_a_submission_stops_what_runs(process: Process) -> None:
     assert process.client.wait(id_, timeout_s=10).state is SubmissionState.CANCELLED
 
 
-def test_whoever_serves_the_schedulers_queue_fires_what_is_due(ledger_url: str, tmp_path: Path) -> None:
+def test_a_process_that_serves_the_schedulers_queue_fires_due_times(ledger_url: str, tmp_path: Path) -> None:
     often = {"app": "a", "key": "{due:%H%M%S}", "every": "1s"}
     source = tmp_path / "apps.json"
     source.write_text(json.dumps({"a": {"job_id": "{x}", "bash_cmd": "true"}, "schedules": {"often": often}}))
@@ -88,7 +88,7 @@ def test_whoever_serves_the_schedulers_queue_fires_what_is_due(ledger_url: str, 
     ledger.close()
 
 
-def test_a_process_that_is_told_to_end_logs_what_runs_and_what_it_hands_back(
+def test_a_stopping_process_logs_its_runs_and_the_jobs_it_hands_back(
     ledger_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "sluice.process")

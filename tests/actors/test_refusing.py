@@ -1,4 +1,4 @@
-"""What the planner refuses, and when: each refusal is counted with it and logged once after it."""
+"""Refusals by the planner. Each is counted in its own transaction, and logged once after it."""
 
 import msgspec
 import pytest
@@ -35,7 +35,9 @@ def test_a_submission_for_an_unknown_app_is_planned_once_the_app_is_defined(
     assert (refusals(world), caplog.records) == (0, [])
 
 
-def test_it_is_refused_after_the_grace(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_submission_for_an_unknown_app_is_refused_after_the_grace_time(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     world.define(APPS)
     submission = world.submit("aa", "1")
     world.tick(after_s=59)
@@ -51,14 +53,14 @@ def test_it_is_refused_after_the_grace(world: World, caplog: pytest.LogCaptureFi
     assert (refusals(world), len(caplog.records)) == (1, 1)
 
 
-def test_a_grace_of_nothing_refuses_at_once(world: World) -> None:
+def test_without_a_grace_time_an_unknown_app_is_refused_immediately(world: World) -> None:
     catalogue = catalogue_of(APPS)
     catalogue.unknown_app_grace_s = 0.0
     world.catalogue = catalogue
     assert world.submission(world.submit("b", "1")) is SubmissionState.REFUSED
 
 
-def test_many_that_wait_for_their_apps_do_not_keep_the_groomer_from_another(
+def test_submissions_for_unknown_apps_do_not_delay_others_in_the_groomer(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sluice.actors.groomer.LIMIT", 3)
@@ -73,7 +75,7 @@ def test_many_that_wait_for_their_apps_do_not_keep_the_groomer_from_another(
     assert world.submission("lost") is SubmissionState.ACTIVE
 
 
-def test_a_refusal_whose_transaction_fails_is_neither_counted_nor_logged(
+def test_a_refusal_in_a_failed_transaction_is_neither_counted_nor_logged(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.define({"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}})
@@ -93,7 +95,7 @@ def test_a_refusal_whose_transaction_fails_is_neither_counted_nor_logged(
     assert (refusals(world), len(caplog.records)) == (1, 1)
 
 
-def test_a_reason_cannot_write_lines_of_its_own(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_logged_reason_contains_no_line_breaks(world: World, caplog: pytest.LogCaptureFixture) -> None:
     world.define(APPS)
     world.submit("a", "1", id="x\nERROR", policy={"max\nfails": 1})
     (logged,) = caplog.records
@@ -116,7 +118,7 @@ def deep(levels: int) -> bytes:
         (b"[]", "Expected `object`"),
     ],
 )
-def test_one_row_of_a_message_is_refused_alone(world: World, row: bytes, reason: str) -> None:
+def test_a_faulty_row_of_a_message_is_refused_alone(world: World, row: bytes, reason: str) -> None:
     world.define(APPS)
     rows = (Raw(b'{"app": "a", "key": "good"}'), Raw(row), Raw(b'{"app": "a", "key": "too"}'))
     world.queue.append(SubmitMany(submissions=rows, id="m"))
@@ -126,7 +128,7 @@ def test_one_row_of_a_message_is_refused_alone(world: World, row: bytes, reason:
     assert refusals(world) == 1
 
 
-def test_rows_of_a_message_with_the_longest_id_have_ids_too(world: World) -> None:
+def test_rows_of_a_message_with_the_longest_id_are_admitted_or_refused_once(world: World) -> None:
     world.define(APPS)
     rows = (Raw(b'{"app": "a", "key": "good"}'), Raw(b'{"app": "a", "kee": "1"}'))
     for _ in range(2):
@@ -136,7 +138,7 @@ def test_rows_of_a_message_with_the_longest_id_have_ids_too(world: World) -> Non
     assert sorted(each.state for each in known) == [SubmissionState.ACTIVE, SubmissionState.REFUSED]
 
 
-def test_a_submission_that_names_the_longest_id_of_a_compensation_is_refused(world: World) -> None:
+def test_a_submission_with_the_longest_compensation_id_is_refused(world: World) -> None:
     world.define(APPS)
     id_ = "m" * (ID_LENGTH_MAX - len("/compensation")) + "/compensation"
     message = Submit(id=id_, submission=Raw(msgspec.json.encode({"app": "a", "key": "1"})))

@@ -1,4 +1,4 @@
-"""What a process does for retention on each tick, by a clock that is set by hand."""
+"""Retention of a process on each tick, with a clock that is set by hand."""
 
 import logging
 from pathlib import Path
@@ -16,7 +16,7 @@ BLOB = "a/t/1-output-" + 32 * "0"
 
 
 def old(world: World, jobs: int = 1) -> None:
-    """So many jobs of a, of which each has a blob, ended long ago."""
+    """End this many jobs of ``a``, each with a blob, and let time pass until they are old."""
     world.apps("a")
     for key in range(1, jobs + 1):
         world.submit("a", str(key))
@@ -42,7 +42,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name[-1] for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_tick_removes_what_is_old_and_then_its_blobs(
+def test_a_tick_removes_old_history_and_then_its_blobs(
     world: World, store: BlobStore, tmp_path: Path
 ) -> None:
     old(world, 2)
@@ -52,7 +52,7 @@ def test_a_tick_removes_what_is_old_and_then_its_blobs(
     assert files(tmp_path) == ["3"]
 
 
-def test_a_tick_is_bounded_and_the_next_goes_on(
+def test_a_tick_is_bounded_and_the_next_one_continues(
     world: World, store: BlobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "LIMIT", 2)
@@ -65,7 +65,7 @@ def test_a_tick_is_bounded_and_the_next_goes_on(
     assert seen == [2, 4, 5]
 
 
-def test_what_becomes_old_later_is_found_by_a_later_sweep(world: World, store: BlobStore) -> None:
+def test_history_that_becomes_old_later_is_removed_by_a_later_sweep(world: World, store: BlobStore) -> None:
     old(world)
     world.submit("a", "2")
     world.finish("a/2")
@@ -80,13 +80,13 @@ def test_what_becomes_old_later_is_found_by_a_later_sweep(world: World, store: B
     assert pruned(world) == {"a", "a/2"}
 
 
-def test_without_a_retention_time_everything_stays(world: World, store: BlobStore) -> None:
+def test_without_a_retention_time_all_history_stays(world: World, store: BlobStore) -> None:
     old(world)
     Retention(world.ledger, store, None).tick()
     assert pruned(world) == set()
 
 
-def test_blobs_that_could_not_be_thrown_away_are_later(
+def test_blobs_that_could_not_be_deleted_are_deleted_later(
     world: World, store: BlobStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     old(world)
@@ -103,7 +103,7 @@ def test_blobs_that_could_not_be_thrown_away_are_later(
     assert files(tmp_path) == []
 
 
-def test_a_blob_that_is_gone_already_is_as_good_as_thrown_away(world: World, store: BlobStore) -> None:
+def test_a_blob_that_is_already_gone_counts_as_deleted(world: World, store: BlobStore) -> None:
     old(world)
     assert retention.prune(world.ledger, store, keep_s=KEEP_S) == Swept(
         removed=Removed(jobs=1, transitions=5, rounds=1, blobs=1), blobs=1, orphans=0
@@ -111,10 +111,11 @@ def test_a_blob_that_is_gone_already_is_as_good_as_thrown_away(world: World, sto
     assert retention.prune(world.ledger, store, keep_s=KEEP_S).blobs == 0
 
 
-def test_a_name_that_no_worker_has_given_is_left_alone_and_keeps_no_other_blob(
+def test_a_forged_blob_name_deletes_no_other_file_and_blocks_no_blob(
     world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Who can write to the ledger can write any name. The retention must not remove another file by it."""
+    """Anyone with write access to the ledger can write any name. The retention must not delete another file because of
+    it."""
     inside = tmp_path / "store"
     put(tmp_path, "victim")
     put(inside, f"{BLOB[:-1]}2")

@@ -1,4 +1,4 @@
-"""What happens between a claim and its outcome."""
+"""Execution of claimed jobs: between a claim and its recorded outcome."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -21,14 +21,14 @@ from tests.broker.conftest import until
 from tests.world import catalogue_of
 
 
-def test_a_parcel_is_acknowledged_once_and_a_success_needs_no_judge(bench: Bench) -> None:
+def test_a_batch_is_acknowledged_once_and_a_success_needs_no_planner(bench: Bench) -> None:
     assert bench.run("later").verdicts == ["acknowledged"]
     assert bench.world.state("later") is State.SUCCEEDED
     assert bench.world.history("later") == ["waiting", "ready", "running", "executed", "succeeded"]
     assert bench.sent == []
 
 
-def test_whoever_has_seen_that_an_apps_jobs_are_short_takes_on_more_than_a_hint_names(bench: Bench) -> None:
+def test_a_worker_claims_more_jobs_than_named_after_a_short_run(bench: Bench) -> None:
     for key in "123":
         bench.world.submit("later", key)
     bench.hint("later", "1")
@@ -38,7 +38,7 @@ def test_whoever_has_seen_that_an_apps_jobs_are_short_takes_on_more_than_a_hint_
 
 
 @pytest.mark.parametrize("served", ["", "b", "bc"])
-def test_what_may_begin_by_an_end_is_taken_on_where_its_queue_is(bench: Bench, served: str) -> None:
+def test_a_worker_takes_on_released_children_if_it_serves_their_queue(bench: Bench, served: str) -> None:
     words = {"job_id": "{x}", "bash_cmd": "true"}
     needs = {"b": "a", "c": "b"}
     bench.world.define(
@@ -62,7 +62,7 @@ def test_what_may_begin_by_an_end_is_taken_on_where_its_queue_is(bench: Bench, s
     assert bench.holdings.known() == []
 
 
-def test_what_follows_is_planned_though_the_end_of_a_child_ends_the_submission(bench: Bench) -> None:
+def test_pushed_jobs_are_planned_although_a_skipped_child_ends_the_submission(bench: Bench) -> None:
     words = {"job_id": "{x}", "bash_cmd": "true"}
     bench.world.define(
         {
@@ -115,12 +115,12 @@ def test_an_exception_after_the_commit_is_logged_and_kept_with_the_round(
     assert error in logged.getMessage()
 
 
-def test_what_is_logged_after_the_commit_is_kept_though_the_job_fails_then(bench: Bench) -> None:
+def test_log_lines_after_the_commit_are_kept_although_the_function_fails(bench: Bench) -> None:
     bench.run("breaks_afterwards")
     assert "sending the receipt" in (bench.round_of("breaks_afterwards").output or "")
 
 
-def test_a_fatal_error_of_a_function_ends_the_job_whatever_tries_are_left(bench: Bench) -> None:
+def test_a_fatal_error_of_a_function_ends_the_job_although_tries_are_left(bench: Bench) -> None:
     bench.run("stolen")
     bench.judge()
     assert bench.world.state("stolen") is State.FAILED
@@ -142,7 +142,7 @@ def test_a_function_can_request_the_delay_before_its_next_round(bench: Bench) ->
 def test_an_exception_of_a_runner_fails_the_round(
     bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without an outcome the job would be claimed again after each lease, without end."""
+    """Without an outcome the job would be claimed again after each lease, indefinitely."""
 
     def broken(*_: object, **__: object) -> NoReturn:
         raise RecursionError("too deep")
@@ -156,7 +156,7 @@ def test_an_exception_of_a_runner_fails_the_round(
     assert logged == ["later/1 could not be run in round 0, because of a defect of Sluice"]
 
 
-def test_a_jobs_exception_is_in_the_workers_log_once_with_its_traceback_and_its_job(
+def test_a_jobs_exception_is_logged_once_with_its_traceback_and_its_job(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     subjects: list[Subject | None] = []
@@ -172,7 +172,7 @@ def test_a_jobs_exception_is_in_the_workers_log_once_with_its_traceback_and_its_
     assert subjects == [Subject(app="broken", key="1", round=0, claim=1)]
 
 
-def test_a_run_that_was_overtaken_leaves_no_writes(bench: Bench) -> None:
+def test_a_run_that_lost_its_claim_leaves_no_writes(bench: Bench) -> None:
     bench.run("overtaken")
     assert bench.effects() == 0
     assert bench.world.state("overtaken") is State.EXECUTED
@@ -186,10 +186,10 @@ def test_a_run_that_fails_in_its_transaction_leaves_no_writes(bench: Bench) -> N
     assert bench.world.state("broken") is State.FAILED
 
 
-def test_a_result_that_comes_after_its_time_is_dropped_with_one_line_and_the_worker_goes_on(
+def test_a_late_result_is_dropped_with_one_log_line_and_the_worker_continues(
     bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The groomer ends the round while it runs; what each run ends as makes no difference."""
+    """The groomer ends the round during the run. Whether the run then succeeds or fails makes no difference."""
     world, gate = bench.world, tmp_path / "gate"
     waits = f"touch {gate}.$SLUICE_APP; until [ -e {gate} ]; do sleep 0.02; done"
     words = {"job_id": "{x}", "timeout": "1h"}
@@ -214,7 +214,7 @@ def test_a_result_that_comes_after_its_time_is_dropped_with_one_line_and_the_wor
     assert world.state("fine/2") is State.SUCCEEDED
 
 
-def test_a_process_that_drains_gives_messages_back_unclaimed(bench: Bench) -> None:
+def test_a_draining_process_gives_messages_back_unclaimed(bench: Bench) -> None:
     bench.holdings.drain()
     assert bench.run("later").verdicts == ["given back"]
     assert bench.world.state("later") is State.READY
@@ -235,9 +235,8 @@ def test_jobs_of_an_app_that_has_left_the_definitions_are_not_claimed(
     assert bench.world.state("later") is State.SUCCEEDED
 
 
-def test_a_parcel_is_run_by_the_definitions_it_was_claimed_by(bench: Bench) -> None:
-    """They change while it runs: each time they are asked for, which is also when it has ended, they say something
-    else."""
+def test_a_batch_runs_by_the_definitions_it_was_claimed_with(bench: Bench) -> None:
+    """The definitions differ at each read. They are read for the claim, and again after the batch has ended."""
     world = bench.world
     words = [{"job_id": "{x}", "bash_cmd": f"echo {said}"} for said in ("one", "two", "three")]
     versions = iter([catalogue_of({"told": each}) for each in words])
@@ -257,7 +256,7 @@ def test_a_parcel_is_run_by_the_definitions_it_was_claimed_by(bench: Bench) -> N
     assert outputs == ["one\n", "one\n", "three\n"]
 
 
-def test_claims_that_do_not_stand_any_more_are_told_to_stop() -> None:
+def test_runs_of_lost_claims_are_stopped() -> None:
     holdings = Holdings()
     kept, gone = Claim(1, 1), Claim(2, 1)
     stops = holdings.take([kept, gone])
@@ -267,7 +266,7 @@ def test_claims_that_do_not_stand_any_more_are_told_to_stop() -> None:
     assert holdings.claims() == []
 
 
-def test_a_process_that_leaves_tells_flights_at_once_and_other_runs_when_their_time_is_up() -> None:
+def test_draining_sets_the_leave_event_and_only_stop_all_the_stop_event() -> None:
     holdings = Holdings()
     claim = Claim(1, 1)
     stop = holdings.take([claim])[claim]
@@ -278,7 +277,7 @@ def test_a_process_that_leaves_tells_flights_at_once_and_other_runs_when_their_t
     assert stop.is_set()
 
 
-def test_whoever_is_to_stop_is_to_leave() -> None:
+def test_a_run_that_must_stop_also_gets_the_leave_event() -> None:
     holdings = Holdings()
     claim = Claim(1, 1)
     holdings.take([claim])
@@ -286,7 +285,7 @@ def test_whoever_is_to_stop_is_to_leave() -> None:
     assert holdings.leave_of(claim).is_set()
 
 
-def test_a_run_that_is_over_is_not_missed_by_a_beat_that_asked_about_it() -> None:
+def test_a_heartbeat_does_not_report_a_finished_run_as_lost() -> None:
     holdings = Holdings()
     over = Claim(1, 1)
     holdings.take([over])

@@ -1,4 +1,4 @@
-"""The ids of schedules' own submissions, which can be foretold."""
+"""Ids of the submissions of schedules. They are predictable, so other submissions must not take them."""
 
 import psycopg
 import pytest
@@ -22,7 +22,7 @@ def test_a_submission_cannot_take_the_id_of_a_due_time(timed: Timed) -> None:
     assert timed.state("a/20260101130000") is State.READY
 
 
-def test_ids_of_schedules_are_not_given_to_others(timed: Timed) -> None:
+def test_a_submission_with_the_id_of_a_schedule_is_refused(timed: Timed) -> None:
     timed.edit(s={})
     timed.submit("a", "1", id="schedule:s:2026-01-01T13:00:00Z")
     assert timed.submission("refused/schedule:s:2026-01-01T13:00:00Z") is SubmissionState.REFUSED

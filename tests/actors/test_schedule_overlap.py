@@ -11,12 +11,12 @@ FIVE = {"cron": "*/5 * * * *", "key": "{due:%H%M}"}
 
 
 def end(timed: Timed, at: str) -> None:
-    """The submission of that due time, of which one job is ready, comes to its end."""
+    """End the submission of this due time by finishing its one ready job."""
     timed.finish(f"a/{at.replace(':', '')}")
 
 
-def test_without_a_word_submissions_run_side_by_side(timed: Timed) -> None:
-    """Every five minutes, and it takes seven."""
+def test_by_default_submissions_run_side_by_side(timed: Timed) -> None:
+    """The schedule is due every five minutes, and its earlier submissions are still open."""
     timed.edit(s=FIVE)
     timed.look()
     for at in ("12:05:00", "12:10:00", "12:15:00"):
@@ -25,7 +25,7 @@ def test_without_a_word_submissions_run_side_by_side(timed: Timed) -> None:
 
 
 def test_skip_fires_again_once_the_earlier_one_has_ended(timed: Timed) -> None:
-    """Every five minutes, and it takes seven: so every ten."""
+    """The schedule is due every five minutes and takes seven, so it is fired every ten."""
     timed.edit(s={**FIVE, "overlap": "skip"})
     timed.look()
     timed.look("12:05:00")
@@ -47,12 +47,12 @@ def test_queue_fires_one_after_the_other_in_order(timed: Timed) -> None:
     assert timed.came() == "12:05 fired, 12:10 fired, 12:15 queued"
     assert timed.submissions()[-1] == "schedule:s:2026-01-01T12:10:00Z"
     end(timed, "12:10")
-    # The next due time comes at the moment at which the one that waits is let go.
+    # The next due time comes in the same look that fires the queued one.
     timed.look("12:20:00")
     assert timed.came() == "12:05 fired, 12:10 fired, 12:15 fired, 12:20 queued"
 
 
-def test_so_many_wait_and_the_others_are_skipped(timed: Timed) -> None:
+def test_a_limited_number_of_due_times_wait_and_the_others_are_skipped(timed: Timed) -> None:
     timed.edit(s={"every": "1m", "overlap": "queue", "catch_up": "all"})
     timed.look()
     timed.look("12:30:00")
@@ -60,7 +60,7 @@ def test_so_many_wait_and_the_others_are_skipped(timed: Timed) -> None:
     assert outcomes == ["fired"] + ["queued"] * QUEUED_MAX + ["skipped"] * (29 - QUEUED_MAX)
 
 
-def test_replace_stops_what_is_open(timed: Timed) -> None:
+def test_replace_cancels_the_open_submission_and_its_running_job(timed: Timed) -> None:
     timed.edit(s={**FIVE, "overlap": "replace"})
     timed.look()
     timed.look("12:05:00")
@@ -75,7 +75,7 @@ def test_replace_stops_what_is_open(timed: Timed) -> None:
     assert not timed.record(claimed)
 
 
-def test_replace_takes_over_the_jobs_that_both_want(timed: Timed) -> None:
+def test_replace_keeps_the_jobs_that_both_submissions_request(timed: Timed) -> None:
     timed.edit(s={**FIVE, "key": "same", "overlap": "replace"})
     timed.look()
     timed.look("12:05:00")
@@ -103,7 +103,7 @@ class TestAppsThatRunAlone:
         timed.look("12:10:00")
         assert timed.came() == "12:05 fired, 12:10 skipped"
 
-    def test_so_it_does_while_somebody_else_has_asked_for_it(self, timed: Timed) -> None:
+    def test_a_due_time_waits_while_another_submission_of_its_app_is_open(self, timed: Timed) -> None:
         timed.edit(s={"app": "chunked", "key": ..., "work_ids": [7], "overlap": "queue"})
         timed.look()
         theirs = timed.submit("chunked", None, work_ids=[1])
@@ -116,7 +116,7 @@ class TestAppsThatRunAlone:
 
 
 @pytest.mark.parametrize("overlap", ["skip", "queue", "replace"])
-def test_a_due_time_that_was_fired_by_hand_before_it_came(timed: Timed, overlap: str) -> None:
+def test_a_due_time_that_was_fired_early_by_hand_is_not_fired_again(timed: Timed, overlap: str) -> None:
     timed.edit(s={"overlap": overlap})
     timed.look()
     due = timed.standing().next_due

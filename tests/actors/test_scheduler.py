@@ -1,4 +1,4 @@
-"""Schedules on a real ledger: taken up, fired, edited, paused, retired, and what a lost message or a crash leaves."""
+"""Schedules on a real ledger: entered, fired, edited and retired, and the effects of a lost message or a crash."""
 
 from datetime import date, timedelta
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.actors.ledgers import Counting, Dying
 from tests.scheduler.test_due_times import Broken
 from tests.timed import Timed
 
-#: Due at one and at two.
+#: Definitions with a user's own trigger that is due at 13:00 and 14:00, and never again.
 TWICE = """
 from datetime import UTC, datetime, timedelta
 from sluice import app, schedule
@@ -58,7 +58,7 @@ def test_a_look_that_finds_nothing_costs_one_statement(timed: Timed) -> None:
     counted.close()
 
 
-def test_several_schedules_are_seen_to_together(timed: Timed) -> None:
+def test_several_schedules_are_handled_in_one_look(timed: Timed) -> None:
     timed.edit(**{f"s{n}": {"key": f"{n}-{{due:%H}}"} for n in range(scheduler.BATCH + 20)})
     timed.look()
     timed.now += timedelta(hours=1)
@@ -67,7 +67,7 @@ def test_several_schedules_are_seen_to_together(timed: Timed) -> None:
     assert len(timed.submissions()) == scheduler.BATCH + 20
 
 
-def test_after_a_pause_of_the_whole_system_the_latest_is_fired(timed: Timed) -> None:
+def test_after_an_outage_only_the_latest_due_time_is_fired_by_default(timed: Timed) -> None:
     timed.edit(s={}, all={"catch_up": "all"}, daily={"cron": "30 12 * * *"})
     timed.look()
     timed.look("16:10:00")
@@ -77,7 +77,7 @@ def test_after_a_pause_of_the_whole_system_the_latest_is_fired(timed: Timed) -> 
     assert [each.note for each in timed.firings("daily")] == ["3h40m late"]
 
 
-def test_a_very_long_pause_is_caught_up_with_in_one_look(timed: Timed) -> None:
+def test_a_very_long_outage_is_handled_in_one_look(timed: Timed) -> None:
     timed.edit(s={"every": "1m", "misfire_grace": "5m"})
     timed.look()
     timed.now += timedelta(days=2)
@@ -103,7 +103,7 @@ class TestEdits:
         timed.look("12:50:00")
         assert (timed.came(), timed.next()) == ("", "13:15")
 
-    def test_other_words_are_taken_up_and_the_due_times_stay(self, timed: Timed) -> None:
+    def test_changed_options_are_applied_and_the_due_times_stay(self, timed: Timed) -> None:
         timed.edit(s={"catch_up": "all"})
         timed.look()
         timed.edit(s={"catch_up": "all", "app": "b", "key": "x{due:%H}"})
@@ -111,7 +111,7 @@ class TestEdits:
         assert timed.came() == "13:00 fired, 14:00 fired"
         assert timed.states().keys() == {"b/x13", "b/x14"}
 
-    def test_an_entry_that_left_its_source_is_retired_and_comes_back(self, timed: Timed) -> None:
+    def test_a_schedule_that_left_its_source_is_retired_and_may_return(self, timed: Timed) -> None:
         timed.edit(s={}, other={})
         timed.look()
         timed.edit(other={})
@@ -124,7 +124,7 @@ class TestEdits:
         assert timed.standing().retired_at is None
         assert (timed.came(), timed.next()) == ("", "15:00")
 
-    def test_one_renamed_is_another(self, timed: Timed) -> None:
+    def test_a_renamed_schedule_is_a_new_schedule(self, timed: Timed) -> None:
         timed.edit(s={})
         timed.look()
         timed.edit(t={})
@@ -132,8 +132,9 @@ class TestEdits:
         assert timed.standing().retired_at is not None
         assert (timed.came(), timed.came("t"), timed.next("t")) == ("", "", "14:00")
 
-    def test_processes_that_do_not_agree_for_a_while_lose_nothing(self, timed: Timed) -> None:
-        """A rolling restart: one still has the definitions without the entry, and looks now and then."""
+    def test_processes_with_different_definitions_lose_no_due_time(self, timed: Timed) -> None:
+        """During a rolling restart one process still has the definitions without the schedule, and makes every other
+        look."""
         old = timed.write({})
         timed.edit(s={})
         timed.look()
@@ -155,7 +156,7 @@ class TestEdits:
         handle(timed.ledger, theirs, Look())
         assert timed.came("theirs") == "13:00 fired"
 
-    def test_one_that_moves_to_another_source_goes_on(self, timed: Timed, tmp_path: Path) -> None:
+    def test_a_schedule_that_moves_to_another_source_continues(self, timed: Timed, tmp_path: Path) -> None:
         timed.edit(s={})
         timed.look()
         timed.write({})
@@ -176,7 +177,9 @@ class TestEdits:
 
 
 class TestFaults:
-    def test_one_that_cannot_be_written_is_noted_and_the_others_go_on(self, timed: Timed) -> None:
+    def test_a_key_that_cannot_be_formatted_is_faulty_and_other_schedules_continue(
+        self, timed: Timed
+    ) -> None:
         weeks, days = divmod((date.max - timed.now.date()).days, 7)
         timed.edit(far={"key": f"{{due+{weeks}w+{days}d+12h:%Y}}"}, s={})
         timed.look()
@@ -184,7 +187,7 @@ class TestFaults:
         assert (timed.came("far"), timed.came()) == ("13:00 faulty", "13:00 fired")
         assert timed.next("far") == "14:00"
 
-    def test_a_trigger_that_breaks_stops_its_own_schedule(self, timed: Timed) -> None:
+    def test_a_failing_trigger_stops_only_its_own_schedule(self, timed: Timed) -> None:
         timed.edit(s={}, t={})
         broken = msgspec.structs.replace(
             timed.catalogue.schedules["t"], rule=Asked.of(Broken(KeyError("x"))), digest="broken"
@@ -198,7 +201,7 @@ class TestFaults:
         timed.look("13:10:00")
         assert timed.next("t") == "14:00"
 
-    def test_a_trigger_of_the_users_own_is_asked_until_it_has_no_more(
+    def test_a_users_own_trigger_is_called_until_it_has_no_more_times(
         self, timed: Timed, tmp_path: Path
     ) -> None:
         (tmp_path / "flow.py").write_text(TWICE)
@@ -210,7 +213,7 @@ class TestFaults:
         assert (timed.came(), timed.next()) == ("13:00 fired, 14:00 fired", "none")
         assert timed.states().keys() == {"a/13", "a/14"}
 
-    def test_what_the_planner_refuses_is_a_refused_submission(self, timed: Timed) -> None:
+    def test_a_due_time_with_a_refused_submission_counts_as_fired(self, timed: Timed) -> None:
         timed.edit(s={"app": "needy"})
         timed.look()
         timed.look("13:00:00")
@@ -221,7 +224,7 @@ class TestFaults:
 
 
 class TestLosses:
-    def test_a_lost_look_is_made_up_for_by_the_next(self, timed: Timed) -> None:
+    def test_the_next_look_makes_up_for_a_lost_one(self, timed: Timed) -> None:
         timed.edit(s={})
         timed.look()
         timed.now += timedelta(hours=1)
@@ -230,7 +233,7 @@ class TestLosses:
         timed.look("13:00:03")
         assert timed.came() == "13:00 fired"
 
-    def test_a_lost_word_to_the_planner_is_the_groomers_to_repeat(self, timed: Timed) -> None:
+    def test_the_groomer_repeats_a_lost_message_to_the_planner(self, timed: Timed) -> None:
         timed.edit(s={})
         timed.look()
         timed.now += timedelta(hours=1)
@@ -241,7 +244,7 @@ class TestLosses:
 
     @pytest.mark.parametrize("commits", range(6))
     @pytest.mark.parametrize("lost", [False, True])
-    def test_a_crash_around_any_commit_loses_nothing_and_doubles_nothing(
+    def test_a_crash_around_any_commit_loses_and_repeats_no_due_time(
         self, timed: Timed, commits: int, lost: bool
     ) -> None:
         timed.edit(s={"catch_up": "all"}, gone={}, r={"overlap": "replace"})
@@ -268,7 +271,7 @@ class TestLosses:
         assert {id_ for id_ in open_ if ":r:" in id_} == {"schedule:r:2026-01-01T14:00:00Z"}
 
 
-def test_with_jitter_it_is_fired_later_and_once(timed: Timed) -> None:
+def test_with_jitter_a_due_time_is_fired_later_and_once(timed: Timed) -> None:
     timed.edit(s={"jitter": "20m"})
     timed.look()
     fires = timed.standing().fire_at

@@ -1,4 +1,4 @@
-"""Settings: where they come from, and what a wrong one says."""
+"""Settings: their sources and precedence, and the errors for wrong values."""
 
 from pathlib import Path
 
@@ -17,14 +17,14 @@ from sluice.ledger.dialling import dialled
 SECRET = "s" * 32
 
 
-def test_nothing_configured_is_the_embedded_default(tmp_path: Path) -> None:
+def test_without_settings_the_ledger_is_embedded_and_the_broker_in_memory(tmp_path: Path) -> None:
     settings = read_settings({}, folder=tmp_path)
     assert settings.ledger_url is None
     assert settings.broker_url == "memory://"
     assert settings.lease_s == 15
 
 
-def test_the_command_line_wins_over_the_environment_and_that_over_files(tmp_path: Path) -> None:
+def test_the_command_line_overrides_the_environment_which_overrides_files(tmp_path: Path) -> None:
     (tmp_path / "sluice.toml").write_text('apps = ["toml.json"]\nlease = "1s"\ntick = "3s"\n')
     (tmp_path / ".env").write_text("# local\nexport SLUICE_LEASE='2s'\nSLUICE_APPS=env.json\n")
     settings = read_settings({"SLUICE_APPS": "a.json, b.json"}, folder=tmp_path, broker_url="redis://here")
@@ -34,7 +34,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_files(tmp_path
     assert settings.broker_url == "redis://here"
 
 
-def test_what_programs_may_cost_and_where_things_are_kept(tmp_path: Path) -> None:
+def test_limits_of_programs_and_storage_places_are_read(tmp_path: Path) -> None:
     usual = read_settings({}, folder=tmp_path)
     assert (usual.blobs_url, usual.programs, usual.program_rules) == (None, None, Rules())
     given = {
@@ -57,7 +57,7 @@ def test_what_programs_may_cost_and_where_things_are_kept(tmp_path: Path) -> Non
     )
 
 
-def test_what_is_around_processes_and_that_nothing_of_ours_is_shown_to_them(tmp_path: Path) -> None:
+def test_the_sandbox_is_configured_and_hides_the_files_of_sluice(tmp_path: Path) -> None:
     ours = (str(tmp_path / ".env"), str(tmp_path / "sluice.toml"))
     assert read_settings({}, folder=tmp_path).fence == Fence(hidden=ours)
     environment = {
@@ -104,14 +104,14 @@ SSL_OPTIONS = "{'ca_certs': '/etc/ca.pem', 'certfile': '/etc/rabbit.pem', 'keyfi
         ("PGSSLKEY", "/etc/pg.key", ["/etc/pg.key"]),
     ],
 )
-def test_files_with_secrets_that_settings_name_are_not_shown_to_processes(
+def test_the_sandbox_hides_secret_files_that_settings_name(
     tmp_path: Path, name: str, text: str, secrets: list[str]
 ) -> None:
     _, _, *hidden = read_settings({name: text}, folder=tmp_path).fence.hidden
     assert hidden == [str(tmp_path / each) for each in secrets]
 
 
-def test_nor_are_those_that_the_command_line_names(tmp_path: Path) -> None:
+def test_the_sandbox_hides_secret_files_that_the_command_line_names(tmp_path: Path) -> None:
     (tmp_path / "keys").write_text(f"new:{SECRET}\n")
     settings = read_settings(
         {"SLUICE_MESSAGE_KEYS": f"file:{tmp_path / 'keys'}"},
@@ -145,7 +145,7 @@ def test_nor_are_those_that_the_command_line_names(tmp_path: Path) -> None:
         ("SLUICE_SANDBOX_WRITE", "data", "begin with a slash"),
     ],
 )
-def test_a_wrong_value_names_the_variable_what_was_found_and_an_example(
+def test_the_error_for_a_wrong_value_names_the_variable_and_an_example(
     tmp_path: Path, name: str, value: str, what: str
 ) -> None:
     with pytest.raises(BadSetting, match=what) as caught:
@@ -154,7 +154,7 @@ def test_a_wrong_value_names_the_variable_what_was_found_and_an_example(
     assert f"{name}=" in caught.value.advice
 
 
-def test_message_keys_are_given_in_a_file_or_at_once(tmp_path: Path) -> None:
+def test_message_keys_are_given_in_a_file_or_directly(tmp_path: Path) -> None:
     (tmp_path / "keys").write_text(f"new:{SECRET}\nold:{SECRET}x\n")
     for text in (f"new:{SECRET},old:{SECRET}x", f"file:{tmp_path / 'keys'}"):
         settings = read_settings({"SLUICE_MESSAGE_KEYS": text}, folder=tmp_path)
@@ -165,14 +165,14 @@ def test_message_keys_are_given_in_a_file_or_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [SECRET, f"a b:{SECRET}", "k:short-s3cret", "file:/nowhere/keys"])
-def test_wrong_message_keys_are_not_repeated(tmp_path: Path, text: str) -> None:
+def test_the_error_for_wrong_message_keys_does_not_show_them(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadSetting, match="SLUICE_MESSAGE_KEYS: ") as caught:
         read_settings({"SLUICE_MESSAGE_KEYS": text}, folder=tmp_path)
     assert SECRET not in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
 
-def test_headers_of_traces_are_read_as_opentelemetry_writes_them(tmp_path: Path) -> None:
+def test_trace_headers_are_written_as_in_opentelemetry(tmp_path: Path) -> None:
     given = {"SLUICE_TRACE_HEADERS": "Authorization=Bearer%20a=b, x-team=one"}
     settings = read_settings(given, folder=tmp_path)
     assert settings.trace_headers == {"authorization": "Bearer a=b", "x-team": "one"}
@@ -181,14 +181,14 @@ def test_headers_of_traces_are_read_as_opentelemetry_writes_them(tmp_path: Path)
 @pytest.mark.parametrize(
     "text", ["Bearer SECRETPW", "a b=SECRETPW", "=SECRETPW", "a=SECRETPW%0d%0ab:c", "SECRETPW="]
 )
-def test_wrong_headers_of_traces_are_not_repeated(tmp_path: Path, text: str) -> None:
+def test_the_error_for_wrong_trace_headers_does_not_show_them(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadSetting, match="SLUICE_TRACE_HEADERS: a header is NAME=VALUE") as caught:
         read_settings({"SLUICE_TRACE_HEADERS": text}, folder=tmp_path)
     assert "SECRETPW" not in f"{caught.value.what}{caught.value.advice}"
 
 
-def test_no_job_is_given_any_setting(tmp_path: Path) -> None:
-    """Nor the file that it may be in. The table of settings is what reading them asks for."""
+def test_every_setting_is_withheld_from_jobs(tmp_path: Path) -> None:
+    """The variable that names a setting's file is also withheld. ``found.asked`` has every setting that was read."""
     found = find({}, folder=tmp_path)
     settings_of(found, folder=tmp_path)
     names = [*found.asked, *(f"{name}_FILE" for name in found.asked)]
@@ -206,14 +206,16 @@ def test_no_job_is_given_any_setting(tmp_path: Path) -> None:
         ("SLUICE_LINEAGE_URL", "SECRETPW"),
     ],
 )
-def test_an_address_without_a_scheme_is_not_repeated(name: str, text: str, tmp_path: Path) -> None:
+def test_the_error_for_an_address_without_a_scheme_does_not_show_it(
+    name: str, text: str, tmp_path: Path
+) -> None:
     with pytest.raises(BadSetting, match=f"{name}: an address without a scheme is") as caught:
         read_settings({name: text}, folder=tmp_path)
     assert "SECRETPW" not in f"{caught.value.what}{caught.value.advice}"
 
 
 @pytest.mark.parametrize("password", ["SECRET PW", "SECRET%zzPW", "SECRET%00PW"])
-def test_an_address_that_libpq_cannot_read_is_not_repeated(password: str) -> None:
+def test_the_error_for_an_address_that_libpq_cannot_read_does_not_show_it(password: str) -> None:
     with pytest.raises(BadSetting, match="address cannot be read") as caught:
         dialled(f"postgresql://me:{password}@host/d")
     assert caught.value.__cause__ is None
@@ -221,13 +223,13 @@ def test_an_address_that_libpq_cannot_read_is_not_repeated(password: str) -> Non
 
 
 @pytest.mark.parametrize("password", ["SECRET#PW", "SECRET?PW", "SECRET/PW"])
-def test_an_address_of_a_broker_that_cannot_be_read_is_not_repeated(password: str) -> None:
+def test_the_error_for_an_unreadable_broker_address_does_not_show_it(password: str) -> None:
     with pytest.raises(BadSetting, match="SLUICE_BROKER_URL is not a URL") as caught:
         parse_address(f"amqp://me:{password}@host", setting="SLUICE_BROKER_URL")
     assert "SECRET" not in f"{caught.value.what}{caught.value.advice}"
 
 
-def test_a_setting_may_be_the_text_of_a_file(tmp_path: Path) -> None:
+def test_a_setting_may_be_read_from_a_file(tmp_path: Path) -> None:
     url = tmp_path / "ledger-url"
     url.write_text("postgresql://u:p@host/sluice\n")
     given = {"SLUICE_LEDGER_URL_FILE": str(url)}
@@ -243,7 +245,7 @@ def test_a_setting_may_be_the_text_of_a_file(tmp_path: Path) -> None:
     assert read_settings({"SLUICE_CONSOLE_TOKEN_FILE": ""}, folder=tmp_path).console_token is None
 
 
-def test_a_file_of_a_setting_that_cannot_count_is_an_error_without_its_text(tmp_path: Path) -> None:
+def test_an_unusable_file_of_a_setting_is_an_error_without_its_text(tmp_path: Path) -> None:
     with pytest.raises(
         BadSetting, match=r"SLUICE_CONSOLE_TOKEN_FILE: the file .*/none cannot be read: No such"
     ):
@@ -261,7 +263,7 @@ def test_a_file_of_a_setting_that_cannot_count_is_an_error_without_its_text(tmp_
     assert "SECRET" not in f"{both.value.what}{wrong.value.what}{wrong.value.advice}"
 
 
-def test_files_of_a_service_manager_are_not_shown_to_jobs(tmp_path: Path) -> None:
+def test_the_sandbox_hides_the_files_of_a_service_manager(tmp_path: Path) -> None:
     for name in ("sluice.env", "worker-fetch.env", "apps.json"):
         (tmp_path / name).touch()
     hidden = read_settings({"CREDENTIALS_DIRECTORY": "/run/credentials/w"}, folder=tmp_path).fence.hidden
@@ -278,7 +280,7 @@ def test_an_empty_file_of_a_setting_is_an_error(tmp_path: Path, text: str) -> No
         read_settings({"SLUICE_LEDGER_URL_FILE": "ledger-url"}, folder=tmp_path)
 
 
-def test_a_child_process_is_handed_on_what_the_command_line_gave_and_no_text_of_a_file() -> None:
+def test_a_child_process_gets_command_line_options_and_no_text_of_a_file() -> None:
     environment = {"SLUICE_LEDGER_URL_FILE": "ledger-url", "SLUICE_BROKER_URL_FILE": "broker-url"}
     hand_on(environment, apps=["a.json", "b.py"], ledger_url=None, broker_url="redis://typed")
     assert environment == {

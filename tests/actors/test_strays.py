@@ -1,4 +1,4 @@
-"""A claim whose COMMIT went through and whose answer was lost: it is run again, and takes other jobs."""
+"""A claim that was committed and lost its answer. It is repeated, and takes other jobs."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class ForgetfulLedger(Ledger):
-    """The answer to every commit is lost, so everything is done twice."""
+    """Ledger that loses the answer to every commit, so every transaction runs twice."""
 
     def transact(self, work: Callable[[Tx], T]) -> T:
         super().transact(work)
@@ -30,13 +30,13 @@ def strays(world: World, *known: Claim) -> list[Claim]:
 
 
 def pass_time(world: World, seconds: float) -> None:
-    """In steps that a living worker survives."""
+    """Let time pass in steps that a living worker survives."""
     for _ in range(int(seconds / 5)):
         world.tick(after_s=5)
         world.beat(world.worker)
 
 
-def test_a_worker_learns_of_claims_that_it_knows_nothing_of_once_they_are_old(world: World) -> None:
+def test_claims_that_are_unknown_to_their_worker_are_found_once_old(world: World) -> None:
     world.apps("a")
     world.submit("a", "1")
     world.submit("a", "2")
@@ -49,7 +49,7 @@ def test_a_worker_learns_of_claims_that_it_knows_nothing_of_once_they_are_old(wo
     assert strays(world, known.right, unknown.right) == []
 
 
-def test_jobs_that_a_repeated_claim_took_first_go_back_to_the_queue(world: World) -> None:
+def test_the_jobs_of_a_claim_with_a_lost_answer_are_handed_back(world: World) -> None:
     world.apps("a")
     for key in "123":
         world.submit("a", key)
@@ -91,7 +91,7 @@ def test_a_claim_is_known_until_its_outcome_is_recorded() -> None:
 
 class _Delivery:
     def acknowledge(self) -> None:
-        """Nobody asks."""
+        """Do nothing."""
 
     def give_back(self) -> None:
         raise AssertionError("it is not draining")

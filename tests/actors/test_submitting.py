@@ -1,5 +1,7 @@
-"""Submissions that other services send one by one, and a process that takes them in. Nothing ticks here, so what is
-planned is planned by whoever was told of it."""
+"""Submissions that other services send one by one, and a process that admits them.
+
+Nothing ticks here, so only the messages cause planning.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,7 +26,7 @@ _APPS = {"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}
 
 
 class Office:
-    """A process that plans and does nothing else."""
+    """Process that plans and does nothing else."""
 
     def __init__(self, source: Path, ledger: Ledger, broker: Broker) -> None:
         settings = Settings(apps=(str(source),), lease_s=3.0, grace_s=5.0)
@@ -63,14 +65,16 @@ def office(ledger_url: str, tmp_path: Path) -> Iterator[Office]:
             yield made
 
 
-def test_all_are_planned_however_quickly_they_come(office: Office) -> None:
+def test_submissions_in_quick_succession_are_all_planned(office: Office) -> None:
     ids = [f"{number}th" for number in range(40)]
     for number, id in enumerate(ids):
         office.send(id, str(number))
     eventually(lambda: all(map(office.has_planned, ids)))
 
 
-def test_a_plan_that_takes_long_holds_nobody_up(office: Office, ledger_url: str) -> None:
+def test_a_submission_that_cannot_be_planned_yet_does_not_delay_another(
+    office: Office, ledger_url: str
+) -> None:
     slow = Submission(app="a", key="1", id="slow")
     office.ledger.transact(lambda tx: submissions.receive(tx, [slow]))
     with closing(Ledger(ledger_url)) as outside, outside.begin() as tx:
@@ -83,6 +87,6 @@ def test_a_plan_that_takes_long_holds_nobody_up(office: Office, ledger_url: str)
     eventually(lambda: office.has_planned("slow"))
 
 
-def test_one_that_cannot_be_planned_is_refused(office: Office) -> None:
+def test_a_submission_with_an_invalid_key_is_refused(office: Office) -> None:
     office.send("wrong", "no number")
     eventually(lambda: office.state("wrong") is SubmissionState.REFUSED)

@@ -1,4 +1,4 @@
-"""Sagas that cannot be taken up, or spoken to, as somebody would like."""
+"""Sagas that cannot be taken up, and events that cannot be delivered."""
 
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,12 @@ def agency(world: World, tmp_path: Path) -> Agency:
         ("paid", {"n": float("nan")}),
     ],
 )
-def test_what_no_ledger_keeps_is_said_to_nobody(agency: Agency, event: str, payload: Any) -> None:
+def test_an_event_that_the_ledger_cannot_store_is_refused(agency: Agency, event: str, payload: Any) -> None:
     with pytest.raises(BadRequest, match="The event cannot be kept"):
         agency.client.resume_job(TRIP_1, event, payload=payload)
 
 
-def test_a_flight_whose_journal_cannot_be_read_has_not_failed(
+def test_a_flight_with_an_unreadable_journal_is_handed_back(
     agency: Agency, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agency.run()
@@ -47,7 +47,7 @@ def test_a_flight_whose_journal_cannot_be_read_has_not_failed(
     assert agency.run() is State.FATAL
 
 
-def test_one_whose_worker_died_in_its_first_step_waits_for_its_app_to_be_mended(agency: Agency) -> None:
+def test_a_flight_lost_in_its_first_step_waits_for_a_fixed_app(agency: Agency) -> None:
     Sagas(agency.world).claim("trip")
     agency.world.tick(after_s=LEASE_S + 1)
     agency.define(NO_SAGA)
@@ -59,12 +59,12 @@ def test_one_whose_worker_died_in_its_first_step_waits_for_its_app_to_be_mended(
     assert agency.run() is State.SUSPENDED
 
 
-def test_one_that_no_worker_has_begun_fails_like_any_job(agency: Agency) -> None:
+def test_a_flight_that_has_not_begun_fails_like_any_job(agency: Agency) -> None:
     agency.define(TRIP.replace("return [Ask(), Book()]", "return None"))
     assert agency.run() is State.FAILED
 
 
-def test_a_message_that_comes_before_its_submission_is_not_lost(agency: Agency) -> None:
+def test_an_event_that_comes_before_its_submission_is_not_lost(agency: Agency) -> None:
     agency.told(app="trip", key="2", event="approved", payload="ann", id="early")
     agency.world.submit("trip", "2")
     agency.world.tick()
@@ -72,6 +72,6 @@ def test_a_message_that_comes_before_its_submission_is_not_lost(agency: Agency) 
     assert found == [("approved", "ann")]
 
 
-def test_what_may_not_be_early_is_refused(agency: Agency) -> None:
+def test_an_event_that_must_not_be_early_is_refused_without_a_job(agency: Agency) -> None:
     with pytest.raises(BadRequest, match="no job trip/2"):
         agency.client.resume_job(JobName("trip", "2"), "approved", may_be_early=False)

@@ -1,4 +1,4 @@
-"""Managing one app: tasks are opened, results handed over at least once and then archived, round by round."""
+"""Management of one app: tasks are opened, results are handed over at least once and then archived, round by round."""
 
 import threading
 from typing import Any
@@ -15,12 +15,12 @@ from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Dying
 
 
-def test_outcomes_are_all_that_a_task_may_end_as() -> None:
+def test_outcomes_are_all_terminal_states_except_split() -> None:
     assert set(OUTCOMES) == TERMINAL - {State.SPLIT}
 
 
 def test_results_are_handed_over_by_outcome_and_then_archived(crew: Crew) -> None:
-    """In the order that the definition of a round has, whatever ended first."""
+    """The order is that of ``OUTCOMES``, and does not depend on the order in which the tasks ended."""
     crew.tasks.open_many([NewTask() for _ in range(4)])
     crew.tasks.open(end_before=crew.world.now.replace(second=1).isoformat())
     crew.world.now = crew.world.now.replace(second=2)
@@ -53,7 +53,7 @@ def test_results_are_handed_over_by_outcome_and_then_archived(crew: Crew) -> Non
     assert crew.world.state("a/1") is State.FAILED
 
 
-def test_the_asked_outcomes_come_as_they_were_asked_for(crew: Crew) -> None:
+def test_requested_outcomes_come_in_the_requested_order(crew: Crew) -> None:
     crew.tasks.open_many([NewTask() for _ in range(3)])
     crew.ends("1")
     crew.ends("2", Ending.ERROR)
@@ -65,7 +65,7 @@ def test_the_asked_outcomes_come_as_they_were_asked_for(crew: Crew) -> None:
             next(crew.tasks.finished(word))
 
 
-def test_what_a_callback_raises_leaves_its_task_uncollected(crew: Crew) -> None:
+def test_a_task_stays_uncollected_if_its_callback_raises(crew: Crew) -> None:
     crew.tasks.open_many([NewTask() for _ in range(3)])
     for key in "123":
         crew.ends(key)
@@ -84,7 +84,7 @@ def test_what_a_callback_raises_leaves_its_task_uncollected(crew: Crew) -> None:
     assert crew.uncollected() == []
 
 
-def test_a_manager_has_the_results_of_its_own_app_alone(crew: Crew) -> None:
+def test_a_manager_gets_only_the_results_of_its_own_app(crew: Crew) -> None:
     others = crew.hires("b")
     crew.tasks.open()
     others.open(key="x")
@@ -95,7 +95,7 @@ def test_a_manager_has_the_results_of_its_own_app_alone(crew: Crew) -> None:
     assert (heard, crew.uncollected()) == (["b/x"], ["1"])
 
 
-def test_without_callbacks_everything_is_archived_quietly(crew: Crew) -> None:
+def test_without_callbacks_finished_tasks_are_archived_silently(crew: Crew) -> None:
     crew.tasks.open_many([NewTask() for _ in range(2)])
     crew.ends("1")
     crew.world.cancel(crew.world.submit("a", "3", policy={"archive": "manual"}))
@@ -104,8 +104,8 @@ def test_without_callbacks_everything_is_archived_quietly(crew: Crew) -> None:
     assert crew.tasks.counts().states == {State.READY: 1}
 
 
-def test_rounds_go_on_until_somebody_says_stop(crew: Crew) -> None:
-    """A callback may open tasks; what these come to is for the next round."""
+def test_rounds_continue_until_stop_returns_true(crew: Crew) -> None:
+    """A callback may open tasks. Their results belong to the next round."""
     crew.tasks.open()
     crew.ends("1")
     heard: list[object] = []
@@ -133,7 +133,7 @@ def test_rounds_go_on_until_somebody_says_stop(crew: Crew) -> None:
     assert seen == [1, 2, 3]
 
 
-def test_a_run_that_waits_ends_at_once_when_it_is_interrupted(crew: Crew) -> None:
+def test_an_interrupt_ends_a_waiting_run_at_once(crew: Crew) -> None:
     interrupt, ended = threading.Event(), threading.Event()
     rounds: list[int] = []
 
@@ -168,7 +168,7 @@ def test_an_interrupted_run_hands_over_no_more(crew: Crew) -> None:
     assert (heard, ended, rounds, crew.uncollected()) == (["1"], [], 0, ["2"])
 
 
-def test_no_pause_is_refused(crew: Crew) -> None:
+def test_a_pause_between_rounds_must_be_positive(crew: Crew) -> None:
     for every_s in (0, -1, float("nan")):
         with pytest.raises(BadRequest):
             crew.tasks.run(stop=once, every_s=every_s)
@@ -189,7 +189,7 @@ def test_more_than_a_page_is_handed_over_in_one_round(crew: Crew) -> None:
     crew.world.ledger.transact(lambda tx: tx.write("TRUNCATE job, transition, wants, submission"))
 
 
-def test_two_managers_hand_each_result_over_and_archive_it_once(crew: Crew) -> None:
+def test_two_managers_hand_every_result_over_and_archive_it_once(crew: Crew) -> None:
     crew.tasks.open_many([NewTask() for _ in range(30)])
     for key in range(1, 31):
         crew.ends(str(key))
@@ -213,7 +213,7 @@ def test_two_managers_hand_each_result_over_and_archive_it_once(crew: Crew) -> N
     assert (sum(archived), crew.uncollected()) == (30, [])
 
 
-def test_results_are_taken_and_followed_up_in_one_step(crew: Crew) -> None:
+def test_follow_up_archives_results_and_opens_tasks_in_one_step(crew: Crew) -> None:
     crew.tasks.open_many([NewTask(), NewTask()])
     for key in "12":
         crew.ends(key, output=key)
@@ -225,7 +225,7 @@ def test_results_are_taken_and_followed_up_in_one_step(crew: Crew) -> None:
     assert set(crew.world.states()) == {"a", "a/2", "a/3"}
 
 
-def test_a_result_that_is_gone_is_followed_up_by_nobody(crew: Crew) -> None:
+def test_follow_up_does_nothing_if_a_result_was_run_again(crew: Crew) -> None:
     crew.tasks.open_many([NewTask(), NewTask()])
     for key in "12":
         crew.ends(key)
@@ -237,8 +237,8 @@ def test_a_result_that_is_gone_is_followed_up_by_nobody(crew: Crew) -> None:
     crew.ends("2")
 
 
-def test_a_result_is_archived_though_what_follows_it_has_been_opened_before(crew: Crew) -> None:
-    """It was run again meanwhile, and the id of what is made of it is the same."""
+def test_a_result_is_archived_although_its_follow_up_was_opened_before(crew: Crew) -> None:
+    """The task was run again meanwhile. Its follow-up has the same id as before."""
     follow = NewTask(id="made of 1")
     crew.tasks.open()
     for _ in range(2):
@@ -250,7 +250,7 @@ def test_a_result_is_archived_though_what_follows_it_has_been_opened_before(crew
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["before its commit", "after it"])
-def test_a_follow_up_that_is_cut_off_is_done_once(crew: Crew, lost: bool) -> None:
+def test_a_follow_up_that_was_interrupted_by_a_crash_is_done_once(crew: Crew, lost: bool) -> None:
     crew.tasks.open()
     crew.ends("1")
     done = list(crew.tasks.finished())

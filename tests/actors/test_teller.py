@@ -1,4 +1,4 @@
-"""What is told behind the back of whoever asks: at once, together, and all of it before the end."""
+"""Publish buffer: the first message is sent at once, later ones together, and all of them before ``close`` returns."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from tests.jobs.runners.runner_bench import eventually
 
 
 class Ear:
-    """Hears what is told; while its ``door`` is shut, the one who tells it stands before that."""
+    """Receiver of published messages. While its ``door`` is shut, each publication waits."""
 
     def __init__(self) -> None:
         self.heard: list[list[Message]] = []
@@ -31,7 +31,8 @@ class Ear:
 
 @contextmanager
 def _held_up(ear: Ear) -> Iterator[Callable[[Message], None]]:
-    """Somebody to tell, whose first word has not been answered; when the block ends it is, and all is told."""
+    """Yield a function that adds a message to a publish buffer, which waits in its first publication. At the end of the
+    block the wait ends and all messages are sent."""
     teller = Teller(ear.publish)
     ear.door.clear()
     teller.tell([_plan("first")])
@@ -49,7 +50,7 @@ def _plan(*ids: str) -> Plan:
     return Plan(submissions=ids)
 
 
-def test_the_first_is_told_at_once_and_those_that_come_meanwhile_in_one_message() -> None:
+def test_the_first_message_is_sent_at_once_and_later_ones_together() -> None:
     ear = Ear()
     with _held_up(ear) as tell:
         for name in ("a", "b", "c"):
@@ -58,7 +59,7 @@ def test_the_first_is_told_at_once_and_those_that_come_meanwhile_in_one_message(
     assert ear.heard == [[_plan("first")], [_plan("a", "b", "c")]]
 
 
-def test_no_message_gets_too_long_and_what_is_no_single_plan_stays_as_it_is() -> None:
+def test_only_plans_of_single_submissions_are_combined_up_to_a_limit() -> None:
     ear = Ear()
     names = [f"n{number}" for number in range(TOGETHER + 1)]
     with _held_up(ear) as tell:
@@ -69,7 +70,7 @@ def test_no_message_gets_too_long_and_what_is_no_single_plan_stays_as_it_is() ->
     assert ear.heard[1] == [_plan("x", "y"), Tick(), _plan(*names[:-1]), _plan(names[-1])]
 
 
-def test_who_closes_it_waits_until_all_is_told() -> None:
+def test_close_waits_until_all_messages_are_sent() -> None:
     ear = Ear()
     ear.door.clear()
     teller = Teller(ear.publish)
@@ -85,7 +86,9 @@ def test_who_closes_it_waits_until_all_is_told() -> None:
     assert [plan for told in ear.heard for plan in told][-1] in (_plan("last"), _plan("first", "last"))
 
 
-def test_a_broker_that_is_away_is_told_of_and_tried_with_the_next(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unreachable_broker_is_logged_and_tried_again_with_the_next_message(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     ear = Ear()
     ear.deaf = True
     teller = Teller(ear.publish)
@@ -97,7 +100,7 @@ def test_a_broker_that_is_away_is_told_of_and_tried_with_the_next(caplog: pytest
     assert ear.heard == [[_plan("lost")], [_plan("heard")]]
 
 
-def test_a_fault_of_ours_ends_neither_the_telling_nor_the_teller(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_does_not_prevent_later_messages(caplog: pytest.LogCaptureFixture) -> None:
     calls: list[Sequence[Message]] = []
 
     def publish(messages: Sequence[Message]) -> None:
@@ -113,7 +116,7 @@ def test_a_fault_of_ours_ends_neither_the_telling_nor_the_teller(caplog: pytest.
     assert calls == [[_plan("lost")], [_plan("heard")]]
 
 
-def test_what_waits_behind_a_telling_that_takes_long_is_somebody_elses_to_see_to() -> None:
+def test_messages_behind_a_slow_publication_can_be_taken_by_the_caller() -> None:
     ear = Ear()
     ear.door.clear()
     teller = Teller(ear.publish)
@@ -131,7 +134,7 @@ def test_what_waits_behind_a_telling_that_takes_long_is_somebody_elses_to_see_to
     assert teller.held_up() == []
 
 
-def test_told_all_it_has_no_thread_until_there_is_more() -> None:
+def test_the_buffer_has_a_thread_only_while_there_are_messages() -> None:
     ear = Ear()
     teller = Teller(ear.publish)
     for number, name in enumerate(("a", "b"), start=1):

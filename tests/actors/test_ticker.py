@@ -1,4 +1,4 @@
-"""Who sends the ticks."""
+"""Ticks: which process sends them, and when."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -23,7 +23,7 @@ from tests.timed import Timed
 from tests.world import World
 
 
-def test_ticks_keep_their_rhythm_and_missed_ones_are_not_made_up_for() -> None:
+def test_ticks_keep_their_rhythm_and_missed_ticks_are_not_caught_up() -> None:
     ticks = Ticks(2.0, 100.0)
     assert [ticks.after(now_s) for now_s in (100.0, 101.9, 102.0, 109.0)] == [102.0, 102.0, 104.0, 110.0]
 
@@ -35,7 +35,7 @@ def test_the_next_tick_is_later_and_within_a_period(period_s: float, start_s: fl
     assert now_s < due_s <= now_s + period_s * (1 + 1e-6)
 
 
-def test_one_of_two_leads_until_it_has_not_been_heard_of_for_a_term(world: World) -> None:
+def test_a_leader_is_replaced_after_a_term_without_its_pulse(world: World) -> None:
     one, two = uuid4(), uuid4()
 
     def lead(holder: UUID) -> bool:
@@ -51,7 +51,7 @@ def test_one_of_two_leads_until_it_has_not_been_heard_of_for_a_term(world: World
 
 
 class Leader:
-    """What it has sent, period by period, as long as nobody else leads."""
+    """The only process with a ticker. ``periods`` returns its messages period by period."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -71,20 +71,20 @@ class Leader:
         self._sent += messages
 
 
-def test_where_nothing_stirs_both_are_sent_once_in_a_while(world: World) -> None:
+def test_an_idle_ledger_gets_a_tick_and_a_look_once_in_a_while(world: World) -> None:
     calm = Leader(world).periods(2 * (CALM_PERIODS + 1))
     assert calm == 2 * [*CALM_PERIODS * [[]], [Tick(), Look()]]
 
 
-def test_as_long_as_the_groomer_has_something_to_see_to_it_ticks_in_each_period(world: World) -> None:
+def test_the_groomer_gets_a_tick_in_each_period_while_it_has_work(world: World) -> None:
     leader = Leader(world)
     wanted = Submission(app="a", key="1", id="s")
     world.ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
-    # What was received just now is left to whoever was told of it.
+    # A submission that was just received is left to the planner, which its message notifies.
     assert leader.periods(4) == [[], [], [Tick()], [Tick()]]
 
 
-def test_a_groomer_that_always_has_something_to_see_to_keeps_nobody_from_finding_new_schedules(
+def test_a_groomer_that_always_has_work_does_not_delay_new_schedules(
     world: World,
 ) -> None:
     leader = Leader(world)
@@ -97,7 +97,7 @@ def test_a_groomer_that_always_has_something_to_see_to_keeps_nobody_from_finding
     ]
 
 
-def test_a_breaker_has_the_groomer_tick_only_while_there_is_something_to_count_or_to_try(
+def test_a_breaker_needs_ticks_only_for_uncounted_rounds_or_a_trial(
     world: World,
 ) -> None:
     leader = Leader(world)
@@ -124,7 +124,7 @@ def test_a_breaker_has_the_groomer_tick_only_while_there_is_something_to_count_o
 _FAILED = "INSERT INTO breaker_news (app, failed, succeeded) VALUES ('a', 1, 0)"
 
 
-def test_as_long_as_a_sweep_is_under_way_the_groomer_ticks(world: World) -> None:
+def test_the_groomer_gets_ticks_when_a_retention_sweep_is_due(world: World) -> None:
     leader = Leader(world)
     world.ledger.transact(lambda tx: pruning.sweep(tx, keep_s=100.0, limit=10))
     assert leader.periods(3) == [[], [], []]
@@ -132,7 +132,7 @@ def test_as_long_as_a_sweep_is_under_way_the_groomer_ticks(world: World) -> None
     assert leader.periods(2) == [[Tick()], [Tick()]]
 
 
-def test_what_is_due_by_a_schedule_is_looked_at_in_the_next_period(timed: Timed) -> None:
+def test_a_due_schedule_gets_a_look_in_the_next_period(timed: Timed) -> None:
     leader = Leader(timed)
     timed.edit(s={})
     timed.look("12:30")
@@ -148,7 +148,7 @@ def test_what_is_due_by_a_schedule_is_looked_at_in_the_next_period(timed: Timed)
     [BadSetting("This role may not do it."), DeadlockDetected("once more")],
     ids=lambda error: type(error).__name__,
 )
-def test_whatever_goes_wrong_in_one_period_it_ticks_in_the_next(
+def test_after_an_error_the_ticker_ticks_again_in_the_next_period(
     world: World, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     with closing(Refusing(world)) as ledger:

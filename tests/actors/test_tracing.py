@@ -1,4 +1,4 @@
-"""Traces are for those who ask for them: nobody else loads anything, or hands anything on."""
+"""Traces are optional: without the setting nothing is imported, and a trace context is stored only if one exists."""
 
 import subprocess
 import sys
@@ -29,18 +29,18 @@ PLACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
 def kept(world: World) -> list[str | None]:
-    """What stands in the ledger of where submissions belong."""
+    """Return the trace contexts of the submissions in the ledger."""
     return world.ledger.transact(
         lambda tx: tx.column("SELECT request->>'traceparent' FROM submission ORDER BY number")
     )
 
 
-def test_nothing_is_loaded_where_nothing_is_traced() -> None:
+def test_without_tracing_opentelemetry_is_not_imported() -> None:
     code = "import sys, sluice.actors.worker, sluice.ops.desk.installation; assert 'opentelemetry' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 
-def test_without_the_extra_whoever_asks_for_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tracing_without_the_extra_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "sluice.actors.tracing", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(BadSetting) as told:
@@ -50,14 +50,14 @@ def test_without_the_extra_whoever_asks_for_it_is_told(monkeypatch: pytest.Monke
     assert onlookers(Settings(), lambda _: None) == []
 
 
-def test_the_setting_is_on_or_off(tmp_path: Path) -> None:
+def test_the_trace_setting_is_on_or_off(tmp_path: Path) -> None:
     assert read_settings({"SLUICE_TRACE": "on"}, folder=tmp_path).trace
     assert not read_settings({}, folder=tmp_path).trace
     with pytest.raises(BadSetting):
         read_settings({"SLUICE_TRACE": "loud"}, folder=tmp_path)
 
 
-def test_a_client_hands_on_the_span_that_it_is_in(world: World) -> None:
+def test_a_client_passes_on_its_current_span(world: World) -> None:
     world.apps("a -> b")
     client = Client(world.ledger, world.queue.extend)
     context = trace.SpanContext(1, 2, is_remote=False, trace_flags=trace.TraceFlags(1))
@@ -71,18 +71,18 @@ def test_a_client_hands_on_the_span_that_it_is_in(world: World) -> None:
     assert kept(world) == [here, PLACE, here, None, PLACE]
 
 
-def test_one_that_came_by_message_keeps_what_it_says_even_if_that_is_nonsense(world: World) -> None:
+def test_a_submission_by_message_keeps_its_trace_context_even_if_invalid(world: World) -> None:
     world.apps("a -> b")
     world.submit("a", traceparent=PLACE)
     world.submit("a", key="2", traceparent="nonsense")
     assert kept(world) == [PLACE, "nonsense"]
 
 
-def test_one_trace_is_sampled_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What begins it is told by another process than what follows, and both decide by its name."""
+def test_a_trace_is_sampled_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Different processes send the first span of a trace and the later ones. Each process decides by the trace ID."""
     monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
     monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
-    # The process's own provider stays what it is, for other tests.
+    # The provider of this process must not change, because other tests use it.
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: None)
     origins = [Origin(f"s{number}", "a", MOMENT) for number in range(40)]
     sampled = set()
@@ -115,8 +115,8 @@ def test_headers_of_the_settings_are_sent_to_the_collector(monkeypatch: pytest.M
     assert [each["Authorization"] for each in collector.headers] == ["Bearer s3cret"]
 
 
-def test_our_words_are_those_of_the_conventions() -> None:
-    """They are in development, and may come to be called otherwise."""
+def test_attribute_names_follow_the_messaging_conventions() -> None:
+    """The conventions are in development, and their names may change."""
     named = {
         conventions.MESSAGING_SYSTEM,
         conventions.MESSAGING_OPERATION_NAME,

@@ -1,4 +1,4 @@
-"""Servers elsewhere that are spoken to in plain text: warned of, refused, or allowed."""
+"""Plain-text connections to servers on other machines: warned of, refused, or allowed."""
 
 import logging
 from pathlib import Path
@@ -22,7 +22,9 @@ def _settings(folder: Path, **words: str) -> Settings:
     return read_settings({f"SLUICE_{name}": text for name, text in given.items()}, folder=folder)
 
 
-def test_each_is_warned_of_without_its_password(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_insecure_address_is_warned_of_without_its_password(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING, logger="sluice.transport"):
         transport.warn(_settings(tmp_path, APPS=APPS))
     ledger, broker, apps, more = (record.getMessage() for record in caplog.records)
@@ -33,7 +35,7 @@ def test_each_is_warned_of_without_its_password(tmp_path: Path, caplog: pytest.L
     assert "secret" not in caplog.text
 
 
-def test_neither_is_spoken_to_where_that_is_refused(tmp_path: Path) -> None:
+def test_an_insecure_ledger_or_broker_is_not_connected_to_if_refused(tmp_path: Path) -> None:
     settings = _settings(tmp_path, PLAIN_TEXT="refuse")
     with pytest.raises(BadSetting, match="SLUICE_LEDGER_URL: sslmode is prefer"), ledger_address(settings):
         pass
@@ -44,7 +46,7 @@ def test_neither_is_spoken_to_where_that_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_definitions_are_not_asked_for_where_that_is_refused(tmp_path: Path) -> None:
+def test_definitions_are_not_read_from_an_insecure_server_if_refused(tmp_path: Path) -> None:
     with unheard() as place:
         settings = _settings(tmp_path, APPS=f"redis://u:secret@{place}/0/apps", PLAIN_TEXT="refuse")
         with pytest.raises(BadSetting, match="SLUICE_APPS: redis:// is plain text") as caught:
@@ -52,7 +54,7 @@ def test_definitions_are_not_asked_for_where_that_is_refused(tmp_path: Path) -> 
     assert caught.value.where == f"redis://{place}/0/apps"
 
 
-def test_nor_is_a_worker_looked_for_in_such_a_ledger(
+def test_the_checkup_does_not_connect_to_an_insecure_ledger_if_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SLUICE_PLAIN_TEXT", "refuse")
@@ -62,7 +64,7 @@ def test_nor_is_a_worker_looked_for_in_such_a_ledger(
     assert "SLUICE_LEDGER_URL: sslmode is prefer" in capsys.readouterr().err
 
 
-def test_what_proves_itself_is_not_refused(tmp_path: Path) -> None:
+def test_servers_with_verified_certificates_are_not_refused(tmp_path: Path) -> None:
     words = {
         "LEDGER_URL": f"{LEDGER}?sslmode=verify-full",
         "BROKER_URL": "amqps://far",
@@ -82,10 +84,10 @@ def test_what_proves_itself_is_not_refused(tmp_path: Path) -> None:
         ("postgresql:///sluice?host=/run/postgresql", "redis://[::1]:6379/0"),
     ],
 )
-def test_what_never_leaves_the_machine_is_not_spoken_of(tmp_path: Path, ledger: str, broker: str) -> None:
+def test_connections_within_the_machine_are_not_warned_of(tmp_path: Path, ledger: str, broker: str) -> None:
     words = {"LEDGER_URL": ledger, "BROKER_URL": broker, "APPS": "redis://localhost/0/apps"}
     assert [*transport.weak(_settings(tmp_path, **words))] == []
 
 
-def test_nothing_is_said_where_it_is_allowed(tmp_path: Path) -> None:
+def test_no_address_is_warned_of_if_plain_text_is_allowed(tmp_path: Path) -> None:
     assert [*transport.weak(_settings(tmp_path, PLAIN_TEXT="allow", APPS=APPS))] == []

@@ -1,4 +1,4 @@
-"""Work that goes on until it is stopped is the same whatever its jobs are keyed by."""
+"""Long-running services behave the same for every kind of key."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ bash_cmd = "true"
 
 
 def _submit(site: Site, folder: Path, words: str, **request: Any) -> dict[str, str]:
-    """The key of each app's one job."""
+    """Submit ``far`` with these options, and return the key of each app's only job."""
     source = folder / "keyed.toml"
     source.write_text(FAR.format(folder=folder) + words)
     site.world.catalogue = load([str(source)])
@@ -39,12 +39,12 @@ def _is_started_and_looked_at(site: Site, job: str) -> None:
     assert (site.asked, site.field("worker", job)) == (["run", "check"], None)
 
 
-def test_by_chunk(site: Site, tmp_path: Path) -> None:
+def test_a_service_keyed_by_chunk_is_started_and_polled(site: Site, tmp_path: Path) -> None:
     keys = _submit(site, tmp_path, BY_CHUNK, work_ids=[1, 2, 3])
     _is_started_and_looked_at(site, f"far/{keys['far']}")
 
 
-def test_by_partition(site: Site, tmp_path: Path) -> None:
+def test_a_service_keyed_by_partition_is_started_and_polled(site: Site, tmp_path: Path) -> None:
     keys = _submit(site, tmp_path, BY_PARTITION, start="2026-01-01", end="2026-01-01")
     site.world.finish(f"up/{keys['up']}")
     _is_started_and_looked_at(site, f"far/{keys['far']}")

@@ -1,4 +1,4 @@
-"""A step is run by the definition that it was planned with, wherever that is to be had."""
+"""A step runs only by the definition that it was planned with, in a worker that has this definition."""
 
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ def _code(folder: Path, what: str) -> None:
     (folder / "version_pipeline.py").write_text(MODULE.format(what=what))
 
 
-def test_code_that_has_changed_since_is_not_run_in_its_place(
+def test_code_that_has_changed_since_the_plan_is_not_run(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
@@ -39,14 +39,14 @@ def test_code_that_has_changed_since_is_not_run_in_its_place(
     versions = Versions(world.ledger)
     assert versions.of(world.catalogue, name).function is world.catalogue["days"].function
     _code(tmp_path, "'something else'")
-    # As in a worker that was started after the change.
+    # This is the state of a worker that was started after the change.
     monkeypatch.delitem(sys.modules, "version_pipeline")
     world.catalogue = load(["version_pipeline"])
     with pytest.raises(NotHere, match="planned with other code"):
         versions.of(world.catalogue, name)
 
 
-def test_a_step_whose_version_a_worker_has_not_waits_for_another(world: World) -> None:
+def test_a_step_with_an_unavailable_version_waits_for_another_worker(world: World) -> None:
     world.define({"days": {"bash_cmd": "true", "partition": "day"}})
     world.submit("days", None, **DAY)
     (step,) = world.ready()
@@ -70,7 +70,7 @@ READING = {
 }
 
 
-def test_a_run_knows_the_versions_that_its_step_was_planned_to_read(world: World) -> None:
+def test_a_run_gets_the_input_versions_that_its_step_was_planned_with(world: World) -> None:
     world.define(READING)
     world.land("landed", "2024-04-01")
     world.submit("sums", None, **DAY)

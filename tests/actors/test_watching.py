@@ -1,4 +1,4 @@
-"""Work that goes on until it is stopped: started, left, looked at, started again, and stopped."""
+"""Long-running services: started, left to polls, polled, started again, and stopped."""
 
 import pytest
 
@@ -9,14 +9,14 @@ from sluice.ledger import watching
 from tests.actors.unending import Delivered, Site
 from tests.world import LEASE_S, catalogue_of
 
-#: As often as the grid wants to be asked.
+#: Seconds between two polls of the grid: its ``poll_s``.
 POLL_S = 5
 
 
-# Started, and left.
+# Start.
 
 
-def test_work_that_is_started_holds_no_worker_and_is_still_the_jobs(started: Site) -> None:
+def test_started_work_holds_no_worker_and_still_belongs_to_its_job(started: Site) -> None:
     assert started.world.state("far") is State.RUNNING
     assert (started.field("worker"), started.field("handle"), started.field("claim")) == (None, "w1", 1)
     assert started.holdings.known() == []
@@ -24,13 +24,13 @@ def test_work_that_is_started_holds_no_worker_and_is_still_the_jobs(started: Sit
     assert "starting 1" in started.round("output")
 
 
-def test_it_outlives_the_lease_of_whoever_started_it(started: Site) -> None:
+def test_a_service_outlives_the_lease_of_the_worker_that_started_it(started: Site) -> None:
     started.passes(10 * LEASE_S)
     assert started.world.history("far") == ["waiting", "ready", "running"]
     assert started.asked == ["run", "check"]
 
 
-def test_its_submission_goes_on_as_long_as_it_does(started: Site) -> None:
+def test_a_submission_stays_active_as_long_as_its_service_runs(started: Site) -> None:
     for _ in range(5):
         started.passes(POLL_S)
     assert started.world.submission("s") is SubmissionState.ACTIVE
@@ -40,7 +40,7 @@ def test_its_submission_goes_on_as_long_as_it_does(started: Site) -> None:
     assert started.asked[-1] == "cancel"
 
 
-def test_a_timeout_of_the_submission_is_for_the_start_alone(site: Site) -> None:
+def test_a_timeout_of_the_submission_applies_only_to_the_start(site: Site) -> None:
     site.world.submit("far", policy={"timeout": "20s"})
     site.run()
     site.passes(3600)
@@ -48,7 +48,7 @@ def test_a_timeout_of_the_submission_is_for_the_start_alone(site: Site) -> None:
     assert site.round("ending") is None
 
 
-def test_a_run_that_raises_is_tried_again_with_growing_pauses(site: Site) -> None:
+def test_a_failed_start_is_retried_with_growing_pauses(site: Site) -> None:
     site.world.submit("far")
     site.grid["run_breaks"] = 3
     for pause_s in (1, 2, 4):
@@ -62,17 +62,17 @@ def test_a_run_that_raises_is_tried_again_with_growing_pauses(site: Site) -> Non
     assert site.field("fails") == 3
 
 
-# Looked at.
+# Polls.
 
 
-def test_it_is_looked_at_as_often_as_its_manager_says(started: Site) -> None:
+def test_a_service_is_polled_at_the_interval_of_its_manager(started: Site) -> None:
     for _ in range(4):
         started.passes(POLL_S - 0.1)
         started.passes(0.1)
     assert started.asked == ["run", "check", "check", "check", "check"]
 
 
-def test_what_looks_hear_is_written_down_once(started: Site) -> None:
+def test_a_repeated_status_is_written_to_the_output_once(started: Site) -> None:
     started.answer("running", *[Status("running", "at offset 7")] * 3, Status("running", "at offset 9"))
     for _ in range(5):
         started.passes(POLL_S)
@@ -82,7 +82,7 @@ def test_what_looks_hear_is_written_down_once(started: Site) -> None:
 
 
 @pytest.mark.parametrize("end", ["failed", "succeeded"])
-def test_work_that_ends_has_failed_and_is_started_again(started: Site, end: str) -> None:
+def test_a_service_that_ends_has_failed_and_is_started_again(started: Site, end: str) -> None:
     started.answer(end)
     started.passes(POLL_S)
     assert started.world.state("far") is State.WAITING
@@ -93,7 +93,7 @@ def test_work_that_ends_has_failed_and_is_started_again(started: Site, end: str)
     assert started.asked == ["run", "check", "run"]
 
 
-def test_an_error_of_a_look_is_borne_whoever_looks(started: Site) -> None:
+def test_failed_polls_are_counted_and_repeated_with_growing_pauses(started: Site) -> None:
     started.answer(*[ConnectionError("503")] * 3, "running")
     for pause_s in (POLL_S, 2 * POLL_S, 4 * POLL_S):
         started.passes(pause_s)
@@ -106,7 +106,7 @@ def test_an_error_of_a_look_is_borne_whoever_looks(started: Site) -> None:
     assert (started.field("misses"), started.field("said")) == (0, None)
 
 
-def test_after_too_many_errors_the_work_is_ended_and_begun_anew(started: Site) -> None:
+def test_after_too_many_failed_polls_the_work_is_ended_and_retried(started: Site) -> None:
     started.answer(*[ConnectionError("503")] * 4)
     for _ in range(4):
         started.passes(8 * POLL_S)
@@ -115,17 +115,17 @@ def test_after_too_many_errors_the_work_is_ended_and_begun_anew(started: Site) -
     assert "check() failed 4 times in a row" in started.round("error")
 
 
-def test_an_answer_that_cannot_be_used_is_an_end_at_once(started: Site) -> None:
+def test_an_invalid_status_ends_the_round_at_once(started: Site) -> None:
     started.answer("fine, thanks")
     started.passes(POLL_S)
     assert started.asked == ["run", "check", "cancel"]
     assert started.world.state("far") is State.WAITING
 
 
-# Hints that are lost or doubled, and whoever makes the look.
+# Lost or repeated notifications, and the processes that poll.
 
 
-def test_a_lost_hint_costs_a_delay(started: Site) -> None:
+def test_a_lost_notification_only_delays_a_poll(started: Site) -> None:
     started.world.tick(after_s=POLL_S)
     started.world.lose_messages()
     started.passes(POLL_S)
@@ -134,7 +134,7 @@ def test_a_lost_hint_costs_a_delay(started: Site) -> None:
     assert started.asked == ["run", "check"]
 
 
-def test_hints_do_not_pile_up_while_nobody_serves_the_app(started: Site) -> None:
+def test_notifications_do_not_pile_up_while_no_worker_serves_the_app(started: Site) -> None:
     for _ in range(600):
         started.world.tick(after_s=1)
     assert 3 <= len(started.world.looks) <= 8
@@ -142,15 +142,15 @@ def test_hints_do_not_pile_up_while_nobody_serves_the_app(started: Site) -> None
     assert started.asked == ["run", "check"]
 
 
-def test_a_doubled_hint_makes_one_look(started: Site) -> None:
+def test_a_repeated_notification_causes_one_poll(started: Site) -> None:
     started.world.tick(after_s=POLL_S)
     (hint,) = started.world.looks
     started.look(hint, hint)
     assert started.asked == ["run", "check"]
 
 
-def test_two_looks_at_once_record_one_end(started: Site) -> None:
-    """The second is sent while the first waits for an answer, for longer than it may."""
+def test_two_concurrent_polls_record_one_end(started: Site) -> None:
+    """The first poll waits for its answer longer than it may, so a second one is requested."""
     started.world.tick(after_s=POLL_S)
     (hint,) = started.world.looks
     started.world.looks.clear()
@@ -166,8 +166,8 @@ def test_two_looks_at_once_record_one_end(started: Site) -> None:
     assert (started.field("fails"), started.field("claim")) == (1, 1)
 
 
-def test_a_manager_that_never_answers_holds_one_thread_of_a_process(started: Site) -> None:
-    """It is asked for again and again, and each time that would take another."""
+def test_a_manager_that_never_answers_blocks_only_one_thread_of_a_process(started: Site) -> None:
+    """The poll is requested again and again. Each request would block another thread."""
     started.world.tick(after_s=POLL_S)
     (hint,) = started.world.looks
     asked_before = len(started.asked)
@@ -185,7 +185,7 @@ def test_a_manager_that_never_answers_holds_one_thread_of_a_process(started: Sit
     assert len(started.asked) == asked_before + 1
 
 
-def test_a_look_that_dies_is_repeated(started: Site) -> None:
+def test_a_poll_that_was_taken_and_never_made_is_repeated(started: Site) -> None:
     started.world.tick(after_s=POLL_S)
     known = started.world.known("far")
     taken = started.world.ledger.transact(lambda tx: watching.take(tx, "far", [known.id]))
@@ -196,14 +196,14 @@ def test_a_look_that_dies_is_repeated(started: Site) -> None:
     assert started.asked == ["run", "check"]
 
 
-def test_a_worker_that_is_leaving_does_not_look(started: Site) -> None:
+def test_a_draining_worker_gives_a_poll_back(started: Site) -> None:
     started.world.tick(after_s=POLL_S)
     started.holdings.drain()
     assert started.look().was_given_back
     assert started.asked == ["run"]
 
 
-def test_work_of_an_app_that_has_left_the_definitions_waits_for_it_to_come_back(started: Site) -> None:
+def test_a_service_is_not_polled_while_its_app_is_missing(started: Site) -> None:
     catalogue, started.world.catalogue = started.world.catalogue, catalogue_of({})
     started.passes(POLL_S)
     assert started.asked == ["run"]
@@ -212,11 +212,11 @@ def test_work_of_an_app_that_has_left_the_definitions_waits_for_it_to_come_back(
     assert started.asked == ["run", "check"]
 
 
-# How often it is started again.
+# Pauses between starts.
 
 
 def _fail_after(site: Site, seconds: float) -> float:
-    """It ends by itself after so long; how long it waits then."""
+    """Let the service fail after this time and start again. Return the pause in seconds before the start."""
     site.world.tick(after_s=seconds)
     site.answer("failed")
     site.look()
@@ -227,20 +227,20 @@ def _fail_after(site: Site, seconds: float) -> float:
     return float(pause_s)
 
 
-def test_pauses_grow_up_to_five_minutes(started: Site) -> None:
+def test_pauses_between_starts_grow_up_to_five_minutes(started: Site) -> None:
     assert [_fail_after(started, POLL_S) for _ in range(11)] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
 
 
-def test_what_fails_once_a_day_is_back_at_once_every_day(started: Site) -> None:
+def test_a_service_that_fails_once_a_day_always_restarts_after_one_second(started: Site) -> None:
     assert [_fail_after(started, 86_400) for _ in range(40)] == [1] * 40
     assert started.field("fails") == 40
 
 
-def test_a_healthy_round_begins_the_pauses_anew(started: Site) -> None:
+def test_a_long_round_resets_the_pause(started: Site) -> None:
     assert [_fail_after(started, seconds) for seconds in (5, 5, 301, 5)] == [1, 2, 1, 2]
 
 
-def test_with_an_end_to_its_tries_only_those_in_a_row_count(site: Site) -> None:
+def test_a_failure_after_a_long_round_does_not_use_up_max_fails(site: Site) -> None:
     site.world.submit("far", id="s", policy={"max_fails": 1, "retry": {"rule": "fixed", "seconds": 3}})
     site.run()
     assert [_fail_after(site, 60) for _ in range(4)] == [3] * 4
@@ -251,10 +251,10 @@ def test_with_an_end_to_its_tries_only_those_in_a_row_count(site: Site) -> None:
     assert site.world.submission("s") is SubmissionState.FAILED
 
 
-# Who needs it.
+# Jobs that depend on a service.
 
 
-def test_who_needs_it_waits_until_it_is_started_and_not_for_its_end(site: Site) -> None:
+def test_a_dependent_job_waits_for_the_start_of_a_service_only(site: Site) -> None:
     site.world.submit("after")
     site.grid["run_breaks"] = 1
     site.run()
@@ -267,7 +267,7 @@ def test_who_needs_it_waits_until_it_is_started_and_not_for_its_end(site: Site) 
     assert site.world.states() == {"far": State.RUNNING, "after": State.SUCCEEDED}
 
 
-def test_who_needs_it_is_planned_while_it_is_just_being_started(site: Site) -> None:
+def test_a_dependent_job_planned_during_the_start_is_released_by_it(site: Site) -> None:
     site.world.submit("far")
     seen: list[State] = []
 
@@ -281,6 +281,6 @@ def test_who_needs_it_is_planned_while_it_is_just_being_started(site: Site) -> N
     assert site.world.state("after") is State.READY
 
 
-def test_who_needs_it_is_ready_at_once_where_it_runs(started: Site) -> None:
+def test_a_job_that_depends_on_a_running_service_is_ready_at_once(started: Site) -> None:
     started.world.submit("after")
     assert started.world.state("after") is State.READY

@@ -1,4 +1,4 @@
-"""Who looks on is told what has happened, and can do no harm."""
+"""Observers are notified of facts, and cannot do harm."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -25,7 +25,7 @@ from tests.world import LEASE_S, World
 
 
 class Broken:
-    """Whatever it is told, it fails."""
+    """Observer that fails in every call."""
 
     def __getattr__(self, name: str) -> Any:
         def fail(*_: object, **__: object) -> None:
@@ -35,7 +35,7 @@ class Broken:
 
 
 class Scribe:
-    """Writes down what it is told."""
+    """Observer that records its calls."""
 
     traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -87,7 +87,7 @@ def watched(bench: Bench, *onlookers: Any) -> Witness:
     return witness
 
 
-def test_a_run_is_seen_from_its_claim_to_its_verdict(bench: Bench) -> None:
+def test_an_observer_sees_a_run_from_its_claim_to_its_verdict(bench: Bench) -> None:
     scribe = Scribe()
     witness = watched(bench, scribe)
     bench.world.submit("later", id="s")
@@ -105,7 +105,9 @@ def test_a_run_is_seen_from_its_claim_to_its_verdict(bench: Bench) -> None:
     ]
 
 
-def test_who_fails_at_everything_harms_nothing(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_observer_that_fails_in_every_call_does_no_harm(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
     witness = watched(bench, Broken())
     bench.run("later")
     assert bench.world.state("later/1") is State.SUCCEEDED
@@ -116,9 +118,7 @@ def test_who_fails_at_everything_harms_nothing(bench: Bench, caplog: pytest.LogC
     assert "those who look on are not told something" in caplog.text
 
 
-def test_a_ledger_that_cannot_be_asked_keeps_no_job_from_running(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_run_although_their_origin_cannot_be_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     witness = watched(bench, scribe := Scribe())
 
     def away(*_: object) -> None:
@@ -130,7 +130,7 @@ def test_a_ledger_that_cannot_be_asked_keeps_no_job_from_running(
     assert scribe.told[0] == "run later/1 of 1 for nobody after []"
 
 
-def test_a_run_that_was_lost_for_good_is_told_by_who_tells_its_children(world: World) -> None:
+def test_a_finally_lost_run_is_reported_when_its_children_are_notified(world: World) -> None:
     world.apps("a -> b", max_losses=0)
     world.submit("a")
     world.claim("a/1", worker=world.hire())
@@ -141,8 +141,8 @@ def test_a_run_that_was_lost_for_good_is_told_by_who_tells_its_children(world: W
     assert scribe.told == ["lost a claim 1"]
 
 
-def test_a_run_that_was_lost_is_told_by_who_takes_it_up_after_a_restoration(world: World) -> None:
-    """The claim that it was lost under is not the one before the next."""
+def test_a_lost_run_is_reported_by_the_next_claim_after_a_restoration(world: World) -> None:
+    """The restoration raises claim numbers, so the lost claim does not have the number before the next one."""
     world.apps("a", max_losses=3)
     world.submit("a")
     world.claim("a/1")
@@ -156,7 +156,7 @@ def test_a_run_that_was_lost_is_told_by_who_takes_it_up_after_a_restoration(worl
     assert scribe.told == ["lost a claim 1"]
 
 
-def test_a_run_is_told_with_those_that_it_comes_after_and_with_what_it_began_for(world: World) -> None:
+def test_a_run_is_reported_with_earlier_runs_and_its_submission(world: World) -> None:
     world.apps("a -> c, b -> c")
     world.submit("c", id="first")
     world.submit("c", id="second")
@@ -172,7 +172,7 @@ def test_a_run_is_told_with_those_that_it_comes_after_and_with_what_it_began_for
     assert scribe.told == ["run c/1 of 1 for first after [1, 1]", "end error"]
 
 
-def test_the_origin_of_a_run_stays_what_it_was_when_others_come_and_it_goes(world: World) -> None:
+def test_the_origin_of_a_run_stays_although_its_submission_is_cancelled(world: World) -> None:
     world.apps("a -> b", max_fails=1)
     world.submit("a", id="first", push="wanted")
     claimed = world.claim("a/1")

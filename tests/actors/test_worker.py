@@ -1,4 +1,4 @@
-"""``python -m actors.worker``: what it says, and how it exits, when it cannot work."""
+"""``python -m actors.worker``: error texts and exit codes if it cannot work."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ def start(folder: Path, *arguments: str, **words: str) -> subprocess.Popen[str]:
 
 
 def worker(folder: Path, *arguments: str, **words: str) -> tuple[int, str]:
-    """How one ends that is left alone, and what it says."""
+    """Run a worker to its end, and return its exit code and its log."""
     with start(folder, *arguments, **words) as process:
         said = process.communicate(timeout=60)[1]
     return process.returncode, said
@@ -57,7 +57,7 @@ def worker(folder: Path, *arguments: str, **words: str) -> tuple[int, str]:
         (2, "--threads", ("--threads", "0"), {}),
     ],
 )
-def test_a_worker_that_cannot_work_says_why_and_leaves(
+def test_a_worker_that_cannot_work_reports_why_and_exits(
     tmp_path: Path, code: int, says: str, arguments: tuple[str, ...], words: dict[str, str]
 ) -> None:
     exit_code, said = worker(tmp_path, *arguments, **words)
@@ -66,7 +66,7 @@ def test_a_worker_that_cannot_work_says_why_and_leaves(
     assert exit_code == code
 
 
-def test_a_worker_for_all_apps_needs_one(tmp_path: Path) -> None:
+def test_a_worker_for_all_apps_needs_at_least_one_app(tmp_path: Path) -> None:
     (tmp_path / "apps.json").write_text("{}")
     words = {
         "SLUICE_APPS": str(tmp_path / "apps.json"),
@@ -78,7 +78,7 @@ def test_a_worker_for_all_apps_needs_one(tmp_path: Path) -> None:
     assert exit_code == 2
 
 
-def test_a_worker_whose_broker_is_away_says_so_at_once_and_leaves_in_the_end(
+def test_a_worker_reports_an_unreachable_broker_at_once_and_exits_later(
     tmp_path: Path, embedded_url: str
 ) -> None:
     exit_code, said = worker(tmp_path, SLUICE_LEDGER_URL=embedded_url, SLUICE_BROKER_URL=AWAY)
@@ -93,7 +93,7 @@ def test_a_worker_whose_broker_is_away_says_so_at_once_and_leaves_in_the_end(
 
 
 @pytest.mark.parametrize(("told", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_a_worker_that_waits_for_its_broker_may_be_told_to_end(
+def test_a_worker_that_waits_for_its_broker_exits_on_a_signal(
     told: signal.Signals, code: int, tmp_path: Path, embedded_url: str
 ) -> None:
     words = {"SLUICE_LEDGER_URL": embedded_url, "SLUICE_BROKER_URL": AWAY, "SLUICE_START_WITHIN": "1h"}

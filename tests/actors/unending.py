@@ -1,4 +1,4 @@
-"""Work that goes on until it is stopped, at a grid whose answers are given beforehand, on a ledger with a set clock."""
+"""A long-running service on a grid with prepared answers, and a ledger with a clock that is set by hand."""
 
 import sys
 from collections.abc import Callable
@@ -71,7 +71,7 @@ depends_on = {{ app_name = ["far"] }}
 
 
 class Delivered:
-    """What was done with a message."""
+    """Delivery that records whether it was given back."""
 
     def __init__(self) -> None:
         self.was_given_back = False
@@ -83,7 +83,7 @@ class Delivered:
 
 
 class Site:
-    """A grid, and workers that start its work and look at it; ``meanwhile`` happens while the grid is asked."""
+    """Grid, and workers that start and poll its work. ``meanwhile`` is called during ``run`` and ``check``."""
 
     def __init__(self, world: World, folder: Path) -> None:
         (folder / "grid.py").write_text(GRID)
@@ -107,13 +107,13 @@ class Site:
         return self.world.field(job, column)
 
     def round(self, column: str, job: str = "far") -> Any:
-        """Of the last claim."""
+        """Return a column of the round of the last claim."""
         known = self.world.known(job)
         sql = f"SELECT {column} FROM round WHERE job = %(job)s ORDER BY claim DESC LIMIT 1"
         return self.world.ledger.transact(lambda tx: tx.column(sql, job=known.id))[0]
 
     def run(self, job: str = "far", *, ledger: Ledger | None = None) -> None:
-        """Have a new worker run one job that is ready."""
+        """Run one ready job by a new worker."""
         sent: list[Message] = []
         running = Running(
             ledger or self.world.ledger,
@@ -129,7 +129,7 @@ class Site:
         self._spread(sent)
 
     def look(self, *hints: Watch, meanwhile: Callable[[], object] = lambda: None) -> Delivered:
-        """Have a worker make the looks that were asked for, or these."""
+        """Make these polls by a worker; default: the polls that were requested."""
         self.grid["meanwhile"] = meanwhile
         delivered, sent = Delivered(), list[Message]()
         if not hints:
@@ -141,11 +141,11 @@ class Site:
         return delivered
 
     def process(self, sent: list[Message]) -> Watching:
-        """One that may be sent to look."""
+        """Return a process that can make polls."""
         return Watching(self.world.ledger, lambda: self.world.catalogue, self.holdings, sent.extend)
 
     def passes(self, seconds: float) -> None:
-        """So much time, at the end of which the groomer ticks and whoever is sent looks."""
+        """Let this time pass, then tick the groomer and make the requested polls."""
         self.world.tick(after_s=seconds)
         self.look()
 
@@ -155,11 +155,11 @@ class Site:
 
 
 class Died(BaseException):
-    """SIGKILL."""
+    """Raised in place of SIGKILL."""
 
 
 class LastTransaction(Ledger):
-    """The ledger of a worker that dies before its second transaction: its first is a claim."""
+    """Ledger of a worker that dies before its second transaction. The first one is the claim."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world.url, connections=1, clock=lambda: world.now)

@@ -1,4 +1,7 @@
-"""``python -m tests.attacks --broker redis --only on_console``: make all attacks on one installation; a table."""
+"""Make all attacks on one installation and print a table.
+
+``python -m tests.attacks --broker redis --only on_console``
+"""
 
 import argparse
 import logging

@@ -1,4 +1,4 @@
-"""Attacks as values, and how one of them is made."""
+"""Attacks as values, and the way in which each is made."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,14 +12,14 @@ Act = Callable[[Installation], str]
 
 
 class Attack(Struct, frozen=True):
-    """``act`` returns the line with which the attack was refused; AssertionError if it was not."""
+    """One attack. ``act`` returns the line with which it was refused, or raises AssertionError if it succeeds."""
 
     name: str
     act: Act
 
 
 class Course(Struct, frozen=True):
-    """What became of an attack, and of the others' jobs meanwhile."""
+    """Result of an attack, and the start times of other jobs meanwhile."""
 
     refusal: str
     starts: Starts
@@ -52,19 +52,19 @@ def make(place: Installation, each: Attack) -> Course:
 
 
 def forget_peak(place: Installation) -> None:
-    """Have the kernel count the peak memory of the planner's processes from now on."""
+    """Reset the kernel's counter of the peak memory of the planner's processes."""
     for pid in _planners(place):
         Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 def peak_mb(place: Installation) -> int:
-    """The peak memory of the largest of the planner's processes."""
+    """Return the peak memory of the largest of the planner's processes."""
     found = [Path(f"/proc/{pid}/status").read_text().partition("VmHWM:")[2] for pid in _planners(place)]
     return max(int(text.split()[0]) // 1024 for text in found)
 
 
 def _planners(place: Installation) -> list[int]:
-    """The first process of control and its child processes, all of one session."""
+    """Return the first process of control and its child processes, which are all of one session."""
     session = place.parts["control"].pid
     found = []
     for each in Path("/proc").iterdir():
@@ -74,7 +74,7 @@ def _planners(place: Installation) -> list[int]:
 
 
 def _session(process: Path) -> int:
-    """0 for a process that has ended."""
+    """Return the session of a process, or 0 if it has ended."""
     try:
         return int((process / "stat").read_text().rpartition(")")[2].split()[3])
     except (FileNotFoundError, ProcessLookupError):

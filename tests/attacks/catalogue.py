@@ -1,4 +1,4 @@
-"""All attacks: to import this module registers them."""
+"""All attacks. Importing this module registers them."""
 
 from tests.attacks import on_console, on_database, on_definitions, on_files, on_jobs, on_plans, on_submissions
 from tests.attacks.attack import ATTACKS

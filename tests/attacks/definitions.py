@@ -12,8 +12,8 @@ def recurse(n):
 def fail_badly(n):
     raise MemoryError(f"job {n} took all there was")
 """
-#: Apps of the worker at the default level of the sandbox, and of the worker in bubblewrap. Those in ``UNSERVED`` have
-#: no worker, because only planning them counts.
+#: Apps of the worker at the default level of the sandbox, and of the worker in bubblewrap. Apps in ``UNSERVED`` have no
+#: worker, because only planning them matters.
 SERVED = (
     *(
         "probe",
@@ -35,7 +35,7 @@ UNSERVED = ("many", "hours", "millennium", "daily", "waits")
 
 
 def write(folder: Path, probes: Path) -> Path:
-    """Write the definitions into this folder; the path to give to SLUICE_APPS."""
+    """Write the definitions into this folder. Return the path for ``SLUICE_APPS``."""
     code = folder / "attacked.py"
     code.write_text(PYTHON)
     path = folder / "apps.json"

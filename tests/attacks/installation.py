@@ -23,7 +23,7 @@ from tests.ops.caller import Caller
 from tests.ops.typist import Typist, has_fault
 from tests.private_servers import SERVERS, free_port
 
-#: Tokens, and a secret of the workers' that no job may print.
+#: Tokens, and a secret of the workers that no job may print.
 OPERATE = "the token to operate these tests"
 VIEW = "the token to look at these tests"
 SECRET = "a-secret-of-the-worker-7b3f9d"
@@ -33,7 +33,10 @@ _TERMINAL = ("refused", "succeeded", "failed", "cancelled", "unsatisfiable")
 
 
 class Installation:
-    """``folder`` holds everything that it writes; ``probes`` is where the probe's jobs write their times."""
+    """Running installation.
+
+    Everything that it writes is below ``folder``. The probe's jobs write their times to ``probes``.
+    """
 
     def __init__(self, stack: ExitStack, folder: Path, place: Roled, broker_url: str) -> None:
         self.folder = folder
@@ -74,7 +77,7 @@ class Installation:
         program.start()
 
     def environment(self, role: str) -> dict[str, str]:
-        """Settings of a process that has this role in the database."""
+        """Return the settings of a process that has this role in the database."""
         outer = {name: text for name, text in os.environ.items() if not name.startswith("SLUICE_")}
         return outer | {
             "PYTHONPATH": str(ROOT),
@@ -89,38 +92,38 @@ class Installation:
         }
 
     def typist(self, role: str = "control") -> Typist:
-        """Types commands in a folder of its own."""
+        """Return a typist for commands, in a folder of its own."""
         desk = self.folder / "desk"
         desk.mkdir(exist_ok=True)
         typist = Typist(desk)
         typist.environment = self.environment(role)
         return typist
 
-    # What an attacker can reach.
+    # Access for attackers.
 
     def connect(self, role: str) -> psycopg.Connection[Any]:
         return self.place.connect(role)
 
     def submits(self, request: str) -> str:
-        """The id of a submission by SQL, as the role that may do nothing else. The database may raise an exception."""
+        """Submit by SQL, as the role that may do nothing else. Return the id. The database may raise an exception."""
         with self.connect("submitter") as connection:
             (id_,) = connection.execute("SELECT sluice.submit(%s::jsonb)", (request,)).fetchone() or ("",)
         return str(id_)
 
     def submits_by_http(self, request: Mapping[str, Any]) -> str:
-        """The id of a submission that the console has taken."""
+        """Submit by the console. Return the id of the accepted submission."""
         answer = self.operator.posts("/api/submissions", request)
         assert answer.status == 202, answer
         return str(answer.document["submission"])
 
     def refused_by_http(self, request: Mapping[str, Any]) -> str:
-        """The sentence with which the console refuses a submission."""
+        """Submit by the console. Return the sentence with which it refuses the submission."""
         answer = self.operator.posts("/api/submissions", request)
         assert answer.status in {400, 413, 422}, answer
         return line(str(answer.document["detail"]))
 
     def refused_by_sql(self, role: str, statement: str, *values: Any) -> str:
-        """The line with which the database refuses a statement."""
+        """Execute a statement. Return the line with which the database refuses it."""
         try:
             with self.connect(role) as connection:
                 connection.execute(statement.encode(), values)
@@ -131,16 +134,16 @@ class Installation:
     def sender(self) -> Sender:
         return Sender(self.broker_url)
 
-    # What the tests themselves look at.
+    # Access for the tests themselves.
 
     def asks(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Rows, as a superuser."""
+        """Return rows that a superuser reads."""
         with psycopg.connect(self.place.admin_url, autocommit=True) as connection:
             cursor = connection.execute(statement.encode(), values)
             return cursor.fetchall() if cursor.description else []
 
     def settled(self, id: str, *, within_s: float = 30.0) -> tuple[str, str]:
-        """The state and reason of a submission that has ended."""
+        """Wait until a submission has ended. Return its state and reason."""
         found: list[tuple[str, str]] = []
 
         def is_over() -> bool:
@@ -152,24 +155,26 @@ class Installation:
         return found[0]
 
     def state(self, id: str) -> str:
-        """The state of a submission; empty for an unknown one."""
+        """Return the state of a submission, or "" for an unknown one."""
         return next((str(row[0]) for row in self.asks("SELECT state FROM submission WHERE id = %s", id)), "")
 
     def jobs_of(self, app: str) -> int:
-        """How many jobs of an app have not ended."""
+        """Return the number of an app's jobs that have not ended."""
         asked = f"SELECT count(*) FROM job WHERE app = %s AND state IN ({sql_list(*LIVE)})"
         return int(self.asks(asked, app)[0][0])
 
     def refused(self, id: str, why: str) -> str:
-        """The reason of a submission that the planner has refused."""
+        """Return the reason with which the planner has refused a submission."""
         state, reason = self.settled(id)
         assert state == "refused", f"submission {id} is {state}"
         assert why in reason, reason
         return line(reason)
 
     def failed(self, id: str, app: str, key: str, why: str, *, within_s: float = 30.0) -> str:
-        """The first line of the error of the only job of a submission, which has failed. The traceback of a function of
-        its own may follow."""
+        """Return the first line of the error of a submission's only job, which must have failed.
+
+        If the job is a function of its own, a traceback may follow.
+        """
         state, _ = self.settled(id, within_s=within_s)
         rounds = self.operator.reads(f"/api/jobs/{app}/{key}")["rounds"]
         error = str(rounds[-1]["error"])
@@ -178,7 +183,7 @@ class Installation:
         return line(error.strip().partition("\n")[0])
 
     def dead_letters(self) -> int:
-        """How many messages to the planner were refused and are kept aside."""
+        """Return the number of refused messages to the planner, which are kept aside."""
         return self._broker.dead_letters(PLANNER)
 
     def log(self, name: str) -> str:
@@ -188,7 +193,7 @@ class Installation:
         return {name: self._log(name).stat().st_size for name in self.parts}
 
     def faults_since(self, sizes: Mapping[str, int]) -> list[str]:
-        """Parts that have ended, and logs that have a traceback since they had these sizes."""
+        """Return the parts that have ended, and the logs that got a traceback since they had these sizes."""
         found = [f"{name} has ended" for name, part in self.parts.items() if not part.runs]
         for name, size in sizes.items():
             new = self._log(name).read_bytes()[size:].decode(errors="replace")
@@ -217,7 +222,7 @@ class Installation:
 
 
 def line(text: str) -> str:
-    """The first line of a refusal, which has to be clear by itself."""
+    """Return the first line of a refusal, which has to be clear by itself."""
     first = next(iter(text.strip().splitlines()), "")
     assert first, "it was refused without a word"
     assert "Traceback" not in text, text

@@ -13,7 +13,7 @@ from tests.homes import started_ledger
 from tests.ops.caller import Caller, printed
 from tests.ops.typist import Typist
 
-#: Slow connections, and how long they are kept.
+#: Slow connections, and the seconds for which they are kept open.
 LORIS, LORIS_S = 40, 6.0
 GUESSES = 540
 #: Requests with the right token during an attack.
@@ -34,7 +34,7 @@ def guesses(place: Installation) -> str:
     with ExitStack() as stack:
         for number in range(GUESSES):
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", place.port), timeout=20))
-            with suppress(OSError):  # It may have been closed for want of room.
+            with suppress(OSError):  # The console may have closed it to make room.
                 connection.sendall(request % number)
         took = [_timed(place) for _ in range(RIGHT)]
     return f"the slowest of {RIGHT} right requests took {max(took):.2f} s"
@@ -136,7 +136,10 @@ def _timed(place: Installation) -> float:
 
 @contextmanager
 def _loris(port: int) -> Iterator[list[int]]:
-    """So many requests without an end and without a token; the list grows by each that the console closes."""
+    """Send requests that never end, without a token.
+
+    Yield a list that grows with each connection that the console closes.
+    """
     closed: list[int] = []
     is_over = Event()
 
@@ -160,7 +163,7 @@ def _loris(port: int) -> Iterator[list[int]]:
 
 
 def _raw(port: int, sent: bytes) -> bytes:
-    """All that is answered to these bytes until the console closes the connection."""
+    """Send these bytes. Return the whole answer until the console closes the connection."""
     found = b""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
         connection.sendall(sent)

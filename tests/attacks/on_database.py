@@ -1,4 +1,4 @@
-"""Sessions of the roles that others' programs connect as."""
+"""Sessions of the database roles of other programs."""
 
 from contextlib import ExitStack
 
@@ -7,7 +7,7 @@ import psycopg
 from tests.attacks.attack import attack
 from tests.attacks.installation import Installation, line
 
-#: The least number of sessions that must be left to control and workers by a flood of one role.
+#: Sessions that a submitter tries to open. Its limit must be lower, so that control and workers still get sessions.
 SESSIONS_TRIED = 60
 
 
@@ -39,7 +39,7 @@ def sessions(place: Installation) -> str:
                 break
             connection.execute("SET statement_timeout = 0")
             connection.execute("SET idle_session_timeout = 0")
-        # The probe has a session of this role too, and has opened it before.
+        # The probe has a session of this role, too. It was opened before.
         with psycopg.connect(place.place.admin_url) as admin:
             admin.execute("SELECT 1")
     assert "too many connections for role" in refusal, refusal

@@ -10,7 +10,7 @@ import termios
 from tests.attacks.attack import attack
 from tests.attacks.installation import Installation, line
 
-#: Where a shell would evaluate a key as code.
+#: Commands in which a shell would evaluate the key as code.
 EVALUATED = (
     "if [[ {n} -gt 3 ]]; then true; fi",
     "echo $(( {n} + 1 ))",
@@ -18,7 +18,7 @@ EVALUATED = (
     "eval echo {n}",
     "bash -c 'echo {n}'",
 )
-#: Addresses with a password, as people get them wrong.
+#: Addresses with a password and with typical mistakes.
 _PASSWORD = "SECRETPW"
 ADDRESSES = (
     ("--ledger", f"host=db user=u password={_PASSWORD}"),
@@ -89,7 +89,7 @@ def terminal(place: Installation) -> str:
 
 
 def _refused(place: Installation, apps: list[dict[str, object]]) -> str:
-    """The line with which the check refuses each of these definitions."""
+    """Return the line with which ``apps check`` refuses each of these definitions."""
     typist, told = place.typist(), []
     for app in apps:
         path = typist.apps("theirs.json", {"theirs": app})
@@ -100,7 +100,7 @@ def _refused(place: Installation, apps: list[dict[str, object]]) -> str:
 
 
 def _on_a_terminal(place: Installation, *words: str) -> bytes:
-    """All that a command writes to a terminal of 80 columns."""
+    """Return all output of a command on a terminal of 80 columns."""
     typist = place.typist("reader")
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (30, 80))

@@ -1,4 +1,4 @@
-"""Files of the console's and the pruner's machine, by names in the ledger; and files that other users could read."""
+"""Names in the ledger for files of the console's and the pruner's machine, and files that other users could read."""
 
 import json
 import stat
@@ -13,7 +13,7 @@ _NAMED = (
 
 
 def _printed(place: Installation, key: str) -> None:
-    """Run a job whose output is in the blob store."""
+    """Run a job with output in the blob store."""
     state, _ = place.settled(place.submits(json.dumps({"app": "shout", "key": key})))
     assert state == "succeeded", state
 

@@ -1,4 +1,4 @@
-"""Submissions whose plans would be larger than the planner or the ledger."""
+"""Submissions with plans that would be too large for the planner or the ledger."""
 
 import json
 import secrets
@@ -11,7 +11,7 @@ from tests.attacks.attack import attack
 from tests.attacks.installation import Installation, line
 from tests.attacks.sender import envelope
 
-#: The most work IDs that one submission may have.
+#: Maximum of work IDs in one submission.
 IDS_MAX = 1_000_000
 #: Seconds in which a large plan has to be made, on a machine that does other things as well.
 PLANNED_WITHIN_S = 240.0
@@ -90,7 +90,7 @@ def amplified_kwargs(place: Installation) -> str:
 
 
 def _planned_and_cancelled(place: Installation, wanted: Mapping[str, Any]) -> str:
-    """How long it takes to plan a submission, which is accepted, and to cancel it."""
+    """Plan and cancel a submission that is accepted. Return the durations."""
     began = time.monotonic()
     id_ = place.submits(json.dumps(wanted))
     place.wait(

@@ -1,4 +1,4 @@
-"""Submissions that ask for more than submitters may have, or that no planner can read."""
+"""Submissions with more rights than submitters may have, or that no planner can read."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from sluice.jobs.request_limits import BYTES_MAX
 from tests.attacks.attack import attack
 from tests.attacks.installation import SECRET, Installation, line
 
-#: Options that say which code runs, or with which rights.
+#: Options that determine which code runs, or with which rights.
 _POLICIES: tuple[dict[str, Any], ...] = (
     {"env": {"BASH_FUNC_echo%%": "() { env | grep ^SLUICE_; }"}},
     {"env_from_os": ["SLUICE_LEDGER_URL", "SLUICE_MESSAGE_KEYS", "HOME"]},

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tests.attacks.installation import Installation
 
-#: Seconds between two submissions, and how many there are at least, however short the attack is.
+#: Seconds between two submissions, and the minimum of submissions, however short the attack is.
 PERIOD_S = 0.3
 COUNT_MIN = 4
 #: Seconds within which each of them has to start, on a machine that does other things as well.
@@ -33,7 +33,7 @@ class Starts(NamedTuple):
 
 
 class Probe:
-    """Submits by SQL, HTTP and message in turn, between the begin and the end of its ``with`` block."""
+    """Thread that submits by SQL, HTTP and message in turn, during its ``with`` block."""
 
     def __init__(self, place: Installation) -> None:
         self._place = place
@@ -51,7 +51,7 @@ class Probe:
         self._thread.join()
 
     def starts(self) -> Starts:
-        """The times of a probe that has ended. AssertionError if one of its jobs did not start and succeed."""
+        """Return the times of a probe that has ended. AssertionError if a job did not start and succeed."""
         if self._error is not None:
             raise AssertionError(f"a sound submission was not taken: {self._error!r}") from self._error
         keys = [str(number) for number in self._submitted]
@@ -82,7 +82,7 @@ class Probe:
                     ways[number % len(ways)]({"app": "probe", "key": str(number)})
                     if self._is_over.is_set():
                         time.sleep(PERIOD_S)
-        except Exception as error:  # It is raised by ``starts``, in the thread that can fail the test.
+        except Exception as error:  # ``starts`` raises it, in the thread that can fail the test.
             self._error = error
 
     def _by_http(self, request: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Messages as an outsider sends them: bytes on the planner's queue, in whatever envelope."""
+"""Messages as an outsider sends them: bytes on the planner's queue, in any envelope."""
 
 import json
 import time
@@ -15,7 +15,7 @@ from sluice.broker.messages import PLANNER
 
 
 class Sender:
-    """Open from its making until ``close``, or until the end of its ``with`` block."""
+    """Connection to the broker. It is open until the end of its ``with`` block."""
 
     def __init__(self, url: str) -> None:
         self._stack = ExitStack()
@@ -34,7 +34,7 @@ class Sender:
         self._stack.close()
 
     def submits(self, request: Mapping[str, Any]) -> str:
-        """The id under which a submission is found that has none of its own."""
+        """Send a submission. Return its id, which is that of the message if it has none of its own."""
         id_ = str(uuid4())
         self.puts(json.dumps(envelope(request, id_)).encode(), id_)
         return str(request.get("id", id_))

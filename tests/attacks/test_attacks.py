@@ -1,4 +1,4 @@
-"""Every attack is refused with a clear line, and the jobs of others start meanwhile as if nothing were the matter."""
+"""Every attack is refused with a clear line, and other jobs start meanwhile as usual."""
 
 from collections.abc import Iterator
 
@@ -16,5 +16,5 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=[each.name for each in ATTACKS])
-def test_an_attack_is_refused_and_nobody_else_notices(attack: Attack, place: Installation) -> None:
+def test_an_attack_is_refused_and_other_jobs_start_in_time(attack: Attack, place: Installation) -> None:
     assert make(place, attack).refusal

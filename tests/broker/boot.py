@@ -1,4 +1,4 @@
-"""What dramatiq's command line calls in every process of ``test_processes``."""
+"""Worker process of ``test_processes``. Dramatiq's command line calls ``boot`` in each process."""
 
 import logging
 import os
@@ -19,7 +19,7 @@ def boot() -> None:
 
 def execute(message: Message, delivery: Delivery) -> None:
     assert isinstance(message, Execute)
-    with open(os.environ["BOOT_FILE"], "a") as file:  # noqa: PTH123 - appended to by many at once
+    with open(os.environ["BOOT_FILE"], "a") as file:  # noqa: PTH123 - several processes append at once
         file.write(f"{os.getpid()} {message.jobs[0].job}\n")
 
 

@@ -1,4 +1,4 @@
-"""A broker of each kind, apart from other tests, and what tests do with it."""
+"""Fixtures for brokers of each kind, separate from other tests, and helpers of tests."""
 
 import logging
 import time
@@ -22,7 +22,7 @@ _numbers = count(1)
 
 
 def until(is_so: Callable[[], object], *, within_s: float = 10.0) -> None:
-    """Waits for a condition, and fails when it does not come."""
+    """Wait until a condition is true. Fail the test if it stays false."""
     deadline = time.monotonic() + within_s
     while not is_so():
         if time.monotonic() > deadline:
@@ -31,12 +31,12 @@ def until(is_so: Callable[[], object], *, within_s: float = 10.0) -> None:
 
 
 def parcel(app: str, *jobs: int) -> list[Message]:
-    """A message for every job."""
+    """Return one message per job."""
     return [Execute(app=app, jobs=(Turn(job, 0),)) for job in jobs]
 
 
 class Ran:
-    """A handler for execute messages that notes which jobs it was given."""
+    """Handler of execute messages that records their jobs."""
 
     def __init__(self) -> None:
         self.jobs: list[int] = []
@@ -54,7 +54,7 @@ class Post:
         self.url = url
         self.app = f"app{next(_numbers)}"
         self.other_app = f"{self.app}.other"
-        # In RabbitMQ each test has queues of its own names, as users have them.
+        # In RabbitMQ each test has its own queue names and no namespace, as is usual for users.
         self._namespace = "" if kind == "rabbitmq" else f"test{next(_numbers)}"
         self._services: list[Service] = []
         self._brokers: list[Broker] = []
@@ -63,7 +63,7 @@ class Post:
         self.broker = self.connect()
 
     def connect(self, url: str | None = None, **options: object) -> Broker:
-        """Another connection; for memory, of which there is only one, the same broker."""
+        """Return a new connection. For memory, which has only one, return the same broker."""
         if self.kind == "memory" and self._brokers:
             return self.broker
         broker = connect(url or self.url, **{"namespace": self._namespace, **options})
@@ -71,13 +71,13 @@ class Post:
         return broker
 
     def environment(self) -> dict[str, str]:
-        """What ``tests.broker.boot`` reads."""
+        """Return the environment variables that ``tests.broker.boot`` reads."""
         return {"BOOT_URL": self.url, "BOOT_NAMESPACE": self._namespace, "BOOT_QUEUE": self.app}
 
     def process(
         self, *, slots: int = 1, url: str | None = None, words: Mapping[str, str] | None = None
     ) -> Child:
-        """A worker in a process of its own, for this test's app."""
+        """Start a worker for this test's app in a process of its own."""
         child = Child(url or self.url, self._namespace, self.app, slots=slots, words=words)
         self._children.append(child)
         return child
@@ -95,7 +95,7 @@ class Post:
         slots: int = 2,
         broker: Broker | None = None,
     ) -> Service:
-        """A running service with so many slots in each pool, on a connection of its own."""
+        """Start a service with ``slots`` slots in each pool. By default it has a connection of its own."""
         service = serve(
             broker or self.connect(),
             handlers,
@@ -108,7 +108,7 @@ class Post:
         return service
 
     def put(self, queue: str, body: bytes) -> None:
-        """What a stranger publishes, as it is."""
+        """Publish a body unchanged, as another program does."""
         if self.kind == "memory":
             self.broker.waiting(queue).put(body)
             self.broker.wake()
@@ -122,25 +122,25 @@ class Post:
                 connection.channel().basic_publish("", queue, body, pika.BasicProperties(delivery_mode=2))
 
     def redis_keys(self) -> set[str]:
-        """What Redis holds for this test."""
+        """Return this test's keys in Redis, without the namespace."""
         begin = f"{self._namespace}:"
         with redis.Redis.from_url(self.url) as client:
             return {key.decode().removeprefix(begin) for key in client.keys(f"{begin}*")}
 
     def bury(self, queue: str, dead_at_ms: Mapping[str, float]) -> None:
-        """Put letters among Redis's dead ones."""
+        """Add dead letters to Redis."""
         with redis.Redis.from_url(self.url) as client:
             client.zadd(f"{self._namespace}:{queue}.XQ", dict(dead_at_ms))
             client.hset(f"{self._namespace}:{queue}.XQ.msgs", mapping=dict.fromkeys(dead_at_ms, b"{}"))
 
     def buried(self, queue: str) -> set[str]:
-        """Redis's dead letters that have a body and a time."""
+        """Return the ids of the dead letters in Redis that have a body and a time."""
         with redis.Redis.from_url(self.url) as client:
             timed = client.zrange(f"{self._namespace}:{queue}.XQ", 0, -1)
             return {id_.decode() for id_ in {*timed} & {*client.hkeys(f"{self._namespace}:{queue}.XQ.msgs")}}
 
     def forget_everything(self) -> None:
-        """A Redis that was restarted without its data; for this test's part."""
+        """Delete this test's keys and all scripts, as if Redis were restarted without its data."""
         with redis.Redis.from_url(self.url) as client:
             for key in client.keys(f"{self._namespace}:*"):
                 client.delete(key)
@@ -168,7 +168,7 @@ class Post:
 
 @pytest.fixture(autouse=True)
 def quick_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Idle worker threads look more often whether they are to stop, of which there are many in here."""
+    """Make idle worker threads check more often whether they must stop, because these tests have many of them."""
     monkeypatch.setattr("sluice.broker.waiting.LOOK_S", 0.01)
 
 
@@ -208,11 +208,11 @@ def memory() -> Iterator[Post]:
 
 @pytest.fixture(params=["memory", "rabbitmq", "redis_post"])
 def post(request: pytest.FixtureRequest) -> Post:
-    """Each broker in turn."""
+    """Return each broker in turn."""
     return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(params=["rabbitmq", "redis_post"])
 def server(request: pytest.FixtureRequest) -> Post:
-    """Each broker that is a server in turn."""
+    """Return each broker that is a server in turn."""
     return request.getfixturevalue(request.param)

@@ -1,4 +1,4 @@
-"""Messages that nobody meant to send: of every kind, in the envelope that others publish, changed by chance."""
+"""Hostile messages for tests: every kind, in the envelope of other publishers, with random changes."""
 
 import copy
 import json
@@ -13,13 +13,13 @@ DEPTH = 10_000
 
 
 class Hostile(NamedTuple):
-    """What comes off a queue."""
+    """Message as it is taken from a queue."""
 
     queue: str
     body: bytes
 
 
-#: A number, that these messages name, of a job that is nobody's or somebody's.
+#: Numbers of jobs in these messages. Some of the jobs exist.
 _JOBS = (-1, 0, 1, 2, 3, 7, 2**31, 2**63 - 1, 2**63, -(2**63) - 1, 2**200)
 _KWARGS: Mapping[str, tuple[dict[str, Any], ...]] = {
     "submit": (
@@ -56,7 +56,7 @@ _KWARGS: Mapping[str, tuple[dict[str, Any], ...]] = {
 }
 assert _KWARGS.keys() == {kind.actor for kind in MESSAGES}
 
-#: What no index takes and no compression makes smaller.
+#: Text that is too long for an index and cannot be compressed.
 _LONG = "".join(random.Random(0).choices(string.ascii_letters, k=70_000))
 _TEXTS = (
     *("", " ", "\x00", "a\x00b", "\ud800", "\udfff\ud800", "\u202e\u0007\r\n", "\U0001f4a3", "e\u0301"),
@@ -174,7 +174,7 @@ _NEST = "a place for what is nested"
 
 
 def hostile_messages(seed: int, count: int) -> Iterator[Hostile]:
-    """So many, of every kind in turn; the same for the same seed."""
+    """Yield ``count`` messages, of every kind in turn. The same seed yields the same messages."""
     chance = random.Random(seed)
     kinds = list(_KWARGS)
     for number in range(count):
@@ -203,13 +203,13 @@ def _value(chance: random.Random) -> Any:
 
 
 def _replace(chance: random.Random, envelope: dict[str, Any]) -> None:
-    """Something becomes something else."""
+    """Replace a value by another."""
     holder, place = chance.choice([*_places(envelope["kwargs"])] or [(envelope, "kwargs")])
     holder[place] = _value(chance)
 
 
 def _retext(chance: random.Random, envelope: dict[str, Any]) -> None:
-    """A text becomes another, so that its type still fits."""
+    """Replace some texts by other texts, so that the types still fit."""
     found = [
         (holder, place) for holder, place in _places(envelope["kwargs"]) if isinstance(holder[place], str)
     ]
@@ -218,14 +218,14 @@ def _retext(chance: random.Random, envelope: dict[str, Any]) -> None:
 
 
 def _renumber(chance: random.Random, envelope: dict[str, Any]) -> None:
-    """A number becomes another, so that its type still fits."""
+    """Replace some numbers by other numbers, so that the types still fit."""
     found = [(holder, place) for holder, place in _places(envelope["kwargs"]) if type(holder[place]) is int]
     for holder, place in found[: chance.randrange(len(found) + 1)]:
         holder[place] = chance.choice(_JOBS)
 
 
 def _add(chance: random.Random, envelope: dict[str, Any]) -> None:
-    """A word more, or another value for one that is there."""
+    """Add a field, or replace the value of an existing field."""
     holders = [envelope["kwargs"], *(holder[place] for holder, place in _places(envelope["kwargs"]))]
     holder = chance.choice([each for each in holders if isinstance(each, dict)] or [envelope])
     holder[chance.choice(_WORDS)] = _value(chance)
@@ -240,7 +240,7 @@ def _drop(chance: random.Random, envelope: dict[str, Any]) -> None:
 
 
 def _repeat(chance: random.Random, envelope: dict[str, Any]) -> None:
-    """The same many times over."""
+    """Repeat the items of a list many times."""
     found = [
         (holder, place) for holder, place in _places(envelope["kwargs"]) if isinstance(holder[place], list)
     ]
@@ -250,7 +250,7 @@ def _repeat(chance: random.Random, envelope: dict[str, Any]) -> None:
 
 
 def _readdress(chance: random.Random, envelope: dict[str, Any]) -> None:
-    """Another actor, id, or other words of the envelope."""
+    """Replace the actor, the id, or another field of the envelope."""
     word = chance.choice(("actor_name", "message_id", "args", "options", "queue_name", "message_timestamp"))
     envelope[word] = chance.choice(_ACTORS) if word == "actor_name" else _value(chance)
 
@@ -261,7 +261,7 @@ _CHANGES: tuple[Callable[[random.Random, dict[str, Any]], None], ...] = (
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place within a value: what holds it, and where there."""
+    """Yield every place within a value: its container, and its key or index there."""
     if isinstance(value, dict | list):
         for place in value if isinstance(value, dict) else range(len(value)):
             yield value, place
@@ -269,7 +269,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _written(chance: random.Random, envelope: dict[str, Any]) -> bytes:
-    """As JSON, with what no encoder of ours would write: NaN, lone surrogates, brackets without end."""
+    """Encode the envelope as JSON, with content that no encoder of ours writes: NaN, lone surrogates, open brackets."""
     text = json.dumps(envelope, ensure_ascii=chance.random() < 0.5)
     opened, closed = chance.choice((("[", "]"), ('{"a":', "}")))
     nested = opened * DEPTH + "1" + closed * chance.choice((DEPTH, DEPTH, 0))
@@ -277,7 +277,7 @@ def _written(chance: random.Random, envelope: dict[str, Any]) -> bytes:
 
 
 def _damaged(chance: random.Random, body: bytes) -> bytes:
-    """One in five is not what was written."""
+    """Damage one body in five."""
     how, made = chance.randrange(20), bytearray(body)
     at = chance.randrange(len(made))
     if how == 0:

@@ -1,4 +1,4 @@
-"""A TCP proxy that breaks connections on purpose: between messages, or between a request and its reply."""
+"""TCP proxy that breaks connections on purpose: between messages, or between a request and its reply."""
 
 import socket
 import threading
@@ -10,16 +10,18 @@ from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
 
 
 class Break(StrEnum):
-    """Where a request ends the connection that it comes by."""
+    """Moment at which a request breaks its own connection."""
 
     BEFORE = "before it is passed on"
     AFTER = "after it is passed on, and before its reply"
 
 
 class Proxy:
-    """Stands before the server of ``url``; ``self.url`` is the same URL through it. A server that is not there, or not
-    any more, refuses through the proxy as it would without. One that listens at a file, as ``host=/folder`` in the URL
-    of a Postgres says, is had by TCP here. ``broken`` counts what was done."""
+    """Proxy in front of the server of ``url``. ``self.url`` is the same URL through the proxy.
+
+    A server that is missing or has ended refuses connections through the proxy as it does without. A server that
+    listens at a file (``host=/folder`` in a Postgres URL) is reached by TCP here. ``broken`` counts broken connections.
+    """
 
     def __init__(self, url: str, *, default_port: int) -> None:
         parts = urlsplit(url)
@@ -37,42 +39,42 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Every connection dies, as when a cable is pulled for a moment."""
+        """Close every connection, as if a cable were unplugged for a moment."""
         for each in list(self._sockets):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
 
     def swallow_reply_to(self, pattern: bytes) -> None:
-        """The next request with ``pattern`` in it reaches the server; its reply does not come back."""
+        """Pass the next request that contains ``pattern`` to the server, and drop its reply."""
         self.end_at(pattern, Break.AFTER)
 
     def end_at(self, pattern: bytes, where: Break) -> None:
-        """The connection of the next request with ``pattern`` in it dies there."""
+        """Break the connection of the next request that contains ``pattern``, at that moment."""
         self.swallowed.clear()
         self._awaited[where] = pattern
 
     def delay(self, seconds: float) -> None:
-        """From now on whatever passes takes so much longer, each way; nothing, to end that."""
+        """Delay all data by this many seconds in each direction. 0 ends the delay."""
         self._delay_s = seconds
 
     def freeze(self) -> None:
-        """Connections stay, and nothing passes any more."""
+        """Keep connections open, but pass no data."""
         self._frozen = True
 
     def thaw(self) -> None:
-        """All is as it was, but for the connections: what they lost meanwhile makes them useless, so they die."""
+        """Pass data again. Existing connections are closed, because they have lost data."""
         self._frozen = False
         self.cut()
 
     def heal(self) -> None:
-        """Nothing goes wrong from now on."""
+        """End all faults."""
         self._awaited.clear()
         self._delay_s = 0.0
         if self._frozen:
             self.thaw()
 
     def close(self) -> None:
-        """Refuses from now on; what is connected is cut."""
+        """Refuse new connections, and close existing ones."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -97,7 +99,7 @@ class Proxy:
                 continue
             for each in (client, server):
                 if each.family is socket.AF_INET:
-                    # Else a small piece waits for the other side's delayed acknowledgement: 40 ms.
+                    # Otherwise a small piece waits 40 ms for the other side's delayed acknowledgement.
                     each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._sockets |= {client, server}
             gone, holed = threading.Event(), threading.Event()
@@ -113,8 +115,9 @@ class Proxy:
         holed: threading.Event,
         is_request: bool,
     ) -> None:
-        """``gone`` says that the reply is not to come back; ``holed`` that something has been lost on this connection,
-        by which nothing passes any more: TCP never delivers what comes after a gap."""
+        """Copy data in one direction. ``gone`` is set if the reply must be dropped. ``holed`` is set if the connection
+        has lost data. Then it passes no more, because TCP never delivers data after a gap.
+        """
         with suppress(OSError):
             while data := source.recv(65536):
                 if is_request and self._comes(Break.BEFORE, data):
@@ -139,7 +142,7 @@ class Proxy:
             each.close()
 
     def _comes(self, where: Break, data: bytes) -> bool:
-        """Whether this is what was waited for, which is so once."""
+        """Return whether the data contains the awaited pattern. A pattern matches once."""
         pattern = self._awaited.get(where)
         if pattern is None or pattern not in data or self._awaited.pop(where, None) is None:
             return False
@@ -148,7 +151,7 @@ class Proxy:
 
 
 def _target(parts: SplitResult, default_port: int) -> tuple[socket.AddressFamily, tuple[str, int] | str]:
-    """Where the server listens."""
+    """Return the address family and the address of the server."""
     words = parse_qs(parts.query)
     if "host" in words:
         return socket.AF_UNIX, f"{words['host'][0]}/.s.PGSQL.{words.get('port', [default_port])[0]}"

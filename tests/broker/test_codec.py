@@ -1,4 +1,4 @@
-"""What is a message and what is not, before any broker is involved."""
+"""Encoding and decoding of messages, without a broker."""
 
 import json
 from typing import Any
@@ -69,7 +69,7 @@ def test_every_message_arrives_as_it_was_sent(message: Message) -> None:
     assert letter.queue == message.queue
 
 
-def test_an_event_keeps_its_own_id_and_has_that_of_its_message_otherwise() -> None:
+def test_an_event_has_its_own_id_or_the_id_of_its_message() -> None:
     words = {"app": "order", "key": "7", "event": "paid"}
     for kwargs, id in ((words | {"id": "evt-1"}, "evt-1"), (words, "7c0f")):
         _, message = codec.unseal("planner", envelope(actor_name="resume", kwargs=kwargs))
@@ -84,11 +84,11 @@ def test_an_event_with_an_unusable_id_is_refused(id: object) -> None:
         codec.unseal("planner", body)
 
 
-def test_there_is_an_example_of_every_kind() -> None:
+def test_every_kind_of_message_has_an_example() -> None:
     assert {type(message) for message in EVERY_KIND} == set(MESSAGES)
 
 
-def test_the_words_of_a_submission_are_kept_as_they_came() -> None:
+def test_the_fields_of_a_submission_are_kept_unchanged() -> None:
     _, message = codec.unseal(
         "planner", envelope(kwargs={"app": "etl", "work_ids": [[1, 3]], "unheard": 1.50})
     )
@@ -97,7 +97,7 @@ def test_the_words_of_a_submission_are_kept_as_they_came() -> None:
     assert message.id == "7c0f"
 
 
-def test_a_submission_that_cannot_be_read_does_not_spoil_its_batch() -> None:
+def test_an_unreadable_submission_does_not_affect_its_batch() -> None:
     body = envelope(actor_name="submit_many", kwargs={"submissions": [{"app": "etl"}, 17, "x"]})
     _, message = codec.unseal("planner", body)
     assert isinstance(message, SubmitMany)
@@ -110,12 +110,12 @@ def test_options_from_outside_are_dropped() -> None:
     assert opened.options == {"redis_message_id": "r1"}
 
 
-def test_what_another_language_may_leave_out() -> None:
+def test_args_options_and_timestamp_may_be_left_out() -> None:
     _, message = codec.unseal("planner", envelope(args=None, options=None, message_timestamp=None))
     assert isinstance(message, Submit)
 
 
-def test_the_queue_is_where_it_came_from_and_not_what_the_sender_says() -> None:
+def test_the_queue_name_in_the_envelope_is_ignored() -> None:
     opened, _ = codec.unseal("planner", envelope(queue_name="somewhere"))
     assert opened.queue_name == "planner"
 
@@ -163,18 +163,18 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("body", "why"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_understood_is_refused_with_a_reason(body: bytes, why: str) -> None:
+def test_an_invalid_message_is_refused_with_a_reason(body: bytes, why: str) -> None:
     with pytest.raises(BadMessage, match=why) as refused:
         codec.unseal("planner", body)
     assert "\n" not in refused.value.what
 
 
-def test_a_body_above_the_limit_is_refused_unread() -> None:
+def test_a_body_above_the_size_limit_is_refused_without_being_read() -> None:
     with pytest.raises(DecodeError, match="the limit is 4194304"):
         codec.JsonEncoder().decode(b"not even JSON" * 400_000)
 
 
-def test_a_message_that_nobody_would_accept_is_not_sent() -> None:
+def test_a_message_above_the_size_limit_is_not_sent() -> None:
     with pytest.raises(BadMessage, match="the limit is 4194304") as refused:
         codec.seal(Plan(submissions=("x" * 5_000_000,)))
     assert "Divide it" in refused.value.advice

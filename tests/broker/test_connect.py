@@ -1,4 +1,4 @@
-"""What is said about a URL that will not do."""
+"""Errors for broker URLs that cannot be used."""
 
 import pytest
 
@@ -16,13 +16,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("url", "why"), WRONG.values(), ids=WRONG)
-def test_a_wrong_address_is_an_error_that_gives_an_example(url: str, why: str) -> None:
+def test_a_wrong_address_is_an_error_with_a_reason_and_no_password(url: str, why: str) -> None:
     with pytest.raises(BadSetting, match=why) as raised:
         connect(url)
     assert "secret" not in f"{raised.value.what}{raised.value.where}{raised.value.advice}"
 
 
-def test_a_setting_is_called_by_its_own_name() -> None:
+def test_the_error_names_the_setting() -> None:
     with pytest.raises(BadSetting, match=r"^--broker has no scheme"):
         connect("localhost", setting="--broker")
 

@@ -1,4 +1,4 @@
-"""Whatever comes off a queue is a message, or is refused with one line."""
+"""Hostile messages from a queue: each is decoded, or refused with one line."""
 
 from collections import Counter
 
@@ -32,8 +32,8 @@ def test_two_thousand_mutated_messages_are_decoded_or_refused() -> None:
 
 
 @pytest.mark.parametrize("seed", [2, 3])
-def test_the_envelope_alone_is_read_or_refused(seed: int) -> None:
-    """As dramatiq's own consumers would have it, before its kwargs are looked at."""
+def test_the_envelope_of_a_hostile_message_is_decoded_or_refused(seed: int) -> None:
+    """Dramatiq's own consumers decode the envelope in this way, before its kwargs are read."""
     for hostile in hostile_messages(seed, 500):
         try:
             fields = codec.JsonEncoder().decode(hostile.body)

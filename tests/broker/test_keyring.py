@@ -1,4 +1,4 @@
-"""Who has signed a message, as its body tells; and that docs/messages.md says how to."""
+"""Signatures of messages, and the instructions for signing in ``docs/messages.md``."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "messages.md"
 
 
 @pytest.mark.parametrize("message", EVERY_KIND, ids=lambda message: message.actor)
-def test_every_message_arrives_signed_as_it_was_sent(message: codec.Message) -> None:
+def test_every_kind_of_message_can_be_signed_and_read(message: codec.Message) -> None:
     signing = JsonEncoder(BEFORE)
     letter = codec.seal(message, signing)
     assert letter.body.startswith(b"HMAC-SHA256 old ")
@@ -30,14 +30,14 @@ def test_every_message_arrives_signed_as_it_was_sent(message: codec.Message) -> 
     assert type(arrived) is type(message)
 
 
-def test_a_key_is_replaced_while_messages_of_both_are_under_way() -> None:
+def test_a_key_can_be_replaced_while_messages_of_both_keys_are_in_transit() -> None:
     by_old, by_new = BEFORE.sign(b"{}"), TURNING.sign(b"{}")
     assert (TURNING.open(by_old), TURNING.open(by_new), AFTER.open(by_new)) == (b"{}", b"{}", b"{}")
     with pytest.raises(BadMessage, match="by the key 'old', which is not known here"):
         AFTER.open(by_old)
 
 
-def test_without_keys_a_signature_is_passed_over() -> None:
+def test_without_keys_a_signature_is_ignored() -> None:
     assert NO_KEYS.open(BEFORE.sign(b"{}")) == NO_KEYS.open(b"{}") == b"{}"
     assert NO_KEYS.sign(b"{}") == b"{}"
 
@@ -58,7 +58,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize(("body", "why"), FORGED.values(), ids=FORGED)
-def test_what_no_key_has_signed_is_refused_in_one_line(body: bytes, why: str) -> None:
+def test_an_unsigned_or_forged_message_is_refused_in_one_line(body: bytes, why: str) -> None:
     with pytest.raises(BadMessage, match=why) as refused:
         codec.unseal("planner", body, JsonEncoder(BEFORE))
     assert "\n" not in refused.value.what
@@ -72,18 +72,18 @@ def test_no_byte_of_a_signed_message_may_change() -> None:
             BEFORE.open(bytes(changed))
 
 
-def test_the_log_names_a_signed_message_that_cannot_be_read() -> None:
+def test_the_id_of_an_unreadable_signed_message_is_found() -> None:
     assert codec.id_of(BEFORE.sign(envelope(actor_name="rm_rf"))) == "7c0f"
 
 
-def test_a_signed_message_may_be_no_larger_than_another() -> None:
+def test_the_size_limit_includes_the_signature() -> None:
     at_most = codec.MESSAGE_BYTES_MAX - len(codec.seal(Plan(submissions=("",))).body)
     assert len(codec.seal(Plan(submissions=("x" * at_most,))).body) == codec.MESSAGE_BYTES_MAX
     with pytest.raises(BadMessage, match="the limit is 4194304"):
         codec.seal(Plan(submissions=("x" * at_most,)), JsonEncoder(BEFORE))
 
 
-def test_keys_are_written_on_one_line_or_on_several() -> None:
+def test_keys_may_be_written_on_one_line_or_on_several() -> None:
     body = parse_keys(f"new:{NEW},old:{OLD}").sign(b"{}")
     assert body == parse_keys(f"new:{NEW}\n old:{OLD}\n\n").sign(b"{}") == TURNING.sign(b"{}")
     assert parse_keys(f"k:{OLD}:{NEW}").open(Keyring({"k": f"{OLD}:{NEW}"}).sign(b"{}")) == b"{}"
@@ -100,19 +100,19 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "why"), WRONG.values(), ids=WRONG)
-def test_wrong_keys_are_refused_and_not_repeated(text: str, why: str) -> None:
+def test_wrong_keys_are_refused_and_not_shown(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why) as refused:
         parse_keys(text)
     assert OLD not in str(refused.value)
     assert "hunter2" not in str(refused.value)
 
 
-def test_keys_tell_their_ids_and_no_secret() -> None:
+def test_a_keyring_shows_its_ids_and_no_secret() -> None:
     assert repr(TURNING) == f"{TURNING}" == "Keyring(new, old)"
 
 
 def _example() -> tuple[str, bytes]:
-    """The keys and the body of the page's worked example."""
+    """Return the keys and the body of the documented example."""
     text = PAGE.read_text()
     keys = re.search(r"SLUICE_MESSAGE_KEYS=([\w:.-]+)", text)
     body = re.search(r"```text\n(HMAC-SHA256 .*?)\n```", text, re.DOTALL)
@@ -121,14 +121,14 @@ def _example() -> tuple[str, bytes]:
     return keys[1], body[1].encode()
 
 
-def test_the_worked_example_of_the_page_is_right() -> None:
+def test_the_documented_example_is_correct() -> None:
     keys, body = _example()
     _, message = codec.unseal("planner", body, JsonEncoder(parse_keys(keys)))
     assert isinstance(message, Submit)
     assert parse_keys(keys).sign(body.partition(b"\n")[2]) == body
 
 
-def test_openssl_signs_the_worked_example_as_the_page_says(tmp_path: Path) -> None:
+def test_the_documented_openssl_command_signs_the_example(tmp_path: Path) -> None:
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("install openssl to have another program sign")

@@ -1,4 +1,4 @@
-"""A RabbitMQ that is lost at any step of a start: the step is tried again, and no traceback is logged."""
+"""RabbitMQ connections that are lost at any step of a start. The step is repeated, and no traceback is logged."""
 
 import logging
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from sluice.jobs.errors import Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
 from tests.broker.proxy import Break, Proxy
 
-#: The class and method of AMQP that each step sends.
+#: By step, the AMQP class and method that it sends.
 STEPS = {
     "begin": b"\0\x0a\0\x0b",
     "open the connection": b"\0\x0a\0\x28",
@@ -30,7 +30,7 @@ STEPS = {
 
 @pytest.fixture
 def proxy(rabbitmq: Post, caplog: pytest.LogCaptureFixture) -> Iterator[Proxy]:
-    """Nothing that is lost by it may cost a traceback."""
+    """Yield a proxy. Check afterwards that no lost connection has caused a traceback in the log."""
     caplog.set_level(logging.DEBUG, logger="dramatiq")
     yield rabbitmq.proxy()
     rabbitmq.delete_queues(OWNER_QUEUE)
@@ -43,7 +43,7 @@ def _connected(rabbitmq: Post, proxy: Proxy) -> Broker:
 
 @pytest.mark.parametrize("where", list(Break))
 @pytest.mark.parametrize("step", STEPS)
-def test_a_worker_starts_though_a_connection_is_lost(
+def test_a_worker_starts_even_if_a_connection_is_lost(
     rabbitmq: Post, proxy: Proxy, step: str, where: Break
 ) -> None:
     broker, ran = _connected(rabbitmq, proxy), Ran()
@@ -57,7 +57,7 @@ def test_a_worker_starts_though_a_connection_is_lost(
 
 
 @pytest.mark.parametrize("step", list(STEPS)[:4])
-def test_a_rabbitmq_that_is_gone_after_that_is_unreachable(
+def test_a_rabbitmq_that_loses_every_connection_is_reported_as_unreachable(
     rabbitmq: Post, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     broker = _connected(rabbitmq, proxy)
@@ -69,7 +69,7 @@ def test_a_rabbitmq_that_is_gone_after_that_is_unreachable(
 
 
 class _Always(dict[Break, bytes]):
-    """The connection is ended there each time."""
+    """Awaited patterns that are not used up, so that the connection breaks each time."""
 
     def pop(self, key: Break, default: object = None) -> object:  # type: ignore[override] # called in one way
         return self.get(key, default)

@@ -1,4 +1,4 @@
-"""Queues that a running service takes on: an app was defined while it worked."""
+"""Queues that are added to a running service, because an app was defined while it runs."""
 
 import threading
 
@@ -13,7 +13,7 @@ from tests.broker.conftest import Post, Ran, parcel, until
 
 
 class Stopping:
-    """An attendant that notes when it is told."""
+    """Attendant that records that the service is stopping."""
 
     def __init__(self) -> None:
         self.told = threading.Event()
@@ -26,7 +26,7 @@ class Stopping:
     def stopped(self) -> None: ...
 
 
-def test_a_queue_is_taken_on_with_what_waits_on_it(post: Post) -> None:
+def test_an_added_queue_is_served_with_its_waiting_messages(post: Post) -> None:
     ran = Ran()
     service = post.serve({"execute": ran})
     post.broker.publish(parcel(post.other_app, 1, 2, 3))
@@ -39,7 +39,7 @@ def test_a_queue_is_taken_on_with_what_waits_on_it(post: Post) -> None:
     assert post.broker.depth(post.other_app) == 0
 
 
-def test_the_first_app_of_a_service_that_had_none(post: Post) -> None:
+def test_a_service_without_apps_can_add_its_first_app(post: Post) -> None:
     ran, planned = Ran(), threading.Event()
     handlers = {"execute": ran, "plan": lambda message, delivery: planned.set()}
     service = post.serve(handlers, [PLANNER])
@@ -48,7 +48,7 @@ def test_the_first_app_of_a_service_that_had_none(post: Post) -> None:
     until(lambda: sorted(ran.jobs) == [1, 2] and planned.is_set())
 
 
-def test_a_queue_is_taken_on_once(post: Post) -> None:
+def test_a_queue_that_is_added_repeatedly_is_served_once(post: Post) -> None:
     ran = Ran()
     service = post.serve({"execute": ran})
     for _ in range(3):
@@ -59,7 +59,7 @@ def test_a_queue_is_taken_on_once(post: Post) -> None:
     assert sorted(ran.jobs) == list(range(40))
 
 
-def test_a_long_backlog_leaves_room_for_the_new_queue(post: Post) -> None:
+def test_a_long_backlog_does_not_block_an_added_queue(post: Post) -> None:
     ran, pause = Ran(), threading.Event()
 
     def run(message: Message, delivery: Delivery) -> None:
@@ -78,7 +78,7 @@ def test_a_long_backlog_leaves_room_for_the_new_queue(post: Post) -> None:
     assert behind < 30
 
 
-def test_the_slots_are_shared_with_the_new_queue(post: Post) -> None:
+def test_an_added_queue_shares_the_slots(post: Post) -> None:
     started, finish = Ran(), threading.Event()
 
     def run(message: Message, delivery: Delivery) -> None:
@@ -96,7 +96,7 @@ def test_the_slots_are_shared_with_the_new_queue(post: Post) -> None:
     until(lambda: started.jobs == [1, 2])
 
 
-def test_a_service_that_has_ended_takes_nothing_on(post: Post) -> None:
+def test_a_stopped_service_adds_no_queue(post: Post) -> None:
     ran = Ran()
     service = post.serve({"execute": ran})
     service.stop(grace_s=5)
@@ -106,10 +106,8 @@ def test_a_service_that_has_ended_takes_nothing_on(post: Post) -> None:
     assert ran.jobs == []
 
 
-def test_a_service_does_not_end_in_the_middle_of_taking_a_queue_on(
-    memory: Post, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """dramatiq goes through its consumers when it ends, and would fail if one were added meanwhile."""
+def test_a_service_does_not_stop_while_it_adds_a_queue(memory: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dramatiq iterates over its consumers when it ends, and would fail if one were added meanwhile."""
     broker, stopping, entered, go_on = _fresh(memory), Stopping(), threading.Event(), threading.Event()
     service = serve(broker, {"execute": Ran()}, ["a"], control_slots=0, app_slots=2, attendant=stopping)
     service.start()
@@ -133,7 +131,7 @@ def test_a_service_does_not_end_in_the_middle_of_taking_a_queue_on(
     assert not ending.is_alive()
 
 
-def test_a_queue_taken_on_outlives_the_connection(server: Post) -> None:
+def test_an_added_queue_is_served_again_after_a_reconnect(server: Post) -> None:
     proxy, ran = server.proxy(), Ran()
     service = server.serve({"execute": ran}, broker=server.connect(proxy.url))
     service.also_serve(server.other_app)
@@ -155,7 +153,7 @@ def test_a_queue_that_cannot_be_served_is_refused(post: Post) -> None:
 
 
 def _fresh(post: Post) -> Broker:
-    """A broker that nobody has served on."""
+    """Return a broker without a service."""
     if post.kind == "memory":
         post = Post("memory", "memory://")
         return post.broker

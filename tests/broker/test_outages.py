@@ -1,4 +1,4 @@
-"""Servers that are killed, cut off or not there, and processes that die. Nothing is lost by any of it."""
+"""Servers that are killed, cut off or missing, and processes that die. No message is lost by any of this."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ DEAD = {"rabbitmq": "amqp://someone:secret@127.0.0.1:1/", "redis": "redis://some
 
 
 @pytest.mark.parametrize("url", DEAD.values(), ids=DEAD)
-def test_publishing_to_a_dead_port_is_an_error_soon_and_says_where(url: str) -> None:
+def test_publishing_to_a_closed_port_soon_fails_and_names_the_address(url: str) -> None:
     began = time.monotonic()
     with pytest.raises(Unreachable) as raised:
         connect(url).publish(parcel("etl", 1))
@@ -27,12 +27,12 @@ def test_publishing_to_a_dead_port_is_an_error_soon_and_says_where(url: str) -> 
 
 
 @pytest.mark.parametrize("url", DEAD.values(), ids=DEAD)
-def test_a_worker_does_not_start_on_a_dead_port(url: str) -> None:
+def test_a_worker_does_not_start_on_a_closed_port(url: str) -> None:
     with pytest.raises(Unreachable):
         serve(connect(url), {"execute": Ran()}, ["etl"], control_slots=1, app_slots=1)
 
 
-def test_publishing_goes_on_after_the_connection_was_cut_while_idle(server: Post) -> None:
+def test_publishing_continues_after_an_idle_connection_was_cut(server: Post) -> None:
     proxy = server.proxy()
     broker = server.connect(proxy.url)
     broker.publish(parcel(server.app, 1))
@@ -44,7 +44,7 @@ def test_publishing_goes_on_after_the_connection_was_cut_while_idle(server: Post
     assert broker.dead_letters(server.app) == 0
 
 
-def test_a_worker_comes_back_within_a_second_of_a_cut(server: Post) -> None:
+def test_a_worker_soon_reconnects_after_a_cut(server: Post) -> None:
     proxy, ran = server.proxy(), Ran()
     server.serve({"execute": ran}, broker=server.connect(proxy.url))
     for number in range(5):
@@ -55,7 +55,7 @@ def test_a_worker_comes_back_within_a_second_of_a_cut(server: Post) -> None:
     until(lambda: 100 in ran.jobs, within_s=1.5)
 
 
-def test_a_handler_does_not_wait_for_a_broker_that_is_away(server: Post) -> None:
+def test_a_handler_does_not_wait_for_an_unavailable_broker(server: Post) -> None:
     proxy, ran, go_on = server.proxy(), Ran(), threading.Event()
 
     def run(message: Message, delivery: Delivery) -> None:
@@ -70,11 +70,11 @@ def test_a_handler_does_not_wait_for_a_broker_that_is_away(server: Post) -> None
     until(lambda: service.slots.apps.busy == 0, within_s=1)
 
 
-def test_an_answer_to_a_lost_connection_hits_no_other_message(server: Post) -> None:
+def test_an_acknowledgement_for_a_lost_connection_affects_no_other_message(server: Post) -> None:
     """Finding 1 of the reliability notes: plain dramatiq acknowledges a message that has not run.
 
-    Delivery tags begin anew with a connection. Message 2 has the second tag of the first connection
-    and ends when message 3 has the second tag of the next.
+    Delivery tags start again with each connection. Message 2 has the second tag of the first connection. It ends when
+    message 3 has the second tag of the next connection.
     """
     proxy = server.proxy()
     child = server.process(slots=3, url=proxy.url)
@@ -98,7 +98,7 @@ def test_an_answer_to_a_lost_connection_hits_no_other_message(server: Post) -> N
     until(lambda: {"begin 3", "begin 4"} <= set(other.said))
 
 
-def test_what_a_killed_process_had_not_acknowledged_is_run_by_another(server: Post) -> None:
+def test_unacknowledged_messages_of_a_killed_process_are_handled_by_another(server: Post) -> None:
     child = server.process()
     server.broker.publish(parcel(server.app, 1))
     until(lambda: child.said == ["begin 1"])
@@ -108,7 +108,7 @@ def test_what_a_killed_process_had_not_acknowledged_is_run_by_another(server: Po
     until(lambda: ran.jobs == [1])
 
 
-def test_what_a_killed_process_had_acknowledged_early_is_gone(server: Post) -> None:
+def test_a_message_acknowledged_early_by_a_killed_process_is_not_repeated(server: Post) -> None:
     child = server.process()
     server.broker.publish(parcel(server.app, 100))
     until(lambda: child.said == ["begin 100"])
@@ -122,7 +122,7 @@ def test_what_a_killed_process_had_acknowledged_early_is_gone(server: Post) -> N
     assert ran.jobs == [1]
 
 
-def test_an_idle_process_runs_what_waits_behind_a_busy_one(server: Post) -> None:
+def test_an_idle_process_handles_messages_that_wait_behind_a_busy_process(server: Post) -> None:
     started, finish, ran = Ran(), threading.Event(), Ran()
 
     def run(message: Message, delivery: Delivery) -> None:

@@ -23,7 +23,7 @@ THEIRS = Owner("222222222222", "postgresql://two/sluice")
 
 @pytest.fixture
 def place(server: Post) -> Iterator[Post]:
-    """A server without an owner, before and after."""
+    """Yield a server without an owner, and remove its owner afterwards."""
     _lose_everything(server)
     yield server
     _lose_everything(server)
@@ -58,12 +58,12 @@ def test_a_message_of_another_installation_is_not_published(place: Post) -> None
     assert place.broker.depth(place.app) == 0
 
 
-def test_a_ledger_that_is_reached_by_another_address_is_the_same(place: Post) -> None:
+def test_an_installation_is_the_same_if_its_ledger_has_another_address(place: Post) -> None:
     place.connect(owner=OURS).require_own()
     place.connect(owner=Owner(OURS.id, "postgresql://one.example:5432/sluice")).require_own()
 
 
-def test_of_two_first_users_at_once_one_is_refused(place: Post) -> None:
+def test_two_concurrent_first_installations_cannot_both_own_a_broker(place: Post) -> None:
     brokers = {owner: place.connect(owner=owner) for owner in (OURS, THEIRS)}
     ready, refused = Barrier(2), list[Owner]()
 
@@ -82,7 +82,7 @@ def test_of_two_first_users_at_once_one_is_refused(place: Post) -> None:
     assert len(refused) == 1
 
 
-def test_a_broker_is_taken_over_on_purpose(place: Post) -> None:
+def test_a_broker_can_be_taken_over(place: Post) -> None:
     old = place.connect(owner=OURS)
     old.require_own()
     new = place.connect(owner=THEIRS)
@@ -93,7 +93,7 @@ def test_a_broker_is_taken_over_on_purpose(place: Post) -> None:
         place.connect(owner=OURS).require_own()
 
 
-def test_a_broker_that_lost_everything_belongs_to_whoever_connects_next(place: Post) -> None:
+def test_a_broker_that_lost_all_data_belongs_to_the_next_installation(place: Post) -> None:
     place.connect(owner=OURS).require_own()
     _lose_everything(place)
     place.connect(owner=THEIRS).require_own()
@@ -101,10 +101,10 @@ def test_a_broker_that_lost_everything_belongs_to_whoever_connects_next(place: P
         place.connect(owner=OURS).require_own()
 
 
-def test_nothing_is_taken_from_a_broker_that_turns_out_to_be_anothers(
+def test_no_message_is_taken_from_a_broker_of_another_installation(
     place: Post, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As when it was away while the process started."""
+    """A process that started while the broker was unavailable finds this out later."""
     place.connect(owner=OURS).require_own()
     place.broker.publish(parcel(place.app, 1, 2))
     ran = Ran()
@@ -118,7 +118,7 @@ def test_nothing_is_taken_from_a_broker_that_turns_out_to_be_anothers(
     until(lambda: sorted(ran.jobs) == [1, 2], within_s=5)
 
 
-def test_installations_in_namespaces_of_their_own_share_a_server(server: Post) -> None:
+def test_installations_in_different_namespaces_can_share_a_server(server: Post) -> None:
     queue, runs = f"{server.app}.shared", {OURS: Ran(), THEIRS: Ran()}
     brokers = {
         owner: server.connect(namespace=namespace, owner=owner)
@@ -134,7 +134,7 @@ def test_installations_in_namespaces_of_their_own_share_a_server(server: Post) -
         _lose_everything(server)
 
 
-def test_a_submission_by_the_exchange_reaches_the_planner_of_its_namespace_alone(rabbitmq: Post) -> None:
+def test_a_submission_by_the_exchange_only_reaches_the_planner_of_its_namespace(rabbitmq: Post) -> None:
     heard: dict[str, list[str]] = {"": [], "one": []}
     for namespace, ids in heard.items():
 
@@ -146,7 +146,7 @@ def test_a_submission_by_the_exchange_reaches_the_planner_of_its_namespace_alone
     letter = {"queue_name": "planner", "actor_name": "submit", "kwargs": {"app": "a"}, "message_id": "mine"}
 
     def is_sent() -> bool:
-        """The service makes the exchange together with the planner's queue."""
+        """Return whether the submission was routed. The service creates the exchange with the planner's queue."""
         with pika.BlockingConnection(pika.URLParameters(rabbitmq.url)) as connection:
             channel = connection.channel()
             channel.confirm_delivery()
@@ -163,6 +163,6 @@ def test_a_submission_by_the_exchange_reaches_the_planner_of_its_namespace_alone
 
 
 @pytest.mark.parametrize("namespace", ["a b", "ä", "x" * 101, "*"])
-def test_a_namespace_that_brokers_do_not_take_is_refused(namespace: str) -> None:
+def test_an_invalid_namespace_is_refused(namespace: str) -> None:
     with pytest.raises(BadSetting, match="SLUICE_BROKER_NAMESPACE"):
         connect("memory://", namespace=namespace)

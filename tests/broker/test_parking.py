@@ -1,4 +1,4 @@
-"""News that failed waits for its next try."""
+"""Parking of failed news until its next try."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from tests.broker.conftest import until
 
 
 class Door:
-    """Where deliveries come from; it notes what is settled."""
+    """Source of deliveries, which records the deliveries that are given back."""
 
     def __init__(self) -> None:
         self.given_back: list[str] = []
@@ -35,14 +35,14 @@ def parking() -> Iterator[Parking]:
     made.close()
 
 
-def test_it_is_given_back_when_its_pause_is_over(parking: Parking) -> None:
+def test_a_parked_message_is_given_back_after_its_pause(parking: Parking) -> None:
     door = Door()
     parking.park(door.deliver("one"))
     until(lambda: door.given_back == ["one"])
     assert parking.parked(PLANNER) == 0
 
 
-def test_the_pause_grows_with_every_failure_up_to_a_limit_and_is_forgotten_after_success(
+def test_the_pause_grows_up_to_a_limit_and_is_reset_by_a_success(
     parking: Parking,
 ) -> None:
     door = Door()
@@ -53,7 +53,7 @@ def test_the_pause_grows_with_every_failure_up_to_a_limit_and_is_forgotten_after
     assert parking.park(door.deliver("one")) == 0.01
 
 
-def test_a_queue_with_many_parked_messages_is_full_until_one_leaves() -> None:
+def test_a_queue_with_many_parked_messages_is_full_until_they_are_given_back() -> None:
     door, parking = Door(), Parking(pause=Retry(rule="fixed", delay_s=3600))
     for number in range(PARKED_MAX):
         assert not parking.is_full(PLANNER)
@@ -64,7 +64,7 @@ def test_a_queue_with_many_parked_messages_is_full_until_one_leaves() -> None:
     assert len(door.given_back) == PARKED_MAX
 
 
-def test_after_the_end_nothing_is_kept(parking: Parking) -> None:
+def test_a_closed_parking_gives_a_message_back_at_once(parking: Parking) -> None:
     door = Door()
     parking.close()
     assert parking.park(door.deliver("one")) == 0

@@ -15,12 +15,13 @@ from sluice.broker.processes import PARENT_CHECK_S
 from tests.broker.conftest import Post, parcel, until
 from tests.broker.worker import CHECKOUT
 
-#: Seconds within which children notice that their parent is dead, and as long again for each of the steps that follow.
+#: Seconds within which children end after the death of their parent. They detect it within ``PARENT_CHECK_S``, and each
+#: of the following steps may take as long.
 GONE_S = 8 * PARENT_CHECK_S
 
 
 class Pack:
-    """A parent and its processes, and what they have run."""
+    """Parent process with its worker processes, and the jobs that they have run."""
 
     def __init__(self, post: Post, file: Path) -> None:
         environment = os.environ | post.environment() | {"BOOT_FILE": str(file)}
@@ -34,7 +35,7 @@ class Pack:
         return [int(line.split()[1]) for line in self._lines()]
 
     def are_up(self) -> bool:
-        """Both have said that they are. Before that dramatiq's parent may not survive the death of a child."""
+        """Return whether both processes are ready. Before, dramatiq's parent may not survive the death of a child."""
         return self._log.read_text().count("ready for action") == 2
 
     def pids(self) -> set[int]:
@@ -57,7 +58,7 @@ def pack(server: Post, tmp_path: Path) -> Iterator[Pack]:
     made.end()
 
 
-def test_processes_share_the_work_and_end_in_order(server: Post, pack: Pack) -> None:
+def test_processes_share_the_work_and_end_cleanly(server: Post, pack: Pack) -> None:
     server.broker.publish(parcel(server.app, *range(40)))
     until(lambda: sorted(pack.ran()) == list(range(40)), within_s=20)
     pack.parent.send_signal(signal.SIGTERM)
@@ -85,8 +86,8 @@ def test_when_the_parent_is_killed_its_processes_end(server: Post, pack: Pack) -
     assert still_running(processes) == []
 
 
-def test_a_process_that_its_parent_does_not_live_to_see_ends(pack: Pack) -> None:
-    """The parent is killed as soon as it has a child, which has yet to begin."""
+def test_a_process_ends_if_its_parent_is_killed_during_its_start(pack: Pack) -> None:
+    """The parent is killed as soon as it has a child, before the child has begun to run."""
     until(lambda: psutil.Process(pack.parent.pid).children(), within_s=20)
     processes = psutil.Process(pack.parent.pid).children(recursive=True)
     pack.parent.kill()

@@ -1,4 +1,4 @@
-"""What is RabbitMQ's own: queues that others delete or made otherwise, lanes, publishing with confirms."""
+"""Behaviour specific to RabbitMQ: queues that were deleted or declared differently, lanes, and publisher confirms."""
 
 import re
 import threading
@@ -20,7 +20,7 @@ def channel_of(post: Post) -> pika.adapters.blocking_connection.BlockingChannel:
     return pika.BlockingConnection(pika.URLParameters(post.url)).channel()
 
 
-def test_a_queue_that_is_deleted_under_a_worker_is_made_again(rabbitmq: Post) -> None:
+def test_a_queue_deleted_while_a_worker_serves_it_is_created_again(rabbitmq: Post) -> None:
     ran = Ran()
     rabbitmq.serve({"execute": ran}, [PLANNER, rabbitmq.app])
     for job in range(3):
@@ -31,7 +31,7 @@ def test_a_queue_that_is_deleted_under_a_worker_is_made_again(rabbitmq: Post) ->
     until(lambda: 3 in ran.jobs)
 
 
-def test_a_queue_that_is_deleted_while_its_worker_is_busy_is_made_again(rabbitmq: Post) -> None:
+def test_a_queue_deleted_while_its_worker_is_busy_is_created_again(rabbitmq: Post) -> None:
     ran, finish = Ran(), threading.Event()
 
     def run(message: Message, delivery: Delivery) -> None:
@@ -48,7 +48,7 @@ def test_a_queue_that_is_deleted_while_its_worker_is_busy_is_made_again(rabbitmq
     until(lambda: 3 in ran.jobs)
 
 
-def test_a_queue_that_is_purged_under_a_worker_goes_on(rabbitmq: Post) -> None:
+def test_a_worker_continues_after_its_queue_is_purged(rabbitmq: Post) -> None:
     ran = Ran()
     rabbitmq.serve({"execute": ran})
     rabbitmq.broker.purge(rabbitmq.app)
@@ -56,7 +56,7 @@ def test_a_queue_that_is_purged_under_a_worker_goes_on(rabbitmq: Post) -> None:
     until(lambda: ran.jobs == [1])
 
 
-def test_a_queue_made_otherwise_is_an_error_that_says_what_to_do(rabbitmq: Post) -> None:
+def test_a_queue_declared_with_other_arguments_is_an_error_with_advice(rabbitmq: Post) -> None:
     channel = channel_of(rabbitmq)
     channel.queue_declare(rabbitmq.app, durable=True)
     with pytest.raises(BadSetting, match="with other arguments") as raised:
@@ -66,7 +66,7 @@ def test_a_queue_made_otherwise_is_an_error_that_says_what_to_do(rabbitmq: Post)
     channel.connection.close()
 
 
-def test_queues_are_quorum_unless_told_otherwise(rabbitmq: Post) -> None:
+def test_queues_are_quorum_queues_by_default(rabbitmq: Post) -> None:
     rabbitmq.broker.publish(parcel(rabbitmq.app, 1))
     other = rabbitmq.connect(queue_type="classic")
     other.publish(parcel(rabbitmq.other_app, 1))
@@ -80,7 +80,7 @@ def test_queues_are_quorum_unless_told_otherwise(rabbitmq: Post) -> None:
     channel.connection.close()
 
 
-def test_a_broker_that_confirms_nothing_is_an_error_and_not_a_hang(
+def test_a_broker_that_sends_no_confirms_is_an_error_and_not_a_hang(
     rabbitmq: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rabbitmq_broker, "CONFIRM_S_MAX", 0.2)
@@ -92,13 +92,13 @@ def test_a_broker_that_confirms_nothing_is_an_error_and_not_a_hang(
         broker.publish(parcel(rabbitmq.app, 2, 3))
 
 
-def test_a_wrong_password_is_said_as_such(rabbitmq: Post) -> None:
+def test_a_wrong_password_is_reported_and_not_shown(rabbitmq: Post) -> None:
     with pytest.raises(Unreachable, match="ACCESS_REFUSED") as raised:
         connect(re.sub("://.*@", "://guest:wrong@", rabbitmq.url)).publish(parcel("etl", 1))
     assert "wrong" not in f"{raised.value.what}{raised.value.where}"
 
 
-def test_short_jobs_open_and_close_no_lanes(rabbitmq: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_jobs_do_not_open_and_close_lanes(rabbitmq: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
     close_lanes, trim_lanes = Feed.close_lanes, Feed.trim_lanes
 
@@ -117,10 +117,10 @@ def test_short_jobs_open_and_close_no_lanes(rabbitmq: Post, monkeypatch: pytest.
     rabbitmq.serve({"execute": ran}, slots=2)
     rabbitmq.broker.publish(parcel(rabbitmq.app, *range(500)))
     until(lambda: len(ran.jobs) == 500)
-    assert len(closed) <= 1  # A machine that stops for a moment may cost one.
+    assert len(closed) <= 1  # A short pause of the machine may close one.
 
 
-def test_messages_that_are_not_acknowledged_early_run_side_by_side(rabbitmq: Post) -> None:
+def test_messages_that_are_not_acknowledged_early_are_handled_concurrently(rabbitmq: Post) -> None:
     together = threading.Barrier(3)
     rabbitmq.serve({"plan": lambda message, delivery: together.wait(10) and None}, [PLANNER], slots=3)
     rabbitmq.broker.publish([Plan(submissions=(str(number),)) for number in range(3)])
@@ -128,14 +128,14 @@ def test_messages_that_are_not_acknowledged_early_run_side_by_side(rabbitmq: Pos
     until(lambda: not together.n_waiting)
 
 
-def test_a_thousand_small_messages_take_less_than_half_a_second(rabbitmq: Post) -> None:
+def test_publishing_a_thousand_small_messages_takes_less_than_half_a_second(rabbitmq: Post) -> None:
     rabbitmq.broker.publish(parcel(rabbitmq.app, 0))
     began = time.perf_counter()
     rabbitmq.broker.publish(parcel(rabbitmq.app, *range(1000)))
     assert time.perf_counter() - began < 0.5
 
 
-def test_going_between_pushing_and_fetching_breaks_no_queue(
+def test_switching_between_push_and_fetch_breaks_no_queue(
     rabbitmq: Post, caplog: pytest.LogCaptureFixture
 ) -> None:
     ran = Ran()

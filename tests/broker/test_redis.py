@@ -1,4 +1,4 @@
-"""What is Redis's own: answers that get lost, and the sets of messages that workers hold."""
+"""Behaviour specific to Redis: lost replies, and the sets of messages that workers hold."""
 
 import hashlib
 import time
@@ -17,8 +17,8 @@ def sha(script: str) -> bytes:
     return hashlib.sha1(script.encode()).hexdigest().encode()
 
 
-def test_messages_whose_way_here_was_cut_are_found_and_run(redis_post: Post) -> None:
-    """Finding 2 of the reliability notes: with plain dramatiq they stay in the set of a worker that lives."""
+def test_messages_in_a_lost_reply_are_found_and_handled(redis_post: Post) -> None:
+    """Finding 2 of the reliability notes: with plain dramatiq they stay in the set of a living worker."""
     proxy, ran = redis_post.proxy(), Ran()
     redis_post.serve({"execute": ran}, slots=4, broker=redis_post.connect(proxy.url, heartbeat_timeout_s=1.2))
     redis_post.broker.publish(parcel(redis_post.app, 0))
@@ -29,8 +29,8 @@ def test_messages_whose_way_here_was_cut_are_found_and_run(redis_post: Post) -> 
     until(lambda: sorted(ran.jobs) == [0, 1, 2, 3, 4])
 
 
-def test_who_leaves_takes_nothing_along_whose_way_here_was_cut(redis_post: Post) -> None:
-    """It has struck itself off, so that nobody would ever find it dead."""
+def test_a_worker_that_leaves_gives_back_messages_in_a_lost_reply(redis_post: Post) -> None:
+    """A worker that leaves removes its heartbeat, so no other process would ever find it dead."""
     proxy, ran = redis_post.proxy(), Ran()
     service = redis_post.serve({"execute": ran}, broker=redis_post.connect(proxy.url))
     redis_post.broker.publish(parcel(redis_post.app, 0))
@@ -44,8 +44,8 @@ def test_who_leaves_takes_nothing_along_whose_way_here_was_cut(redis_post: Post)
     until(lambda: ran.jobs == [0, 1])
 
 
-def test_a_publish_whose_answer_was_cut_is_not_doubled(redis_post: Post) -> None:
-    """Finding 3: the client repeats what has happened already."""
+def test_a_publish_with_a_lost_reply_is_not_duplicated(redis_post: Post) -> None:
+    """Finding 3 of the reliability notes: the client repeats a command that has already been executed."""
     proxy = redis_post.proxy()
     broker = redis_post.connect(proxy.url)
     broker.publish(parcel(redis_post.app, 1))
@@ -55,7 +55,7 @@ def test_a_publish_whose_answer_was_cut_is_not_doubled(redis_post: Post) -> None
     assert broker.depth(redis_post.app) == 2
 
 
-def test_an_acknowledgement_whose_answer_was_cut_is_repeated(redis_post: Post) -> None:
+def test_an_acknowledgement_with_a_lost_reply_is_repeated(redis_post: Post) -> None:
     proxy, ran = redis_post.proxy(), Ran()
     redis_post.serve({"execute": ran}, broker=redis_post.connect(proxy.url, heartbeat_timeout_s=1.2))
     proxy.swallow_reply_to(sha(scripts.ACKNOWLEDGE))
@@ -66,7 +66,7 @@ def test_an_acknowledgement_whose_answer_was_cut_is_repeated(redis_post: Post) -
     until(lambda: redis_post.redis_keys() == {"__heartbeats__"})
 
 
-def test_a_redis_that_forgets_everything_is_used_again(redis_post: Post) -> None:
+def test_a_redis_that_lost_all_data_is_used_again(redis_post: Post) -> None:
     ran = Ran()
     redis_post.serve({"execute": ran})
     redis_post.broker.publish(parcel(redis_post.app, 1))
@@ -76,7 +76,7 @@ def test_a_redis_that_forgets_everything_is_used_again(redis_post: Post) -> None
     until(lambda: ran.jobs == [1, 2])
 
 
-def test_a_stranger_who_does_not_ring_is_heard_at_once_by_the_planner(redis_post: Post) -> None:
+def test_the_planner_gets_a_message_pushed_without_notify_at_once(redis_post: Post) -> None:
     heard: list[float] = []
     redis_post.serve(
         {"tick": Ran(), "submit": lambda message, delivery: heard.append(time.perf_counter())}, [PLANNER]
@@ -91,7 +91,7 @@ def test_a_stranger_who_does_not_ring_is_heard_at_once_by_the_planner(redis_post
     assert sorted(late)[2] < 0.1
 
 
-def test_a_stranger_who_does_not_ring_is_heard_soon(redis_post: Post) -> None:
+def test_a_worker_gets_a_message_pushed_without_notify_within_a_second(redis_post: Post) -> None:
     ran = Ran()
     redis_post.serve({"execute": ran})
     body = (
@@ -102,7 +102,7 @@ def test_a_stranger_who_does_not_ring_is_heard_soon(redis_post: Post) -> None:
     until(lambda: ran.jobs == [7], within_s=1)
 
 
-def test_nothing_is_left_behind_when_all_is_done(redis_post: Post) -> None:
+def test_a_stopped_service_without_work_leaves_no_keys_in_redis(redis_post: Post) -> None:
     ran = Ran()
     service = redis_post.serve({"execute": ran})
     redis_post.broker.publish(parcel(redis_post.app, 1, 2, 3))
@@ -111,7 +111,7 @@ def test_nothing_is_left_behind_when_all_is_done(redis_post: Post) -> None:
     assert redis_post.redis_keys() == set()
 
 
-def test_what_is_published_in_one_namespace_is_seen_in_no_other(redis_server: str) -> None:
+def test_messages_of_one_namespace_reach_no_other_namespace(redis_server: str) -> None:
     posts = [Post("redis", redis_server) for _ in range(2)]
     own, other = Ran(), Ran()
     for post, ran in zip(posts, (own, other), strict=True):
@@ -126,10 +126,10 @@ def test_what_is_published_in_one_namespace_is_seen_in_no_other(redis_server: st
 
 
 @pytest.mark.parametrize("ahead_s", [3600.0, -3600.0], ids=["ahead", "behind"])
-def test_what_a_killed_process_held_comes_back_whatever_time_it_took_it_to_be(
+def test_messages_of_a_killed_process_come_back_even_if_its_clock_was_wrong(
     redis_post: Post, tmp_path: Path, ahead_s: float
 ) -> None:
-    """By its own clock its last sign of life lies an hour in the future, or in the past."""
+    """By its own clock, its last heartbeat is an hour in the future or in the past."""
     clocks.require()
     turned = Clock(tmp_path / "clock")
     turned.put(ahead_s)
@@ -142,9 +142,9 @@ def test_what_a_killed_process_held_comes_back_whatever_time_it_took_it_to_be(
     until(lambda: ran.jobs == [1])
 
 
-def test_a_process_whose_clock_is_behind_keeps_what_it_holds(redis_post: Post, tmp_path: Path) -> None:
-    """Whoever took its clock for true would find it dead, and give its messages to others while it is at them. That
-    they have looked shows by what one who is dead has held.
+def test_a_process_with_a_clock_that_is_behind_keeps_its_messages(redis_post: Post, tmp_path: Path) -> None:
+    """A check that trusted its clock would find it dead. Then other workers would get messages that it still handles.
+    The message of a dead process is given back, which shows that the check has run.
     """
     clocks.require()
     turned = Clock(tmp_path / "clock")
@@ -164,7 +164,7 @@ def test_a_process_whose_clock_is_behind_keeps_what_it_holds(redis_post: Post, t
 
 
 def test_dead_letters_are_kept_for_a_week(redis_post: Post) -> None:
-    """A letter that is dead for longer goes with the next look; one that cannot be read comes to them meanwhile."""
+    """The next check removes an older dead letter. An unreadable message becomes a dead letter meanwhile."""
     week_ms, ran = 7 * 86_400_000, Ran()
     now_ms = time.time() * 1000
     redis_post.bury(redis_post.app, {"old": now_ms - week_ms - 60_000, "young": now_ms - week_ms + 60_000})

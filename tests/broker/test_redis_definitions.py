@@ -1,4 +1,4 @@
-"""Definitions that lie in Redis: each form, and each fault, without the password."""
+"""Definitions that are stored in Redis: each form, and each error, which never shows the password."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.servers import redis_url
 PARENT = {"bash_cmd": "echo {n}"}
 CHILD = {"depends_on": {"app_name": ["p"]}, "autofill_values": {"n": "10:20:2"}, "max_fails": 2}
 HASH = {"default_job_id": '"{day}_{n}"', "p": json.dumps(PARENT), "c": json.dumps(CHILD)}
-#: What a key may be called.
+#: Name of a key, with special characters.
 STRANGE = "team a/apps?#@%2F.json"
 
 
@@ -29,7 +29,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def client(server: str) -> Iterator[redis.Redis]:
-    """It leaves the database as it found it: whoever has it for the tests has marked it."""
+    """Yield a client and delete all new keys afterwards. Other keys stay, because a test run marks its database."""
     with redis.Redis.from_url(server) as made:
         before = set(made.keys())
         yield made
@@ -56,17 +56,17 @@ def _check(catalogue: Catalogue, origin: str) -> None:
     assert catalogue.app("p").bash_cmd == "echo {n}"
 
 
-def test_a_text_holds_what_a_file_would(server: str, client: redis.Redis) -> None:
+def test_a_redis_string_has_the_content_of_a_definition_file(server: str, client: redis.Redis) -> None:
     client.set("apps", JSON)
     _check(catalogue(f"{server}/apps"), f"{server}/apps")
 
 
-def test_a_hash_holds_a_text_for_each_app(server: str, client: redis.Redis) -> None:
+def test_a_redis_hash_has_a_text_for_each_app(server: str, client: redis.Redis) -> None:
     client.hset("apps", mapping=HASH)
     _check(catalogue(f"{server}/apps"), f"{server}/apps")
 
 
-def test_both_forms_are_the_same_definitions(server: str, client: redis.Redis) -> None:
+def test_both_forms_result_in_the_same_definitions(server: str, client: redis.Redis) -> None:
     client.set("text", JSON)
     client.hset("hash", mapping=HASH)
     text, of_hash = catalogue(f"{server}/text"), catalogue(f"{server}/hash")
@@ -75,7 +75,7 @@ def test_both_forms_are_the_same_definitions(server: str, client: redis.Redis) -
     }
 
 
-def test_apps_in_redis_and_in_files_depend_on_each_other(
+def test_apps_in_redis_and_in_files_can_depend_on_each_other(
     server: str, client: redis.Redis, tmp_path: Path
 ) -> None:
     client.hset("apps", mapping={"p": '{"job_id": "{day}"}'})
@@ -83,7 +83,7 @@ def test_apps_in_redis_and_in_files_depend_on_each_other(
     assert catalogue(f"{server}/apps", str(tmp_path / "c.json")).children_of("p") == ("c",)
 
 
-def test_a_key_may_be_called_anything(server: str, client: redis.Redis) -> None:
+def test_a_key_may_have_any_name(server: str, client: redis.Redis) -> None:
     client.set(STRANGE, JSON)
     _check(catalogue(f"{server}/{quote(STRANGE)}"), f"{server}/{quote(STRANGE)}")
     client.set("a/b/c", JSON)
@@ -103,7 +103,7 @@ def test_user_and_password_are_used_and_never_shown(server: str, client: redis.R
     assert what == "Redis does not know the user or the password; correct the address"
 
 
-def test_a_hash_with_a_default_that_is_no_text(server: str, client: redis.Redis) -> None:
+def test_a_default_in_a_hash_that_is_no_text_is_an_error(server: str, client: redis.Redis) -> None:
     client.hset("apps", mapping={"default_job_id": "7", "p": '{"job_id": "{n}"}'})
     ((_, _, what),) = faults(f"{server}/apps")
     assert "default_job_id: 7 is not a text" in what
@@ -121,14 +121,16 @@ def test_a_hash_with_a_default_that_is_no_text(server: str, client: redis.Redis)
         ("[" * 100_000, "it nests too deeply"),
     ],
 )
-def test_a_text_that_cannot_be_read(server: str, client: redis.Redis, text: str | bytes, words: str) -> None:
+def test_an_unreadable_text_is_an_error(
+    server: str, client: redis.Redis, text: str | bytes, words: str
+) -> None:
     client.set("apps", text)
     ((source, app, what),) = faults(f"{server}/apps")
     assert (source, app) == (f"{server}/apps", "")
     assert words in what
 
 
-def test_every_field_at_fault_is_told(server: str, client: redis.Redis) -> None:
+def test_every_faulty_field_is_reported(server: str, client: redis.Redis) -> None:
     fields = {
         "a": '{"job_id": }',
         "b": '{"job_id": "{n}", "job_id": "{m}"}',
@@ -145,7 +147,7 @@ def test_every_field_at_fault_is_told(server: str, client: redis.Redis) -> None:
     ]
 
 
-def test_a_key_that_is_missing_or_of_another_type(server: str, client: redis.Redis) -> None:
+def test_a_key_that_is_missing_or_of_another_type_is_an_error(server: str, client: redis.Redis) -> None:
     client.rpush("list", "{}")
     assert "there is no such key" in faults(f"{server}/apps")[0][2]
     assert "the key holds a list" in faults(f"{server}/list")[0][2]
@@ -169,13 +171,13 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize(("address", "words"), ADDRESSES.values(), ids=ADDRESSES)
-def test_an_address_that_will_not_do(address: str, words: str) -> None:
+def test_an_unusable_address_is_an_error(address: str, words: str) -> None:
     ((source, app, what),) = faults(address)
     assert app == ""
     assert source.startswith(address.partition(":")[0])
     assert words in what
 
 
-def test_a_database_that_the_server_does_not_have(server: str) -> None:
+def test_a_database_that_the_server_does_not_have_is_an_error(server: str) -> None:
     place, _, _ = server.rpartition("/")
     assert "Redis refuses: DB index is out of range" in faults(f"{place}/9999/apps")[0][2]

@@ -1,4 +1,4 @@
-"""What each user of RabbitMQ and Redis may do, and what it may not: the lines that are printed, on real servers."""
+"""Access rights of each user of RabbitMQ and Redis: the lines that ``roles`` returns, applied to real servers."""
 
 import json
 import re
@@ -34,7 +34,7 @@ CANCEL = envelope(actor_name="cancel", kwargs={"submission": "one"})
 
 
 class Users(NamedTuple):
-    """``url`` is a role's way into a virtual host of the test's own."""
+    """Users in a virtual host of the test's own. ``url`` is the address for a role."""
 
     place: str
     prefix: str
@@ -63,7 +63,7 @@ def users(rabbitmq_server: str) -> Iterator[Users]:
         subprocess.run([ctl, "--quiet", "eval", gone], check=True, capture_output=True)
 
 
-def test_in_a_namespace_each_part_has_the_queues_of_that_alone() -> None:
+def test_in_a_namespace_a_role_has_only_the_queues_of_that_namespace() -> None:
     rights = roles.permissions("one")
     configure, write, read = rights["worker"]
     assert configure == read
@@ -84,8 +84,10 @@ def test_in_a_namespace_each_part_has_the_queues_of_that_alone() -> None:
     assert re.search(write, "amq.default")
 
 
-def test_each_part_does_its_work_with_a_user_of_its_own(users: Users) -> None:
-    """Who may submit submits; control plans and tells a worker, who tells control; an operator gives a hint."""
+def test_each_role_can_do_its_work_with_its_own_rabbitmq_user(users: Users) -> None:
+    """The submitter submits, control notifies a worker, the worker notifies control, and an operator publishes a plan
+    and a cancellation. A cancellation from the submitter becomes a dead letter.
+    """
     heard: list[str] = []
 
     def note(message: object, _: object) -> None:
@@ -119,7 +121,7 @@ def test_each_part_does_its_work_with_a_user_of_its_own(users: Users) -> None:
             working.stop(grace_s=5)
 
 
-def test_rabbitmq_refuses_what_a_user_has_no_business_with(users: Users) -> None:
+def test_rabbitmq_refuses_actions_that_a_role_does_not_need(users: Users) -> None:
     with closing(connect(users.url("control"))) as control:
         control.ensure([PLANNER, "groomer", "etl"])
     for role, attempts in _ATTEMPTS.items():
@@ -160,7 +162,7 @@ _ATTEMPTS = {
 
 
 def _submit(users: Users, body: bytes, *, queue: str = PLANNER) -> None:
-    """As docs/submit.mjs does with EXCHANGE=sluice.submit."""
+    """Publish as the submitter, as ``docs/submit.mjs`` does with ``EXCHANGE=sluice.submit``."""
     with closing(pika.BlockingConnection(pika.URLParameters(users.url("submitter")))) as connection:
         channel = connection.channel()
         channel.confirm_delivery()
@@ -170,7 +172,7 @@ def _submit(users: Users, body: bytes, *, queue: str = PLANNER) -> None:
 
 
 def _examined(users: Users) -> None:
-    """To an operator who may not declare, no queue is amiss for that."""
+    """Check that the examination finds no fault, although an operator may not declare queues."""
     found = examine(users.url("operator"), [PLANNER, "etl"], namespace="", queue_type="quorum")
     assert isinstance(found, RabbitmqHealth)
     assert found.blocked == ""
@@ -180,7 +182,7 @@ def _examined(users: Users) -> None:
     ]
 
 
-def test_each_part_has_a_user_of_redis_that_can_do_its_work_and_nothing_else() -> None:
+def test_each_role_can_do_its_work_and_nothing_else_with_its_redis_user() -> None:
     with private_servers.redis() as server:
         place = server.url.removeprefix("redis://")
         with redis.Redis.from_url(server.url) as admin:
@@ -255,7 +257,7 @@ _REFUSED = {
 
 
 def _push(url: str, body: bytes) -> None:
-    """As docs/security.md says: the body under an id, and the id on the list."""
+    """Push a body as ``docs/security.md`` describes: the body under an id, and the id on the list."""
     redis_id = secrets.token_hex(8)
     with redis.Redis.from_url(url) as client, client.pipeline(transaction=True) as together:
         together.hsetnx("ours:planner.msgs", redis_id, body)  # type: ignore[arg-type] # it takes bytes

@@ -1,4 +1,4 @@
-"""What holds on every broker: from publishing to the handler, and from there to the queue's end."""
+"""Behaviour of every broker: from publishing to the handler, and until the message is removed."""
 
 import threading
 from collections import Counter
@@ -12,7 +12,7 @@ from sluice.jobs.errors import BadMessage, BadSetting, Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
 
 
-def test_what_is_published_runs_once_and_is_gone(post: Post) -> None:
+def test_published_messages_are_handled_once_and_removed(post: Post) -> None:
     ran = Ran()
     post.serve({"execute": ran})
     post.broker.publish(parcel(post.app, *range(50)))
@@ -22,7 +22,7 @@ def test_what_is_published_runs_once_and_is_gone(post: Post) -> None:
     assert post.broker.dead_letters(post.app) == 0
 
 
-def test_a_thousand_in_one_batch_are_all_there(post: Post) -> None:
+def test_a_batch_of_a_thousand_messages_arrives_completely(post: Post) -> None:
     post.broker.publish(parcel(post.app, *range(1000)))
     until(lambda: post.broker.depth(post.app) == 1000)
     post.broker.purge(post.app)
@@ -41,13 +41,13 @@ def test_many_threads_may_publish_at_once(post: Post) -> None:
     until(lambda: post.broker.depth(post.app) == 800)
 
 
-def test_a_queue_that_nobody_has_used_is_empty(post: Post) -> None:
+def test_an_unused_queue_is_empty(post: Post) -> None:
     assert post.broker.depth(post.app) == 0
     assert post.broker.dead_letters(post.app) == 0
     post.broker.purge(post.app)
 
 
-def test_what_waited_before_the_worker_came_runs(post: Post) -> None:
+def test_messages_that_waited_before_the_worker_started_are_handled(post: Post) -> None:
     post.broker.publish(parcel(post.app, 1, 2, 3))
     ran = Ran()
     post.serve({"execute": ran})
@@ -63,7 +63,7 @@ def test_a_handler_gets_the_submission_as_it_was_sent(post: Post) -> None:
     assert (bytes(got[0].submission), got[0].id) == (b'{"app":"etl","key":"7"}', "one")
 
 
-def test_news_is_given_again_until_its_handler_succeeds(post: Post) -> None:
+def test_news_is_delivered_again_until_its_handler_succeeds(post: Post) -> None:
     tries: list[str] = []
 
     def admit(message: Message, delivery: Delivery) -> None:
@@ -78,7 +78,7 @@ def test_news_is_given_again_until_its_handler_succeeds(post: Post) -> None:
     until(lambda: post.broker.depth(PLANNER) == 0)
 
 
-def test_news_that_fails_does_not_keep_other_messages_waiting(post: Post) -> None:
+def test_failing_news_does_not_delay_other_messages(post: Post) -> None:
     planned = threading.Event()
 
     def fail(message: Message, delivery: Delivery) -> None:
@@ -90,7 +90,7 @@ def test_news_that_fails_does_not_keep_other_messages_waiting(post: Post) -> Non
     assert planned.wait(5)
 
 
-def test_a_hint_whose_handler_fails_is_dropped_with_one_line(
+def test_a_notification_with_a_failing_handler_is_dropped_with_one_log_line(
     post: Post, caplog: pytest.LogCaptureFixture
 ) -> None:
     tried = Counter[int]()
@@ -111,7 +111,7 @@ def test_a_hint_whose_handler_fails_is_dropped_with_one_line(
     assert "ValueError: first line second line" in lines[0]
 
 
-def test_a_message_its_handler_cannot_use_goes_to_the_dead_letters(post: Post) -> None:
+def test_a_message_that_its_handler_refuses_becomes_a_dead_letter(post: Post) -> None:
     def refuse(message: Message, delivery: Delivery) -> None:
         raise BadMessage("neither a submission nor a job")
 
@@ -130,7 +130,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("body", STRANGE.values(), ids=STRANGE)
-def test_what_cannot_be_read_goes_to_the_dead_letters_and_the_worker_goes_on(
+def test_an_unreadable_message_becomes_a_dead_letter_and_the_worker_continues(
     post: Post, body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     ran = Ran()
@@ -149,13 +149,13 @@ def test_what_cannot_be_read_goes_to_the_dead_letters_and_the_worker_goes_on(
         assert "xxxx" not in record.getMessage()
 
 
-def test_an_actor_without_a_handler_here_goes_to_the_dead_letters(post: Post) -> None:
+def test_a_message_without_a_handler_becomes_a_dead_letter(post: Post) -> None:
     post.serve({"execute": Ran()}, [PLANNER])
     post.broker.publish([Plan(submissions=("x",))])
     until(lambda: post.broker.dead_letters(PLANNER) == 1)
 
 
-def test_a_slot_is_taken_until_the_handler_ends_however_early_it_acknowledged(post: Post) -> None:
+def test_a_slot_stays_busy_until_the_handler_ends_even_after_an_early_acknowledgement(post: Post) -> None:
     started, finish = Ran(), threading.Event()
 
     def run(message: Message, delivery: Delivery) -> None:
@@ -173,7 +173,7 @@ def test_a_slot_is_taken_until_the_handler_ends_however_early_it_acknowledged(po
     until(lambda: service.slots.apps.busy == 0)
 
 
-def test_a_full_pool_of_jobs_does_not_keep_the_planner_waiting(post: Post) -> None:
+def test_the_planner_does_not_wait_while_all_job_slots_are_busy(post: Post) -> None:
     finish, planned = threading.Event(), threading.Event()
     handlers = {
         "execute": lambda message, delivery: finish.wait(10) and None,
@@ -188,7 +188,7 @@ def test_a_full_pool_of_jobs_does_not_keep_the_planner_waiting(post: Post) -> No
 
 
 @pytest.mark.parametrize("job_s", [0.001, 0.15], ids=["short jobs", "long jobs"])
-def test_a_long_backlog_does_not_keep_another_queue_out(post: Post, job_s: float) -> None:
+def test_a_long_backlog_does_not_block_another_queue(post: Post, job_s: float) -> None:
     ran, pause = Ran(), threading.Event()
 
     def run(message: Message, delivery: Delivery) -> None:
@@ -206,7 +206,7 @@ def test_a_long_backlog_does_not_keep_another_queue_out(post: Post, job_s: float
     assert behind < 30
 
 
-def test_stopping_gives_back_at_once_what_has_not_started(post: Post) -> None:
+def test_a_stop_immediately_gives_back_messages_that_have_not_started(post: Post) -> None:
     started, finish = Ran(), threading.Event()
 
     def run(message: Message, delivery: Delivery) -> None:
@@ -227,7 +227,7 @@ def test_stopping_gives_back_at_once_what_has_not_started(post: Post) -> None:
     assert post.broker.depth(post.app) == 5
 
 
-def test_a_stopped_service_takes_nothing_more(post: Post) -> None:
+def test_a_stopped_service_takes_no_more_messages(post: Post) -> None:
     ran = Ran()
     service = post.serve({"execute": ran})
     service.stop(grace_s=5)
@@ -236,7 +236,7 @@ def test_a_stopped_service_takes_nothing_more(post: Post) -> None:
     assert ran.jobs == []
 
 
-def test_news_that_waits_for_its_next_try_goes_back_when_the_process_stops(post: Post) -> None:
+def test_parked_news_is_given_back_when_the_process_stops(post: Post) -> None:
     failed = threading.Event()
 
     def fail(message: Message, delivery: Delivery) -> None:
@@ -264,7 +264,7 @@ def test_a_delivery_can_be_given_back_by_its_handler(post: Post) -> None:
     until(lambda: post.broker.depth(post.app) == 0)
 
 
-def test_queues_need_slots_and_free_names(post: Post) -> None:
+def test_queues_without_slots_or_with_reserved_names_are_refused(post: Post) -> None:
     with pytest.raises(BadSetting, match="no slot"):
         post.serve({"execute": Ran()}, slots=0)
     with pytest.raises(BadSetting, match="the ending is taken"):

@@ -1,4 +1,4 @@
-"""What strangers publish to RabbitMQ and Redis: with options of their own, without a signature, with a wrong one."""
+"""Messages that other programs publish: with options of their own, without a signature, or with a wrong signature."""
 
 import hashlib
 import hmac
@@ -18,7 +18,7 @@ from tests.broker.test_codec import envelope
 
 KEYS = Keyring({"here": "h" * 32})
 ELSEWHERE = Keyring({"here": "e" * 32})
-#: What would have dramatiq's own middleware send further messages, delay this one, or try it again for ever.
+#: Options with which dramatiq's own middleware sends further messages, delays this one, or retries it indefinitely.
 WISHES: dict[str, Any] = {
     "on_success": "rm_rf",
     "on_failure": {"actor_name": "rm_rf", "queue_name": "planner"},
@@ -37,8 +37,8 @@ WISHES: dict[str, Any] = {
 }
 
 
-def test_options_of_a_stranger_ask_for_nothing(post: Post) -> None:
-    """Neither at once nor when the handler fails: no other message comes of it, and it is not tried again."""
+def test_dramatiq_options_of_a_foreign_message_have_no_effect(post: Post) -> None:
+    """They cause no other message and no retry, neither at once nor when the handler fails."""
     seen: list[Delivery] = []
     ran = Ran()
 
@@ -63,7 +63,7 @@ def test_options_of_a_stranger_ask_for_nothing(post: Post) -> None:
     assert post.broker.dead_letters(post.app) + post.broker.dead_letters(PLANNER) == 0
 
 
-def test_what_is_signed_runs_and_all_else_goes_to_the_dead_letters(
+def test_signed_messages_are_handled_and_all_others_become_dead_letters(
     server: Post, caplog: pytest.LogCaptureFixture
 ) -> None:
     ran = Ran()
@@ -88,7 +88,7 @@ def test_what_is_signed_runs_and_all_else_goes_to_the_dead_letters(
     assert "h" * 32 not in caplog.text
 
 
-def test_a_key_is_turned_over_with_both_kinds_of_process_at_work(server: Post) -> None:
+def test_a_key_can_be_replaced_while_processes_use_both_keys(server: Post) -> None:
     old, new = {"old": "o" * 32}, {"new": "n" * 32}
     ran = Ran()
     server.serve({"execute": ran}, broker=server.connect(keys=Keyring(old | new)))
@@ -99,15 +99,15 @@ def test_a_key_is_turned_over_with_both_kinds_of_process_at_work(server: Post) -
     assert server.broker.dead_letters(server.app) == 0
 
 
-def test_a_process_without_keys_reads_what_others_have_begun_to_sign(server: Post) -> None:
+def test_a_process_without_keys_reads_signed_messages(server: Post) -> None:
     ran = Ran()
     server.serve({"execute": ran})
     server.connect(keys=KEYS).publish(parcel(server.app, 1))
     until(lambda: ran.jobs == [1])
 
 
-def test_a_stranger_signs_without_any_of_our_code(server: Post) -> None:
-    """As docs/messages.md says, with other white space than ours."""
+def test_a_message_that_was_signed_without_our_code_is_accepted(server: Post) -> None:
+    """It is signed as ``docs/messages.md`` describes, and its whitespace differs from ours."""
 
     ran = Ran()
     server.serve({"execute": ran}, broker=server.connect(keys=KEYS))

@@ -1,4 +1,4 @@
-"""Brokers by TLS: who has the right certificate is spoken to, and nobody else."""
+"""Brokers over TLS. Only a server with a valid certificate is used."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ from tests.broker.conftest import parcel
 
 
 class Papers(NamedTuple):
-    """A server's certificate for ``localhost``, its key, who vouches for it, and somebody who does not."""
+    """Certificate of a server for ``localhost``, its key, the authority that signed it, and another authority."""
 
     certificate: Path
     key: Path
@@ -99,7 +99,7 @@ def _redis(port: int, host: str, authority: Path) -> str:
     return f"rediss://{host}:{port}/0?ssl_ca_certs={authority}"
 
 
-def test_rabbitmq_is_spoken_to_where_its_certificate_is_right(rabbitmq_port: int, papers: Papers) -> None:
+def test_rabbitmq_is_used_only_with_a_valid_certificate(rabbitmq_port: int, papers: Papers) -> None:
     _publishes(_rabbitmq(rabbitmq_port, "localhost", papers.authority))
     with pytest.raises(Unreachable, match=r"(?i)certificate|ssl|tls"):
         _publishes(_rabbitmq(rabbitmq_port, "localhost", papers.stranger))
@@ -110,14 +110,14 @@ def test_rabbitmq_is_spoken_to_where_its_certificate_is_right(rabbitmq_port: int
             _publishes(f"amqps://guest:guest@localhost:{rabbitmq_port}/%2F")
 
 
-def test_an_authority_in_the_environment_vouches_for_rabbitmq(
+def test_an_authority_from_the_environment_is_accepted_for_rabbitmq(
     rabbitmq_port: int, papers: Papers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(papers.authority))
     _publishes(f"amqps://guest:guest@localhost:{rabbitmq_port}/%2F")
 
 
-def test_redis_is_spoken_to_where_its_certificate_is_right(redis_port: int, papers: Papers) -> None:
+def test_redis_is_used_only_with_a_valid_certificate(redis_port: int, papers: Papers) -> None:
     _publishes(_redis(redis_port, "localhost", papers.authority))
     with pytest.raises(Unreachable, match=r"(?i)certificate"):
         _publishes(_redis(redis_port, "localhost", papers.stranger))
@@ -149,12 +149,12 @@ def test_redis_is_spoken_to_where_its_certificate_is_right(redis_port: int, pape
         ("rediss://[far/0", ""),
     ],
 )
-def test_what_a_broker_is_told_is_plain_or_not(url: str, why: str) -> None:
+def test_a_weak_connection_to_a_broker_is_detected_from_its_address(url: str, why: str) -> None:
     assert why in weakness(url)
     assert bool(why) == bool(weakness(url))
 
 
-#: By their numbers, which are what an address can hold.
+#: Numbers of the protocols, because an address can only contain numbers.
 TLS, TLS_CLIENT = int(ssl.PROTOCOL_TLS), int(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -171,7 +171,7 @@ TLS, TLS_CLIENT = int(ssl.PROTOCOL_TLS), int(ssl.PROTOCOL_TLS_CLIENT)
         (None, "cannot be used"),
     ],
 )
-def test_what_options_ask_of_rabbitmq(
+def test_weak_tls_options_of_a_rabbitmq_address_are_detected(
     options: object, why: str, papers: Papers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(papers.authority.parent)
@@ -193,13 +193,15 @@ def test_what_options_ask_of_rabbitmq(
         ("this is no address", ""),
     ],
 )
-def test_what_the_ledger_is_told_is_plain_or_not(url: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_weak_connection_to_the_ledger_is_detected_from_its_address(
+    url: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("PGSSLMODE", "PGHOST", "PGHOSTADDR"):
         monkeypatch.delenv(name, raising=False)
     assert why in ledger_weakness(url)
     assert bool(why) == bool(ledger_weakness(url))
 
 
-def test_the_mode_of_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sslmode_of_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGSSLMODE", "verify-full")
     assert ledger_weakness("postgresql://far/sluice") == ""

@@ -1,4 +1,4 @@
-"""Where idle worker threads wait."""
+"""Queue at which idle worker threads wait."""
 
 from queue import Empty
 from threading import Thread
@@ -20,7 +20,7 @@ def _fetch(queue: WorkQueue, found: list[int | None]) -> Thread:
     return thread
 
 
-def test_who_waits_gets_what_comes_however_late_it_is() -> None:
+def test_a_waiting_thread_gets_a_message_that_comes_after_its_timeout() -> None:
     queue, found = WorkQueue(), list[int | None]()
     thread = _fetch(queue, found)
     thread.join(0.05)
@@ -32,7 +32,7 @@ def test_who_waits_gets_what_comes_however_late_it_is() -> None:
     assert queue.get() == 3 - (found[0] or 0)
 
 
-def test_closing_wakes_all_and_what_is_left_is_still_given_out() -> None:
+def test_closing_wakes_all_threads_and_a_closed_queue_still_returns_messages() -> None:
     queue, found = WorkQueue(), list[int | None]()
     threads = [_fetch(queue, found) for _ in range(3)]
     queue.close()
@@ -45,7 +45,7 @@ def test_closing_wakes_all_and_what_is_left_is_still_given_out() -> None:
         queue.get()
 
 
-def test_who_does_not_wait_is_told_at_once() -> None:
+def test_get_nowait_does_not_wait() -> None:
     queue = WorkQueue()
     with pytest.raises(Empty):
         queue.get_nowait()

@@ -1,7 +1,7 @@
-"""A worker process that tests can hold up and kill. Run as ``python -m tests.broker.worker``.
+"""Worker process that tests can hold and kill. Run as ``python -m tests.broker.worker``.
 
-It says ``begin N`` and ``end N`` for every job, and ends a job when it reads its number on stdin. Jobs
-from 100 on are acknowledged as soon as they begin.
+It prints ``begin N`` and ``end N`` for every job, and ends a job when it reads the job's number from stdin. Jobs from
+100 on are acknowledged as soon as they begin.
 """
 
 import os
@@ -22,12 +22,12 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 class Child:
-    """Such a process, seen from the test."""
+    """Handle of a worker process in a test."""
 
     def __init__(
         self, url: str, namespace: str, queue: str, *, slots: int = 1, words: Mapping[str, str] | None = None
     ) -> None:
-        """``words`` are what its environment has besides ours."""
+        """Start the process. ``words`` are added to the test's own environment."""
         command = [sys.executable, "-m", "tests.broker.worker", url, namespace, queue, str(slots)]
         self._process = subprocess.Popen(
             command,
@@ -46,7 +46,7 @@ class Child:
         self._process.stdin.write(f"{job}\n")
 
     def kill(self) -> None:
-        """SIGKILL: it has no time for anything."""
+        """Kill the process with SIGKILL, so that it cannot clean up."""
         if self._process.returncode is not None:
             return
         self._process.kill()
@@ -83,7 +83,7 @@ def main(url: str, namespace: str, queue: str, slots: str) -> None:
 
 
 def say(what: str) -> None:
-    """In one write, since several threads speak."""
+    """Print a line in one write, because several threads print."""
     sys.stdout.write(f"{what}\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""``python -m tests.chaos --seconds 90 --seed 7 --broker redis``: one run, its figures, and what it found."""
+"""``python -m tests.chaos --seconds 90 --seed 7 --broker redis``: one run, its figures, and its violations."""
 
 import argparse
 import logging
@@ -10,13 +10,13 @@ from tests.chaos.run import Options, run
 from tests.leftovers import run_without_leftovers
 from tests.private_servers import SERVERS
 
-#: One cause has many consequences.
+#: Violations that are shown. One cause has many consequences.
 _SHOWN = 100
 
 
 def main() -> int:
     words = _words()
-    logging.disable()  # What our own clients say of cut wires is no news here.
+    logging.disable()  # Our own clients log the cut wires, which are expected here.
     options = Options(
         seconds=words.seconds,
         seed=words.seed,

@@ -1,4 +1,4 @@
-"""What the nemesis does, to whom and when: drawn from the seed before anything has begun."""
+"""Acts of the nemesis, with their targets and times. They are drawn from the seed before the run begins."""
 
 import random
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from sluice.broker.processes import PARENT_CHECK_S
 from tests.chaos import fleet
 from tests.chaos.fleet import LEASE_S
 
-#: Where there are wires: the workers', and those of two who submit.
+#: Places that have wires: the workers, and the two that submit.
 PLACES = (*fleet.ALL, "client", "console")
-#: Seconds after which nothing of a worker is left whose first process was killed: they end within half a second.
+#: Seconds after which no process of a worker is left if its first process was killed. They end within half a second.
 GONE_S = 8 * PARENT_CHECK_S
 _BROKER, _LEDGER = ("broker",), ("ledger",)
-#: Each kind comes for the first time within this part of the run, so that none is left out of a short one.
+#: Part of the run in which each kind comes for the first time, so that a short run contains every kind.
 _FIRST_WITHIN = (0.05, 0.6)
 
 
@@ -45,7 +45,7 @@ class Kind(StrEnum):
 
 
 class Habit(NamedTuple):
-    """How often one kind comes, to whom, and how much of it: seconds, or how many messages."""
+    """Mean interval of one kind of act, its targets, and the range of its amount: seconds, or a number of messages."""
 
     every_s: float
     whom: Sequence[str]
@@ -79,7 +79,7 @@ HABITS = {
 
 
 class Act(Struct, frozen=True, order=True):
-    """``at_s`` counts from the beginning."""
+    """One act. ``at_s`` counts from the beginning of the run."""
 
     at_s: float
     kind: Kind
@@ -88,8 +88,10 @@ class Act(Struct, frozen=True, order=True):
 
 
 def drawn(seed: int, seconds: float, calm: float = 1.0) -> list[Act]:
-    """All acts of a run, in order, ``calm`` times as rare as they are by habit. Each kind has dice of its own: that one
-    comes oftener moves no other."""
+    """Draw all acts of a run, in order. ``calm`` multiplies the mean interval of every kind.
+
+    Each kind has a random generator of its own, so that a change of one kind does not move the acts of another.
+    """
     acts = [
         act
         for kind, habit in HABITS.items()

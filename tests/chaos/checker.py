@@ -1,4 +1,4 @@
-"""The judge of a run: every rule, held against what happened."""
+"""Checker of a run: applies every rule to its history."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,14 +56,14 @@ RULES: tuple[Rule, ...] = (
 
 
 class Violation(Struct, frozen=True):
-    """``rule`` does not hold, and ``what`` says where."""
+    """One violation. ``rule`` does not hold at ``what``."""
 
     rule: str
     what: str
 
 
 def check(folder: Path, ledger_url: str) -> list[Violation]:
-    """Everything that is wrong with the run that left this folder, and this ledger."""
+    """Return all violations of the run with this record folder and this ledger."""
     return judge(history.read(folder, ledger_url))
 
 
@@ -72,5 +72,5 @@ def judge(found: History) -> list[Violation]:
 
 
 def named(rule: Rule) -> str:
-    """``claims do not overlap``."""
+    """Return the name of a rule in words, for example ``claims do not overlap``."""
     return rule.__name__.replace("_", " ")

@@ -1,4 +1,4 @@
-"""A Postgres of a run's own, with its data on disk at each commit, to be killed and brought back."""
+"""A Postgres of a run's own, with its data on disk at each commit, to be killed and restarted."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ _DEADLOCK = "deadlock detected"
 
 
 class Database:
-    """Its URL stays the same throughout."""
+    """Database with a constant URL."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -26,21 +26,26 @@ class Database:
             connection.execute("ALTER DATABASE sluice SET log_min_messages TO error")
 
     def deadlocks(self) -> list[str]:
-        """What its log says of them: the statistics begin anew whenever it comes back. Whoever meets one does it again,
-        so that it shows nowhere else."""
+        """Return the deadlocks in its log.
+
+        The statistics are reset at each restart, and transactions that were aborted are retried, so they show nowhere
+        else.
+        """
         logs = sorted((self._home / "postgres").glob("postgres.log*"))
         return [
             line for log in logs for line in log.read_text(errors="replace").splitlines() if _DEADLOCK in line
         ]
 
     def kill(self) -> None:
-        """SIGKILL to the postmaster; its children find out, and end in the middle of what they do."""
+        """Send SIGKILL to the postmaster. Its children notice, and end in the middle of their work."""
         lines = (self._home / "postgres" / "data" / "postmaster.pid").read_text().splitlines()
         os.kill(int(lines[0]), signal.SIGKILL)
 
     def bring_back(self) -> None:
-        """It answers again when this returns: the last process of the killed one is gone, and what was committed is
-        recovered."""
+        """Restart the database.
+
+        When this returns, the killed server's last process is gone and commits are recovered.
+        """
         killed, self._server = self._server, start(self._home)
         killed.close()
         if in_schema(self._server.url, SCHEMA) != self.url:

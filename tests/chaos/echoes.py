@@ -1,7 +1,7 @@
-"""Messages that nobody meant to send: said again, or of a time that is over.
+"""Messages that no process would send now: repeated, or for rounds that are over or have not begun.
 
-A message is a hint, so none of these may come to anything. They are made from what the ledger has now, which is what
-the true ones were made from. A submission that is said again bears the id that it was accepted under.
+Messages are notifications, so none of these may have an effect. They are made from the present state of the ledger, as
+real ones are. A repeated submission has the id under which it was accepted.
 """
 
 import random
@@ -13,7 +13,7 @@ from sluice.broker.carrier import Broker
 from sluice.broker.messages import Ended, Execute, Executed, Look, Message, Plan, Submit, Tick, Turn
 from sluice.ledger.connection import Ledger
 
-#: Some jobs that are near each other, from anywhere.
+#: Some jobs with adjacent ids, from a random position.
 _SOME = """
 SELECT id, app, round, state FROM job WHERE id >= (
     SELECT coalesce(max(id), 0) * %(share)s::float8 FROM job) ORDER BY id LIMIT %(limit)s
@@ -29,7 +29,7 @@ class Echoes:
         self._ledger, self._broker, self._rng = ledger, broker, rng
 
     def double(self, limit: int) -> int:
-        """Say again what is true now; how many messages that is."""
+        """Send messages that are true now. Return how many."""
         rows = self._jobs(limit)
         jobs = tuple(id_ for id_, *_ in rows)
         messages: list[Message] = [
@@ -39,7 +39,7 @@ class Echoes:
         return self._say(messages)
 
     def stale(self, limit: int) -> int:
-        """Say what was true in a round that is over, or will be in one that has not come."""
+        """Send notifications of rounds that are over, or have not begun yet. Return how many."""
         rows = self._jobs(limit)
         turns = [(app, Turn(id_, round_ + shift)) for id_, app, round_, _ in rows for shift in (-1, 1)]
         return self._say([Execute(app=app, jobs=(turn,)) for app, turn in turns if turn.round >= 0])

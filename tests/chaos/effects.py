@@ -1,8 +1,8 @@
-"""What jobs really did, told outside the ledger: one line of JSON for each beginning and each end, on disk before the
-job goes on, and lines of long ones that they are at work.
+"""Effects of jobs, recorded outside the ledger as lines of JSON.
 
-Each session of processes has a file of its own, named like its leader, so that it can be told afterwards what a killed
-one was in the middle of.
+A job writes a line when it begins and when it ends, which is on disk before the job continues. Long jobs also write
+lines while they work. Each session of processes has a file of its own, named after its leader. So the jobs of a killed
+session can be found afterwards.
 """
 
 import json
@@ -14,14 +14,14 @@ from typing import Literal
 
 from tests.appending import append
 
-#: The folder, for whoever is started with it in the environment.
+#: Environment variable with the folder of the effects, for each process that is started.
 VARIABLE = "CHAOS_EFFECTS"
 
 Event = Literal["start", "work", "end", "undo"]
 
 
 def note(event: Event, *, app: str, key: str, claim: int, step: str | None = None) -> None:
-    """The moment is that of the clock which no jump of the wall's moves, and which all processes of a machine share."""
+    """Write a line. Its time is of the monotonic clock, which wall clock jumps do not move and all processes share."""
     line: dict[str, object] = {"event": event, "app": app, "key": key, "claim": claim}
     line |= {"pid": os.getpid(), "at": time.monotonic()} | ({"step": step} if step else {})
     path = Path(os.environ[VARIABLE]) / f"{os.getsid(0)}.jsonl"
@@ -30,7 +30,7 @@ def note(event: Event, *, app: str, key: str, claim: int, step: str | None = Non
 
 if __name__ == "__main__":
     note(
-        sys.argv[1],  # type: ignore[arg-type] # as whoever wrote the command has it
+        sys.argv[1],  # type: ignore[arg-type] # the command passes a valid event
         app=os.environ["SLUICE_APP"],
         key=os.environ["SLUICE_JOB"],
         claim=int(os.environ["SLUICE_CLAIM"]),

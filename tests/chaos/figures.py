@@ -1,4 +1,4 @@
-"""What a run comes to in numbers, from its record and its ledger."""
+"""Figures of a run, from its record and its ledger."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from tests.chaos.acts import Kind
 from tests.chaos.fleet import LEASE_S, TICK_S
 from tests.chaos.record import read
 
-#: By when what a killed worker held is to be taken back.
+#: Seconds within which the jobs of a killed worker should be taken back.
 BOUND_S = LEASE_S + TICK_S
 
 _COUNTS = """
@@ -33,7 +33,7 @@ WHERE NOT EXISTS (SELECT 1 FROM submission WHERE submission.id = told.id)
 
 
 class Spread(Struct, frozen=True):
-    """Of some times, in seconds."""
+    """Distribution of some durations, in seconds."""
 
     count: int
     p50_s: float
@@ -44,10 +44,13 @@ class Spread(Struct, frozen=True):
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """Of what a worker was in the middle of when SIGKILL came, ``taken_back`` is how long it took until that was known,
-    ``in_time`` how many of these took no longer than a lease and a tick, and ``begun_again`` until it began under
-    another claim, for which it has to wait its turn. ``after_broker`` and ``after_ledger`` are from a server's return
-    to the first beginning after that."""
+    """Figures of a run.
+
+    ``taken_back``: seconds from a SIGKILL until the ledger took the claims of that worker back. ``in_time``: how many
+    of these took at most a lease and a tick. ``begun_again``: seconds until such a job began under another claim,
+    including its wait for a worker. ``after_broker`` and ``after_ledger``: seconds from a server's return to the next
+    start of a job.
+    """
 
     transitions: int
     jobs: int
@@ -96,7 +99,7 @@ def figures(
 
 
 def written(found: Figures) -> str:
-    """As people read it."""
+    """Format the figures for people."""
     acts = [f"  {found.acts.get(kind.name, 0):5} {kind}" for kind in Kind]
     return "\n".join(
         [

@@ -1,4 +1,4 @@
-"""The workers: each in a session of its own, with wires and a clock of its own."""
+"""The workers of a run: each in a session of its own, with its own wires and clock."""
 
 import os
 import sys
@@ -16,29 +16,29 @@ from tests.clocks import Clock
 from tests.leashed import ROOT, Program
 
 LEASE_S = 3.0
-#: Of the console, which takes a part of the submissions.
+#: Token of the console, which receives a part of the submissions.
 CONSOLE_TOKEN = "the token of these tests"
 TICK_S = 0.2
 GRACE_S = 2.0
 THREADS = 4
-#: Who there is: as many as do the work, and two that plan it, watch over it, and contend for the lead.
+#: The workers: three that run jobs, and two that plan and groom, and compete for the lead.
 ALL = ("work-1", "work-2", "work-3", "control-1", "control-2")
 COMMAND = (sys.executable, "-m", "actors.worker")
-#: An orderly end takes the grace time and what its rounds to ledger and broker take, which may be cut just then.
+#: Seconds for an orderly end: the grace time, and round trips to ledger and broker, which may be cut just then.
 _ENDS_WITHIN_S = 60.0
-#: What stands in its log then.
+#: Text in the log of a worker that is ready.
 _READY = b"ready for action"
 
 
 class Apps(NamedTuple):
-    """Where they are defined, and what they are called."""
+    """Sources of the definitions, and the names of the apps."""
 
     sources: Sequence[str]
     names: Sequence[str]
 
 
 class Worker:
-    """``standing`` says that it was stopped; ``ending`` that it was told to end and is to be waited for."""
+    """One worker. ``standing``: it was stopped by SIGSTOP. ``ending``: it is expected to end, so it is not revived."""
 
     def __init__(self, name: str, program: Program, *, wires: Wires, clock: Clock, log: Path) -> None:
         self.name = name
@@ -52,7 +52,10 @@ class Worker:
 
     @property
     def works(self) -> bool:
-        """Whether it takes messages: one that is killed while it begins, and again, would never come to anything."""
+        """True if it takes messages.
+
+        A worker that is killed again and again while it starts would never do any work.
+        """
         return self._program.runs and not self.standing and not self.ending and self._is_ready()
 
     @property
@@ -76,12 +79,12 @@ class Worker:
         self._program.kill()
 
     def kill_first(self) -> None:
-        """SIGKILL to its first process alone. It is started again by whoever did this."""
+        """Send SIGKILL to its first process alone. The caller starts it again."""
         self._program.kill_alone()
         self.ending = True
 
     def kill_survivors(self) -> bool:
-        """Whether anything that its first process started was left, which is killed now."""
+        """Kill all processes that its first process started. Return whether any was left."""
         return self._program.kill_survivors()
 
     def stop(self) -> None:
@@ -89,7 +92,7 @@ class Worker:
         self.standing = True
 
     def go_on(self) -> None:
-        """Nothing happens where it was killed meanwhile."""
+        """Continue a stopped worker. If it was killed in the meantime, do nothing."""
         if self._program.runs and self.standing:
             self._program.go_on()
         self.standing = False
@@ -99,7 +102,7 @@ class Worker:
         self.ending = True
 
     def left(self) -> bool:
-        """Whether one that was told to end does so in its time."""
+        """Return whether a worker that is ending ends in time."""
         deadline = time.monotonic() + _ENDS_WITHIN_S
         while self.runs and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -151,8 +154,10 @@ class Fleet:
         return all(worker.works for worker in self)
 
     def revive(self) -> Iterator[tuple[str, int]]:
-        """Start another in the place of each that has left though nobody told it to: one that begins while its ledger
-        is away does, and whoever runs workers starts it again. Who it was, and its exit code."""
+        """Restart each worker that has exited without being stopped. Yield its name and exit code.
+
+        A worker exits if it starts while its ledger is down. A supervisor would restart it, too.
+        """
         for worker in self:
             code = worker.exit_code
             if code is not None and not worker.ending:
@@ -161,8 +166,10 @@ class Fleet:
                 yield worker.name, code
 
     def end(self) -> dict[str, int | None]:
-        """Tell all of them to end, but those who have left by themselves; who has not left in order, with his exit
-        code, or None for one that stays."""
+        """Stop all workers that still run. Return the workers that did not exit cleanly, with their exit codes.
+
+        The exit code of a worker that does not end is None.
+        """
         for worker in self:
             if worker.runs:
                 worker.tell_to_end()
@@ -172,7 +179,10 @@ class Fleet:
 
 
 def environment(record: Record, wires: Wires, apps: Apps) -> dict[str, str]:
-    """What a process of Sluice is told here. Short leases, so that what a killed one held is taken over soon."""
+    """Return the environment of a process of Sluice.
+
+    Leases are short, so that jobs of a killed worker are taken over soon.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
     return kept | {
         "PYTHONPATH": str(ROOT),

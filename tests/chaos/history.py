@@ -1,7 +1,7 @@
-"""What happened: the rows of the ledger after a run, and the lines that the run left outside it.
+"""History of a run: the rows of the ledger afterwards, and the lines that the run left outside it.
 
-Times of effects are of the machine's monotonic
-clock: they compare with each other exactly, over all processes, and with those of the ledger within a tolerance.
+Times of effects are of the machine's monotonic clock. They are compared with each other exactly, over all processes,
+and with times of the ledger within a tolerance.
 """
 
 from collections import defaultdict
@@ -19,14 +19,14 @@ from tests.chaos.rows import Job, Round, Rows, Submission, Transition, read_rows
 
 T = TypeVar("T")
 
-#: How far the monotonic clock and the database's may have drifted apart since a run began: a jump by whoever sets the
-#: clock at first, and what slewing takes at most from then on.
+#: Drift between the monotonic clock and the database's clock since a run began: at most a jump of ``SKEW_S`` seconds
+#: when the clock is set at first, and then ``SKEW_PER_S`` seconds per second by slewing.
 SKEW_S = 0.2
 SKEW_PER_S = 0.0005
 
 
 class Run(Struct, frozen=True):
-    """``monotonic_to_epoch_s`` is what to add to a monotonic time to have the database's, as the run began."""
+    """Parameters of a run. ``monotonic_to_epoch_s`` plus a monotonic time is the database's time, as of the start."""
 
     seed: int
     seconds: float
@@ -36,7 +36,7 @@ class Run(Struct, frozen=True):
 
 
 class Effect(Struct, frozen=True):
-    """One line that a job wrote: it begins, is at work, is done, or is undone. ``step`` is of a saga's."""
+    """Line that a job wrote: it starts, works, ends, or is undone. ``step`` is set for steps of sagas."""
 
     event: Literal["start", "work", "end", "undo"]
     app: str
@@ -53,14 +53,14 @@ class Effect(Struct, frozen=True):
 
 
 class Stopped(Struct, frozen=True):
-    """A worker stood still from ``at`` for so long, by SIGSTOP, and could not end what it ran."""
+    """Interval from ``at`` in which a worker was stopped by SIGSTOP and could not end its runs."""
 
     at: float
     for_s: float
 
 
 class Accepted(Struct, frozen=True):
-    """A submission of which a client was told that it is taken in."""
+    """Submission that was confirmed to a client as accepted."""
 
     id: str
     app: str
@@ -68,7 +68,7 @@ class Accepted(Struct, frozen=True):
 
 
 class History:
-    """A run as it is found afterwards, by what one looks for."""
+    """A finished run, with its rows and effects indexed for the rules."""
 
     def __init__(
         self, run: Run, rows: Rows, effects: list[Effect], accepted: list[Accepted], stopped: list[Stopped]
@@ -85,12 +85,12 @@ class History:
 
     @cached_property
     def steps_of(self) -> dict[int, list[Transition]]:
-        """By job, its way from state to state."""
+        """The transitions of each job, in order."""
         return _grouped(self.rows.transitions, lambda step: step.job)
 
     @cached_property
     def rounds_of(self) -> dict[int, list[Round]]:
-        """By job, its claims in their order."""
+        """The rounds of each job, in the order of their claims."""
         return _grouped(self.rows.rounds, lambda each: each.job)
 
     @cached_property
@@ -99,17 +99,17 @@ class History:
 
     @cached_property
     def effects_of(self) -> dict[int, list[Effect]]:
-        """By job, what it did, in the order in which it did it."""
+        """The effects of each job, in the order of their times."""
         return _grouped(self.effects, lambda effect: effect.job)
 
     @cached_property
     def leaves_effects(self) -> set[str]:
-        """The apps whose jobs write down what they do."""
+        """The apps that write effects."""
         return {effect.app for effect in self.effects}
 
     @cached_property
     def flown(self) -> set[int]:
-        """The jobs that are flights of sagas: a journal has them, or one of their effects is a step's."""
+        """The jobs that are sagas: they have a journal, or an effect that belongs to a step."""
         by_journal = {entry.job for entry in self.rows.steps}
         return by_journal | {effect.job for effect in self.effects if effect.step is not None}
 
@@ -125,13 +125,13 @@ class History:
 
     @cached_property
     def tolerance_s(self) -> float:
-        """How far the two clocks may be apart by the end."""
+        """Largest difference of the two clocks at the end of the run, in seconds."""
         lasted_s = self.effects[-1].at - self.effects[0].at if self.effects else 0.0
         return SKEW_S + SKEW_PER_S * lasted_s
 
 
 def read(folder: Path, ledger_url: str) -> History:
-    """The record of a run, with the ledger as it is now."""
+    """Read the record of a run, and the ledger in its present state."""
     ledger = Ledger(ledger_url, connections=1)
     try:
         rows = ledger.transact(read_rows)
@@ -148,7 +148,7 @@ def read(folder: Path, ledger_url: str) -> History:
 
 
 def _lines(file: Path, kind: type[T]) -> Iterator[T]:
-    """Whoever was killed within his last line has not written that."""
+    """Yield the complete lines of a file. A process that was killed within its last line has not written that line."""
     if file.exists():
         for line in file.read_bytes().split(b"\n")[:-1]:
             yield msgspec.json.decode(line, type=kind)

@@ -1,11 +1,12 @@
-"""Guards that are broken on purpose: ``python -m tests.chaos.mutants NAME -- --queues …`` is a worker without one.
+"""Guards that are broken on purpose, to test the checker and the chaos run.
 
-A judge, and a chaos, that let it pass are none. Each has a tale that shows it at once (``tales``); of those that are
-for a run as well, workers without the guard do wrong within the first minute of chaos.
+``python -m tests.chaos.mutants NAME -- --queues …`` starts a worker without a guard. A checker or a chaos run that does
+not notice it is useless. Most guards have a tale that shows the fault at once (``tales``). Guards that a run shows too
+cause a violation within the first minute of chaos.
 
-What is not here, for nothing follows from it: that a hint is sent before its transaction is committed, that it is
-acknowledged before its jobs are claimed, or that it is lost. A hint is a look that somebody is to take, and the groomer
-takes it after all. That holds of no message that brings news: there an early acknowledgement is among these.
+Some faults are not listed, because they have no consequence: a notification that is sent before its transaction is
+committed, that is acknowledged before its jobs are claimed, or that is lost. A notification only triggers a look-up,
+which the groomer makes in any case. A message that carries news is different, so its early acknowledgement is listed.
 """
 
 import sys
@@ -29,9 +30,11 @@ from tests.simulation.mutants import Break, code, sql
 
 
 class Broken(Struct, frozen=True, kw_only=True):
-    """A guard that is gone, the rule that is broken by that, and the tale that tells of it. Where a run shows it too,
-    that is by one of the rules ``in_chaos``; what the guard is for may be that a worker dies at one place, and then
-    each of the run's does when it comes to ``dying_at``."""
+    """A missing guard, the rule that this breaks, and the tale that shows it.
+
+    ``in_chaos`` has the rules that a run breaks without it; a run must report at least one. If the guard only matters
+    when a worker dies at one place, each worker of the run dies at ``dying_at``.
+    """
 
     apply: Break
     rule: Rule
@@ -41,7 +44,7 @@ class Broken(Struct, frozen=True, kw_only=True):
 
 
 def _also_simulated(name: str, rule: Rule, tale: Tale, *in_chaos: Rule) -> dict[str, Broken]:
-    """One that the simulation shows as well, by the same name."""
+    """Return a guard that the simulation breaks as well, under the same name."""
     return {name: Broken(apply=GUARDS[name].apply, rule=rule, tale=tale, in_chaos=in_chaos)}
 
 
@@ -106,7 +109,7 @@ BROKEN: Mapping[str, Broken] = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """A worker, in whose processes the guard of this name is broken: dramatiq's supervisor forks them."""
+    """Run a worker with this guard broken in all its processes, which dramatiq's supervisor forks."""
     if len(arguments) < 2 or arguments[0] not in BROKEN or arguments[1] != "--":
         known = "\n".join(f"  {name}" for name in BROKEN)
         sys.stderr.write(f"Say NAME -- and what a worker is to be told. There are:\n{known}\n")

@@ -1,4 +1,4 @@
-"""Histories that are false in one place: each rule of the judge, and what it has to notice."""
+"""Histories that are false in one place, with the rules of the checker that must notice each."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -39,20 +39,20 @@ from tests.chaos.tampering import (
 
 
 def _unasked(history: History) -> Submission:
-    """For a due time that nobody has fired."""
+    """Return a submission for a due time that was not fired."""
     return structs.replace(
         history.rows.submissions[0], number=99, id="schedule:s:2026-01-01T00:00:05Z", app="often"
     )
 
 
 def _again(history: History) -> Any:
-    """A step of days that has succeeded once more."""
+    """Return a second success of a job of ``days``."""
     won = next(step for step in history.rows.transitions if of("days", target=State.SUCCEEDED)(history, step))
     return structs.replace(won, id=10_000)
 
 
 def _handed_back_too(history: History) -> Any:
-    """What was taken from a worker was handed back by it as well."""
+    """Return a hand-back of a claim that was also taken from its worker."""
     lost = next(step for step in history.rows.transitions if of("b", source=State.RUNNING)(history, step))
     return structs.replace(lost, target=State.READY, verb="hand_back", by="executor")
 
@@ -61,7 +61,7 @@ def _of_lone(key: str) -> Pick:
     return lambda history, row: history.jobs[row.job].name == f"lone/{key}"
 
 
-#: What is false, the rule that has to notice, and others that it cannot but break as well.
+#: By fault: how the history is changed, the rule that must notice it, and further rules that it breaks as well.
 MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
     "a submission that was accepted is not there": (
         without("submissions", lambda history, row: row.id == history.accepted[-1].id),

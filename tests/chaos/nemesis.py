@@ -1,7 +1,7 @@
-"""Who carries the acts out, each at its time, and undoes what lasts.
+"""The nemesis: it performs each act at its time, and reverts the lasting ones.
 
-An act that is not possible just then, since its worker is down already, is put off by a little. What it really did
-stands in the record, with the sessions of processes that it hit.
+An act that is impossible at that moment, because its worker is down already, is postponed by a little. The performed
+act is in the record, with the sessions of processes that it hit.
 """
 
 import heapq
@@ -26,8 +26,11 @@ _REVIVED_EVERY_S = 1.0
 
 
 class Nemesis:
-    """``error`` is why it broke off, if it did: a run in which it did not do its work proves nothing. ``undone`` has
-    the kinds of acts that it has done none of yet."""
+    """Thread that performs the acts.
+
+    ``error`` is the reason if it broke off; such a run proves nothing. ``undone`` contains the kinds of which no act
+    was performed yet.
+    """
 
     def __init__(
         self,
@@ -59,7 +62,7 @@ class Nemesis:
         self._thread.start()
 
     def end(self) -> None:
-        """Heal everything: servers are back, wires whole, clocks right, and workers run."""
+        """Heal everything: the servers are up, the wires whole, the clocks right, and the workers run."""
         self._over.set()
         self._thread.join()
         for thread in self._away.values():
@@ -124,7 +127,10 @@ class Nemesis:
         return self._tell(act, session=worker.session)
 
     def _start_again(self, worker: Worker) -> None:
-        """By now nothing is left that the worker's first process had started."""
+        """Restart a worker after its first process was killed.
+
+        By now, no process that it had started should be left.
+        """
         if worker.kill_survivors():
             self._record.did("survived", worker.name, session=worker.session)
         worker.kill()
@@ -147,7 +153,7 @@ class Nemesis:
         return self._tell(act, session=worker.session)
 
     def _replace(self, worker: Worker, act: Act) -> None:
-        """Another in its place once it has ended by itself."""
+        """Start another worker in its place once it has ended by itself."""
         if worker.runs:
             self._after(_PUT_OFF_S, lambda: self._replace(worker, act))
             return
@@ -179,7 +185,7 @@ class Nemesis:
         return self._tell(act, for_s=act.amount)
 
     def _cut_at(self, act: Act) -> bool:
-        """Armed now; the connection ends with the next request that is like it."""
+        """Arm a wire. The connection ends with the next matching request."""
         wires = self._wires[act.whom]
         to_broker = act.kind in (Kind.BROKER_UNSENT, Kind.BROKER_UNHEARD)
         wire, pattern = (wires.broker, ANYTHING) if to_broker else (wires.ledger, COMMIT)
@@ -188,7 +194,7 @@ class Nemesis:
         return self._tell(act)
 
     def _die(self, act: Act) -> bool:
-        """It is away for as long as it takes to recover, and a little more."""
+        """Kill a server. It is down for ``amount`` seconds and the time that it takes to recover."""
         if (last := self._away.get(act.kind)) is not None and last.is_alive():
             return False
         self._away[act.kind] = Thread(target=self._bring_back, args=(act,), name=act.kind.name)
@@ -216,7 +222,7 @@ class Nemesis:
         return self._with_servers(act, lambda: self._tell(act, messages=say(int(act.amount))))
 
     def _with_servers(self, act: Act, deed: Callable[[], bool]) -> bool:
-        """Put off while a server is away: the deed would wait for it, and all others behind it."""
+        """Perform the deed unless a server is down. The deed would wait for that server and delay all later acts."""
         if any(thread.is_alive() for thread in self._away.values()):
             return False
         try:

@@ -1,21 +1,21 @@
-"""The apps that are run: each way of keying jobs, and each shape of what they need.
+"""Apps of a run: each way of keying jobs, and each shape of dependencies.
 
     crown ─► left, right ─► foot      a diamond
     link0 ─► … ─► link4               a chain
     root ─► 60 leaves ─► crop         a fan that opens and closes
     extract ─► report                 by chunks
-    collect ─► cleanse                by partitions, told one by one
-    voyage                            a saga, which fails now and then and takes back what it did
-    nap                               sleeps, so that whoever is killed is mostly in the middle of one
+    collect ─► cleanse                by partitions, acknowledged one by one
+    voyage                            a saga, which sometimes fails and undoes its steps
+    nap                               sleeps, so that a killed worker is mostly in the middle of one
     stamp                             writes into the ledger's database, together with its success
-    narrow                            two at once, and no more
+    narrow                            at most two at once
     brittle                           fails often, and has a breaker and a retry budget
     cell                              in a process of its own
     beat                              by schedule, each second
 
 Commands and programs are in ``program``.
 
-What becomes of a job is drawn from its name, so that it is the same wherever and however often it is tried.
+The fate of a job is drawn from its name, so that it is the same in every process and at every try.
 """
 
 import random
@@ -30,21 +30,21 @@ from tests.chaos import stamps
 from tests.chaos.effects import note
 
 LEAVES = 60
-#: Longer than two leases, so that a run can overlap with the next one if its worker does not end it.
+#: Seconds of the longest nap: longer than two leases, so that a run can overlap the next if its worker does not end it.
 NAP_S_MAX = 8.0
 NAP_LINE_S = 0.1
-#: So many of one app run at once, each for so long; and so often another fails.
+#: Jobs of ``narrow`` that run at once, the seconds that each takes, and the share of runs of ``brittle`` that fail.
 ROOM, NARROW_S, BRITTLE = 2, 0.1, 0.4
-#: Nobody loses so many leases, or fails so often, that it is the chaos itself which makes a job fail.
+#: High limits, so that the lost leases and failures that the chaos itself causes do not make a job fail.
 _WORDS = {"max_losses": 1_000_000, "max_fails": 2}
 _TEMPLATE = {"job_id": "{n}", "identifiers": {"n": "int"}, **_WORDS}
-#: So many fail in their first round, and so many whenever they are tried.
+#: Share of jobs that fail in their first round, and share of jobs that always fail.
 _STUMBLING, _HOPELESS = 0.05, 0.01
 
 
 @contextmanager
 def told(job: Job) -> Iterator[None]:
-    """The lines of one run; or the failure that its name has in store."""
+    """Write the first and the last line of a run, or fail if that is drawn from the job's name."""
     note("start", app=job.app, key=job.key, claim=job.claim)
     chance = _chance(job.app, job.key)
     if chance < _HOPELESS or (chance < _STUMBLING and job.round == 0):
@@ -155,7 +155,7 @@ def cleanse(job: Job) -> None:
 
 @app(**_TEMPLATE)
 def nap(job: Job) -> None:
-    """It writes again and again that it is at work, until it is told to end, so that two runs that overlap are seen."""
+    """Write a line again and again until the job is stopped, so that overlapping runs are noticed."""
     with told(job):
         until = time.monotonic() + NAP_S_MAX * _chance(job.app, job.key, "length")
         while time.monotonic() < until:
@@ -167,7 +167,10 @@ def nap(job: Job) -> None:
 
 @app(**_TEMPLATE)
 def stamp(job: Job) -> None:
-    """Its last line comes before the commit: who is killed between the two has done it, and has not succeeded."""
+    """Write a row in the transaction of the success.
+
+    The last line comes before the commit. A job that is killed between the two has written it, and has not succeeded.
+    """
     with job.transaction() as connection, told(job):
         connection.execute(stamps.WRITE, {"app": job.app, "key": job.key, "claim": job.claim})
 
@@ -201,8 +204,10 @@ def beat(job: Job) -> None:
 
 
 class _Leg(Step):
-    """A step that is told of when it begins and ends, and when it is taken back; now and then it wants to be tried
-    again, and in some flights it is where the flight fails."""
+    """Step that writes lines when it begins, ends and is undone.
+
+    It sometimes answers with a retry, and in some flights it fails.
+    """
 
     retry = retry.fixed(seconds=0.05, times=50)
     failing = 0.0

@@ -1,4 +1,4 @@
-"""The apps whose work is no Python: a script that a worker fetches as a program, and a command."""
+"""Apps that are not Python: a script that a worker fetches as a program, and a command."""
 
 import sys
 from pathlib import Path
@@ -31,7 +31,7 @@ _WORDS = """
 
 
 def written(folder: Path) -> Path:
-    """The file of definitions; the script is beside it."""
+    """Write the file of definitions, with the script beside it. Return its path."""
     script = folder / "run.sh"
     script.write_text(_RUN)
     script.chmod(0o755)

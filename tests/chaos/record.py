@@ -1,12 +1,12 @@
-"""The record folder: what a run leaves behind for whoever judges it afterwards.
+"""Record folder of a run. The checker reads it.
 
-    run.json          the seed, the time, the broker, the ledger, and how the clocks of both sides compare
-    effects/          what jobs really did (``effects``)
-    submitted.jsonl   each submission of which somebody saw that it was accepted, and how it was sent
-    nemesis.jsonl     what was done to whom, and when
-    logs/             what the workers wrote
+    run.json          the seed, the time, the broker, the ledger, and the difference of the two clocks
+    effects/          the effects of the jobs (``effects``)
+    submitted.jsonl   each submission that was confirmed as accepted, and how it was sent
+    nemesis.jsonl     each act of the nemesis, with its target and time
+    logs/             the logs of the workers
 
-Lines are on disk before the run goes on, so what is there has happened even where the run itself breaks off.
+A line is on disk before the run continues. So each recorded event has happened, even if the run itself breaks off.
 """
 
 import json
@@ -21,7 +21,7 @@ from sluice.ledger.connection import Ledger
 
 
 class Record:
-    """``ledger`` is asked for its time, and at the end for the numbers of jobs."""
+    """Writer of a record folder. ``begin`` reads the ledger's time, and ``name_jobs`` the ids of its jobs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,8 +44,10 @@ class Record:
         self._append("submitted.jsonl", {"id": id_, "app": app, "by": by})
 
     def name_jobs(self, ledger: Ledger) -> None:
-        """Write into each effect the number that the ledger has the job under, which no worker knows: 0 for a job that
-        it has never heard of."""
+        """Add to each effect the id that its job has in the ledger, which workers do not know.
+
+        It is 0 if the ledger does not have the job.
+        """
         numbers: defaultdict[tuple[str, str], int] = defaultdict(int)
         rows = ledger.transact(lambda tx: tx.rows("SELECT app, key, id FROM job"))
         numbers.update({(app, key): id_ for app, key, id_ in rows})
@@ -59,7 +61,7 @@ class Record:
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of one file; none where there is no such file."""
+    """Yield the lines of one file. A missing file has none."""
     if path.exists():
         with path.open() as lines:
             yield from map(json.loads, lines)

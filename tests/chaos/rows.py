@@ -1,4 +1,4 @@
-"""The rows of the ledger after a run, table by table. Times are seconds since the epoch by the database's clock."""
+"""Rows of the ledger after a run, table by table. Times are seconds since the epoch by the database's clock."""
 
 from typing import Any
 
@@ -119,7 +119,7 @@ class Owed(Struct, frozen=True):
 
 
 class Stamp(Struct, frozen=True):
-    """What a job has written together with its success."""
+    """Row that a job wrote together with its success."""
 
     app: str
     key: str
@@ -127,8 +127,11 @@ class Stamp(Struct, frozen=True):
 
 
 class Rows(Struct, frozen=True):
-    """The ledger, table by table, each in the order of its key; ``stamps`` is a table beside it. ``astray`` are entries
-    of journals that do not follow on those before them, ``breaches`` what the ledger's own check finds."""
+    """The ledger, table by table, each in the order of its key.
+
+    ``stamps`` is a table outside the ledger. ``astray`` has journal entries that do not follow the entry before them.
+    ``breaches`` is the result of the ledger's own check.
+    """
 
     jobs: list[Job]
     transitions: list[Transition]

@@ -1,4 +1,4 @@
-"""One run: servers and workers start, work is asked for while everything goes wrong; it heals, and is judged."""
+"""One run: servers and workers start, jobs are submitted while faults happen, everything heals, and is judged."""
 
 import random
 import sys
@@ -36,10 +36,10 @@ from tests.chaos.wires import Urls, Wires
 from tests.leashed import Program
 from tests.private_servers import SERVERS, free_port
 
-#: Workers begin within this, and after the end all has to become terminal within this.
+#: Seconds within which workers begin, and seconds after the end within which all jobs have to become terminal.
 _BEGIN_WITHIN_S, _SETTLE_WITHIN_S = 240.0, 400.0
 _UNDONE_WITHIN_S = 120.0
-#: The exit code of who could not reach the ledger or the broker.
+#: Exit code of a process that could not reach the ledger or the broker.
 _OUT_OF_REACH = 3
 
 _LIVE = f"""
@@ -64,7 +64,10 @@ LIMIT 50
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """``worker`` is the command that starts a worker; ``enough`` jobs are kept waiting to be done."""
+    """Options of a run.
+
+    ``worker`` is the command that starts a worker; ``enough`` is the number of jobs kept waiting.
+    """
 
     seconds: float
     seed: int
@@ -90,7 +93,7 @@ def run(options: Options) -> Result:
 
 
 class _Run:
-    """Its parts, in the order in which they start; the stack ends them in the other."""
+    """Parts of a run, in the order in which they start. The stack ends them in reverse order."""
 
     def __init__(self, options: Options, folder: Path, stack: ExitStack) -> None:
         self._options, self._folder, self._stack = options, folder, stack
@@ -128,7 +131,7 @@ class _Run:
         nemesis = self._nemesis(wires)
         ends = time.monotonic() + self._options.seconds
         nemesis.start()
-        # Where a worker takes as long to begin as a short run lasts, some acts are put off to after its end.
+        # If a worker takes as long to start as a short run lasts, some acts happen after its planned end.
         self._wait(
             lambda: nemesis.error or sender.error or (time.monotonic() > ends and not nemesis.undone),
             self._options.seconds + _UNDONE_WITHIN_S,
@@ -145,7 +148,9 @@ class _Run:
         pause(self._ledger, self._catalogue, sorted(self._catalogue.schedules))
         self._wait(self._settled, _SETTLE_WITHIN_S)
         settled_s = time.monotonic() - ended
-        self._wait(self._at_work, _BEGIN_WITHIN_S)  # Who was started a moment ago is deaf yet.
+        self._wait(
+            self._at_work, _BEGIN_WITHIN_S
+        )  # A worker that has just started does not handle SIGTERM yet.
         left = [f"liveness: {each}" for each in self._open()]
         left += [f"{name} left with {code} when told to end" for name, code in self._fleet.end().items()]
         left += [f"{name} did not end when told to, in the middle of the run" for name in self._stuck()]
@@ -170,11 +175,14 @@ class _Run:
         return self._noted("survived")
 
     def _noted(self, what: str) -> list[str]:
-        """The workers of which the nemesis has noted this."""
+        """Return the workers for which the nemesis has recorded this."""
         return [line["whom"] for line in read(self._folder / "nemesis.jsonl") if line["act"] == what]
 
     def _deserters(self) -> list[tuple[str, int]]:
-        """Of those who were started again: whoever begins while a server is away may leave, and has to say why."""
+        """Return the workers that exited unexpectedly, with their exit codes.
+
+        A worker that starts while a server is down may exit, but with the code for that.
+        """
         gone = [line for line in read(self._folder / "nemesis.jsonl") if line["act"] == "revive"]
         return [(line["whom"], line["exit_code"]) for line in gone if line["exit_code"] != _OUT_OF_REACH]
 
@@ -194,7 +202,7 @@ class _Run:
         return broker
 
     def _console(self, wires: Wires) -> tuple[str, int]:
-        """A process of its own too; where it listens."""
+        """Start the console in a process of its own. Return its address."""
         port = free_port()
         command = [sys.executable, "-m", "sluice.ops.cli.main", "console", "--listen", f"127.0.0.1:{port}"]
         home = self._home / "console"
@@ -224,7 +232,7 @@ class _Run:
         rng = random.Random(f"{options.seed}/messages")
 
         def purge() -> str:
-            """Not the planner's: what is submitted by a message is nowhere else until the ledger has it."""
+            """Empty a random queue, but not the planner's: it has the only copy of submissions that came by message."""
             queue = rng.choice([*self._apps.names, GROOMER, SCHEDULER])
             broker.purge(queue)
             return queue
@@ -240,13 +248,16 @@ class _Run:
         )
 
     def _working(self) -> bool:
-        """Whether all workers are there, and have made their queues, one has done something, and one keeps the time."""
+        """Return whether all workers have registered, a job has succeeded, and a schedule has fired.
+
+        A registered worker has made its queues.
+        """
         self._revive()
         there, done, fired = self._ledger.transact(lambda tx: tx.rows(_WORKING))[0]
         return bool(there >= len(fleet.ALL) and done and fired)
 
     def _live(self) -> int:
-        """While the database is away nobody can tell, and no more is asked for."""
+        """Return the number of live jobs. While the database is down, return enough to pause new submissions."""
         try:
             found: int = self._ledger.transact(lambda tx: tx.column(_LIVE))[0]
         except Unreachable:
@@ -254,7 +265,10 @@ class _Run:
         return found
 
     def _settled(self) -> bool:
-        """Whether all is terminal that anybody was promised. Who began while a server was away leaves afterwards."""
+        """Return whether everything that was accepted is terminal.
+
+        Workers that exited because a server was down restart.
+        """
         self._revive()
         return not self._open()
 
@@ -263,12 +277,12 @@ class _Run:
         return self._fleet.works()
 
     def _open(self) -> list[str]:
-        """What has not ended, and what was accepted by a message that has not been taken in; some of it."""
+        """Return some of the live jobs, open submissions, and accepted submissions that the ledger does not have."""
         accepted = [line["id"] for line in read(self._folder / "submitted.jsonl")]
         return self._ledger.transact(lambda tx: tx.column(_OPEN, accepted=accepted))
 
     def _revive(self) -> None:
-        """Start whoever is gone again, at times when that is not the nemesis's to do."""
+        """Restart workers that have exited, while the nemesis does not do so."""
         for name, code in self._fleet.revive():
             self._record.did("revive", name, exit_code=code)
 
@@ -281,7 +295,7 @@ class _Run:
         return True
 
     def _processes(self) -> list[str]:
-        """Those of this run: its folder stands in their environment."""
+        """Return the processes of this run. The folder of the effects is in their environment."""
         found = []
         for each in psutil.process_iter(["cmdline", "environ", "status"]):
             if (each.info["environ"] or {}).get(VARIABLE) == str(self._record.effects):

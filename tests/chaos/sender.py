@@ -1,8 +1,7 @@
-"""Whoever submits: by the ledger, by a message, or by HTTP, over wires that are cut like everybody's. He cancels some
-of it, and holds some of it back for a while, or one app.
+"""Submitter of a run: by the ledger, by a message, or by HTTP, over wires that are cut as well.
 
-A submission counts as accepted once a reply has said so. Until then it is sent again
-under the same id, by the same way.
+It cancels some submissions, and pauses some submissions or an app for a while. A submission counts as accepted after a
+reply has confirmed it. Until then it is sent again under the same id, in the same way.
 """
 
 import http.client
@@ -24,9 +23,9 @@ from tests.chaos.fleet import CONSOLE_TOKEN
 from tests.chaos.record import Record
 from tests.chaos.workload import Workload
 
-#: So many are sent at once, and more when so few jobs are left to do.
+#: Submissions per batch. The next batch is sent when few enough jobs are left.
 _BATCH = 12
-#: What is sent by message is not counted before a planner has taken it in.
+#: Seconds to wait after a batch, because messages are not counted before a planner has processed them.
 _PAUSE_S = 0.1
 _AGAIN_AFTER_S = 0.2
 _HTTP_TIMEOUT_S = 10.0
@@ -37,8 +36,10 @@ _PAUSABLE = ("crown", "nap", "narrow", "beat")
 
 
 class Sender:
-    """``live`` tells how many jobs there are to do; below ``enough`` more is asked for. ``error`` is why it broke
-    off."""
+    """Thread that submits. ``live`` returns the number of live jobs. If it is below ``enough``, a batch is submitted.
+
+    ``error`` is the reason if it broke off.
+    """
 
     def __init__(
         self,
@@ -66,12 +67,12 @@ class Sender:
         self._thread.start()
 
     def end(self) -> None:
-        """What is under way is given up; nobody has said that it was accepted."""
+        """Stop. A batch that is being sent is given up, because it was not confirmed."""
         self._over.set()
         self._thread.join()
 
     def let_go(self) -> None:
-        """What is still held back goes on; once it has ended, and all is healed."""
+        """Resume all paused submissions and apps. Call it after the end, when everything has healed."""
         self._over.clear()
         self._let_go()
         self._over.set()
@@ -96,7 +97,7 @@ class Sender:
             self.error = error
 
     def _persist(self, deed: Callable[[], object]) -> bool:
-        """Until it is done; whether it was, before all was over."""
+        """Repeat the deed until it succeeds. Return whether it did, before the sender was stopped."""
         while not self._over.is_set():
             try:
                 deed()
@@ -136,7 +137,10 @@ class Sender:
                 self._persist(lambda each=each: self._cancel(each.require_id()))
 
     def _hold_some(self, batch: Sequence[Submission]) -> None:
-        """Until the next batch is sent. It is noted first: of a call that fails nobody knows whether it was heard."""
+        """Pause some submissions or an app until the next batch is sent.
+
+        Each is noted first, because a failed call may have been executed.
+        """
         for each in batch:
             if self._rng.random() < _PAUSED:
                 self._held.append(each.require_id())
@@ -154,7 +158,7 @@ class Sender:
             self._held_apps.clear()
 
     def _whether_or_not(self, deed: Callable[[], object]) -> None:
-        """It may have ended meanwhile; or it came by a message, and the ledger has not heard of it yet."""
+        """Run the deed, and ignore a refusal: the submission may have ended, or its message is not processed yet."""
         with suppress(BadRequest):
             deed()
 

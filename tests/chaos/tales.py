@@ -1,6 +1,6 @@
-"""Short stories for a judge, each about one guard: where it stands nothing is wrong, where it is broken something is.
+"""Short scenarios for the checker, each about one guard: intact, there is no violation; broken, there is one.
 
-Each goes on until nothing moves any more, as a run does; what does not end by then never will.
+Each goes on until nothing changes any more, as a run does. Jobs that have not ended by then never will.
 """
 
 import logging
@@ -26,14 +26,14 @@ _LOG = logging.getLogger("sluice.tests")
 
 Tale = Callable[[Told], None]
 
-#: A tale of few jobs has come to rest by then.
+#: Ticks after which nothing changes any more in a tale of few jobs.
 _TURNS = 20
-#: A plan of one child stops before each of its first so many statements in turn.
+#: Statements before which the plan of one child is stopped, one after the other.
 _STATEMENTS = 20
 
 
 class _Dogged(Told):
-    """A handler that comes upon rows that cannot be has its hint dropped, as in a worker, and the rest goes on."""
+    """World that goes on if a handler fails on impossible rows. It drops the notification, as a worker does."""
 
     def deliver(self) -> None:
         while self.queue:
@@ -44,7 +44,7 @@ class _Dogged(Told):
 
 
 def judged(url: str, folder: Path, tale: Tale) -> list[Violation]:
-    """What is wrong with how the tale has ended."""
+    """Play a tale to its end. Return the violations."""
     told = _Dogged(url)
     try:
         tale(told)
@@ -56,7 +56,7 @@ def judged(url: str, folder: Path, tale: Tale) -> list[Violation]:
 
 
 def late_with_a_success(told: Told) -> None:
-    """Who was overtaken says that he is done, while the other is in the middle of it."""
+    """Have a late worker record a success while another runs the job."""
     told.accept("d")
     still, other = _overtaken(told)
     told.do("end", still, pid=2)
@@ -66,7 +66,7 @@ def late_with_a_success(told: Told) -> None:
 
 
 def late_with_an_error(told: Told) -> None:
-    """Who was overtaken says that it cannot be done, while the other does it."""
+    """Have a late worker record an error while another runs the job."""
     told.accept("d")
     still, other = _overtaken(told)
     told.record(still, Ending.ERROR, error="it broke")
@@ -75,7 +75,7 @@ def late_with_an_error(told: Told) -> None:
 
 
 def two_parents(told: Told) -> None:
-    """One has succeeded, and the other is about to."""
+    """Have the first parent succeed, and check the child before the second succeeds."""
     told.accept("c")
     told.run("a")
     _run_if_ready(told, "c")
@@ -83,8 +83,7 @@ def two_parents(told: Told) -> None:
 
 
 def a_plan_against_a_parents_end(told: Told) -> None:
-    """A child is planned and its last parent judged at the same moment. The plan has read how the parent stands when
-    the judge comes."""
+    """Plan a child while its last parent is judged. The plan has read the parent's state when the judge comes."""
     for place in range(_STATEMENTS):
         _plan_and_judge(told, str(place), stop_before=place)
 
@@ -96,14 +95,14 @@ def a_worker_that_dies(told: Told) -> None:
 
 
 def a_hint_that_is_lost(told: Told) -> None:
-    """For the planner, that a job has been executed."""
+    """Lose the message that a job was executed, which is for the planner."""
     told.accept("d")
     claimed = told.begin("d")
     executor.record(told.ledger, {claimed.right: Outcome(ending=Ending.ERROR, error="it broke")})
 
 
 def one_flight_and_two_workers(told: Told) -> None:
-    """Who was overtaken writes the last entry."""
+    """Have a late worker write the last entry of a flight."""
     sagas = Sagas(told)
     told.accept("trip")
     still = sagas.claim("trip")
@@ -119,7 +118,7 @@ def one_flight_and_two_workers(told: Told) -> None:
 
 
 def cancelled_in_line(told: Told) -> None:
-    """Before it has begun."""
+    """Cancel a job before it has begun."""
     told.cancel(told.accept("d"))
     told.tick(after_s=CANCELLING_S + 1)
 
@@ -157,7 +156,7 @@ def _run_if_ready(told: Told, job: str) -> None:
 
 
 def _go_on(told: Told) -> None:
-    """Whoever may run does, and the groomer looks, until all that was asked for has ended."""
+    """Run all ready jobs and tick the groomer, until all requested jobs have ended."""
     for _ in range(_TURNS):
         for name in sorted(told.ready()):
             told.run(name)

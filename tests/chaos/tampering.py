@@ -1,4 +1,4 @@
-"""Ways of making a history false in one place."""
+"""Changes that make a history false in one place."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ Pick = Callable[[History, Any], bool]
 
 
 def changed(table: str, pick: Pick, **words: Any) -> Tamper:
-    """The first such row says something else; a function of it where it is one."""
+    """Change the first matching row. A callable value is computed from the row."""
 
     def tamper(history: History) -> History:
         rows = [*getattr(history.rows, table)]
@@ -35,7 +35,7 @@ def without(table: str, pick: Pick) -> Tamper:
 
 
 def also(table: str, make: Callable[[History], Any]) -> Tamper:
-    """One more row; a step of a job stands behind those that it has the number of."""
+    """Add a row. A transition is sorted by its job and its number."""
 
     def tamper(history: History) -> History:
         rows = [*getattr(history.rows, table), make(history)]
@@ -47,7 +47,7 @@ def also(table: str, make: Callable[[History], Any]) -> Tamper:
 
 
 def moved(pick: Pick, *, by_s: float) -> Tamper:
-    """The first such line was written so much later."""
+    """Move the first matching line by this many seconds."""
     return _effects(lambda effect: [structs.replace(effect, at=effect.at + by_s)], pick)
 
 
@@ -56,17 +56,17 @@ def unwritten(pick: Pick) -> Tamper:
 
 
 def doubled(pick: Pick, **words: Any) -> Tamper:
-    """Once as it was, and once more with other words."""
+    """Add a copy of the first matching line with some fields changed."""
     return _effects(lambda effect: [effect, structs.replace(effect, **words)], pick)
 
 
 def never_stopped() -> Tamper:
-    """No worker stood still."""
+    """Remove all intervals in which a worker was stopped."""
     return lambda history: History(history.run, history.rows, history.effects, history.accepted, [])
 
 
 def of(app: str, **words: Any) -> Pick:
-    """Rows of a job of this app, and lines of one, that say this."""
+    """Pick rows and lines of a job of this app that have these values."""
 
     def pick(history: History, row: Any) -> bool:
         id_ = getattr(row, "job", getattr(row, "id", None))

@@ -1,4 +1,4 @@
-"""A short run of everything at once; and that it was one: each thing was done, to somebody who was at work.
+"""A short run of all faults at once, and checks that each fault really happened to a working process.
 
 ``SLUICE_CHAOS_SECONDS`` sets its length and ``SLUICE_CHAOS_BROKER`` the broker: RabbitMQ in ``make check``, Redis in
 ``make night``. ``python -m tests.chaos`` runs for longer, and with other seeds.
@@ -35,13 +35,13 @@ from tests.private_servers import PATH
 SECONDS = float(os.environ.get("SLUICE_CHAOS_SECONDS", "20"))
 BROKER = os.environ.get("SLUICE_CHAOS_BROKER", "rabbit")
 _PROGRAMS = {"rabbit": "rabbitmq-server", "redis": "redis-server"}
-#: The shortest run in which each kind of act has its time.
+#: Length of the shortest run in which every kind of act occurs, in seconds.
 SECONDS_MIN = 5.0
 
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
-    """A run that is over, and its record."""
+    """Return the result of a finished run, and its record folder."""
     _required(_PROGRAMS[BROKER], shutil.which(_PROGRAMS[BROKER], path=PATH))
     clocks.require()
     folder = tmp_path_factory.mktemp(BROKER)
@@ -50,7 +50,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
 
 
 @pytest.mark.timeout(1800)
-def test_nothing_is_lost_done_twice_or_left_undone(ended: tuple[Result, Path]) -> None:
+def test_a_chaos_run_breaks_no_rule_and_loses_no_submission(ended: tuple[Result, Path]) -> None:
     result, folder = ended
     assert not result.violations, "\n".join(
         [*result.violations, written(result.figures), f"the record is in {folder}"]
@@ -59,17 +59,17 @@ def test_nothing_is_lost_done_twice_or_left_undone(ended: tuple[Result, Path]) -
 
 
 @pytest.mark.timeout(1800)
-def test_each_kind_of_thing_went_wrong(ended: tuple[Result, Path]) -> None:
+def test_each_kind_of_fault_happened_during_the_run(ended: tuple[Result, Path]) -> None:
     figures = ended[0].figures
     assert {kind.name for kind in Kind} <= figures.acts.keys()
     assert figures.acts["back"] == figures.acts[Kind.BROKER_DEATH.name] + figures.acts[Kind.LEDGER_DEATH.name]
     assert figures.messages > 0
-    # Between the other side of a COMMIT and this one, and before it: what is armed may find nothing to end.
+    # A connection broke on each side of a request to each server. An armed break may find no request to end.
     assert {f"{side}, {where}" for side in ("broker", "ledger") for where in Break} <= figures.broken.keys()
 
 
 @pytest.mark.timeout(1800)
-def test_work_of_every_kind_was_done_meanwhile(ended: tuple[Result, Path]) -> None:
+def test_jobs_of_every_kind_ran_during_the_run(ended: tuple[Result, Path]) -> None:
     result, folder = ended
     effects = [line for path in (folder / "effects").glob("*.jsonl") for line in read(path)]
     assert len(effects) >= result.figures.starts > 0
@@ -77,38 +77,38 @@ def test_work_of_every_kind_was_done_meanwhile(ended: tuple[Result, Path]) -> No
         *("crown", "foot", "link0", "link4", "leaf", "extract", "collect", "voyage", "nap", "beat"),
         *("stamp", "narrow", "brittle", "cell", "errand", "chore"),
     } <= {line["app"] for line in effects}
-    # The numbers of jobs that stand there are the ledger's.
+    # Each job id in the effects was found in the ledger.
     assert all(line["job"] > 0 for line in effects)
     by = Counter(line["by"] for line in read(folder / "submitted.jsonl"))
     assert by.keys() == {"ledger", "message", "http"}
     assert result.figures.transitions > 5 * result.figures.jobs > 0
 
 
-def test_a_seed_says_what_is_done_to_whom_and_when() -> None:
+def test_a_seed_determines_the_acts_of_a_run() -> None:
     assert acts.drawn(7, 60) == acts.drawn(7, 60)
     assert acts.drawn(7, 60) != acts.drawn(8, 60)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_each_kind_of_act_comes_in_each_run_however_short(seed: int) -> None:
+def test_even_the_shortest_run_contains_each_kind_of_act(seed: int) -> None:
     drawn = acts.drawn(seed, SECONDS_MIN)
     assert {act.kind for act in drawn} == set(Kind)
     assert all(0 < act.at_s < SECONDS_MIN for act in drawn)
 
 
-def test_in_a_long_run_each_kind_comes_about_as_often_as_is_its_habit() -> None:
+def test_in_a_long_run_each_kind_of_act_has_about_its_mean_frequency() -> None:
     times = Counter(act.kind for act in acts.drawn(3, 3600))
     for kind, habit in HABITS.items():
-        # The rarest comes a hundred and twenty times; a third more or less is further off than three deviations.
+        # The rarest kind comes 120 times. A third more or less is further off than three standard deviations.
         assert times[kind] == pytest.approx(3600 / habit.every_s, rel=1 / 3), kind
 
 
-def test_everybody_is_hit() -> None:
+def test_acts_hit_every_place_and_both_servers() -> None:
     hit = {act.whom for act in acts.drawn(5, 600)}
     assert hit >= {*PLACES, "broker", "ledger"}
 
 
-def test_a_seed_says_what_is_asked_for() -> None:
+def test_a_seed_determines_the_submissions_of_a_run() -> None:
     one, same, other = Workload(1), Workload(1), Workload(2)
     asked = [one.next() for _ in range(200)]
     assert asked == [same.next() for _ in range(200)]
@@ -119,7 +119,7 @@ def test_a_seed_says_what_is_asked_for() -> None:
     assert any(each.rerun for each in first)
 
 
-def test_who_has_left_by_himself_is_told_of_where_all_are_told_to_end(tmp_path: Path) -> None:
+def test_ending_the_fleet_reports_workers_that_exited_by_themselves(tmp_path: Path) -> None:
     urls = Urls("redis://127.0.0.1:1", "postgresql://127.0.0.1:1/nowhere")
     leaving = (sys.executable, "-c", "raise SystemExit(7)")
     with ExitStack() as stack:
@@ -131,7 +131,7 @@ def test_who_has_left_by_himself_is_told_of_where_all_are_told_to_end(tmp_path: 
         assert fleet.end() == dict.fromkeys(ALL, 7)
 
 
-def test_a_clock_that_jumps_is_read_and_nobody_oversleeps(tmp_path: Path) -> None:
+def test_a_process_sees_a_jump_of_its_clock_and_sleeps_normally(tmp_path: Path) -> None:
     clocks.require()
     made = clocks.Clock(tmp_path / "clock")
     made.put(3600)
@@ -142,7 +142,7 @@ def test_a_clock_that_jumps_is_read_and_nobody_oversleeps(tmp_path: Path) -> Non
 
 
 def _told(made: clocks.Clock) -> float:
-    """How far off a Python is that asks what time it is, after it has slept."""
+    """Return how many seconds the clock of a Python process is off after a short sleep."""
     code = "import time; time.sleep(0.01); print(time.time())"
     environment = os.environ | made.environment()
     asked = subprocess.run(
@@ -159,8 +159,8 @@ def _required(name: str, found: object) -> None:
     pytest.skip(f"install {name}: without it nothing like this can be done to anybody")
 
 
-def test_a_deadlock_is_found_out(tmp_path: Path) -> None:
-    """Two transactions that want two rows in the other order."""
+def test_a_deadlock_is_found_in_the_log_of_the_database(tmp_path: Path) -> None:
+    """Have two transactions lock two rows in opposite orders."""
     database = Database(tmp_path)
     try:
         with psycopg.connect(database.url, autocommit=True) as one, psycopg.connect(database.url) as other:
@@ -179,7 +179,7 @@ def test_a_deadlock_is_found_out(tmp_path: Path) -> None:
 
 
 def _lock(connection: psycopg.Connection[Any], row: int) -> None:
-    """Or be the one who has to give way."""
+    """Lock the row, or be the side that the database aborts."""
     with suppress(psycopg.errors.DeadlockDetected):
         connection.execute("SELECT 1 FROM pair WHERE id = %s FOR UPDATE", (row,))
     if connection.info.transaction_status == TransactionStatus.INERROR:

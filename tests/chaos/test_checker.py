@@ -1,4 +1,4 @@
-"""Tests of the judge: what is true he lets pass, and of what is false in one place he says which rule that breaks."""
+"""Tests of the checker: a true history breaks no rule, and each fault breaks the rule about it."""
 
 import shutil
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.chaos.mutations import MUTATIONS
 
 @pytest.fixture(scope="module")
 def record(embedded_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What a run leaves, together with the ledger."""
+    """Yield the record folder of a run that is also in the ledger."""
     folder = tmp_path_factory.mktemp("record")
     true_history.tell(embedded_url, folder)
     yield folder
@@ -35,36 +35,36 @@ def test_a_true_history_breaks_no_rule(record: Path, embedded_url: str, history:
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
-def test_what_is_false_in_one_place_breaks_the_rule_about_that(mutation: str, history: History) -> None:
+def test_a_history_with_one_fault_breaks_only_the_expected_rules(mutation: str, history: History) -> None:
     tamper, rules = MUTATIONS[mutation]
     assert {violation.rule for violation in judge(tamper(history))} == {named(rule) for rule in rules}
 
 
-def test_each_rule_can_be_broken() -> None:
+def test_each_rule_has_a_fault_that_breaks_it() -> None:
     broken = {rules[0] for _, rules in MUTATIONS.values()}
     assert broken == set(RULES)
 
 
 @pytest.fixture
 def tampered(record: Path, tmp_path: Path) -> Path:
-    """A record of which a line can be changed."""
+    """Return a copy of the record that a test may change."""
     return shutil.copytree(record, tmp_path / "record")
 
 
-def test_a_line_that_is_missing_from_a_file_is_missed(tampered: Path, embedded_url: str) -> None:
+def test_a_missing_line_of_an_effect_is_noticed(tampered: Path, embedded_url: str) -> None:
     file = tampered / "effects" / "1.jsonl"
     lines = [line for line in file.read_bytes().splitlines() if not _ends(line, b'"d"')]
     file.write_bytes(b"\n".join(lines) + b"\n")
     assert _rules(check(tampered, embedded_url)) == {"what has succeeded was done"}
 
 
-def test_a_line_that_nobody_could_finish_is_none(tampered: Path, embedded_url: str) -> None:
+def test_an_unfinished_last_line_is_ignored(tampered: Path, embedded_url: str) -> None:
     with (tampered / "effects" / "1.jsonl").open("ab") as file:
         file.write(b'{"event":"st')
     assert check(tampered, embedded_url) == []
 
 
-def test_a_row_that_is_changed_in_the_ledger_is_noticed(record: Path, embedded_url: str) -> None:
+def test_a_changed_row_of_the_ledger_is_noticed(record: Path, embedded_url: str) -> None:
     with psycopg.connect(embedded_url) as connection:
         connection.execute("UPDATE gate SET unmet = 1")
         connection.commit()

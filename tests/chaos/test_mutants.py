@@ -1,4 +1,4 @@
-"""Broken guards: the judge, and the chaos, notice each."""
+"""Guards that are broken on purpose. The checker and the chaos run must notice each."""
 
 import shutil
 import sys
@@ -15,13 +15,14 @@ from tests.chaos.mutants import BROKEN
 from tests.chaos.tales import Tale, judged
 from tests.private_servers import PATH
 
-#: For those that a run shows: so long everything goes wrong, and so long what is left has to end, which it may not.
+#: Seconds of faults, and seconds in which the rest has to become terminal, for guards that are broken in a run. The
+#: rest may never become terminal.
 SECONDS, SETTLE_WITHIN_S = 10.0, 30.0
 TOLD = {name: broken for name, broken in BROKEN.items() if broken.tale}
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_a_broken_guard_is_noticed_where_its_tale_is_told(
+def test_a_broken_guard_is_noticed_in_its_scenario(
     name: str, embedded_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = TOLD[name]
@@ -31,13 +32,13 @@ def test_a_broken_guard_is_noticed_where_its_tale_is_told(
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_where_the_guard_stands_the_same_tale_ends_well(name: str, embedded_url: str, tmp_path: Path) -> None:
+def test_the_same_scenario_passes_with_the_guard_intact(name: str, embedded_url: str, tmp_path: Path) -> None:
     assert judged(embedded_url, tmp_path, _tale(name)) == []
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", [name for name, broken in BROKEN.items() if broken.in_chaos])
-def test_a_broken_guard_is_noticed_in_chaos(
+def test_a_broken_guard_is_noticed_in_a_chaos_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if shutil.which("redis-server", path=PATH) is None:
@@ -49,7 +50,7 @@ def test_a_broken_guard_is_noticed_in_chaos(
     assert found & {named(rule) for rule in BROKEN[name].in_chaos}
 
 
-def test_a_worker_is_started_without_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_process_is_started_without_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[Sequence[str], bool]] = []
 
     def start(arguments: Sequence[str]) -> int:
@@ -61,7 +62,7 @@ def test_a_worker_is_started_without_the_guard(monkeypatch: pytest.MonkeyPatch) 
     assert seen == [(["--queues", "a"], False)]
 
 
-def test_a_guard_that_there_is_not_cannot_be_broken(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_guard_name_is_refused_with_the_known_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert mutants.main(["nobody knows", "--"]) == 2
     said = capsys.readouterr().err
     assert all(name in said for name in BROKEN)

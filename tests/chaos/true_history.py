@@ -1,5 +1,7 @@
-"""A small run in which nothing went wrong that may not: told by the real handlers on a real ledger, with what its jobs
-did written down as a run writes it."""
+"""A small run without a violation, made by the real handlers on a real ledger.
+
+The effects of its jobs are written as a run writes them.
+"""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -19,7 +21,7 @@ from tests.chaos.history import Accepted, Effect, Run, Stopped
 from tests.ledger.flights import STEPS, Sagas, did, switched, undid
 from tests.world import LEASE_S, World
 
-#: What the machine's monotonic clock shows less than the database's.
+#: Seconds by which the machine's monotonic clock is behind the database's clock.
 BEHIND_S = 1_000_000.0
 _KEYED = {"job_id": "{x}", "bash_cmd": "true"}
 _FIRM = {**_KEYED, "max_losses": 3, "max_fails": 2}
@@ -38,7 +40,7 @@ APPS = {
 
 
 class Told(World):
-    """Whatever a job does takes a second, and leaves a line."""
+    """World in which each event of a job takes a second, and leaves a line."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -48,7 +50,7 @@ class Told(World):
         self.stopped: list[Stopped] = []
 
     def accept(self, app: str, key: str | None = "1", **words: str) -> str:
-        """A client asks for this, and is told that it is taken in."""
+        """Submit as a client that gets the confirmation."""
         id_ = self.submit(app, key, id=f"{app}.{len(self.accepted)}", **words)
         self.accepted.append(Accepted(id_, app, "message"))
         return id_
@@ -62,14 +64,14 @@ class Told(World):
         )
 
     def begin(self, job: str, *, pid: int = 1) -> Claimed:
-        """By a worker of its own."""
+        """Claim the job with a new worker, and begin it."""
         claimed = self.claim(job, worker=self.hire())
         assert claimed is not None, f"{job} cannot be claimed: it is {self.state(job)}"
         self.do("start", claimed, pid=pid)
         return claimed
 
     def stand_still(self, seconds: float) -> None:
-        """A worker is stopped for so long, and its lease ends meanwhile."""
+        """Stop a worker for this many seconds, in which its lease ends."""
         self.stopped.append(Stopped(self.now.timestamp() - BEHIND_S, seconds))
         self.tick(after_s=seconds)
 
@@ -79,7 +81,7 @@ class Told(World):
         assert self.record(claimed)
 
     def record(self, claimed: Claimed, ending: Ending = Ending.DONE, **words: Any) -> bool:
-        """As a worker does that takes on nothing after it."""
+        """Record the outcome as a worker does that takes on no further job. Return whether it was accepted."""
         outcomes = {claimed.right: Outcome(ending=ending, **words)}
         settled = executor.settle(self.ledger, self.catalogue, outcomes)
         self.queue.extend(settled.messages)
@@ -92,7 +94,7 @@ class Told(World):
         self.deliver()
 
     def write(self, folder: Path) -> None:
-        """The record folder, as a run leaves it."""
+        """Write the record folder as a run does."""
         run = Run(seed=0, seconds=60.0, broker="memory", ledger=self.url, monotonic_to_epoch_s=BEHIND_S)
         (folder / "effects").mkdir()
         (folder / "run.json").write_bytes(msgspec.json.encode(run))
@@ -105,7 +107,7 @@ class Told(World):
 
 
 def tell(url: str, folder: Path) -> None:
-    """The whole of it, with a ledger that it has emptied before."""
+    """Play the whole history, on a ledger that it empties first."""
     with Told(url) as told:
         told.look()
         _parents_and_a_child(told)
@@ -119,7 +121,10 @@ def tell(url: str, folder: Path) -> None:
 
 
 def _parents_and_a_child(told: Told) -> None:
-    """One fails once; of the other the worker stands still, is overtaken, and goes on too late."""
+    """Play two parents and their child.
+
+    One parent fails once. The worker of the other is stopped, loses its claim, and continues too late.
+    """
     told.accept("c")
     failed = told.begin("a")
     assert told.record(failed, Ending.ERROR, error="it broke")
@@ -143,7 +148,7 @@ def _one_that_nobody_wants(told: Told) -> None:
 
 
 def _two_sagas(told: Told) -> None:
-    """One is done whole, by two claims; one fails in its last step, and goes back."""
+    """Play two sagas: one completes by two claims, one fails in its last step and is undone."""
     sagas = Sagas(told)
     told.accept("trip")
     first = sagas.claim("trip")
@@ -180,7 +185,7 @@ def _two_days(told: Told) -> None:
 
 
 def _due_times(told: Told) -> None:
-    """All that have come since are seen to, and two more."""
+    """Handle all due times so far, and two more."""
     for _ in range(3):
         told.look(after_s=10)
         for name in sorted(told.ready()):
@@ -188,7 +193,7 @@ def _due_times(told: Told) -> None:
 
 
 def _one_at_a_time(told: Told) -> None:
-    """Each writes a stamp together with its success."""
+    """Run two jobs of an app that allows one at a time. Each writes a stamp together with its success."""
     told.ledger.transact(lambda tx: tx.write(stamps.DROP))
     told.ledger.transact(lambda tx: tx.write(stamps.MAKE))
     told.accept("lone")

@@ -1,20 +1,20 @@
-"""The wires of one place: a proxy to the broker and one to the ledger, so that one can be cut off alone."""
+"""Wires of one place: a proxy to the broker and one to the ledger, so that a place can be cut off alone."""
 
 from collections import Counter
 from typing import NamedTuple
 
 from tests.broker.proxy import Proxy
 
-#: How a transaction says that it is to be kept.
+#: Bytes in the request that commits a transaction.
 COMMIT = b"COMMIT"
-#: In whatever is sent.
+#: Bytes that are in every request.
 ANYTHING = b""
 _BROKER_PORTS = {"amqp": 5672, "redis": 6379}
 _POSTGRES_PORT = 5432
 
 
 class Urls(NamedTuple):
-    """Where both servers really are."""
+    """The real URLs of both servers."""
 
     broker: str
     ledger: str
@@ -35,6 +35,6 @@ class Wires:
 
     @property
     def broken(self) -> Counter[str]:
-        """How many connections ended at a request that was waited for, by whom it was sent to and when that was."""
+        """Number of connections that ended at a request, counted by the server and by the side of the request."""
         sides = {"broker": self.broker.broken, "ledger": self.ledger.broken}
         return Counter({f"{side}, {where}": n for side, found in sides.items() for where, n in found.items()})

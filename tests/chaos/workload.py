@@ -1,4 +1,4 @@
-"""What is asked for: drawn from the seed, with keys that mostly nobody has asked for before; some somebody has."""
+"""Submissions of a run, drawn from the seed. Most keys are new; some were requested before."""
 
 import random
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from sluice.jobs.submission import Submission
 
 _FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC)
-#: Partitions of one request, and how far the next begins behind it: they overlap.
+#: Days of one request, and days between the first days of two requests. They overlap.
 _DAYS, _APART = 14, 5
 
 
 class Workload:
-    """Endless. The same seed asks for the same, whatever becomes of it. The first of it is one of each shape."""
+    """Endless sequence of submissions that depends only on the seed. It begins with one submission per shape."""
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(f"{seed}/workload")
@@ -41,7 +41,7 @@ def _fan(id_: str, number: int, rng: random.Random) -> Submission:
 
 
 def _either(id_: str, number: int, rng: random.Random, first: str, last: str) -> Submission:
-    """Pushed from its first job on, or pulled by its last."""
+    """Return a submission of the first app, which triggers the others, or of the last one, which pulls them."""
     if rng.random() < 0.5:
         return Submission(id=id_, app=first, key=str(number))
     return Submission(id=id_, app=last, key=str(number), push="wanted")
@@ -58,7 +58,7 @@ def _partitions(id_: str, number: int, rng: random.Random) -> Submission:
 
 
 def _anew(id_: str, number: int, rng: random.Random) -> Submission:
-    """What somebody has asked for a while ago, mostly, and what was made from it."""
+    """Return a rerun of a key that was mostly requested a while ago, alone or with its downstream jobs."""
     app, rerun = rng.choice(("crown", "link0", "nap", "stamp")), rng.choice(("job", "downstream"))
     return Submission(id=id_, app=app, key=str(max(1, number - rng.randrange(1, 40))), rerun=rerun)
 

@@ -1,4 +1,4 @@
-"""A real console: a ledger, workers and the page, as ``sluice`` starts them, and a browser that looks at it."""
+"""A real console: a ledger, workers and the page, as ``sluice`` starts them, and a browser that shows it."""
 
 import json
 import os
@@ -25,19 +25,19 @@ from tests.ops.typist import Typist
 STARTS_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 30.0
 _ADDRESS = re.compile(r"http://\S+:\d+\S*")
-#: Of consoles in these tests that have no other.
+#: Token of consoles that get no other.
 TOKEN = "the token of these tests"
 SIGNED = {"Authorization": f"Bearer {TOKEN}"}
 
 
 class Console(NamedTuple):
-    """``folder`` is where its jobs run."""
+    """Running console. Its jobs run in ``folder``."""
 
     address: str
     folder: Path
 
     def asks(self, path: str, **document: Any) -> dict[str, Any]:
-        """A call that changes something, which somebody else makes meanwhile."""
+        """Make a call that changes something, as another user does meanwhile."""
         body, kind = json.dumps(document).encode(), {"Content-Type": "application/json", **SIGNED}
         request = urllib.request.Request(f"{self.address}/api/{path}", body, kind, method="POST")
         with urllib.request.urlopen(request, timeout=ANSWERS_WITHIN_S) as answer:
@@ -48,7 +48,7 @@ class Console(NamedTuple):
         self.asks("submissions", app=app, **({} if key is None else {"key": key}), **words)
 
     def ends(self, app: str, key: str) -> None:
-        """Wait until a job, which somebody has asked for, is over."""
+        """Wait until a job, which was requested, has ended."""
         deadline = time.monotonic() + ANSWERS_WITHIN_S
         while self._state(app, key) not in TERMINAL:
             assert time.monotonic() < deadline, f"{app}/{key} is {self._state(app, key)}"
@@ -63,37 +63,42 @@ class Console(NamedTuple):
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Not longer: while it is open it has processes, and an event loop in this thread, which others' tests may not
-    find there."""
+    """Yield a browser for one module only.
+
+    While it is open it has processes, and an event loop in this thread, which tests of other modules may not find
+    there.
+    """
     with chromium() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
-    """One for all tests of a module. What one of them leaves behind the others meet. (Without a browser nobody needs
-    it.)"""
+    """Yield a console for all tests of a module. Effects of one test are visible in the next.
+
+    It depends on ``browser``, because it is not needed without one.
+    """
     with console_in(tmp_path_factory.mktemp("console")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def context(browser: Browser, console: Console) -> Iterator[BrowserContext]:
-    """What pages of one browser share: the files that they have fetched, say."""
+    """Yield a context, which the pages of one browser share, for example with the fetched files."""
     with context_at(browser, console.address) as found:
         yield found
 
 
 @pytest.fixture
 def visitor(context: BrowserContext) -> Iterator[Visitor]:
-    """Who has had no trouble in the end."""
+    """Yield a visitor. Fail in the end if it had unexpected troubles."""
     with untroubled(Visitor(context)) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where pictures of the screens are kept: ``SLUICE_TEST_SCREENSHOTS``, or among pytest's own folders."""
+    """Return the folder for pictures of the screens: ``SLUICE_TEST_SCREENSHOTS``, or a folder of pytest."""
     given = os.environ.get("SLUICE_TEST_SCREENSHOTS")
     folder = Path(given) if given else tmp_path_factory.mktemp("screenshots")
     folder.mkdir(parents=True, exist_ok=True)
@@ -102,14 +107,14 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def visiting(browser: Browser, address: str, size: tuple[int, int] = WIDE) -> Iterator[Visitor]:
-    """Somebody who has never been there, and has signed in."""
+    """Yield a visitor that is signed in and has never opened the console before."""
     with context_at(browser, address) as context, untroubled(Visitor(context, size)) as visitor:
         yield visitor
 
 
 @contextmanager
 def context_at(browser: Browser, address: str, token: str | None = TOKEN) -> Iterator[BrowserContext]:
-    """Without a token nobody has signed in."""
+    """Yield a browser context. Without a token it is not signed in."""
     context = browser.new_context(base_url=address, reduced_motion="reduce")
     try:
         if token is not None:
@@ -130,7 +135,7 @@ def untroubled(visitor: Visitor) -> Iterator[Visitor]:
 
 @contextmanager
 def console_in(folder: Path, **settings: str) -> Iterator[Console]:
-    """``sluice up`` in this folder, at a port that is free."""
+    """Run ``sluice up`` in this folder, at a free port."""
     write_works(folder)
     typist = Typist(
         folder, SLUICE_HOME=str(folder / "home"), SLUICE_APPS=SOURCES, SLUICE_TICK="200ms", **settings
@@ -142,7 +147,7 @@ def console_in(folder: Path, **settings: str) -> Iterator[Console]:
 
 @contextmanager
 def started(typist: Typist, *words: str, token: str | None = TOKEN) -> Iterator[str]:
-    """The address that a command prints, with a token in it if it made one. In the end it is told to stop."""
+    """Start a command. Yield the address that it prints, with a token if it made one. Terminate it in the end."""
     log = typist.folder / f"{words[0]}.log"
     with (
         log.open("w") as file,

@@ -1,4 +1,4 @@
-"""Whatever can be done from the page: it is said what will happen, done, told what came of it, and kept."""
+"""Actions of the page: each is explained, performed, reported with its result, and recorded."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.ops.typist import Typist
 TOKEN, VIEW_TOKEN = "a word that nobody guesses", "another word of that kind"
 
 
-def test_a_job_that_runs_is_cancelled_and_run_again(console: Console, visitor: Visitor) -> None:
+def test_a_running_job_is_cancelled_and_run_again(console: Console, visitor: Visitor) -> None:
     console.submits("gate", "one")
     visitor.goes("/jobs/gate/one")
     visitor.state("running")
@@ -32,7 +32,7 @@ def test_a_job_that_runs_is_cancelled_and_run_again(console: Console, visitor: V
     visitor.state("succeeded")
 
 
-def test_what_was_not_agreed_to_is_not_done(console: Console, visitor: Visitor) -> None:
+def test_a_declined_action_is_not_performed(console: Console, visitor: Visitor) -> None:
     console.submits("gate", "two")
     visitor.goes("/jobs/gate/two")
     visitor.state("running")
@@ -45,7 +45,7 @@ def test_what_was_not_agreed_to_is_not_done(console: Console, visitor: Visitor) 
     visitor.state("succeeded")
 
 
-def test_what_has_been_collected_is_archived(console: Console, visitor: Visitor) -> None:
+def test_a_job_with_manual_archiving_is_archived(console: Console, visitor: Visitor) -> None:
     console.submits("publish", "20261101")
     console.ends("publish", "20261101")
     visitor.goes("/jobs/publish/20261101")
@@ -130,7 +130,7 @@ def test_a_saga_is_approved(console: Console, visitor: Visitor) -> None:
     visitor.sees("Ship")
 
 
-def test_a_saga_that_cannot_be_undone_is_helped(console: Console, visitor: Visitor) -> None:
+def test_a_failed_undo_of_a_saga_is_forced_or_tried_again(console: Console, visitor: Visitor) -> None:
     locks = [console.folder / f"{n}.locked" for n in (2, 3)]
     for lock in locks:
         lock.touch()
@@ -154,7 +154,7 @@ def test_a_saga_that_cannot_be_undone_is_helped(console: Console, visitor: Visit
     visitor.state("failed")
 
 
-def test_a_refusal_is_told_with_its_advice(visitor: Visitor) -> None:
+def test_a_refused_submission_shows_the_reason(visitor: Visitor) -> None:
     visitor.forgives("answered 4", "status of 4")
     visitor.goes("/submit?app=fetch")
     visitor.presses("Submit…", within="form.submit")
@@ -192,7 +192,7 @@ def test_ranges_and_work_ids_are_submitted_with_a_policy(visitor: Visitor) -> No
     visitor.sees("3 of 3 jobs ended")
 
 
-def test_what_was_done_is_kept(console: Console, visitor: Visitor, pictures: Path) -> None:
+def test_an_action_is_recorded_in_the_audit(console: Console, visitor: Visitor, pictures: Path) -> None:
     console.submits("gate", "kept")
     visitor.goes("/jobs/gate/kept")
     visitor.presses("Cancel…")
@@ -205,7 +205,7 @@ def test_what_was_done_is_kept(console: Console, visitor: Visitor, pictures: Pat
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A console that wants a token."""
+    """Yield a console that requires a token."""
     folder = tmp_path_factory.mktemp("guarded")
     write_works(folder)
     tokens = {"SLUICE_CONSOLE_TOKEN": TOKEN, "SLUICE_CONSOLE_VIEW_TOKEN": VIEW_TOKEN}
@@ -214,7 +214,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def test_the_address_that_is_printed_signs_in(browser: Browser, tmp_path: Path) -> None:
+def test_the_printed_address_signs_in(browser: Browser, tmp_path: Path) -> None:
     write_works(tmp_path)
     typist = Typist(tmp_path, SLUICE_HOME=str(tmp_path / "home"), SLUICE_APPS=SOURCES)
     with started(typist, "console", "--listen", "127.0.0.1:0", token=None) as address:
@@ -228,7 +228,7 @@ def test_the_address_that_is_printed_signs_in(browser: Browser, tmp_path: Path) 
             assert token not in visitor.page.url
 
 
-def test_a_stranger_signs_in_and_out(browser: Browser, guarded: str, pictures: Path) -> None:
+def test_a_visitor_signs_in_and_out_with_a_token(browser: Browser, guarded: str, pictures: Path) -> None:
     with context_at(browser, guarded, token=None) as context, untroubled(Visitor(context)) as visitor:
         visitor.forgives("401")
         visitor.page.goto("/jobs")
@@ -246,7 +246,7 @@ def test_a_stranger_signs_in_and_out(browser: Browser, guarded: str, pictures: P
         expect(visitor.page.get_by_label("Token")).to_be_visible()
 
 
-def test_who_may_look_alone_is_offered_nothing_else(browser: Browser, guarded: str) -> None:
+def test_a_view_token_offers_no_actions(browser: Browser, guarded: str) -> None:
     with context_at(browser, guarded, token=None) as context, untroubled(Visitor(context)) as visitor:
         visitor.forgives("401")
         visitor.page.goto("/schedules")

@@ -10,7 +10,7 @@ LINES_MAX, COLUMNS_MAX = 300, 120
 FOLDER = files.FOLDER.resolve()
 FILES = sorted(path for path in FOLDER.rglob("*") if path.is_file())
 SCRIPTS = [path for path in FILES if path.suffix == ".js"]
-#: Ways in which a text could become markup or a program; elements are made by ``element.js``, of texts.
+#: Ways in which a text could become markup or code. Elements are made by ``element.js``, from texts.
 _DANGERS = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|\beval\(|new Function"
     r"|setHTMLUnsafe|javascript:"
@@ -20,7 +20,7 @@ _STATIC = re.compile(r"""from "(\.[^"]+)\"""")
 _IMPORT = re.compile(r"""(?:from|import\()\s*"(\.[^"]+)\"""")
 
 
-def test_every_file_is_readable_and_loads_nothing_from_elsewhere() -> None:
+def test_every_file_is_readable_and_loads_nothing_from_another_host() -> None:
     assert FILES
     offences = [offence for path in FILES for offence in _unreadable(path)]
     assert not offences, "\n".join(["", *offences])
@@ -33,7 +33,7 @@ def test_every_script_states_its_purpose_makes_no_markup_and_finds_its_imports()
 
 
 def test_a_bad_file_is_reported_with_each_of_its_offences(tmp_path: Path) -> None:
-    """The two checks above can fail."""
+    """Show that the two checks above can fail."""
     long, empty, binary, script = (
         tmp_path / name for name in ("long.css", "empty.css", "binary.js", "bad.js")
     )
@@ -63,7 +63,7 @@ def test_every_script_is_needed() -> None:
     assert {path.resolve() for path in SCRIPTS} - needed == {(FOLDER / "assets/js/main.js").resolve()}
 
 
-def test_the_page_knows_the_states() -> None:
+def test_the_page_knows_all_states() -> None:
     text = (FOLDER / "assets/js/states.js").read_text()
     shapes = text[text.index("const SHAPES = {") : text.index("};")]
     assert re.findall(r"^    (\w+): \{", shapes, re.MULTILINE) == [str(state) for state in State]
@@ -73,15 +73,15 @@ def test_the_page_knows_the_states() -> None:
     assert {state for state in State if f".is-{state}" not in colours} == set()
 
 
-def test_the_document_has_neither_scripts_nor_styles_of_its_own() -> None:
+def test_the_document_contains_no_inline_scripts_or_styles() -> None:
     text = (FOLDER / "index.html").read_text()
     assert not re.search(r"<style|style=|\son\w+=|<script(?![^>]* src=)", text)
     for name in re.findall(r'(?:href|src)="([^"]+)"', text):
         assert (FOLDER / name.lstrip("/")).is_file(), name
 
 
-def test_what_every_screen_needs_is_asked_for_at_once() -> None:
-    """Or each script is asked for when the one that needs it has come."""
+def test_all_static_imports_of_the_page_are_preloaded() -> None:
+    """Without preloading, each script would be requested only after the script that imports it has arrived."""
     text = (FOLDER / "index.html").read_text()
     preloaded = re.findall(r'rel="modulepreload" href="/([^"]+)"', text)
     assert {FOLDER / name for name in preloaded} == _needed_by(FOLDER / "assets/js/main.js")
@@ -105,7 +105,7 @@ def _set(text: str, name: str) -> set[str]:
 
 
 def _unreadable(path: Path) -> list[str]:
-    """Return what makes a file hard to read or loads something from another host."""
+    """Return the properties that make a file hard to read, and addresses of other hosts."""
     try:
         text = path.read_text()
     except UnicodeDecodeError as error:
@@ -123,7 +123,7 @@ def _unreadable(path: Path) -> list[str]:
 
 
 def _unsafe(path: Path) -> list[str]:
-    """Return what a script must not do: hide its purpose, make markup of texts, import a missing file."""
+    """Return the faults of a script: no stated purpose, markup made of texts, or an import of a missing file."""
     text = path.read_text(errors="replace")
     offences = [] if text.startswith("// ") else [f"{_named(path)}: no comment at its top states its purpose"]
     offences += [

@@ -1,4 +1,4 @@
-"""The page follows the ledger without being loaded again, says how old it is, and is gone through by keys."""
+"""The page follows the ledger without a reload, shows how old it is, and can be navigated by keys."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,9 @@ from tests.console.works import RAN, open_gate
 from tests.ops.typist import Typist
 
 
-def test_from_an_empty_folder_to_a_job_that_is_watched_to_its_end(browser: Browser, tmp_path: Path) -> None:
+def test_a_job_is_submitted_and_followed_to_its_end_without_a_reload(
+    browser: Browser, tmp_path: Path
+) -> None:
     with console_in(tmp_path) as console, visiting(browser, console.address) as visitor:
         visitor.goes("/")
         visitor.sees("No jobs yet")
@@ -35,7 +37,7 @@ def test_from_an_empty_folder_to_a_job_that_is_watched_to_its_end(browser: Brows
         assert visitor.page.evaluate("window.loaded") == "once"
 
 
-def test_lists_and_the_overview_follow(console: Console, visitor: Visitor) -> None:
+def test_the_list_of_jobs_follows_the_ledger(console: Console, visitor: Visitor) -> None:
     visitor.goes("/jobs?app=gate")
     console.submits("gate", "followed")
     expect(visitor.row("followed")).to_contain_text("running", timeout=20_000)
@@ -43,7 +45,7 @@ def test_lists_and_the_overview_follow(console: Console, visitor: Visitor) -> No
     expect(visitor.row("followed")).to_contain_text("succeeded", timeout=20_000)
 
 
-def test_what_somebody_does_is_not_disturbed_by_news(console: Console, visitor: Visitor) -> None:
+def test_updates_disturb_neither_input_nor_focus(console: Console, visitor: Visitor) -> None:
     console.submits("report", RAN)
     visitor.goes("/jobs")
     key = visitor.page.get_by_label("Key begins with")
@@ -64,13 +66,13 @@ def test_what_somebody_does_is_not_disturbed_by_news(console: Console, visitor: 
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Typist:
-    """Who starts a console that may end during the test."""
+    """Return a typist for a console that may end during the test."""
     typist = Typist(tmp_path, SLUICE_HOME=str(tmp_path / "home"), SLUICE_APPS="apps.json")
     typist.apps("apps.json", {"lonely": {"job_id": "{n}", "bash_cmd": "true"}})
     return typist
 
 
-def test_the_lamp_says_when_nothing_is_heard(browser: Browser, alone: Typist) -> None:
+def test_the_lamp_shows_when_the_console_does_not_answer(browser: Browser, alone: Typist) -> None:
     with (
         context_at(browser, "http://127.0.0.1", token=None) as context,
         untroubled(Visitor(context)) as visitor,
@@ -95,7 +97,9 @@ def test_the_lamp_says_when_nothing_is_heard(browser: Browser, alone: Typist) ->
             visitor.sees("Nothing was asked for yet")
 
 
-def test_one_box_finds_everything(console: Console, visitor: Visitor, pictures: Path) -> None:
+def test_the_search_box_finds_apps_states_jobs_and_submissions(
+    console: Console, visitor: Visitor, pictures: Path
+) -> None:
     console.submits("report", RAN, id="of the day")
     console.ends("report", RAN)
     visitor.goes("/")
@@ -119,7 +123,7 @@ def test_one_box_finds_everything(console: Console, visitor: Visitor, pictures: 
         visitor.settles()
 
 
-def test_everything_is_reached_by_keys(console: Console, visitor: Visitor, pictures: Path) -> None:
+def test_screens_and_rows_are_reached_by_keys(console: Console, visitor: Visitor, pictures: Path) -> None:
     visitor.goes("/")
     page = visitor.page
     page.keyboard.press("Tab")
@@ -141,14 +145,14 @@ def test_everything_is_reached_by_keys(console: Console, visitor: Visitor, pictu
     page.go_back()
     expect(page.locator("h1")).to_have_text("Workers")
     page.keyboard.type("gj")
-    # While its module is fetched, the rows are those of the page before.
+    # Until the module of the screen is loaded, the rows of the screen before remain.
     expect(page.locator("h1")).to_have_text("Jobs")
     page.locator("main tbody tr").first.wait_for()
     page.keyboard.press("j")
     expect(page.locator("main tbody tr a").first).to_be_focused()
 
 
-def test_who_has_gone_on_is_not_taken_back_to_a_screen_that_comes_late(
+def test_a_screen_that_loads_late_does_not_replace_the_current_one(
     browser: Browser, console: Console
 ) -> None:
     with visiting(browser, console.address) as visitor:
@@ -166,13 +170,13 @@ def test_who_has_gone_on_is_not_taken_back_to_a_screen_that_comes_late(
         expect(page.locator("h1")).to_have_text("Workers")
         (late,) = held
         late.continue_()
-        # Whoever asks for it last has it last.
+        # Wait until the late module is loaded: another import of it completes after the first.
         page.evaluate("(address) => import(address)", late.request.url)
         expect(page.locator("h1")).to_have_text("Workers")
         expect(page).to_have_url(re.compile("/workers$"))
 
 
-def test_light_and_dark_are_kept(visitor: Visitor) -> None:
+def test_the_chosen_theme_is_kept_after_a_reload(visitor: Visitor) -> None:
     visitor.goes("/")
     root = visitor.page.locator("html")
     visitor.page.get_by_role("button", name="Dark", exact=True).click()
@@ -184,9 +188,7 @@ def test_light_and_dark_are_kept(visitor: Visitor) -> None:
     expect(root).not_to_have_attribute("data-theme", "dark")
 
 
-def test_where_there_is_little_room_the_menu_opens(
-    browser: Browser, console: Console, pictures: Path
-) -> None:
+def test_a_narrow_window_has_a_menu(browser: Browser, console: Console, pictures: Path) -> None:
     with visiting(browser, console.address, (390, 844)) as visitor:
         visitor.goes("/")
         visitor.page.get_by_role("button", name="Menu").click()

@@ -1,4 +1,4 @@
-"""Where there is very much the page shows the last of it, and says how much there is."""
+"""Pages with very much content: they show the last part of it, and the total number."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,12 +18,14 @@ from tests.ops.lengthening import lengthen
 
 @pytest.fixture
 def ledger(console: Console) -> Iterator[Ledger]:
-    """That of the console."""
+    """Yield the ledger of the console."""
     with start(console.folder / "home") as postgres, closing(Ledger(postgres.url, connections=1)) as ledger:
         yield ledger
 
 
-def test_of_very_many_rounds_the_last_are_shown(console: Console, visitor: Visitor, ledger: Ledger) -> None:
+def test_only_the_last_of_very_many_rounds_are_shown(
+    console: Console, visitor: Visitor, ledger: Ledger
+) -> None:
     console.submits("gate", "long")
     open_gate(console.folder, "long")
     console.ends("gate", "long")
@@ -42,14 +44,14 @@ def test_of_very_many_rounds_the_last_are_shown(console: Console, visitor: Visit
     expect(before.get_by_role("region", name="standard error")).to_have_count(0)
     before.get_by_role("button", name="Show standard error").click()
     expect(before.get_by_role("region", name="standard error")).to_have_text("2000")
-    # What was fetched is there still when something else has changed.
+    # Output that was fetched stays visible when other parts change.
     console.submits("gate", "long", rerun="job")
     expect(rounds).to_contain_text("2,002 claims", timeout=PATIENCE_MS)
     expect(before.get_by_role("region", name="standard error")).to_have_text("2001")
     expect(rounds.locator("details").nth(2).get_by_role("region", name="standard error")).to_have_text("2000")
 
 
-def test_submissions_that_were_not_looked_through_may_be_like_this(
+def test_a_filtered_list_does_not_deny_matches_among_unsearched_submissions(
     console: Console, visitor: Visitor, ledger: Ledger
 ) -> None:
     console.submits("report", "20261201", id="the first")

@@ -1,4 +1,4 @@
-"""What the page does, and says, where no stream of news is to be had, or the ledger is not to be seen."""
+"""The page when no event stream is available, or when the ledger does not answer."""
 
 import re
 from collections.abc import Iterator
@@ -18,13 +18,11 @@ from tests.homes import started_ledger
 from tests.ops.caller import Caller
 from tests.ops.typist import Typist
 
-#: It is asked for every 5 s.
+#: Time for a page that polls every 5 s.
 ASKED_MS = PATIENCE_MS
 
 
-def test_who_finds_no_seat_is_shown_what_he_asks_for(
-    console: Console, visitor: Visitor, pictures: Path
-) -> None:
+def test_a_page_without_an_event_stream_polls(console: Console, visitor: Visitor, pictures: Path) -> None:
     visitor.forgives("503", "status of 503")
     lamp = visitor.page.locator(".lamp")
     with ExitStack() as seats:
@@ -51,8 +49,8 @@ def test_who_finds_no_seat_is_shown_what_he_asks_for(
     expect(lamp).to_have_text("live", timeout=PATIENCE_MS)
 
 
-def test_what_was_done_is_seen_at_once(visitor: Visitor) -> None:
-    """By whoever hears nothing, and before anything is asked for anew: the page's time stands still."""
+def test_an_action_is_visible_at_once_without_an_event_stream(visitor: Visitor) -> None:
+    """The page gets no events and does not poll, because its clock is stopped."""
     visitor.page.route("**/api/events**", lambda _: None)
     visitor.page.clock.install()
     visitor.goes("/apps?app=mail")
@@ -66,14 +64,14 @@ def test_what_was_done_is_seen_at_once(visitor: Visitor) -> None:
 
 @pytest.fixture
 def wire(tmp_path: Path) -> Iterator[Proxy]:
-    """Between the console and its ledger."""
+    """Yield a proxy between the console and its ledger."""
     with started_ledger(tmp_path / "home") as url:
         wire = Proxy(url, default_port=5432)
         yield wire
         wire.close()
 
 
-def test_the_lamp_says_that_the_ledger_is_not_seen(
+def test_the_lamp_shows_that_the_ledger_does_not_answer(
     browser: Browser, tmp_path: Path, wire: Proxy, pictures: Path
 ) -> None:
     typist = Typist(tmp_path, SLUICE_LEDGER_URL=wire.url, SLUICE_APPS="apps.json")

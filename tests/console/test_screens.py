@@ -1,4 +1,4 @@
-"""Each screen shows what it is for, at both widths, by day and by night, and nothing goes wrong with it."""
+"""Each screen shows its content without an error, at both widths, in the light and the dark theme."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.ops.typist import Typist
 
 @pytest.fixture(scope="module", autouse=True)
 def worked(console: Console) -> Iterator[None]:
-    """Something of everything has been done, or waits, or runs."""
+    """Run, pause and submit jobs of every kind, so that each screen has content."""
     console.submits("joined", start="2024-04-21", end="2024-04-30")
     console.submits("scores", work_ids="1-25")
     console.submits("publish", RAN)
@@ -54,7 +54,7 @@ SCREENS = {
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_screen_shows_what_it_is_for(name: str, visitor: Visitor, pictures: Path) -> None:
+def test_a_screen_shows_its_content(name: str, visitor: Visitor, pictures: Path) -> None:
     address, texts = SCREENS[name]
     visitor.goes(address)
     for text in texts:
@@ -64,7 +64,7 @@ def test_a_screen_shows_what_it_is_for(name: str, visitor: Visitor, pictures: Pa
     visitor.pictures(pictures, name)
 
 
-def test_one_submission_shows_how_far_it_is(visitor: Visitor, pictures: Path) -> None:
+def test_a_submission_page_shows_its_progress(visitor: Visitor, pictures: Path) -> None:
     visitor.goes("/submissions?app=publish")
     visitor.presses(f"publish/{RAN}")
     visitor.state("failed")
@@ -73,7 +73,7 @@ def test_one_submission_shows_how_far_it_is(visitor: Visitor, pictures: Path) ->
     visitor.pictures(pictures, "submission")
 
 
-def test_what_is_not_there_is_said_with_what_to_do(visitor: Visitor, pictures: Path) -> None:
+def test_a_missing_job_is_reported_with_a_button_to_retry(visitor: Visitor, pictures: Path) -> None:
     visitor.forgives("/api/jobs/fetch/nobody", "/api/jobs/fetch/nobody/why")
     visitor.goes("/jobs/fetch/nobody")
     expect(visitor.page.get_by_role("alert").first).to_contain_text("nobody")
@@ -81,13 +81,13 @@ def test_what_is_not_there_is_said_with_what_to_do(visitor: Visitor, pictures: P
     visitor.pictures(pictures, "missing")
 
 
-def test_what_jobs_print_is_never_markup(visitor: Visitor) -> None:
+def test_output_of_jobs_is_never_markup(visitor: Visitor) -> None:
     visitor.goes(f"/jobs/fetch/{RAN}_graz")
     visitor.sees("<b>not bold</b>")
     assert visitor.page.locator("pre b").count() == 0
 
 
-def test_where_there_is_nothing_it_is_said_what_to_do(browser: Browser, bare: str, pictures: Path) -> None:
+def test_empty_screens_state_that_they_are_empty(browser: Browser, bare: str, pictures: Path) -> None:
     with visiting(browser, bare) as visitor:
         for address, text in {
             "/": "No jobs yet",
@@ -106,14 +106,14 @@ def test_where_there_is_nothing_it_is_said_what_to_do(browser: Browser, bare: st
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Iterator[str]:
-    """A console without workers, of one app that has never run."""
+    """Yield a console without workers, of one app that has never run."""
     typist = Typist(tmp_path, SLUICE_HOME=str(tmp_path / "home"), SLUICE_APPS="apps.json")
     typist.apps("apps.json", {"lonely": {"job_id": "{n}", "bash_cmd": "true"}})
     with started(typist, "console", "--listen", "127.0.0.1:0") as address:
         yield address
 
 
-def test_what_is_seen_stays_in_sight_where_the_window_changes(visitor: Visitor) -> None:
+def test_the_graph_and_the_grid_stay_in_view_when_the_window_shrinks(visitor: Visitor) -> None:
     visitor.goes("/apps")
     visitor.page.set_viewport_size({"width": 390, "height": 844})
     expect(visitor.page.locator("main svg [data-id]").first).to_be_attached()
@@ -140,14 +140,14 @@ _AT_THE_END = """
 """
 
 
-def test_the_grid_begins_where_it_is_asked_to(visitor: Visitor) -> None:
+def test_the_grid_opens_at_the_requested_partition(visitor: Visitor) -> None:
     visitor.goes("/partitions?table=staging&partition=2024-04-23")
     visitor.sees("staging, 2024-04-23: succeeded", ".grid-frame [role=status]")
     scrolled = visitor.page.evaluate("document.querySelector('.grid').scrollLeft")
     assert scrolled > 0, "it shows the beginning of time"
 
 
-def test_the_grid_is_gone_through_by_keys(visitor: Visitor) -> None:
+def test_the_grid_can_be_navigated_by_keys(visitor: Visitor) -> None:
     visitor.goes("/partitions")
     grid = visitor.page.get_by_role("application", name=re.compile("Partitions by time"))
     grid.focus()
@@ -159,7 +159,7 @@ def test_the_grid_is_gone_through_by_keys(visitor: Visitor) -> None:
     assert "table=staging" in visitor.page.url
 
 
-def test_the_graph_is_gone_through_by_keys(visitor: Visitor) -> None:
+def test_the_graph_can_be_navigated_by_keys(visitor: Visitor) -> None:
     visitor.goes("/apps?app=report")
     graph = visitor.page.get_by_role("application")
     expect(graph.locator('[data-id="report"]')).to_have_class(re.compile("is-focus"))
@@ -175,7 +175,7 @@ def test_the_graph_is_gone_through_by_keys(visitor: Visitor) -> None:
     expect(visitor.page).to_have_url(re.compile("/jobs.app=publish"))
 
 
-def test_the_graph_is_turned_to_what_is_looked_for(visitor: Visitor) -> None:
+def test_searching_the_graph_selects_the_app_and_the_wheel_zooms(visitor: Visitor) -> None:
     visitor.goes("/apps")
     visitor.page.get_by_label("Find an app").fill("joined")
     expect(visitor.page).to_have_url(re.compile("app=joined"))

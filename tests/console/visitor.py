@@ -1,4 +1,4 @@
-"""Somebody who looks at the console with a browser, and to whom it has to behave: nothing may go wrong unseen."""
+"""Visitor of the console with a browser. All errors that the browser reports are collected."""
 
 import re
 from collections.abc import Sequence
@@ -6,16 +6,19 @@ from pathlib import Path
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Locator, Page, Response, expect
 
-#: Machines of tests have other things to do.
+#: Milliseconds to wait for the page. Machines that run tests are busy.
 PATIENCE_MS = 20_000
 WIDE, NARROW = (1280, 860), (390, 844)
-#: What is painted follows a new size in the next frame.
+#: A changed size is painted in the next frame.
 _PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 class Visitor:
-    """One page of a browser. ``troubles`` is all that went wrong there: scripts, what the page's rules forbid, and
-    answers that tell of an error. Whoever expects one says so by ``forgives``."""
+    """One page of a browser.
+
+    ``troubles`` collects all errors: failed scripts, violations of the page's policy, and error responses. A test
+    declares expected ones by ``forgives``.
+    """
 
     def __init__(self, context: BrowserContext, size: tuple[int, int] = WIDE) -> None:
         self.page: Page = context.new_page()
@@ -29,7 +32,7 @@ class Visitor:
         self.page.on("dialog", self._asked)
 
     def goes(self, address: str) -> None:
-        """To a page, until it shows what it has to."""
+        """Open an address, and wait until the screen is complete."""
         self.page.goto(address)
         self.settles()
 
@@ -43,13 +46,13 @@ class Visitor:
         expect(self.page.locator(where).first).not_to_contain_text(text, timeout=PATIENCE_MS)
 
     def presses(self, name: str, *, within: str = "main", exact: bool = False) -> None:
-        """A button or a link, by what stands on it."""
+        """Click a button or a link with this text."""
         place = self.page.locator(within).first
         role = place.get_by_role("button", name=name, exact=exact)
         (role.or_(place.get_by_role("link", name=name, exact=exact))).first.click()
 
     def agrees(self, verb: str, **filled: str) -> str:
-        """To the question that is asked now, which this returns; ``filled`` are its fields by their names."""
+        """Answer the open dialog with this verb. ``filled`` are the values of its fields. Return its text."""
         dialog = self.page.locator("dialog[open]")
         question = dialog.inner_text()
         for name, text in filled.items():
@@ -62,22 +65,22 @@ class Visitor:
         return question
 
     def is_told(self, text: str | re.Pattern[str]) -> None:
-        """In the corner, where it is told what came of something."""
+        """Wait for this text in the corner that shows results."""
         expect(self.page.locator(".toast").filter(has_text=text).first).to_be_visible(timeout=PATIENCE_MS)
 
     def row(self, text: str) -> Locator:
         return self.page.locator("main tbody tr").filter(has_text=text).first
 
     def state(self, word: str) -> None:
-        """The job, submission or saga that is shown is in this state, soon, and without being loaded again."""
+        """Wait until the job, submission or saga that is shown is in this state, without a reload."""
         expect(self.page.locator('[data-key="state"]')).to_have_text(word, timeout=PATIENCE_MS)
 
     def forgives(self, *parts: str) -> None:
-        """Troubles that a test brings about itself."""
+        """Ignore troubles that the test causes itself."""
         self._forgiven += parts
 
     def pictures(self, folder: Path, name: str) -> None:
-        """Of what is shown, at both widths, by day and by night."""
+        """Take pictures of the screen at both widths, in the light and the dark theme."""
         for width, (wide, high) in {"wide": WIDE, "narrow": NARROW}.items():
             self.page.set_viewport_size({"width": wide, "height": high})
             for theme in ("light", "dark"):
@@ -91,7 +94,7 @@ class Visitor:
         self.page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
 
     def leaves(self) -> Sequence[str]:
-        """What went wrong meanwhile."""
+        """Close the page. Return the unexpected troubles."""
         self.page.close()
         return [trouble for trouble in self.troubles if not any(part in trouble for part in self._forgiven)]
 

@@ -1,4 +1,4 @@
-"""What the console of these tests is the console of: a little of every way to key and to run work."""
+"""Definitions for the console tests: some of every way to key and to run jobs."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ APPS: dict[str, Any] = {
         "depends_on": {"app_name": ["publish"]},
         "bash_cmd": "true",
     },
-    # It goes on until its gate is opened.
+    # Its jobs run until their gate is opened.
     "gate": {
         "job_id": "{name}",
         "bash_cmd": "while [ ! -e {name}.open ]; do sleep 0.05; done",
@@ -52,7 +52,7 @@ APPS: dict[str, Any] = {
         {"id": "yearly", "app": "gate", "cron": "0 0 1 1 *", "key": "{due:%Y}"},
     ],
 }
-#: Where the definitions stand, as ``SLUICE_APPS`` names them.
+#: Value of ``SLUICE_APPS``.
 SOURCES = "apps.json,orders.py"
 RAN = "20261120"
 
@@ -63,5 +63,5 @@ def write_works(folder: Path) -> None:
 
 
 def open_gate(folder: Path, name: str) -> None:
-    """What waits at it goes on."""
+    """Let the job that waits at this gate go on."""
     (folder / f"{name}.open").touch()

@@ -1,4 +1,4 @@
-"""What is not Python in that small world: one that prints more than the ledger keeps, and three programs."""
+"""Apps of the small world that are not Python: one prints more than the ledger stores, three are programs."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ _WORDS = {"job_id": "{n}", "max_losses": 1000, "env_from_os": ["EFFECTS"]}
 
 
 def declare(folder: Path) -> Path:
-    """The definitions, and beside them what they name."""
+    """Write the definitions, and the files that they name. Return their path."""
     apps: dict[str, object] = {
         "printer": {
             **_WORDS,

@@ -1,4 +1,4 @@
-"""Who is killed where: every place, the kind of process that comes there, and what it is given to do until it does."""
+"""Lanes: every failpoint, the kind of process that reaches it, and the load that it gets until then."""
 
 from collections.abc import Sequence
 
@@ -31,10 +31,10 @@ PLANNER, GROOMER, SCHEDULER = CONTROL
 
 
 class Lane(Struct, frozen=True, kw_only=True):
-    """One process after the other dies at these points, each doing what the ones before it have left as well.
+    """Processes of one kind that die one after another at these points. Each also does the work that earlier ones left.
 
-    It serves ``queues``; of all others a worker takes care that lives until the end. ``loads`` name what they are given
-    to do (``tests.crashes.market``).
+    They serve ``queues``. All other queues are served by a worker that lives until the end. ``loads`` are names of
+    loads in ``tests.crashes.market``.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The small world that processes die in: what is asked of it, and whether all of it has come about in the end."""
+"""The small world in which processes die: its loads, and the check that all of them are done in the end."""
 
 import http.client
 import json
@@ -33,15 +33,15 @@ _LEFT = [*(LIVE - {State.EXPECTED})]
 _TIMELESS = 1000
 CONSOLE_TOKEN = "the token of these tests"
 _HEADERS = {"Content-Type": "application/json", "Authorization": f"Bearer {CONSOLE_TOKEN}"}
-#: So many open jobs take a worker that has just begun a few seconds.
+#: Open jobs that take a worker which has just started a few seconds.
 _MANY = 100
 DIAMOND = ("top", "left", "right", "bottom")
-#: What jobs come to that do not succeed.
+#: Terminal states of jobs that do not succeed.
 _ENDS = {"idler": State.CANCELLED, "far": State.FAILED}
 
 
 class Market:
-    """``ask`` brings more to do of every kind of load. Each run leaves a line in ``effects``."""
+    """Work for the processes. ``ask`` submits more of every given load. Each run leaves a line in ``effects``."""
 
     def __init__(self, ledger: Ledger, broker: Broker | None, folder: Path) -> None:
         self.sources = f"{TESTS}/crashes/trade.py,{TESTS}/scripted.py,{TESTS}/live/nightly,{declare(folder)}"
@@ -58,7 +58,7 @@ class Market:
             connection.execute("CREATE TABLE public.banked (key text NOT NULL)")
 
     def ask(self, *loads: str) -> None:
-        """Not of a world that has fallen behind: what is asked of it then is only waited for longer."""
+        """Submit each load once. If too many jobs are open, submit nothing, because the end would only take longer."""
         if self._is_behind():
             return
         self._asked += 1
@@ -69,11 +69,11 @@ class Market:
         return len(self._ledger.transact(lambda tx: tx.column(_OPEN, live=_LEFT))) > _MANY
 
     def want(self, *jobs: str) -> None:
-        """Each of these is to leave a line."""
+        """Note that each of these jobs must leave a line."""
         self._wanted.update(jobs)
 
     def is_over(self) -> bool:
-        """Whether nothing is left to do, and all that is wanted has left its line."""
+        """Return whether no work is left, and all wanted jobs have left their line."""
         if self._wanted - {f"{app}/{key}" for app, key, *_ in self._lines()}:
             return False
         return not self._ledger.transact(lambda tx: tx.column(_OPEN, live=_LEFT) or tx.column(_UNPLANNED))
@@ -86,11 +86,11 @@ class Market:
         return f"open, unplanned, asked for: {found}; without a line: {silent}"
 
     def agrees(self) -> None:
-        """The ledger with itself, at any moment."""
+        """Check that the ledger is consistent. This holds at any moment."""
         assert self._ledger.transact(breaches) == []
 
     def check(self) -> None:
-        """Nothing is lost, and no claim was run twice."""
+        """Check that no job is lost, and that no claim was run twice."""
         self.agrees()
         lines = self._lines()
         assert self._wanted - {f"{app}/{key}" for app, key, *_ in lines} == set()
@@ -115,7 +115,10 @@ class Market:
         return {f"{app}/{key}": State(state) for app, key, state in rows}
 
     def _check_states(self) -> None:
-        """What has been removed since has ended. A schedule goes on, so bells may run that are younger than the end."""
+        """Check the states of all jobs, except flights.
+
+        A job with pruned history has ended. The schedule continues, so jobs of ``bell`` may be younger than the end.
+        """
         odd = {
             job: state
             for job, state in self._states().items()
@@ -126,7 +129,7 @@ class Market:
         assert odd == {}, "\n".join(self._history(job) for job in odd)
 
     def _history(self, job: str) -> str:
-        """The row of a job and its transitions."""
+        """Return the row of a job and its transitions."""
         app, _, key = job.partition("/")
         row, transitions = self._ledger.transact(
             lambda tx: (tx.rows(_ROW, app=app, key=key), tx.column(_TRANSITIONS, app=app, key=key))
@@ -134,7 +137,7 @@ class Market:
         return "\n  ".join([f"{job}: {row}", *map(str, transitions)])
 
     def _check_flights(self) -> None:
-        """All of it is there, or nothing is."""
+        """Check that each flight has all of its effects, or none."""
         for job, state in self._states().items():
             if not job.startswith("pointed/"):
                 continue
@@ -142,7 +145,7 @@ class Market:
                 file.suffix
                 for file in self._folder.glob(f"effects.pointed.{job.removeprefix('pointed/')}.made.*")
             }
-            # A flight that is to be undone has been asked for under an odd key.
+            # A flight that will be undone has a key that ends with 9.
             due = (State.FAILED, 0) if job[-1] == "9" else (State.SUCCEEDED, 3)
             assert (state, len(made)) == due, self._history(job)
 
@@ -152,7 +155,7 @@ class Market:
         self._broker.publish([Submit(id=f"{app}-{key}", submission=raw)])
 
     def diamond(self, key: str) -> None:
-        """By a message, where there is a broker."""
+        """Submit the first app of the diamond, by a message if there is a broker."""
         self.want(*(f"{app}/{key}" for app in DIAMOND))
         if self._broker:
             self._publish("top", key)
@@ -160,7 +163,7 @@ class Market:
             self._client.submit(Submission(app="top", key=key))
 
     def whole(self, key: str) -> None:
-        """The diamond, asked for by its end: nobody has to be planned once another has ended."""
+        """Submit the last app of the diamond, so that no job has to be planned after another has ended."""
         self.want(*(f"{app}/{key}" for app in DIAMOND))
         self._client.submit(Submission(app="bottom", key=key))
 
@@ -208,7 +211,7 @@ class Market:
         self._broker.publish([Cancel(submission=id_)])
 
     def post(self, key: str) -> None:
-        """By the console, if it answers; who was not answered asks again, under the same id."""
+        """Submit by the console, if it answers. Without an answer, the next call submits again, under another id."""
         body = {"app": "bottom", "key": f"{key}5", "id": f"post {key}"}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
         try:
@@ -216,7 +219,7 @@ class Market:
             if connection.getresponse().status == http.HTTPStatus.ACCEPTED:
                 self.want(f"bottom/{key}5")
         except (OSError, http.client.HTTPException):
-            return  # It is dead, or not there yet.
+            return  # The console is dead, or has not started yet.
         finally:
             connection.close()
 

@@ -1,8 +1,8 @@
-"""A process is killed at every place that has a name, the first and the third time it comes there.
+"""A process is killed at every failpoint, the first and the third time that it reaches it.
 
-What holds: whatever was committed stands, whatever was not is done again, and nobody who lives has to know. So after
-every death the ledger agrees with itself; and once somebody lives on, each job ends, has left its line outside the
-ledger, and no claim has left two. A place that nobody comes to fails the test.
+Committed work persists, uncommitted work is done again, and other processes need not know. So after every death the
+ledger is consistent. When a process finally survives, each job ends and has left its line outside the ledger, and no
+claim has left two. A failpoint that no process reaches fails the test.
 """
 
 from collections.abc import Iterator
@@ -22,19 +22,19 @@ from tests.live.fleet import wait_until
 from tests.servers import rabbitmq_url, redis_url
 from tests.world import empty
 
-#: The first time somebody comes to a place there is little yet; the third time others have been there.
+#: At the first time the ledger is almost empty. At the third time it contains the work of earlier processes.
 TIMES = (1, 3)
 ORDERED = ("1", "2", "3")
 
 
-def test_at_every_place_somebody_is_killed() -> None:
+def test_every_failpoint_belongs_to_a_lane() -> None:
     visited = {point for lane in LANES for point in lane.points}
     assert visited == set(PLACES.values())
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("lane", LANES, ids=lambda lane: lane.name)
-def test_whoever_is_killed_at_a_place_leaves_nothing_undone(
+def test_no_work_is_lost_when_processes_are_killed_at_failpoints(
     lane: Lane, embedded_url: str, tmp_path: Path
 ) -> None:
     with _market(lane, embedded_url, tmp_path) as (market, victims), ExitStack() as living:

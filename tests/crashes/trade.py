@@ -1,5 +1,7 @@
-"""The apps of a small world of everything: a diamond, what is tried again, what runs elsewhere, what writes to the
-ledger's own database, what waits to be cancelled, and what a schedule asks for. ``declared`` has what is not Python.
+"""The apps of a small world of everything.
+
+There are a diamond, jobs that are tried again, external work, and jobs that write to the ledger's own database. Other
+jobs wait to be cancelled, or belong to a schedule. ``declared`` has the apps that are not Python.
 
 Each run leaves one line outside the ledger: the app, the key and the claim.
 """
@@ -13,7 +15,7 @@ from sluice.jobs.job import Job
 from tests.appending import append
 
 _WORDS = {"job_id": "{n}", "identifiers": {"n": "int"}, "max_losses": 1000}
-#: So often a shaky job fails.
+#: Number of failures of each ``shaky`` job.
 FAILS = 2
 
 
@@ -43,7 +45,7 @@ def bottom(job: Job) -> None:
 
 @app(max_fails=1000, retry={"rule": "fixed", "seconds": 0.2}, **_WORDS)
 def shaky(job: Job) -> None:
-    """Fails the first times, whoever runs it."""
+    """Fail the first times, in whichever process it runs."""
     note(job)
     marks = [Path(f"{os.environ['EFFECTS']}.shaky.{job.key}.{number}") for number in range(FAILS)]
     for mark in marks:
@@ -59,7 +61,7 @@ def steadied(job: Job) -> None:
 
 @app(**_WORDS)
 def banker(job: Job) -> None:
-    """Its row and its success are one."""
+    """Write a row in one transaction with the success."""
     note(job)
     with job.transaction() as connection:
         connection.execute("INSERT INTO banked (key) VALUES (%s)", (job.key,))
@@ -67,7 +69,7 @@ def banker(job: Job) -> None:
 
 @app(**_WORDS)
 def idler(job: Job) -> None:
-    """Until it is told to stop."""
+    """Run until the job is stopped."""
     note(job)
     while not job.cancelled:
         time.sleep(0.02)
@@ -75,7 +77,7 @@ def idler(job: Job) -> None:
 
 @app(name="far", is_long_running=True, max_fails=0, **_WORDS)
 class Elsewhere:
-    """It is over when it is looked at for the first time, and so has failed to go on."""
+    """External work that is over at its first poll, and so has failed, because it should run until it is stopped."""
 
     poll_s = 0.05
 
@@ -87,7 +89,7 @@ class Elsewhere:
         return "succeeded"
 
     def cancel(self, handle: dict[str, str]) -> None:
-        """There is nothing to be ended."""
+        """Do nothing, because the work has ended."""
 
 
 @app(**_WORDS)

@@ -1,7 +1,7 @@
-"""Processes that are told where to die: workers of some queues, ``sluice up``, and a program that submits.
+"""Processes that die at a given failpoint: workers of some queues, ``sluice up``, and a program that submits.
 
-Each is started as by its own command, in a process forked from one that has loaded the code already: to load it takes
-longer than to live up to the place. Whoever is not told to die lives until it is killed.
+Each is started as by its own command, but is forked from a process that has loaded the code already. Loading would take
+longer than the way to the failpoint. A process without a failpoint lives until it is killed.
 """
 
 import faulthandler
@@ -23,13 +23,13 @@ from sluice.jobs.ref import JobName
 from sluice.jobs.submission import Submission
 from sluice.ops.cli.main import main as sluice
 
-#: What dramatiq's supervisor says, and ends with, whose child was killed.
+#: Log line and exit code of dramatiq's supervisor when its child was killed.
 _SAID = "exited unexpectedly (code -9)"
 _KILLED = 1
-#: Whoever has not come to his place by then does not come there.
+#: Seconds after which a process that has not reached its failpoint never will.
 WITHIN_S = 180.0
 MORE_EVERY_S = 0.7
-#: Has a process write down where each of its threads stands.
+#: Signal at which a process logs the stacks of its threads.
 SHOW = signal.SIGUSR1
 _FORKED = multiprocessing.get_context("forkserver")
 _FORKED.set_forkserver_preload(
@@ -45,7 +45,7 @@ Main = Callable[[Sequence[str]], int]
 
 
 class Victims:
-    """Of one world, whose ``environment`` all have. Their log goes to one file."""
+    """Processes of one world, with the same ``environment``. They log to one file."""
 
     def __init__(self, log: Path, environment: Mapping[str, str]) -> None:
         self._log = log
@@ -53,7 +53,7 @@ class Victims:
 
     @contextmanager
     def living(self, main: Main, *arguments: str, **settings: str) -> Iterator[ForkServerProcess]:
-        """A process that is killed at the end of the block, if it lives by then."""
+        """Yield a process, which is killed at the end of the block if it is still alive."""
         environment = self._environment | settings
         process = _FORKED.Process(target=_live, args=(main, arguments, environment, str(self._log)))
         process.start()
@@ -72,7 +72,10 @@ class Victims:
         meanwhile: Callable[[], object],
         **settings: str,
     ) -> bool:
-        """Whether a process that is told so is killed, and by nobody else. It is given work until then."""
+        """Run a process with a failpoint, and give it work.
+
+        Return whether it was killed there, and not by anything else.
+        """
         settings = {**settings, "SLUICE_CRASH_AT": f"{at.word}@{time}"}
         deadline = monotonic() + WITHIN_S
         said = self._all().count(_SAID)
@@ -95,17 +98,17 @@ class Victims:
 
 
 def work(arguments: Sequence[str]) -> int:
-    """``python -m actors.worker``."""
+    """Run ``python -m actors.worker``."""
     return worker.main(arguments)
 
 
 def up(arguments: Sequence[str]) -> int:
-    """``sluice up``, the console with it."""
+    """Run ``sluice up``, which includes the console."""
     return sluice(["up", *arguments])
 
 
 def order(arguments: Sequence[str]) -> int:
-    """A program that submits under ids of its own, then cancels what it has submitted first, again and again."""
+    """Submit jobs under fixed ids, then cancel jobs of ``idler``."""
     app, *keys = arguments
     with connect() as client:
         for key in keys:
@@ -126,7 +129,7 @@ def end_fork_server() -> None:
 
 
 def _send(process: ForkServerProcess, what: signal.Signals) -> None:
-    """To all that it has started, too; before it has a group of its own there is nothing yet."""
+    """Send a signal to a process and all processes that it started. Before it has its own group there are none."""
     if not process.is_alive() or process.pid is None:
         return
     try:
@@ -141,6 +144,6 @@ def _live(main: Main, arguments: Sequence[str], environment: Mapping[str, str], 
     opened = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(opened, 1)
     os.dup2(opened, 2)
-    # Forked children have it too, and write to the same file.
+    # Forked children inherit the handler, and write to the same file.
     faulthandler.register(SHOW, all_threads=True)
     sys.exit(main(arguments))

@@ -1,1 +1,1 @@
-"""Input that no client means to send, at every entry. Each ends in a clean refusal. A seed makes the same input."""
+"""Hostile input at every entry. Each input ends in a clean refusal. A seed always makes the same input."""

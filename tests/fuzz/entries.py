@@ -1,4 +1,4 @@
-"""Each way in, and what has to come of hostile input there."""
+"""Entries of the system, and the required reaction of each to hostile input."""
 
 import io
 import random
@@ -24,13 +24,13 @@ from tests.fuzz import inputs
 from tests.ops.asker import Asker, told
 from tests.world import World
 
-#: Of an entry that refuses what nobody can carry out.
+#: Statuses below this one are refusals. From 500 on, the fault is in the console.
 REFUSED_BELOW = 500
 ANSWERS_WITHIN_S = 20.0
-#: A stream does not end by itself.
+#: All calls but the event stream, which does not end by itself.
 CALLS = [each for each in ROUTES if each.path != "/api/events"]
 (SUBMIT,) = (each for each in ROUTES if (each.method, each.path) == ("POST", "/api/submissions"))
-#: Of all calls, how many submit: what they bring is kept and goes on to the planner.
+#: Share of the calls that submit. Accepted submissions go on to the planner.
 SUBMITS = 0.4
 
 
@@ -42,7 +42,7 @@ def heads(chance: random.Random, count: int) -> None:
 
 
 def sockets(chance: random.Random, place: Place, count: int) -> None:
-    """Each connection is answered or closed, and the console goes on."""
+    """Check that each connection is answered or closed, and that the console continues."""
     for _ in range(count):
         with socket.create_connection(place, timeout=ANSWERS_WITHIN_S) as connection, suppress(OSError):
             connection.sendall(inputs.head(chance))
@@ -64,7 +64,7 @@ def calls(chance: random.Random, asker: Asker, count: int) -> None:
 
 
 def _goes_on(asker: Asker, key: str) -> None:
-    """A sound submission behind all of that is planned."""
+    """Check that a sound submission after all of that is planned."""
     answer = asker.asks("/api/submissions", {"app": "a", "key": key, "rerun": "job"})
     assert answer.status == HTTPStatus.ACCEPTED, answer.document
     shown = asker.asks(f"/api/jobs/a/{key}", method="GET", body=b"")
@@ -72,7 +72,7 @@ def _goes_on(asker: Asker, key: str) -> None:
 
 
 def _is_shown(asker: Asker, id_: str) -> None:
-    """What was taken in can be looked at, with its jobs."""
+    """Check that an accepted submission can be read, with its jobs."""
     for path in (f"/api/submissions/{quote(id_, safe='')}", "/api/submissions", "/api/jobs"):
         answer = asker.asks(path, method="GET", body=b"")
         assert answer.status == HTTPStatus.OK, (path, answer.document)
@@ -95,7 +95,7 @@ def policies(chance: random.Random, count: int) -> None:
 
 
 def sql(chance: random.Random, world: World, count: int) -> None:
-    """The function takes a document in or raises; the session goes on. Nothing of it is kept."""
+    """Check that the function accepts a document or raises, and that the session continues. All is rolled back."""
     with psycopg.connect(world.url, autocommit=True) as connection:
         for _ in range(count):
             text = inputs.document(chance).decode("utf-8", "replace").replace("\x00", "")
@@ -105,7 +105,7 @@ def sql(chance: random.Random, world: World, count: int) -> None:
 
 
 def many(chances: Iterable[random.Random], asker: Asker, place: Place, count: int) -> None:
-    """All of them, so often for each seed."""
+    """Check all entries, ``count`` times for each seed."""
     for chance in chances:
         heads(chance, count * 10)
         sockets(chance, place, count)

@@ -41,7 +41,7 @@ _HEAD = b"POST /api/submissions?limit=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-T
 
 
 def value(chance: random.Random, depth: int = 3) -> Any:
-    """Any JSON value, nested at most so deep."""
+    """Return any JSON value, with at most this depth."""
     kind = chance.randrange(9 if depth else 6)
     if kind < 3:
         return chance.choice(_TEXTS)
@@ -56,8 +56,11 @@ def value(chance: random.Random, depth: int = 3) -> Any:
 
 
 def document(chance: random.Random, kind: Any = Submission) -> bytes:
-    """A body of JSON, or nearly. Most have one or two words that the call knows, and a value that it may not. Some are
-    nested deeper than any stack."""
+    """Return a body of JSON, or nearly.
+
+    Most bodies have one or two fields that the call knows, with a value that may be wrong. Some are nested deeper than
+    any stack.
+    """
     own = [each.encode_name for each in msgspec.structs.fields(kind)]
     known = chance.sample(own, min(len(own), chance.randrange(1, 3)))
     words = {word: value(chance) for word in known} or {chance.choice(_WORDS): value(chance)}
@@ -78,7 +81,7 @@ def document(chance: random.Random, kind: Any = Submission) -> bytes:
 
 
 def path(chance: random.Random, route: Route) -> str:
-    """The path of a call, with its names and a query filled in by chance."""
+    """Return the path of a call, with random names and a random query."""
     parts = [_quoted(chance.choice(_TEXTS) or "a") if is_name(each) else each for each in route.parts]
     own = [each.encode_name for each in msgspec.structs.fields(route.query)]
     own = own if chance.random() < 0.9 else [*_WORDS]
@@ -91,7 +94,7 @@ def path(chance: random.Random, route: Route) -> str:
 
 
 def head(chance: random.Random) -> bytes:
-    """A request of which some bytes were changed, removed, repeated or put in."""
+    """Return a request of which some bytes were changed, removed, repeated or inserted."""
     body = document(chance)[:10_000]
     sent = bytearray(_HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
     for _ in range(chance.randrange(1, 5)):
@@ -111,7 +114,7 @@ def head(chance: random.Random) -> bytes:
 
 
 def deep(chance: random.Random) -> Any:
-    """A value that is nested deeper than it is safe to walk by recursion."""
+    """Return a value that is nested deeper than it is safe to walk by recursion."""
     made: Any = chance.choice(_TEXTS)
     for _ in range(chance.choice(_DEPTHS[:-1])):
         made = chance.choice(([made], {"a": made}, [made, 1]))

@@ -19,7 +19,7 @@ def chance(request: pytest.FixtureRequest) -> random.Random:
     return random.Random(request.param)
 
 
-def test_a_head_is_read_or_refused(chance: random.Random) -> None:
+def test_the_head_of_a_request_is_read_or_refused(chance: random.Random) -> None:
     entries.heads(chance, 20 * COUNT)
 
 
@@ -32,7 +32,7 @@ def test_the_consoles_socket_answers_or_closes(
     assert [each for each in caplog.records if each.levelno >= logging.ERROR] == []
 
 
-def test_a_call_is_answered_without_a_fault_of_ours(chance: random.Random, world: World) -> None:
+def test_a_console_call_is_answered_without_a_server_error(chance: random.Random, world: World) -> None:
     entries.calls(chance, Asker(world), 2 * COUNT)
 
 
@@ -44,6 +44,6 @@ def test_a_policy_is_read_or_refused(chance: random.Random) -> None:
     entries.policies(chance, 10 * COUNT)
 
 
-def test_the_sql_function_takes_in_or_raises(chance: random.Random, world: World) -> None:
+def test_the_sql_function_accepts_or_raises(chance: random.Random, world: World) -> None:
     world.apps("a -> b")
     entries.sql(chance, world, COUNT)

@@ -1,4 +1,4 @@
-"""The same entries with many more inputs."""
+"""Many more inputs at every entry."""
 
 import random
 

@@ -1,1 +1,1 @@
-"""Sluice as its users install it."""
+"""Tests of an installed Sluice."""

@@ -1,6 +1,6 @@
-"""The built wheel in a fresh environment, not editable and away from the checkout: what a user gets by pip.
+"""The built wheel in a fresh environment, not editable and away from the checkout, as users install it by pip.
 
-Two packages of the index whose names are those of rooms are installed beside it.
+Two packages of the index with the same names as rooms are installed beside it.
 """
 
 import json
@@ -22,13 +22,13 @@ from tests.servers import redis_url
 from tests.style.sources import PACKAGE, ROOMS, ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text()
-#: What pytest needs that Sluice does not.
+#: Packages that pytest needs and Sluice does not.
 PYTEST = ("iniconfig", "packaging", "pluggy", "pytest")
 #: Packages of the index that have folders of the same names as rooms.
 NAMESAKES = ("ops==3.9.0", "scheduler==0.8.11")
-#: Files beside the code that are no part of an installation.
+#: Files beside the code that are not part of an installation.
 FOR_DEVELOPERS = ("ops/bench/", "ops/setup/", "ops/tools/")
-#: A user's own modules, each named like a room.
+#: Modules of a user, each with the name of a room.
 HOSTILE = {
     "jobs/__init__.py": "raise ImportError('the jobs of somebody else')",
     "ops/__init__.py": "OWN = 1",
@@ -56,13 +56,13 @@ def test_theirs():
 class Installed(NamedTuple):
     wheel: Path
     bin: Path
-    #: The user's own folder.
+    #: Folder of the user.
     folder: Path
 
     def types(
         self, *words: str, folder: Path | None = None, **settings: str
     ) -> subprocess.CompletedProcess[str]:
-        """In the user's folder, with nothing of the checkout on Python's path."""
+        """Run a command in the user's folder, without the checkout on Python's path."""
         return subprocess.run(
             self.command(*words),
             cwd=folder or self.folder,
@@ -109,7 +109,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
 
 
 def _built(folder: Path) -> Path:
-    """From a copy, because a build leaves files in the tree."""
+    """Build the wheel from a copy, because a build leaves files in the tree."""
     source = folder / "source"
     source.mkdir()
     for name in (*ROOMS, PACKAGE):
@@ -136,7 +136,7 @@ def _registry_is_missing(error: str) -> None:
     pytest.skip(told)
 
 
-def test_it_has_every_file_of_the_rooms_and_nothing_else_at_the_top(installed: Installed) -> None:
+def test_the_wheel_contains_every_file_of_the_rooms_and_no_others(installed: Installed) -> None:
     with zipfile.ZipFile(installed.wheel) as archive:
         names = set(archive.namelist())
     expected = {
@@ -152,13 +152,13 @@ def test_it_has_every_file_of_the_rooms_and_nothing_else_at_the_top(installed: I
     assert (sorted(expected - found), sorted(found - expected)) == ([], [])
 
 
-def test_the_command_runs_a_job_on_a_ledger_that_it_makes(installed: Installed) -> None:
+def test_the_command_creates_a_ledger_and_runs_a_job(installed: Installed) -> None:
     done = installed.types("sluice", "run", "hello", "1", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["jobs"] == {"succeeded": 1}
 
 
-def test_the_command_says_its_version_and_that_benchmarks_need_a_checkout(installed: Installed) -> None:
+def test_the_command_prints_its_version_and_refuses_benchmarks(installed: Installed) -> None:
     assert installed.types("sluice", "--version").stdout == "sluice 0.1.0\n"
     done = installed.types("sluice", "bench")
     assert done.returncode == 2
@@ -195,7 +195,9 @@ def test_a_worker_runs_jobs_in_a_folder_with_modules_of_the_same_names(
     assert worker.returncode == 0
 
 
-def test_definitions_are_imported_there_too(installed: Installed, hostile: Path) -> None:
+def test_definitions_are_imported_in_a_folder_with_modules_of_the_same_names(
+    installed: Installed, hostile: Path
+) -> None:
     done = installed.types("python", "-c", "from sluice import app, saga, Client", folder=hostile)
     assert done.returncode == 0, done.stderr
 
@@ -208,7 +210,7 @@ def test_the_tests_of_a_project_with_modules_of_the_same_names_run(
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_fixture_for_users_tests_works(installed: Installed) -> None:
+def test_the_pipeline_fixture_works_in_the_tests_of_a_user(installed: Installed) -> None:
     (installed.folder / "test_pipeline.py").write_text(TEST)
     done = installed.types("pytest", "-q", "test_pipeline.py")
     assert done.returncode == 0, done.stdout + done.stderr

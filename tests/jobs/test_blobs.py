@@ -1,4 +1,4 @@
-"""Blobs are listed and removed, wherever they are."""
+"""Listing, reading and removal of blobs in each kind of store."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,7 @@ from sluice.jobs.runners.keeping import is_output
 
 
 @pytest.mark.parametrize("kind", ["folder", "memory"])
-def test_what_is_stored_is_listed_with_its_time_until_it_is_removed(tmp_path: Path, kind: str) -> None:
+def test_a_stored_blob_is_listed_with_its_time_until_it_is_removed(tmp_path: Path, kind: str) -> None:
     store = BlobStore(str(tmp_path) if kind == "folder" else f"memory://{uuid4()}")
     names = {store.put(f"a/t/{claim}-output", BytesIO(b"printed")) for claim in (1, 2)}
     found = {each.name: each.at for each in store.stored()}
@@ -26,7 +26,7 @@ def test_what_is_stored_is_listed_with_its_time_until_it_is_removed(tmp_path: Pa
     store.remove(gone)
 
 
-def test_the_folder_of_a_blob_goes_with_the_last_one_in_it(tmp_path: Path) -> None:
+def test_removing_the_last_blob_of_a_folder_removes_the_folder(tmp_path: Path) -> None:
     store = BlobStore(str(tmp_path))
     first, second = (store.put("a/t/1-output", BytesIO(b"printed")) for _ in range(2))
     store.remove(first)
@@ -35,7 +35,7 @@ def test_the_folder_of_a_blob_goes_with_the_last_one_in_it(tmp_path: Path) -> No
     assert not (tmp_path / "a" / "t").exists()
 
 
-def test_a_store_that_does_not_answer_says_so_without_its_password() -> None:
+def test_the_error_of_an_unavailable_store_hides_its_password() -> None:
     store = BlobStore("nosuch://me:s3cr3t@host/x")
     for ask in (lambda: store.remove("a/t/1-output-x"), lambda: list(store.stored())):
         with pytest.raises(BlobsUnavailable, match="could not be") as caught:
@@ -53,7 +53,7 @@ def test_a_store_that_does_not_answer_says_so_without_its_password() -> None:
         "a/t/1-log-" + 32 * "0",
     ],
 )
-def test_what_others_keep_in_a_store_is_not_taken_for_an_output(name: str) -> None:
+def test_other_files_in_a_store_do_not_count_as_outputs(name: str) -> None:
     assert not is_output(name)
 
 
@@ -77,7 +77,7 @@ HEX = 32 * "0"
     ],
 )
 @pytest.mark.parametrize("kind", ["folder", "memory"])
-def test_a_name_that_no_blob_has_is_neither_read_nor_removed(tmp_path: Path, name: str, kind: str) -> None:
+def test_an_invalid_blob_name_is_neither_read_nor_removed(tmp_path: Path, name: str, kind: str) -> None:
     inside = tmp_path / "outside" / "store"
     inside.mkdir(parents=True)
     victims = [tmp_path / "victim", *(tmp_path / place / f"1-output-{HEX}" for place in ("", "outside"))]
@@ -92,7 +92,7 @@ def test_a_name_that_no_blob_has_is_neither_read_nor_removed(tmp_path: Path, nam
 
 
 @pytest.mark.parametrize("linked", ["a", "a/t", "a/t/1-output"])
-def test_nothing_outside_of_the_store_is_reached_by_a_link(tmp_path: Path, linked: str) -> None:
+def test_a_symlink_in_the_store_reaches_no_file_outside_of_it(tmp_path: Path, linked: str) -> None:
     inside, outside = tmp_path / "store", tmp_path / "outside"
     name = f"a/t/1-output-{HEX}"
     link = inside / (name if linked.endswith("output") else linked)
@@ -109,7 +109,7 @@ def test_nothing_outside_of_the_store_is_reached_by_a_link(tmp_path: Path, linke
     assert target.read_text() == "secret"
 
 
-def test_a_link_to_a_store_is_its_operators(tmp_path: Path) -> None:
+def test_the_store_itself_may_be_a_symlink(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "store").symlink_to(tmp_path / "real")
     store = BlobStore(str(tmp_path / "store"))
@@ -119,7 +119,7 @@ def test_a_link_to_a_store_is_its_operators(tmp_path: Path) -> None:
     assert list(store.stored()) == []
 
 
-def test_a_pipe_in_the_place_of_a_blob_holds_nobody_up(tmp_path: Path) -> None:
+def test_a_named_pipe_in_the_place_of_a_blob_does_not_block_reading(tmp_path: Path) -> None:
     name = f"a/t/1-output-{HEX}"
     (tmp_path / "a" / "t").mkdir(parents=True)
     os.mkfifo(tmp_path / name)
@@ -127,6 +127,6 @@ def test_a_pipe_in_the_place_of_a_blob_holds_nobody_up(tmp_path: Path) -> None:
         list(BlobStore(str(tmp_path)).read(name))
 
 
-def test_a_store_is_made_for_its_user_alone(tmp_path: Path) -> None:
+def test_the_folder_of_a_new_store_is_accessible_to_its_user_only(tmp_path: Path) -> None:
     BlobStore(str(tmp_path / "home" / "blobs")).put("a/t/1-output", BytesIO(b"printed"))
     assert (tmp_path / "home" / "blobs").stat().st_mode & 0o777 == 0o700

@@ -1,4 +1,4 @@
-"""How partitions are counted, written and read: every unit, whatever the month, the year or the format."""
+"""Numbering, writing and reading of partitions, for every unit, month, year and format."""
 
 import time
 from datetime import UTC, date, datetime
@@ -19,12 +19,12 @@ CALENDARS = [Calendar(unit, format_) for unit, formats in FORMATS.items() for fo
 
 
 def _s(*moment: int) -> int:
-    return int(datetime(*moment, tzinfo=UTC).timestamp())  # type: ignore[arg-type,misc]  # As many as are given.
+    return int(datetime(*moment, tzinfo=UTC).timestamp())  # type: ignore[arg-type,misc]  # Argument count varies.
 
 
 @pytest.mark.parametrize("calendar", CALENDARS, ids=str)
 @given(moment_s=st.integers(BEGINNING_S, END_S))
-def test_what_is_written_is_read_again(calendar: Calendar, moment_s: int) -> None:
+def test_a_written_partition_can_be_read_back(calendar: Calendar, moment_s: int) -> None:
     partition = calendar.at(moment_s)
     text = calendar.write(partition)
     assert calendar.read(text) == partition
@@ -33,7 +33,7 @@ def test_what_is_written_is_read_again(calendar: Calendar, moment_s: int) -> Non
 
 @pytest.mark.parametrize("unit", UNITS)
 @given(moment_s=st.integers(-(10**13), 10**13))
-def test_each_moment_is_of_one_partition(unit: Unit, moment_s: int) -> None:
+def test_each_moment_belongs_to_one_partition(unit: Unit, moment_s: int) -> None:
     calendar = Calendar(unit)
     partition = calendar.at(moment_s)
     assert calendar.start_s(partition) <= moment_s < calendar.start_s(partition + 1)
@@ -65,7 +65,9 @@ def test_a_partition_begins_where_the_one_before_it_ends(unit: Unit, partition: 
         ("month", "9999-12", 96_359, (9999, 12, 1)),
     ],
 )
-def test_they_are_counted_from_1970_on(unit: Unit, text: str, number: int, begins: tuple[int, ...]) -> None:
+def test_partitions_are_numbered_from_1970(
+    unit: Unit, text: str, number: int, begins: tuple[int, ...]
+) -> None:
     calendar = Calendar(unit)
     assert calendar.read(text) == number
     assert calendar.write(number) == text
@@ -88,7 +90,7 @@ def test_they_are_counted_from_1970_on(unit: Unit, text: str, number: int, begin
         ("month", "1969-12", "1970-01"),
     ],
 )
-def test_which_comes_next(unit: Unit, text: str, after: str) -> None:
+def test_the_next_number_is_the_next_partition(unit: Unit, text: str, after: str) -> None:
     calendar = Calendar(unit)
     assert calendar.write(calendar.read(text) + 1) == after
     assert calendar.write(calendar.read(after) - 1) == text
@@ -97,13 +99,13 @@ def test_which_comes_next(unit: Unit, text: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("month", "days"), [("2024-02", 29), ("2023-02", 28), ("2100-02", 28), ("2000-02", 29), ("2024-12", 31)]
 )
-def test_how_long_a_month_is(month: str, days: int) -> None:
+def test_a_month_has_the_right_number_of_days(month: str, days: int) -> None:
     calendar = Calendar("month")
     number = calendar.read(month)
     assert calendar.start_s(number + 1) - calendar.start_s(number) == days * 86_400
 
 
-def test_months_go_on_where_dates_end() -> None:
+def test_months_continue_beyond_the_range_of_python_dates() -> None:
     calendar = Calendar("month")
     last = calendar.read("9999-12")
     assert calendar.start_s(last + 1) == _s(9999, 12, 31) + 86_400
@@ -137,13 +139,13 @@ def test_months_go_on_where_dates_end() -> None:
         (Calendar("day", "%Y%m%d"), "20240401 "),
     ],
 )
-def test_other_texts_are_no_partitions(calendar: Calendar, text: str) -> None:
+def test_a_text_that_is_no_partition_is_refused_with_an_example(calendar: Calendar, text: str) -> None:
     with pytest.raises(ValueError, match="write it like 2") as error:
         calendar.read(text)
     assert f"{text!r} is no {calendar.unit}" in str(error.value)
 
 
-def test_a_format_does_not_keep_the_usual_spelling_out() -> None:
+def test_the_usual_spelling_is_read_despite_a_format() -> None:
     calendar = Calendar("day", "%Y%m%d")
     assert calendar.read("20240401") == calendar.read("2024-04-01")
     assert calendar.write(calendar.read("2024-04-01")) == "20240401"
@@ -158,17 +160,17 @@ def test_a_format_does_not_keep_the_usual_spelling_out() -> None:
         (Calendar("day", "%d.%m.%Y"), "01.04.2024"),
     ],
 )
-def test_an_example_for_people(calendar: Calendar, example: str) -> None:
+def test_the_example_is_written_in_the_format_of_the_calendar(calendar: Calendar, example: str) -> None:
     assert calendar.example == example
 
 
-def test_a_span_has_both_its_ends() -> None:
+def test_the_length_of_a_span_includes_both_ends() -> None:
     assert len(Span(3, 3)) == 1
     assert len(Span(-1, 5)) == 7
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata"])
-def test_the_zone_of_the_machine_has_no_say(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_zone_of_the_machine_has_no_effect(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:

@@ -1,4 +1,4 @@
-"""Conditions as text: what they say, and where a fault is."""
+"""Conditions as text: their meaning, and the position of a fault."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -78,12 +78,12 @@ SAID: list[tuple[str, Condition]] = [
 
 
 @pytest.mark.parametrize(("text", "condition"), SAID, ids=[text for text, _ in SAID])
-def test_a_text_says_a_condition(text: str, condition: Condition) -> None:
+def test_a_text_is_parsed_into_a_condition(text: str, condition: Condition) -> None:
     assert repr(parse_condition(text, NOW)) == repr(condition)
 
 
 FAULTS = [
-    # What is written, at which character the fault is, and what is told of it.
+    # Text, character of the fault, part of the message.
     ("", 1, "the end is nothing to ask about"),
     ("   ", 4, "the end is nothing to ask about"),
     ("app", 4, "the end compares nothing; write =, !=,"),
@@ -141,7 +141,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "character", "told"), FAULTS, ids=[ascii(text[:30]) for text, *_ in FAULTS])
-def test_a_fault_is_told_with_its_place(text: str, character: int, told: str) -> None:
+def test_a_fault_is_reported_with_its_position(text: str, character: int, told: str) -> None:
     with pytest.raises(BadRequest) as error:
         parse_condition(text, NOW)
     assert told in error.value.what
@@ -159,18 +159,18 @@ def test_a_fault_is_told_with_its_place(text: str, character: int, told: str) ->
     ],
     ids=["long", "many"],
 )
-def test_a_condition_has_its_limits(text: str, told: str) -> None:
+def test_a_condition_above_the_limits_is_refused(text: str, told: str) -> None:
     with pytest.raises(BadRequest) as error:
         parse_condition(text, NOW)
     assert told in error.value.what
 
 
-def test_so_many_comparisons_may_be_asked() -> None:
+def test_the_maximum_number_of_comparisons_is_accepted() -> None:
     text = " or ".join(["app = a"] * COMPARISONS_MAX)
     assert len(comparisons(parse_condition(text, NOW))) == COMPARISONS_MAX
 
 
-def test_structs_have_the_same_limits() -> None:
+def test_conditions_built_in_code_have_the_same_limits() -> None:
     deep: Condition = A
     for _ in range(DEPTH_MAX):
         deep = Not(deep)
@@ -198,7 +198,7 @@ def test_structs_have_the_same_limits() -> None:
         (Input(("a",)), Operator.LESS, None),
     ],
 )
-def test_what_could_never_be_asked_is_no_struct_either(
+def test_an_invalid_comparison_cannot_be_built_in_code(
     subject: Field | Input, operator: Operator, value: object
 ) -> None:
     with pytest.raises(ValueError, match=r"\w"):
@@ -237,7 +237,7 @@ PIECES = st.sampled_from([*WORDS, "\0", "\ud800", " "])
 
 
 @given(st.lists(PIECES | st.text(max_size=3), max_size=12).map(" ".join) | st.text())
-def test_any_text_is_a_condition_or_a_fault_with_a_place(text: str) -> None:
+def test_any_text_is_a_condition_or_a_fault_with_a_position(text: str) -> None:
     try:
         where = "character" if comparisons(parse_condition(text, NOW)) else ""
     except BadRequest as error:

@@ -1,4 +1,4 @@
-"""Lines of cron: what they mean, and what is said of those that mean nothing."""
+"""Cron lines: their meaning, and the errors of invalid lines."""
 
 from datetime import date
 
@@ -37,8 +37,8 @@ from sluice.jobs.cron import Cron
         ("@reboot", "@reboot is none of @yearly"),
     ],
 )  # fmt: skip
-def test_what_is_no_line_of_cron(line: str, words: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 - each line has words of its own
+def test_an_invalid_cron_line_is_refused_with_the_reason(line: str, words: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message differs by line
         Cron.parse(line)
     assert words in str(caught.value)
 
@@ -46,7 +46,7 @@ def test_what_is_no_line_of_cron(line: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("line", "days"),
     [
-        # Of the first half of February 2026, which begins on a Sunday.
+        # Days among the first 14 of February 2026, which begins on a Sunday.
         ("0 0 * * 0", [1, 8]),
         ("0 0 * * 7", [1, 8]),
         ("0 0 * * SUN", [1, 8]),
@@ -64,12 +64,12 @@ def test_what_is_no_line_of_cron(line: str, words: str) -> None:
         ("0 0 * mar *", []),
     ],
 )
-def test_the_days_that_a_line_asks_for(line: str, days: list[int]) -> None:
+def test_a_cron_line_selects_these_days(line: str, days: list[int]) -> None:
     cron = Cron.parse(line)
     assert [day for day in range(1, 15) if cron.serves(date(2026, 2, day))] == days
 
 
-def test_the_last_day_of_each_month() -> None:
+def test_l_selects_the_last_day_of_each_month() -> None:
     last = [day for day in Cron.parse("0 0 L * *").days_from(date(2027, 12, 1)) if day < date(2028, 5, 1)]
     assert [str(day) for day in last] == [
         "2027-12-31",
@@ -80,5 +80,5 @@ def test_the_last_day_of_each_month() -> None:
     ]
 
 
-def test_leap_days_on_one_weekday_are_found_across_a_century_without() -> None:
+def test_leap_days_on_a_sunday_are_found_after_sixteen_years_without_one() -> None:
     assert str(next(Cron.parse("0 0 29 2 */7").days_from(date(2072, 3, 1)))) == "2088-02-29"

@@ -1,4 +1,4 @@
-"""Texts that speak of a due time."""
+"""Texts with placeholders for a due time."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -23,7 +23,7 @@ DUE = datetime(2026, 3, 29, 3, 0, tzinfo=BERLIN)
         ("{due-1d}", "2026-03-28T03:00:00+01:00"),
         ("{due-1w:%d.%m.}", "22.03."),
         ("{due+7d:%Y%m%d}", "20260405"),
-        # Six hours before three in the morning, of a night that has one hour less.
+        # Six hours before three in the morning, in a night that is one hour shorter.
         ("{due-6h:%d %H:%M}", "28 20:00"),
         ("{due-1d-6h:%d %H:%M}", "27 21:00"),
         ("{due+90m:%H:%M}", "04:30"),
@@ -36,11 +36,11 @@ DUE = datetime(2026, 3, 29, 3, 0, tzinfo=BERLIN)
         ("{due:%a}", "Sun"),
     ],
 )
-def test_a_due_time_in_a_text(text: str, expected: str) -> None:
+def test_placeholders_are_filled_with_the_due_time(text: str, expected: str) -> None:
     assert fill(text, DUE) == expected
 
 
-def test_a_day_before_is_the_same_wall_time_or_the_end_of_the_gap() -> None:
+def test_a_day_earlier_is_the_same_wall_time_or_the_gap_end() -> None:
     day_after = datetime(2026, 3, 30, 2, 30, tzinfo=BERLIN)
     assert fill("{due-1d:%d %H:%M}", day_after) == "29 03:00"
     second = datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=1)
@@ -64,13 +64,13 @@ def test_a_day_before_is_the_same_wall_time_or_the_end_of_the_gap() -> None:
         ("{due:100%}", "% in '100%' is no part of a time"),
     ],
 )  # fmt: skip
-def test_what_is_no_such_text(text: str, words: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 - each text has words of its own
+def test_an_invalid_placeholder_is_refused_with_the_reason(text: str, words: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message differs by text
         fill(text, DUE)
     assert words in str(caught.value)
 
 
-def test_texts_are_filled_at_any_depth_and_nothing_else_is_touched() -> None:
+def test_texts_are_filled_at_any_depth_and_other_values_stay() -> None:
     value: Any = {"a": ["{due:%d}", {"b": "{due:%m}", "{due}": 7}], "c": None, "d": 1.5, "e": True}
     assert fill(value, DUE) == {"a": ["29", {"b": "03", "{due}": 7}], "c": None, "d": 1.5, "e": True}
 
@@ -79,10 +79,10 @@ def test_texts_are_filled_at_any_depth_and_nothing_else_is_touched() -> None:
     ("value", "expected"),
     [("{due}", True), ("{{due}}", False), (None, False), ([1, ["x", {"k": "{due:%d}"}]], True), ({"{due}": 1}, False)],
 )  # fmt: skip
-def test_whether_a_value_is_another_for_another_due_time(value: Any, expected: bool) -> None:
+def test_a_value_depends_on_the_due_time_if_a_text_has_a_placeholder(value: Any, expected: bool) -> None:
     assert speaks_of_due(value) is expected
 
 
-def test_a_time_that_no_calendar_has() -> None:
+def test_a_time_beyond_the_calendar_raises_an_overflow_error() -> None:
     with pytest.raises(OverflowError):
         fill("{due+999999w:%Y}", datetime(2026, 1, 1, tzinfo=UTC))

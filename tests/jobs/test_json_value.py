@@ -1,4 +1,4 @@
-"""What Python may say in place of JSON."""
+"""Python values that are accepted as JSON."""
 
 from typing import Any
 
@@ -22,12 +22,12 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_it_is_what_comes_out_of_a_message(value: Any) -> None:
+def test_json_values_stay_equal_and_survive_encoding(value: Any) -> None:
     assert as_json(value) == value
     assert msgspec.json.decode(msgspec.json.encode(as_json(value))) == value
 
 
-def test_tuples_are_lists_and_nothing_is_shared() -> None:
+def test_tuples_become_lists_and_the_result_is_a_copy() -> None:
     value: dict[str, Any] = {"a": [(1, 2)]}
     plain = as_json(value)
     value["a"].append(3)
@@ -54,6 +54,6 @@ def _endless() -> list[Any]:
         (_endless(), "nests too deeply"),
     ],
 )
-def test_anything_else_is_refused(value: Any, words: str) -> None:
+def test_a_value_that_is_not_json_is_refused(value: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         as_json(value)

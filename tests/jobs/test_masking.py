@@ -33,23 +33,23 @@ def test_a_text_is_shown_without_the_passwords_of_its_urls(text: str) -> None:
     assert masked(text) == TEXTS[text]
 
 
-def test_a_value_is_shown_as_it_is_but_for_passwords() -> None:
+def test_a_nested_value_is_shown_without_the_passwords_in_its_urls() -> None:
     value = {"a": ["http://u:p@h/", 1, None, {"b": 2.5, "http://u:p@h/": True}]}
     assert masked_value(value) == {"a": ["http://***@h/", 1, None, {"b": 2.5, "http://***@h/": True}]}
 
 
-def test_of_a_source_the_query_is_not_shown_either() -> None:
+def test_the_query_of_a_source_is_masked_too() -> None:
     shown = masked_kwargs({"source": "https://h/a.zip?signature=x", "page": "https://h/?page=3"})
     assert shown == {"source": "https://h/a.zip?***", "page": "https://h/?page=3"}
     assert masked_kwargs({"source": "a question? yes", "n": 1}) == {"source": "a question? yes", "n": 1}
 
 
 def test_the_cost_of_a_long_text_grows_with_its_length() -> None:
-    """Seconds of CPU: 0.2 for all three. If the cost grew with the square, each would take 40 or more."""
+    """All three take 0.2 seconds of CPU. If the cost grew with the square, each would take 40 or more."""
     begun = time.process_time()
     for mask, text in (
         (masked, "://a:" * 200_000),
-        (masked, "http://a:" + "x" * 250_000),  # The expression needs 60 bytes for each of these x.
+        (masked, "http://a:" + "x" * 250_000),  # The regular expression needs 60 bytes for each x.
         (masked_url, "@https:" + "//" * 1_000_000),
     ):
         is_unchanged = mask(text) == text  # A failed comparison of the texts would print them.
@@ -72,14 +72,14 @@ def test_the_cost_of_a_long_text_grows_with_its_length() -> None:
         " http://me:s3c/r3t@host/a.zip",
     ],
 )
-def test_who_refuses_a_source_does_not_tell_its_password(text: str) -> None:
+def test_the_error_for_an_invalid_source_hides_its_password(text: str) -> None:
     with pytest.raises(Unfit) as caught:
         parse_source(text)
     assert "s3c" not in str(caught.value)
 
 
 @pytest.mark.parametrize("length", [10, 300])
-def test_a_pool_is_spoken_of_without_the_passwords_of_its_key(length: int) -> None:
+def test_the_shown_name_of_a_pool_hides_passwords_in_its_key(length: int) -> None:
     url = f"https://me:s3cr3t{'x' * length}@host/"
     names = [_pool(f"{url}{path}") for path in "ab"]
     assert names[0] != names[1]

@@ -1,4 +1,4 @@
-"""Tokens of pages: what is written is read again, and nothing else is."""
+"""Page tokens: a written token can be read back, and any other text is refused."""
 
 import base64
 from datetime import UTC, datetime, timedelta, timezone
@@ -20,7 +20,7 @@ def test_a_token_is_read_as_it_was_written(order: Order, at: datetime | None, id
     assert read_token(write_token(order, Place(at, id)), order) == Place(at, id)
 
 
-def test_a_token_can_be_typed() -> None:
+def test_a_token_has_only_characters_that_are_easy_to_type() -> None:
     token = write_token(ORDER, Place(datetime(2026, 1, 1, tzinfo=UTC), 7))
     assert token.replace(".", "").replace("-", "").replace("_", "").isalnum()
 
@@ -54,7 +54,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("token", "told"), BAD)
-def test_what_is_no_token_of_this_list_is_refused(token: str, told: str) -> None:
+def test_an_invalid_or_foreign_token_is_refused(token: str, told: str) -> None:
     with pytest.raises(BadRequest) as error:
         read_token(token, ORDER)
     assert told in error.value.what
@@ -62,12 +62,12 @@ def test_what_is_no_token_of_this_list_is_refused(token: str, told: str) -> None
 
 
 @given(st.text(), st.binary())
-def test_no_text_does_more_than_that(text: str, content: bytes) -> None:
+def test_any_other_text_is_refused_as_a_bad_request(text: str, content: bytes) -> None:
     for token in (text, VERSION + text, _of(content), _of(b'["created",false,' + content)):
         with pytest.raises(BadRequest):
             read_token(token, ORDER)
 
 
-def test_a_time_may_be_of_any_zone() -> None:
+def test_the_time_in_a_token_may_have_any_zone() -> None:
     at = datetime(2026, 1, 1, 5, tzinfo=timezone(timedelta(hours=5)))
     assert read_token(write_token(ORDER, Place(at, 7)), ORDER) == Place(datetime(2026, 1, 1, tzinfo=UTC), 7)

@@ -1,4 +1,4 @@
-"""Which partitions of a table one range of output needs."""
+"""The partitions of a table that a range of output needs."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ HALF_A_DAY_S = 12 * 3600
 
 
 def _from(text: str, calendar: Calendar = DAY) -> int:
-    """A cut-off before which nothing is read."""
+    """Return the cut-off before which nothing is read."""
     return calendar.start_s(calendar.read(text))
 
 
 def _to(text: str, calendar: Calendar = DAY) -> int:
-    """A cut-off after which nothing is read."""
+    """Return the cut-off after which nothing is read."""
     return calendar.start_s(calendar.read(text) + 1)
 
 
@@ -35,7 +35,7 @@ def _needed(
     table: Calendar = DAY,
     **cutoffs: Any,
 ) -> str | None:
-    """What is needed, as a key would have it; ``..last`` where it is all up to there."""
+    """Return the needed partitions in the form of a key, or ``..last`` for all partitions up to the last."""
     dependency = TableDependency(
         table="t",
         start_offset=Offset(start) if isinstance(start, int) else start,
@@ -54,7 +54,7 @@ def _needed(
 @pytest.mark.parametrize(
     ("output", "start", "end", "cutoffs", "needed"),
     [
-        # As far back as the offsets say, on days.
+        # Start and end offsets in days.
         (WEEK, 90, 0, {}, "2024-01-02..2024-04-07"),
         (WEEK, 0, 0, {}, WEEK),
         (WEEK, 3, 3, {}, "2024-03-29..2024-04-04"),
@@ -63,7 +63,7 @@ def _needed(
         ("2024-01-01", 1, 1, {}, "2023-12-31"),
         ("2024-03-31", 0, 0, {}, "2024-03-31"),
         ("2026-01-10", 0, 0, {}, "2026-01-10"),
-        # Nothing, where the end comes before the start.
+        # Nothing is needed if the end is before the start.
         (WEEK, 0, 10, {}, None),
         (WEEK, 0, 7, {}, None),
         (WEEK, 0, 6, {}, "2024-04-01"),
@@ -71,7 +71,7 @@ def _needed(
         (WEEK, 0, 0, {"start_cutoff_s": _from("2024-04-07")}, "2024-04-07"),
         (WEEK, 0, 0, {"end_cutoff_s": _to("2024-03-31")}, None),
         (WEEK, 0, 0, {"end_cutoff_s": _to("2024-04-01")}, "2024-04-01"),
-        # Cut off.
+        # Limited by cut-offs.
         (WEEK, 90, 0, {"start_cutoff_s": _from("2024-02-15")}, "2024-02-15..2024-04-07"),
         (WEEK, 0, 0, {"end_cutoff_s": _to("2024-04-05")}, "2024-04-01..2024-04-05"),
         (WEEK, 0, 0, {"end_cutoff_s": _to("2024-12-31")}, WEEK),
@@ -117,21 +117,21 @@ def _needed(
             {"start_cutoff_s": _from("2024-01-01")},
             "2024-01-01..2024-01-03",
         ),
-        # Without a start: from the cut-off on, or all there is.
+        # Without a start: from the cut-off, or from the earliest partition.
         (WEEK, None, 0, {}, "..2024-04-07"),
         (WEEK, None, 10, {}, "..2024-03-28"),
         (WEEK, None, 0, {"start_cutoff_s": _from("2023-12-01")}, "2023-12-01..2024-04-07"),
         ("2026-01-10", None, 0, {"start_cutoff_s": _from("2024-01-01")}, "2024-01-01..2026-01-10"),
         (WEEK, None, 0, {"start_cutoff_s": _from("2024-04-08")}, None),
         (WEEK, None, 0, {"end_cutoff_s": _to("2024-04-03")}, "..2024-04-03"),
-        # A length of time in place of so many partitions.
+        # Offsets as a duration in place of a number of partitions.
         ("2024-04-01", Offset(seconds=HALF_A_DAY_S), 0, {}, "2024-03-31..2024-04-01"),
         ("2024-04-01", 0, Offset(seconds=HALF_A_DAY_S), {}, "2024-04-01"),
         ("2024-04-01", 0, Offset(seconds=2 * HALF_A_DAY_S), {}, None),
         (WEEK, Offset(seconds=7 * 86_400), Offset(seconds=86_400), {}, "2024-03-25..2024-04-06"),
     ],
 )
-def test_days_that_need_days(
+def test_days_of_output_need_these_days_of_a_table(
     output: str, start: int | Offset | None, end: int | Offset, cutoffs: dict[str, Any], needed: str | None
 ) -> None:
     assert _needed(output, start, end, **cutoffs) == needed
@@ -140,7 +140,7 @@ def test_days_that_need_days(
 @pytest.mark.parametrize(
     ("output", "own", "table", "start", "end", "needed"),
     [
-        # A finer table than the output.
+        # The unit of the table is finer than that of the output.
         ("2024-04-01", DAY, HOUR, 1, 0, "2024-03-31-00..2024-04-01-23"),
         ("2024-04-01", DAY, HOUR, 0, 0, "2024-04-01-00..2024-04-01-23"),
         ("2024-04-01", DAY, HOUR, Offset(seconds=3600), Offset(seconds=3600), "2024-03-31-23..2024-04-01-22"),
@@ -149,7 +149,7 @@ def test_days_that_need_days(
         ("2024-01", MONTH, DAY, 1, 0, "2023-12-01..2024-01-31"),
         ("2023-02", MONTH, HOUR, 0, 0, "2023-02-01-00..2023-02-28-23"),
         ("2024-02", MONTH, DAY, Offset(seconds=86_400), 0, "2024-01-31..2024-02-29"),
-        # A coarser table than the output.
+        # The unit of the table is coarser than that of the output.
         ("2024-04-01-06..2024-04-01-07", HOUR, DAY, 0, 0, "2024-04-01"),
         ("2024-04-01-00", HOUR, DAY, 1, 0, "2024-03-31..2024-04-01"),
         ("2024-04-01-00", HOUR, DAY, 1, 1, "2024-03-31"),
@@ -159,26 +159,26 @@ def test_days_that_need_days(
         ("2024-03-15", DAY, MONTH, 31, 0, "2024-02..2024-03"),
         ("2024-12-31-23", HOUR, MONTH, 0, 0, "2024-12"),
         ("2025-01-01-00", HOUR, MONTH, 1, 0, "2024-12..2025-01"),
-        # Alike.
+        # Both have the same unit.
         ("2024-03", MONTH, MONTH, 1, 1, "2024-02"),
         ("2024-01..2024-03", MONTH, MONTH, 12, 0, "2023-01..2024-03"),
         ("2024-01-01-00", HOUR, HOUR, 24, 1, "2023-12-31-00..2023-12-31-23"),
         ("2024-03-31-01..2024-03-31-03", HOUR, HOUR, 0, 0, "2024-03-31-01..2024-03-31-03"),
-        # Written otherwise.
+        # The two have different formats.
         ("2024-04-01..2024-04-02", DAY, COMPACT, 0, 0, "20240401..20240402"),
         ("20240401..20240402", COMPACT, DAY, 1, 0, "2024-03-31..2024-04-02"),
-        # Up to somewhere.
+        # Without a start.
         ("2024-04-01-06", HOUR, DAY, None, 0, "..2024-04-01"),
         ("2024-04", MONTH, HOUR, None, 0, "..2024-04-30-23"),
     ],
 )
-def test_units_of_both_kinds(
+def test_output_and_table_may_have_different_units(
     output: str, own: Calendar, table: Calendar, start: Any, *, end: Any, needed: str | None
 ) -> None:
     assert _needed(output, start, end, own=own, table=table) == needed
 
 
-def test_two_days_of_hours_are_forty_eight() -> None:
+def test_a_day_and_the_day_before_it_need_forty_eight_hours() -> None:
     reach = TableDependency(table="t", start_offset=Offset(seconds=86_400), calendar=HOUR).needed_for(
         Span(DAY.read("2024-04-01"), DAY.read("2024-04-01")), DAY
     )
@@ -200,21 +200,19 @@ def test_two_days_of_hours_are_forty_eight() -> None:
         ({"end_cutoff_s": _to("2024-04", MONTH)}, DAY, "2024-04-01..2024-04-02"),
     ],
 )
-def test_cutoffs_are_moments_whatever_they_are_written_in(
+def test_cutoffs_are_moments_in_whatever_unit_they_are_written(
     cutoffs: dict[str, Any], table: Calendar, needed: str | None
 ) -> None:
     assert _needed("2024-04-01..2024-04-02", 0, 0, table=table, **cutoffs) == needed
 
 
-def test_an_old_window_and_the_present_of_one_table_are_needed_each() -> None:
+def test_an_old_and_a_current_window_of_one_table_are_separate() -> None:
     assert _needed(WEEK, 90, 90) == "2024-01-02..2024-01-08"
     assert _needed(WEEK, 0, 0) == WEEK
 
 
 @pytest.mark.parametrize("cumulative", [True, False])
-def test_a_table_that_has_all_of_the_past_needs_nothing_where_others_need_nothing(
-    *, cumulative: bool
-) -> None:
+def test_a_cumulative_table_is_needed_only_where_other_tables_are(*, cumulative: bool) -> None:
     output = read_span(DAY, WEEK)
     table = TableDependency(table="t", cumulative=cumulative)
     assert table.needed_for(output, DAY) == Reach(output.first, output.last)
@@ -226,7 +224,9 @@ def test_a_table_that_has_all_of_the_past_needs_nothing_where_others_need_nothin
 
 @pytest.mark.parametrize("own", [HOUR, DAY, MONTH], ids=str)
 @pytest.mark.parametrize("table", [HOUR, DAY, MONTH], ids=str)
-def test_what_goes_back_to_before_any_calendar_takes_all_there_is(own: Calendar, table: Calendar) -> None:
+def test_an_offset_to_before_the_calendar_needs_all_earlier_partitions(
+    own: Calendar, table: Calendar
+) -> None:
     output = own.write(own.read(own.example))
     ages = Offset(seconds=3000 * 366 * 86_400)
     assert _needed(output, ages, 0, own=own, table=table) == _needed(output, None, 0, own=own, table=table)
@@ -242,7 +242,7 @@ def test_what_goes_back_to_before_any_calendar_takes_all_there_is(own: Calendar,
     start=st.integers(0, 60),
     end=st.integers(0, 60),
 )
-def test_all_that_the_time_of_the_output_meets_is_needed_and_no_more(
+def test_exactly_the_partitions_that_overlap_the_output_are_needed(
     own: Unit, table: Unit, *, first: int, more: int, start: int, end: int
 ) -> None:
     mine, theirs = Calendar(own), Calendar(table)

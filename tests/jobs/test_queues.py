@@ -1,4 +1,4 @@
-"""Which queues a worker serves by its list, with ``*`` for all apps."""
+"""The queues that a worker serves according to its list, with ``*`` for all apps."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from sluice.jobs.queues import CONTROL, expand, follows_apps, is_served
         (["groomer"], ["groomer"], False),
     ],
 )
-def test_a_list_of_queues_stands_for_these(queues: list[str], served: list[str], follows: bool) -> None:
+def test_a_list_of_queues_expands_to_these(queues: list[str], served: list[str], follows: bool) -> None:
     assert expand(queues, ["a", "b"]) == served
     assert follows_apps(queues) is follows
     known = [*CONTROL, "a", "b"]

@@ -1,4 +1,4 @@
-"""Which JSON may ask for work, before anything of it is decoded."""
+"""Limits of requests, checked before the JSON is decoded."""
 
 import pytest
 from msgspec import json
@@ -8,7 +8,7 @@ from sluice.jobs.submission import KEYS_MAX, Submission, divided
 
 
 def nested(levels: int) -> bytes:
-    """Lists and objects inside each other, this many of them."""
+    """Return lists and objects nested to this depth."""
     lists = levels // 2
     return b'[{"a":' * lists + (b"[]" if levels % 2 else b"1") + b"}]" * lists
 
@@ -41,15 +41,15 @@ def test_text_within_the_limits_is_fit_and_can_be_decoded(text: bytes) -> None:
         (b'"' + b"x" * BYTES_MAX + b'"', "bytes"),
     ],
 )
-def test_text_past_a_limit_is_refused_unread(text: bytes, reason: str) -> None:
+def test_text_above_a_limit_is_refused_with_the_reason(text: bytes, reason: str) -> None:
     assert reason in unfit(text)
 
 
-def test_text_that_is_no_json_is_left_to_the_decoder() -> None:
+def test_invalid_json_within_the_limits_is_left_to_the_decoder() -> None:
     assert unfit(b'"\\') == unfit(b"]]]}") == unfit(b'{"a": "' + b'\\"' * 1000) == ""
 
 
-def test_a_message_may_hold_a_submission_that_nests_too_deeply() -> None:
+def test_a_message_may_nest_deeper_than_a_submission() -> None:
     assert not is_deeper(nested(2 * DEPTH_MAX), MESSAGE_DEPTH_MAX)
     assert is_deeper(nested(MESSAGE_DEPTH_MAX + 1), MESSAGE_DEPTH_MAX)
 
@@ -65,7 +65,7 @@ def test_a_message_may_hold_a_submission_that_nests_too_deeply() -> None:
         (["x" * 1000] * 2000, 3),
     ],
 )
-def test_keys_are_divided_into_runs_that_fit(keys: list[str], runs: int) -> None:
+def test_keys_are_divided_into_submissions_that_fit(keys: list[str], runs: int) -> None:
     found = [*divided(keys)]
     assert len(found) == runs
     assert [key for run in found for key in run] == keys

@@ -1,4 +1,4 @@
-"""How much later failed rounds are tried again: never more at once than there is in the bucket, and none for ever."""
+"""Delays of failed rounds by a retry budget: never more at once than the bucket has tokens, and none is refused."""
 
 from bisect import bisect_left
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,7 @@ def at(seconds: float) -> datetime:
     ],
     ids=["none", "what is in it", "more", "it fills again", "it is full again"],
 )
-def test_three_in_six_seconds(failed_at: list[float], waits: list[float]) -> None:
+def test_a_budget_of_three_retries_in_six_seconds(failed_at: list[float], waits: list[float]) -> None:
     found, _ = RetryBudget(retries=3, per_s=6.0).put_off([at(each) for each in failed_at], NOON)
     assert [each.total_seconds() for each in found] == waits
 
@@ -38,7 +38,7 @@ def test_three_in_six_seconds(failed_at: list[float], waits: list[float]) -> Non
     failed=st.lists(st.integers(0, 500), max_size=60).map(sorted),
     cut=st.integers(0, 60),
 )
-def test_no_more_come_back_than_the_bucket_gives(
+def test_no_more_rounds_are_retried_than_the_bucket_allows(
     retries: int, per_s: int, failed: list[int], cut: int
 ) -> None:
     budget = RetryBudget(retries=retries, per_s=float(per_s))

@@ -1,4 +1,4 @@
-"""``sluice.testing.run``: one run of one job, for the tests of those who write it."""
+"""``sluice.testing.run``: one run of one job, as a tool for an author's own tests."""
 
 from pathlib import Path
 
@@ -47,24 +47,24 @@ def source(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_a_run_that_is_well(source: str) -> None:
+def test_a_successful_run_returns_its_output(source: str) -> None:
     outcome = run(source, "fetch", "20261120_graz", till="shut")
     assert (outcome.ending, outcome.error) == (Ending.DONE, None)
     assert "graz on 20261120: shut" in outcome.output
 
 
-def test_a_run_that_fails(source: str) -> None:
+def test_a_failed_run_returns_its_error(source: str) -> None:
     outcome = run(source, "fetch", "2026-11-20_oslo")
     assert outcome.ending is Ending.ERROR
     assert "the till does not answer" in (outcome.error or "")
 
 
-def test_it_is_run_as_a_worker_runs_it(source: str) -> None:
+def test_isolated_functions_and_chunks_run_as_in_a_worker(source: str) -> None:
     assert "in a process of its own 5" in run(source, "apart", "5").output
     assert run(source, "chunk", "1-3,7").error is None
 
 
-def test_what_cannot_be_run(source: str, tmp_path: Path) -> None:
+def test_bad_keys_apps_and_definitions_raise_their_errors(source: str, tmp_path: Path) -> None:
     with pytest.raises(BadKey):
         run(source, "fetch", "tomorrow")
     with pytest.raises(UnknownApp):

@@ -1,4 +1,4 @@
-"""The examples of sagas, flown in memory: what they say of themselves holds."""
+"""The example sagas, run in memory: they behave as their documentation describes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_a_trip_that_cannot_be_paid_leaves_nothing(world: World) -> None:
     assert _counts(world) == (0, 1, 0)
 
 
-def test_who_comes_too_late_gets_no_seat_and_takes_none_away(world: World) -> None:
+def test_a_late_customer_gets_no_seat_and_removes_none(world: World) -> None:
     landed = [_trip(world, f"customer {number}").ending for number in range(SEATS)]
     assert landed == ["succeeded"] * SEATS
     assert _trip(world, "late").ending == "undone"
@@ -72,7 +72,7 @@ def _landed(trip: Any, shelf: Shelf, who: str) -> str:
 
 
 class Then(Step):
-    """Something happens between two steps of a flight."""
+    """Step that calls a function between two steps of a flight."""
 
     def __init__(self, what: Callable[[], object]) -> None:
         self.what = what
@@ -82,7 +82,7 @@ class Then(Step):
 
 
 def _interrupted(trip: Any, at: int, what: Callable[[], object], *more: Step) -> Any:
-    """The saga, with this before its step ``at``, and more behind its last."""
+    """Return the saga with ``what`` called before step ``at``, and with more steps after its last."""
 
     def build(flight: Flight) -> list[Step]:
         steps = list(trip(flight))
@@ -104,20 +104,20 @@ def _on(shelf: Shelf) -> tuple[list[str], int]:
     return sorted(folder.name for folder in shelf.place.glob("*/")), count
 
 
-def test_the_hasty_one_deletes_what_is_not_its_own(shelf: Shelf) -> None:
+def test_the_hasty_saga_deletes_a_folder_of_another_flight(shelf: Shelf) -> None:
     assert _landed(hasty, shelf, "ann") == "succeeded"
     assert (shelf.place / "photos").exists()
     assert _landed(hasty, shelf, "bob") == "undone"
     assert not (shelf.place / "photos").exists()
 
 
-def test_the_remembering_one_keeps_what_is_not_its_own(shelf: Shelf) -> None:
+def test_the_remembering_saga_keeps_a_folder_of_another_flight(shelf: Shelf) -> None:
     assert _landed(remembering, shelf, "ann") == "succeeded"
     assert _landed(remembering, shelf, "bob") == "undone"
     assert (shelf.place / "photos").exists()
 
 
-def test_the_remembering_one_leaves_its_own_behind_after_a_crash(shelf: Shelf) -> None:
+def test_the_remembering_saga_leaves_its_own_folder_behind_after_a_crash(shelf: Shelf) -> None:
     report = fly_everywhere(
         remembering,
         inputs={"who": "ann", "name": "photos"},
@@ -131,7 +131,7 @@ def test_the_remembering_one_leaves_its_own_behind_after_a_crash(shelf: Shelf) -
     assert (flown.ending, flown.left_behind) == ("undone", (["photos"], 0))
 
 
-def test_two_checking_ones_both_succeed_and_one_can_lose_what_it_has(shelf: Shelf) -> None:
+def test_two_checking_sagas_both_succeed_and_one_can_lose_its_folder(shelf: Shelf) -> None:
     landed: list[str] = []
 
     def ann_flies() -> None:
@@ -146,7 +146,7 @@ def test_two_checking_ones_both_succeed_and_one_can_lose_what_it_has(shelf: Shel
     assert not (shelf.place / "photos").exists()
 
 
-def test_of_two_claiming_ones_one_has_it_and_the_other_leaves_no_trace(shelf: Shelf) -> None:
+def test_of_two_claiming_sagas_one_gets_the_folder_and_the_other_leaves_nothing(shelf: Shelf) -> None:
     flown: list[Flown] = []
 
     def ann_flies() -> None:
@@ -162,7 +162,7 @@ def test_of_two_claiming_ones_one_has_it_and_the_other_leaves_no_trace(shelf: Sh
 
 
 @pytest.mark.parametrize("module", ["trips", "pitfalls"])
-def test_it_can_be_loaded(module: str) -> None:
+def test_the_examples_can_be_loaded_as_sagas_with_a_context(module: str) -> None:
     apps = load([f"sluice.jobs.examples.{module}"])
     assert {app.job_type for app in apps.values()} == {"saga"}
     assert all(app.saga is not None and app.saga.context is not None for app in apps.values())

@@ -1,4 +1,4 @@
-"""Which work IDs a submission is about: who is asked, in which order, and what of the answers can be used."""
+"""Selection of the work IDs of a submission: the sources, their order, and the results that are accepted."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ Function = Callable[..., Any]
 def select_of(
     selects: Function | None = None, default: Function | None = None, *, ids: Any = None, **kwargs: Any
 ) -> Selected:
-    """For an app of these functions, and a submission of these IDs and kwargs."""
+    """Select for an app with these functions, and a submission with these IDs and kwargs."""
     chunking = Chunking(size=2, select=selects, default_ids=default)
     app = App(
         name="A", origin="a.py", job_type="python", template=Template.parse("{chunk}"), chunking=chunking
@@ -80,7 +80,7 @@ def test_ids_may_be_named_in_every_spelling(raw: Any, ids: tuple[WorkId, ...]) -
         ([{}], "{} is no work ID"),
     ],
 )
-def test_what_is_no_id_is_refused_whoever_names_it(raw: list[Any], words: str) -> None:
+def test_an_invalid_id_is_refused_from_every_source(raw: list[Any], words: str) -> None:
     assert words in refusal(nobody, nobody, ids=raw)
     assert words in refusal(nobody, nobody, work_ids=raw)
     assert words in refusal(answering(raw))
@@ -88,29 +88,29 @@ def test_what_is_no_id_is_refused_whoever_names_it(raw: list[Any], words: str) -
 
 
 @pytest.mark.parametrize("raw", [7, 1.5, True, {"a": 1}])
-def test_named_ids_are_a_list_or_a_text(raw: Any) -> None:
+def test_named_ids_must_be_a_list_or_a_text(raw: Any) -> None:
     assert "The work_ids for A cannot be used" in refusal(nobody, ids=raw)
 
 
-def test_ids_are_named_once() -> None:
+def test_ids_in_both_the_submission_and_its_kwargs_are_refused() -> None:
     assert "in its kwargs. Name them once." in refusal(nobody, ids=[1], work_ids=[1])
 
 
-def test_null_names_none() -> None:
+def test_null_work_ids_in_the_kwargs_count_as_missing() -> None:
     assert select_of(answering([5]), work_ids=None, k=1) == Selected(work_ids=(5,), kwargs={"k": 1})
     assert select_of(nobody, ids=[4], work_ids=None) == Selected(work_ids=(4,), kwargs={})
 
 
-def test_an_empty_list_decides_too() -> None:
+def test_an_empty_list_of_ids_is_final_too() -> None:
     assert select_of(nobody, nobody, ids=[]).work_ids == ()
     assert select_of(answering([]), nobody).work_ids == ()
     assert select_of(None, answering(([], {}))).work_ids == ()
 
 
-# The app's own function.
+# The app's ``select_work``.
 
 
-def test_an_app_selects_by_the_kwargs() -> None:
+def test_select_work_of_an_app_selects_by_the_kwargs() -> None:
     def by_region(region: str, **_: object) -> list[int]:
         return {"north": [1, 2], "south": [3]}[region]
 
@@ -119,18 +119,18 @@ def test_an_app_selects_by_the_kwargs() -> None:
     )
 
 
-def test_of_a_tuple_the_first_is_the_list() -> None:
+def test_the_first_element_of_a_returned_tuple_is_the_list() -> None:
     assert select_of(answering(([5, 3, 4], "x")), k=1) == Selected(work_ids=(3, 4, 5), kwargs={"k": 1})
 
 
 @pytest.mark.parametrize("answer", [{1}, None, 5, "1-3", {}, (), (5, 3, 4), ("x", [1]), range(3), iter([1])])
-def test_any_other_answer_is_refused(answer: Any) -> None:
+def test_any_other_result_of_select_work_is_refused(answer: Any) -> None:
     told = refusal(answering(answer), nobody)
     assert told.startswith("select_work of A has to return a list of work IDs")
     assert f"it returned a {type(answer).__name__}" in told
 
 
-def test_whole_numbers_of_other_libraries_are_ids() -> None:
+def test_whole_numbers_of_other_types_are_accepted_as_ids() -> None:
     class Whole:
         def __index__(self) -> int:
             return 7
@@ -138,7 +138,7 @@ def test_whole_numbers_of_other_libraries_are_ids() -> None:
     assert select_of(answering([Whole(), 3])).work_ids == (3, 7)
 
 
-def test_an_attribute_error_is_no_missing_function() -> None:
+def test_an_attribute_error_in_select_work_is_reported_with_its_line() -> None:
     def broken(**_: object) -> list[int]:
         return object().ids
 
@@ -148,7 +148,7 @@ def test_an_attribute_error_is_no_missing_function() -> None:
     assert "AttributeError: 'object' object has no attribute 'ids'" in told
 
 
-def test_a_function_may_raise_anything() -> None:
+def test_any_exception_of_a_function_refuses_the_submission() -> None:
     def leaving(**_: object) -> list[int]:
         raise SystemExit(3)
 
@@ -160,14 +160,14 @@ def test_a_function_may_raise_anything() -> None:
     assert "KeyError: 'k'" in refusal(None, missing)
 
 
-def test_a_function_that_does_not_take_the_kwargs_is_told_so() -> None:
+def test_a_function_that_does_not_accept_the_kwargs_is_reported() -> None:
     told = refusal(lambda: [1], k=1)
     assert "TypeError: " in told
     assert "unexpected keyword argument 'k'" in told
     assert "line" not in told, "there is no line of the user's to show"
 
 
-def test_a_function_may_be_async() -> None:
+def test_select_work_may_be_async() -> None:
     async def select_work(k: int) -> list[int]:
         return [k]
 
@@ -178,7 +178,7 @@ def test_a_function_may_be_async() -> None:
     assert "ValueError: no connection" in refusal(broken)
 
 
-def test_a_function_cannot_change_what_the_chunks_are_handed() -> None:
+def test_select_work_cannot_change_the_kwargs_of_the_chunks() -> None:
     def greedy(**kwargs: Any) -> list[int]:
         kwargs["list"].append(2)
         return kwargs["list"]
@@ -186,14 +186,14 @@ def test_a_function_cannot_change_what_the_chunks_are_handed() -> None:
     assert select_of(greedy, list=[1]) == Selected(work_ids=(1, 2), kwargs={"list": [1]})
 
 
-# The default.
+# ``default_work_ids``.
 
 
-def test_the_default_is_asked_last() -> None:
+def test_default_work_ids_is_used_without_other_sources() -> None:
     assert select_of(None, answering([2, 1]), k=1) == Selected(work_ids=(1, 2), kwargs={"k": 1})
 
 
-def test_its_pair_replaces_the_kwargs() -> None:
+def test_a_pair_from_default_work_ids_replaces_the_kwargs() -> None:
     def default(only: int) -> tuple[list[int], dict[str, object]]:
         return [1, 2, 3], {"k": only, "t": (1,), "work_ids": [9]}
 
@@ -201,18 +201,18 @@ def test_its_pair_replaces_the_kwargs() -> None:
 
 
 @pytest.mark.parametrize("answer", [{1}, None, ([1],), ([1], None), ([1], {}, 3), ({}, [1]), (1, 2)])
-def test_any_other_default_is_refused(answer: Any) -> None:
+def test_any_other_result_of_default_work_ids_is_refused(answer: Any) -> None:
     assert "default_work_ids of A has to return a list of work IDs, or a pair" in refusal(
         None, answering(answer)
     )
 
 
 @pytest.mark.parametrize("kwargs", [{1: 2}, {"k": {1}}, {"k": object}, {"k": "\0"}])
-def test_kwargs_that_no_ledger_keeps_are_refused(kwargs: dict[Any, Any]) -> None:
+def test_kwargs_from_default_work_ids_must_be_storable_json(kwargs: dict[Any, Any]) -> None:
     assert "The kwargs from default_work_ids of A cannot be used" in refusal(None, answering(([1], kwargs)))
 
 
-def test_where_nobody_says_there_is_advice() -> None:
+def test_a_submission_without_any_source_of_ids_is_refused_with_advice() -> None:
     told = refusal()
     assert "A has no select_work" in told
     assert "Name work_ids, give A a select_work, or its source default_work_ids." in told

@@ -1,4 +1,4 @@
-"""Sizes as people write them."""
+"""Sizes as text: parsing and writing."""
 
 import pytest
 
@@ -19,12 +19,12 @@ from sluice.jobs.sizes import parse_size_bytes, size_text
         ("1TB", 10**12),
     ],
 )
-def test_a_size_is_read(written: str | int, size_bytes: int) -> None:
+def test_a_size_is_parsed_into_bytes(written: str | int, size_bytes: int) -> None:
     assert parse_size_bytes(written) == size_bytes
 
 
 @pytest.mark.parametrize("written", ["", "GB", "-1", -1, True, "1.5", "1e6", "2 GBs", "2 parsecs", "1,5GB"])
-def test_what_is_no_size_is_refused_with_an_example(written: str | int) -> None:
+def test_an_invalid_size_is_refused_with_an_example(written: str | int) -> None:
     with pytest.raises(ValueError, match='write "2GB", "512MiB" or a number of bytes'):
         parse_size_bytes(written)
 
@@ -33,5 +33,5 @@ def test_what_is_no_size_is_refused_with_an_example(written: str | int) -> None:
     ("size_bytes", "text"),
     [(0, "0 bytes"), (1023, "1023 bytes"), (65536, "64 KiB"), (2 * 10**9, "2 GB"), (1024**3, "1 GiB")],
 )
-def test_a_size_is_told_as_a_person_would(size_bytes: int, text: str) -> None:
+def test_a_size_is_written_in_the_largest_exact_unit(size_bytes: int, text: str) -> None:
     assert size_text(size_bytes) == text

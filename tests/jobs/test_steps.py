@@ -1,4 +1,4 @@
-"""What a step is called, where nothing else is said of it."""
+"""Defaults of a step: its name and its retry rule."""
 
 from sluice import Step
 from sluice.jobs.retry import none
@@ -17,9 +17,9 @@ class Fetch(Step):
         self.name = f"fetch from {place}"
 
 
-def test_a_step_is_called_like_its_class_or_as_it_says() -> None:
+def test_the_name_of_a_step_is_its_class_name_by_default() -> None:
     assert [step.name for step in (Pay(), Reserve(), Fetch("oslo"))] == ["Pay", "booking", "fetch from oslo"]
 
 
-def test_a_step_is_not_tried_again_unless_it_says_so() -> None:
+def test_a_step_is_not_retried_by_default() -> None:
     assert Pay().retry == none()

@@ -1,4 +1,4 @@
-"""Templates, the kinds of identifiers, and the values they may take."""
+"""Templates, the types of identifiers, and the values that they accept."""
 
 from datetime import date
 
@@ -51,7 +51,7 @@ class TestKeys:
         assert words in caught.value.what
 
     @pytest.mark.parametrize("key", [".", ".."])
-    def test_a_key_that_no_address_can_name_is_refused(self, key: str) -> None:
+    def test_a_key_that_cannot_be_part_of_a_url_is_refused(self, key: str) -> None:
         with pytest.raises(BadKey, match="no address could name"):
             app("{t}").read_key(key)
         assert app("{t}_{u}").read_key(f"{key}_x") == {"t": key, "u": "x"}
@@ -70,7 +70,7 @@ class TestKeys:
         assert one.read_key(one.write_key(ids)) == ids
 
     @given(st.text(max_size=12))
-    def test_what_is_canonical_stays_so(self, key: str) -> None:
+    def test_a_canonical_key_stays_the_same_when_read_again(self, key: str) -> None:
         one = app("{n}_{t}", n=Whole())
         try:
             canonical = one.write_key(one.read_key(key))
@@ -82,7 +82,7 @@ class TestKeys:
         one = app("{n}_{t}", n=Whole())
         assert (one.accepts("n", 7), one.accepts("n", "7"), one.accepts("t", 7)) == (True, False, False)
 
-    def test_an_example_of_a_key_takes_what_the_definition_has(self) -> None:
+    def test_the_example_key_uses_values_of_the_definition(self) -> None:
         one = app("{day}_{n}_{t}_{u}", day=Day(), n=Whole(), t=OneOf(("red", "blue")))
         assert one.example_key == "20140601_7_red_abc"
 
@@ -96,7 +96,7 @@ class TestValues:
         assert next(iter(values)) == 0
 
     @given(st.dates(date(1000, 1, 1), date(2999, 1, 1)), st.integers(0, 400), st.integers(1, 40))
-    def test_days_are_those_of_the_calendar(self, first: date, length: int, step: int) -> None:
+    def test_the_values_of_a_day_range_are_calendar_days(self, first: date, length: int, step: int) -> None:
         end = date.fromordinal(first.toordinal() + length)
         days = Days.span(first, end, step)
         listed = [*days]
@@ -106,14 +106,14 @@ class TestValues:
         assert listed == [int(f"{day:%Y%m%d}") for day in expected]
 
     @pytest.mark.parametrize("value", [20140632, 20140600, 7, "20140601", None])
-    def test_what_is_no_day_is_in_no_span(self, value: object) -> None:
+    def test_an_invalid_day_is_in_no_span(self, value: object) -> None:
         assert value not in Days.span(date(2014, 6, 1), date(2014, 7, 1))
 
-    def test_values_are_equal_where_they_hold_the_same(self) -> None:
+    def test_values_are_equal_if_they_contain_the_same(self) -> None:
         assert Values([1, 2]) == Values((1, 2)) != Values([2, 1])
         assert Values(range(3)) == Values(range(0, 3, 1))
         assert len({Values(["x"]), Values(["x"])}) == 1
 
 
-def test_text_is_kept_as_it_is() -> None:
+def test_a_text_identifier_keeps_leading_zeros() -> None:
     assert Text().parse("007") == "007"

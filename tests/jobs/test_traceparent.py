@@ -1,4 +1,4 @@
-"""Places in traces: read as W3C has them, and named alike by whoever sees the same thing."""
+"""Positions in traces: read as W3C specifies, and the same ids in every process for the same data."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,14 +11,14 @@ WRITTEN = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def test_what_was_written_is_read() -> None:
+def test_a_traceparent_is_read_and_written_unchanged() -> None:
     place = read_traceparent(WRITTEN)
     assert place == Place(0x4BF92F3577B34DA6A3CE929D0E0E4736, 0x00F067AA0BA902B7, sampled=True)
     assert str(place) == WRITTEN
     assert read_traceparent(WRITTEN[:-2] + "00") == place._replace(sampled=False)
 
 
-def test_a_later_version_may_have_more_to_say() -> None:
+def test_a_later_version_may_have_additional_fields() -> None:
     assert read_traceparent(f"01{WRITTEN[2:]}-more") == read_traceparent(WRITTEN)
 
 
@@ -37,11 +37,11 @@ def test_a_later_version_may_have_more_to_say() -> None:
         f"{WRITTEN}\n",
     ],
 )
-def test_what_is_no_traceparent_is_none(text: str | None) -> None:
+def test_an_invalid_traceparent_counts_as_missing(text: str | None) -> None:
     assert read_traceparent(text) is None
 
 
-def test_a_submission_is_in_its_senders_trace() -> None:
+def test_the_span_of_a_submission_is_in_the_trace_of_its_sender() -> None:
     sender = read_traceparent(WRITTEN)
     assert sender is not None
     place = of_submission("nightly", MOMENT, sender)

@@ -1,4 +1,4 @@
-"""Wall time and instants, in zones whose clocks are changed by an hour, half an hour, a day."""
+"""Wall times and instants, in zones with clock changes of an hour, half an hour or a day."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -34,7 +34,7 @@ INSTANTS = moments("2000-01-01", "2037-01-01")
         ("2011-12-30 12:00:00", "Pacific/Apia", "2011-12-30 10:00:00"),
     ],
 )
-def test_the_instant_of_a_wall_time(wall: str, zone: str, instant: str) -> None:
+def test_a_wall_time_has_this_instant_in_its_zone(wall: str, zone: str, instant: str) -> None:
     found = instant_of(datetime.fromisoformat(wall), ZoneInfo(zone))
     assert f"{found:%Y-%m-%d %H:%M:%S}" == instant
     assert found.tzinfo is UTC
@@ -47,6 +47,6 @@ def test_a_later_wall_time_never_has_an_earlier_instant(zone: str, when: datetim
 
 
 @given(st.sampled_from(ZONES), INSTANTS)
-def test_what_clocks_show_has_this_instant_or_that_of_the_first_time(zone: str, instant: datetime) -> None:
+def test_a_wall_time_shown_twice_has_its_first_instant(zone: str, instant: datetime) -> None:
     found = instant_of(wall_of(instant, ZoneInfo(zone)), ZoneInfo(zone))
     assert found == instant or (found < instant and instant.astimezone(ZoneInfo(zone)).fold == 1)

@@ -1,4 +1,4 @@
-"""Work IDs as lists, as parts and as texts: what is written can be read again."""
+"""Work IDs as lists, parts and texts: each form can be read back."""
 
 import re
 from typing import Any
@@ -12,17 +12,17 @@ from sluice.jobs.work_ids import IDS_MAX, WorkId, ids_of, parse_work_ids, parts_
 
 _WHOLE_MAX = 2**63 - 1
 NUMBERS = st.integers(-20, 20) | st.integers(-_WHOLE_MAX, _WHOLE_MAX)
-#: What a text of IDs would be taken apart at, or take for a number, cannot be read again.
+#: Letters only, because a text of IDs that contains separators or numbers cannot be read back.
 NAMES = st.text("abcxyz", min_size=1, max_size=3)
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=9).filter(
-    # Among numbers a text may not look like one.
+    # A text that looks like a number is refused among numbers.
     lambda text: text.isprintable() and not re.fullmatch(r"-?\d+(--?\d+)?", text)
 )
 MIXED = st.lists(NUMBERS | TEXTS, max_size=30)
 
 
 @given(MIXED)
-def test_parts_can_be_read_again(raw: list[WorkId]) -> None:
+def test_parts_can_be_read_back(raw: list[WorkId]) -> None:
     ids = parse_work_ids(raw)
     parts = parts_of(ids)
     assert set(ids) == set(raw)
@@ -32,19 +32,19 @@ def test_parts_can_be_read_again(raw: list[WorkId]) -> None:
 
 
 @given(st.lists(NUMBERS, max_size=30) | st.lists(NAMES, max_size=9))
-def test_a_text_can_be_read_again(raw: list[WorkId]) -> None:
+def test_a_text_of_ids_can_be_read_back(raw: list[WorkId]) -> None:
     ids = parse_work_ids(raw)
     assert parse_work_ids(text_of(ids)) == ids
 
 
 @given(MIXED.filter(len))
-def test_a_short_text_is_short(raw: list[WorkId]) -> None:
+def test_a_short_text_has_a_limited_length(raw: list[WorkId]) -> None:
     ids = parse_work_ids(raw)
     assert len(short_text_of(ids)) <= max(60, len(str(ids[0])) + len(str(ids[-1])) + 10)
 
 
-def test_other_ids_have_another_short_text() -> None:
-    """Chunks of two and one of these would be called alike."""
+def test_different_ids_have_different_short_texts() -> None:
+    """Otherwise a chunk of two IDs and a chunk of one ID could have the same name."""
     assert short_text_of(["a", "a!"]) == "a,a!"
     assert short_text_of(["a,a!"]) == r"a\,a!"
     assert short_text_of(["1..9:3"]) == r"1\..9:3"
@@ -61,7 +61,7 @@ def test_other_ids_have_another_short_text() -> None:
         (["1", "x"], ["1", "x"], "1,x"),
     ],
 )
-def test_parts_and_texts(ids: list[WorkId], parts: list[Any], text: str) -> None:
+def test_ids_have_these_parts_and_this_text(ids: list[WorkId], parts: list[Any], text: str) -> None:
     assert parts_of(parse_work_ids(ids)) == parts
     assert text_of(parse_work_ids(ids)) == text
 
@@ -85,16 +85,16 @@ def test_parts_and_texts(ids: list[WorkId], parts: list[Any], text: str) -> None
         ("  ", ()),
     ],
 )
-def test_what_a_text_means(text: str, ids: tuple[WorkId, ...] | None) -> None:
+def test_a_text_is_parsed_into_these_ids(text: str, ids: tuple[WorkId, ...] | None) -> None:
     assert parse_work_ids(text) == (ids if ids is not None else ("1 - 3",))
 
 
 @pytest.mark.parametrize("raw", [[[1, 3], [7]], [[1, 2, 3], 7], "1-3,7", [7, 3, 2, 1], ([1, 3], 7)])
-def test_one_selection_in_several_spellings(raw: Any) -> None:
+def test_several_spellings_name_the_same_ids(raw: Any) -> None:
     assert parse_work_ids(raw) == (1, 2, 3, 7)
 
 
-def test_one_submission_is_about_so_many_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_submission_may_name_a_limited_number_of_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="more than 1,000,000 work IDs"):
         parse_work_ids(f"1-{IDS_MAX + 1}")
     monkeypatch.setattr(work_ids, "IDS_MAX", 100)
@@ -125,6 +125,6 @@ def test_one_submission_is_about_so_many_at_most(monkeypatch: pytest.MonkeyPatch
         (None, "is not a list of work IDs"),
     ],
 )
-def test_what_is_no_work_id(raw: Any, words: str) -> None:
+def test_an_invalid_work_id_is_refused_with_the_reason(raw: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         parse_work_ids(raw)

@@ -1,4 +1,4 @@
-"""Time that passes in months, and what is old enough after that."""
+"""Helpers that let months pass, and that prune history that is old enough by then."""
 
 from typing import Any
 
@@ -20,13 +20,13 @@ def prune(world: World, *, keep_s: float = KEEP_S, limit: int = 1000) -> Removed
 
 
 def later(world: World, days: float = 31) -> None:
-    """So many days pass; a new worker is there then."""
+    """Let this many days pass. Then register a new worker, because the lease of the old one is over."""
     world.tick(after_s=days * DAY_S)
     world.worker = world.hire()
 
 
 def pruned(world: World) -> set[str]:
-    """The jobs whose history was removed since they ended."""
+    """Return the jobs of which the history was removed since they ended."""
     rows: list[tuple[Any, ...]] = world.ledger.transact(
         lambda tx: tx.rows("SELECT app, key FROM job WHERE pruned_at > changed_at")
     )
@@ -34,5 +34,5 @@ def pruned(world: World) -> set[str]:
 
 
 def left(world: World) -> int:
-    """How many rows of history there are, of all jobs."""
+    """Return the number of rows of history, of all jobs."""
     return int(world.ledger.transact(lambda tx: tx.column(_LEFT))[0])

@@ -1,4 +1,4 @@
-"""Chunks with poison in them, and what has to be true of them when nothing is left to do."""
+"""Chunks with poison IDs, and the checks on them when no work is left."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -26,10 +26,10 @@ class Chunk(NamedTuple):
 
 
 class Farm:
-    """``"a:6 -> b:3"``: apps keyed by chunk, by six and by three, of which b needs a; a failed chunk is bisected.
+    """Apps keyed by chunk. ``"a:6 -> b:3"``: ``a`` has chunks of 6 IDs, ``b`` has chunks of 3 and needs ``a``.
 
-    A run fails if it has an ID that is poison. ``runs`` are the app and the IDs of each, in order; ``good`` those that
-    succeeded.
+    A failed chunk is bisected. A run fails if it has a poison ID. ``runs`` has the app and the IDs of each run, in
+    order, and ``good`` the successful runs among them.
     """
 
     def __init__(self, world: World, text: str, **words: Any) -> None:
@@ -53,7 +53,7 @@ class Farm:
         return self.world.submit(app, None, work_ids=list(ids), **words)
 
     def work(self, *, until: int = 10_000) -> None:
-        """Run whatever is ready, the first first, until nothing is; at most so many."""
+        """Run the first ready chunk again and again until none is ready, at most ``until`` times."""
         for _ in range(until):
             ready = [chunk for chunk in self.chunks() if chunk.state is State.READY]
             if not ready:
@@ -61,7 +61,7 @@ class Farm:
             self.run(ready[0].name)
 
     def run(self, name: str, *, fails: bool | None = None) -> None:
-        """Run this one; whether it fails its IDs say, unless we do. Every rule of the ledger holds after it."""
+        """Run a chunk, then check every rule of the ledger. Default of ``fails``: true if it has a poison ID."""
         ids = self.ids(name)
         self.runs.append((name.partition("/")[0], ids))
         is_bad = bool(self.poison & set(ids)) if fails is None else fails
@@ -71,7 +71,7 @@ class Farm:
         assert self.world.ledger.transact(breaches) == []
 
     def fail(self, name: str) -> list[Message]:
-        """It has run and failed; whoever judges it is yet to hear of that."""
+        """Run a chunk that fails. Return the messages for the planner, which has not judged it yet."""
         claimed = self.world.claim(name)
         assert claimed is not None
         self.runs.append((claimed.app, self.ids(name)))
@@ -80,7 +80,10 @@ class Farm:
         return list(messages)
 
     def time_out(self, name: str) -> list[Message]:
-        """It has run over its timeout of 5 s and ended; whoever tells its children is yet to hear of that."""
+        """Run a chunk over its timeout of 5 s, so that the groomer ends it. Its end is not propagated yet.
+
+        Return the messages that make the planner propagate it.
+        """
         claimed = self.world.claim(name)
         assert claimed is not None
         self.runs.append((claimed.app, self.ids(name)))
@@ -101,7 +104,7 @@ class Farm:
         return tuple(ids_of(self.world.field(name, "work_ids")))
 
     def come_to(self, app: str) -> dict[WorkId, State]:
-        """What became of each ID; each is in one job that was not split, and no other."""
+        """Return the state of each ID, and check that each is in exactly one job that was not split."""
         pairs = [
             (id_, chunk.state)
             for chunk in self.chunks(app)
@@ -112,11 +115,11 @@ class Farm:
         return dict(pairs)
 
     def done(self, app: str) -> Counter[WorkId]:
-        """How often a run that had the ID succeeded."""
+        """Return for each ID the number of successful runs with it."""
         return Counter(id_ for of, ids in self.good if of == app for id_ in ids)
 
     def assert_poison_stands_alone(self, app: str, ids: Iterable[WorkId]) -> None:
-        """Poison IDs failed, each in a job of its own; the others each succeeded once."""
+        """Check that each poison ID failed in a job of its own, and that each other ID succeeded once."""
         ids = set(ids)
         come_to = self.come_to(app)
         assert come_to == {id_: State.FAILED if id_ in self.poison else State.SUCCEEDED for id_ in ids}
@@ -127,11 +130,11 @@ class Farm:
 
 
 class _Dead(Exception):
-    """The process that was in the middle of this is dead."""
+    """Raised when the process that handles a message dies."""
 
 
 class _DyingLedger(StoppingLedger):
-    """Where the other one stops it dies."""
+    """Ledger that dies where a ``StoppingLedger`` would stop."""
 
     def _gate(self) -> None:
         self._left -= 1
@@ -140,7 +143,7 @@ class _DyingLedger(StoppingLedger):
 
 
 def die_over(world: World, messages: Iterable[Message], *, before: int) -> bool:
-    """Handle these, and die before the statement of this number; whether there are so many."""
+    """Handle messages, and die before the statement of this number. Return whether it was reached."""
     ledger = _DyingLedger(world.url, connections=1)
     ledger.time = lambda: world.now
     ledger.stop_before(before)

@@ -1,4 +1,4 @@
-"""Worlds of an app with a breaker: how it is brought to open, and what there is to see of it."""
+"""Worlds of an app with a breaker: helpers that open the breaker, and that read its state."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def fail(world: World, *jobs: str, ending: Ending = Ending.ERROR) -> None:
 
 
 def broken(world: World, many: int = 5, **words: Any) -> None:
-    """A world in which three rounds have failed, and the breaker is open."""
+    """Let three rounds fail, so that the breaker is open."""
     define(world, **words)
     submit(world, many)
     fail(world, "a/0", "a/1", "a/2")
@@ -48,7 +48,7 @@ def news(world: World) -> list[tuple[int, int]]:
 
 
 def trial(world: World) -> str:
-    """The job that is on trial, by its name."""
+    """Return the name of the job that is on trial."""
     (name,) = world.ledger.transact(
         lambda tx: tx.column("SELECT app || '/' || key FROM job WHERE id = (SELECT trial FROM app_pause)")
     )
@@ -56,7 +56,7 @@ def trial(world: World) -> str:
 
 
 def wait(world: World, after_s: float) -> None:
-    """The worker lives on while time passes."""
+    """Let time pass, and renew the leases of the workers."""
     world.tick(after_s=after_s)
     world.ledger.transact(
         lambda tx: tx.write("UPDATE worker SET lease_until = %(now)s::timestamptz + interval '15 s'")

@@ -1,5 +1,8 @@
-"""A worker and its database that the network no longer joins: ``python -m tests.ledger.cut_off FOLDER``, in a network
-of its own. It ends well where each side gives the other up, and both go on once the network is there again."""
+"""Script that cuts the network between a worker and its database: ``python -m tests.ledger.cut_off FOLDER``.
+
+It must run in a network of its own. It succeeds if each side drops the silent connection, and if both work again once
+the network is back.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -17,7 +20,7 @@ from sluice.ledger.connection import Ledger
 from tests.network import carry, ledger_on_it
 
 _LOCK = "SELECT pg_advisory_xact_lock(1)"
-#: Longer than it takes anybody to find out, and less than TCP or the database would take by themselves.
+#: Seconds: longer than either side takes to notice, and less than TCP or the database would take by default.
 _S_MAX = 90
 
 
@@ -33,7 +36,10 @@ def main(folder: Path) -> None:
 
 
 def _part(near: Ledger, far: Ledger) -> None:
-    """The near one is joined to the database by more than the network."""
+    """Cut the network, and check that both sides notice it.
+
+    ``near`` uses a socket file, so it still reaches the database, and gets the lock of the lost connection.
+    """
     with ThreadPoolExecutor() as others, _leave_to_go() as may_go:
         ready = Event(), Event()
         listens = others.submit(_listen, far.url, ready[0])
@@ -50,7 +56,7 @@ def _part(near: Ledger, far: Ledger) -> None:
 
 @contextmanager
 def _leave_to_go() -> Iterator[Event]:
-    """Nobody is kept for longer than the block lasts, however it ends."""
+    """Yield an event for which threads wait. When the block ends in any way, set it and restore the network."""
     may_go = Event()
     try:
         yield may_go

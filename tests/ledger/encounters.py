@@ -1,4 +1,4 @@
-"""Whoever meets whom: of every two verbs, and of each with itself, one meeting at least."""
+"""Pairs of concurrent verbs: at least one pair for every two verbs, and for each verb with itself."""
 
 from collections.abc import Mapping, Sequence
 
@@ -225,7 +225,7 @@ def two_retries(m: Meeting) -> tuple[Act, Act]:
     return m.retry("a"), m.retry("a", "job")
 
 
-#: Either is the one that is stopped, in turn.
+#: Pairs by their verbs. The tests stop each of the two in turn.
 ENCOUNTERS: Mapping[tuple[Verb, Verb], Sequence[Pair]] = {
     (Verb.PLAN, Verb.PLAN): (two_plans,),
     (Verb.PLAN, Verb.CLAIM): (claim_and_plan_for_a_run,),

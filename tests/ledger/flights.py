@@ -1,4 +1,4 @@
-"""A saga as the ledger sees it: claims that fly, entries of a journal, and what is said to a flight."""
+"""Sagas as the ledger sees them: claims of flights, entries of their journals, and events for them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,18 +15,18 @@ from sluice.ledger.connection import Ledger, Tx
 from sluice.ledger.events import Became, Said
 from tests.world import World
 
-#: How many steps each flight here has.
+#: Number of steps of each flight here.
 STEPS = 3
 
 
 class Sagas:
-    """The apps of a world, each claimed as if it were a saga. What its steps would do is written by hand."""
+    """Jobs of a world, claimed as if they were sagas. The entries of their steps are written by hand."""
 
     def __init__(self, world: World) -> None:
         self.world = world
 
     def claim(self, job: str = "a", ledger: Ledger | None = None) -> Claimed:
-        """Under a worker of its own, whose lease begins now."""
+        """Claim a job for a new worker with a lease that begins now."""
         known, worker = self.world.known(job), self.world.hire()
         turn = (known.id, self.world.round(job))
         taken = (ledger or self.world.ledger).transact(
@@ -51,7 +51,7 @@ class Sagas:
     def suspend(
         self, claimed: Claimed, seq: int, event: str | None = None, within_s: float | None = None
     ) -> None:
-        """Its step ``seq - 1`` asks to wait."""
+        """Record that step ``seq - 1`` is done and requests a wait, and suspend the job."""
         assert self.write(claimed, awaits(seq, event, within_s)).stands
         assert self.world.record(claimed, Ending.SUSPENDED, event=event, waits_s=within_s)
 
@@ -64,7 +64,7 @@ class Sagas:
         payload: Any = None,
         ledger: Ledger | None = None,
     ) -> Became:
-        """An event for the job, as news of its own unless it has a token; what follows is delivered."""
+        """Send an event to a job, and deliver the resulting messages. Default of ``token``: a new one."""
         app, _, key = job.partition("/")
         said = Said(name=name, payload=payload, by="somebody", token=token or str(uuid4()))
 
@@ -78,24 +78,27 @@ class Sagas:
         return became
 
     def cancel_job(self, job: str) -> None:
-        """Whoever wants it."""
+        """Cancel a job by name, whichever submissions want it."""
         self.world.queue.append(Cancel(app=job, key="1"))
         self.world.deliver()
 
     def end(self, claimed: Claimed, ending: Ending = Ending.DONE, error: str | None = None) -> None:
-        """The run ends like this, and is judged."""
+        """End the run with this ending, and have it judged."""
         assert self.world.record(claimed, ending, error=error)
 
 
 def did(seq: int, step: int | None = None, working: Mapping[str, Any] = {}, mark: Mark = Mark.DONE) -> Entry:
-    """The do of a step is over; of the step before ``seq``, unless told otherwise."""
+    """Return the entry of a do that is over. Default of ``step``: ``seq - 1``."""
     return _entry(seq, seq - 1 if step is None else step, Direction.DO, mark, working)
 
 
 def awaits(
     seq: int, event: str | None = None, within_s: float | None = None, *, undone: int | None = None
 ) -> Entry:
-    """The step before ``seq`` is done and asks to wait; or the step that is ``undone`` does."""
+    """Return the entry of a step that is done and requests a wait.
+
+    It is the do of step ``seq - 1``, or the undo of step ``undone`` if that is given.
+    """
     awaited = Await(event=event, within_s=within_s)
     if undone is None:
         return _entry(seq, seq - 1, Direction.DO, Mark.AWAITS, awaits=awaited)
@@ -111,7 +114,7 @@ def switched(seq: int, step: int) -> Entry:
 
 
 def undid(seq: int, step: int, mark: Mark = Mark.DONE) -> Entry:
-    """The undo of a step is over, or has failed."""
+    """Return the entry of an undo that is over, or that has failed if ``mark`` is ``DISMAL``."""
     failure = Failure(type="OSError", message="gone") if mark is Mark.DISMAL else None
     return _entry(seq, step, Direction.UNDO, mark, failure=failure)
 

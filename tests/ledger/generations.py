@@ -1,4 +1,4 @@
-"""Ledgers at earlier schemas, and what a schema promises to code that was written for an earlier one."""
+"""Ledgers at earlier schemas, and the compatibility of a schema with code for an earlier schema."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ _FUNCTIONS = "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = c
 
 
 class Shape(Struct, frozen=True):
-    """What code goes by. ``columns`` have a type and may be left out by who inserts or not."""
+    """Parts of a schema that code relies on. ``columns`` maps each to its type, and whether an insert may omit it."""
 
     columns: dict[str, tuple[str, bool]]
     rules: dict[str, str]
@@ -56,7 +56,7 @@ def shape_at(url: str, revision: str) -> Shape:
 
 
 def broken_promises(before: Shape, after: Shape) -> list[str]:
-    """What code that works on the one would miss, or be refused, on the other."""
+    """Return the changes that break code for ``before`` on ``after``: missing objects, and statements that fail."""
     old = before.tables
     gone = [f"{name} is gone" for name in sorted(before.columns.keys() - after.columns.keys())]
     gone += [f"{name} is gone" for name in sorted(before.functions - after.functions)]
@@ -80,7 +80,7 @@ def broken_promises(before: Shape, after: Shape) -> list[str]:
 
 
 def migrations() -> list[ModuleType]:
-    """From the first to the last."""
+    """Return all migrations, from the first to the last."""
     config = Config()
     config.set_main_option("script_location", str(migrate.SCRIPTS))
     return [script.module for script in ScriptDirectory.from_config(config).walk_revisions()][::-1]
@@ -88,7 +88,7 @@ def migrations() -> list[ModuleType]:
 
 @contextmanager
 def database(url: str) -> Iterator[str]:
-    """An empty one on the same server, for as long as the block lasts."""
+    """Create an empty database on the same server. Drop it at the end of the block."""
     name = f"sluice_test_{uuid4().hex}"
     with psycopg.connect(url, autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}".encode())
@@ -100,7 +100,7 @@ def database(url: str) -> Iterator[str]:
 
 @contextmanager
 def ledger_at(url: str, revision: str) -> Iterator[str]:
-    """A ledger as it was at an earlier schema."""
+    """Create a ledger with an earlier schema. Drop it at the end of the block."""
     with database(url) as made:
         with psycopg.connect(made, autocommit=True) as connection:
             connection.execute(f"CREATE SCHEMA {SCHEMA}".encode())

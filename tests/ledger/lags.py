@@ -1,4 +1,4 @@
-"""Definitions with ``max_lag``, and pasts to go with them, written short."""
+"""Short notation for definitions with ``max_lag``, and jobs that succeeded some hours ago."""
 
 import re
 from collections.abc import Iterator
@@ -13,8 +13,11 @@ _NEED = re.compile(r"(\w+)(?:\(([^)]*)\))?")
 
 
 def lags(text: str, **more: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """``a; z; c: a(6h) z; e: z | a(0)``: apps keyed by ``{x}``, which they need, and how old that may be. Alternatives
-    are parted by a stroke. ``more`` are words besides, by app."""
+    """Return the apps of a text like ``a; z; c: a(6h) z; e: z | a(0)``.
+
+    Each app is keyed by ``{x}``. Behind the colon are the apps that it needs, with ``max_lag`` in parentheses; ``|``
+    separates alternatives. ``more`` are further options, by app.
+    """
     apps: dict[str, dict[str, Any]] = {}
     for part in text.split(";"):
         name, _, needs = part.partition(":")
@@ -23,7 +26,7 @@ def lags(text: str, **more: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def done(world: World, *apps: str, hours_ago: float) -> None:
-    """Have these succeed, for nobody who waits, and let so much time pass."""
+    """Let a job of each app succeed while no other job waits for it, then let this time pass."""
     for app in apps:
         world.submit(app, push="wanted")
         world.finish(app)

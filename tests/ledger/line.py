@@ -1,4 +1,4 @@
-"""Who stands in line for the slots of pools, and in which order they get them."""
+"""Jobs that wait for slots of pools, and the order in which they get them."""
 
 from tests.world import World
 
@@ -9,7 +9,7 @@ def in_line(world: World) -> list[str]:
 
 
 def run_all(world: World) -> list[str]:
-    """Run what is ready, one after the other; in which order that was."""
+    """Run ready jobs one after the other until none is ready. Return them in this order."""
     order = []
     while found := sorted(world.ready()):
         order.append(found[0])

@@ -1,4 +1,4 @@
-"""Lineages of tables for scenarios, and what the ledger says of their partitions, in short words.
+"""Short notation for lineages of tables, and for the state of their partitions in the ledger.
 
 Steps are named without their versions: ``group_by/2024-04-01..2024-04-07``.
 """
@@ -34,8 +34,11 @@ WHERE job.app = %(app)s AND transition.target = '{State.SUCCEEDED}'
 
 
 def lineage(text: str, **words: Any) -> dict[str, Any]:
-    """``"a, b*7: a-90"``: apps, each of which fills a table by day, in steps of so many, and reads others from so many
-    days back. ``words`` go to every app."""
+    """Return the apps of a text like ``"a, b*7: a-90"``. Each app fills a table with one partition per day.
+
+    ``b*7: a-90``: ``b`` has steps of 7 days, and reads table ``a`` from 90 days back. ``words`` are options of every
+    app.
+    """
     apps: dict[str, Any] = {}
     for part in text.split(", "):
         name, _, reads = part.partition(": ")
@@ -53,12 +56,12 @@ def lineage(text: str, **words: Any) -> dict[str, Any]:
 
 
 def ask(world: World, app: str, first: str, last: str | None = None, **words: Any) -> str:
-    """Submit a range, and have it planned; the submission's id."""
+    """Submit a range and have it planned. Return the submission's id."""
     return world.submit(app, None, start=first, end=last or first, **words)
 
 
 def named(world: World, step: str) -> str:
-    """As the ledger has it."""
+    """Return the name of a step in the ledger, which has a version."""
     version = world.catalogue[step.partition("/")[0]].version
     return f"{step}@{version}"
 
@@ -72,7 +75,7 @@ def ready(world: World) -> set[str]:
 
 
 def needs(world: World) -> dict[str, set[str]]:
-    """Whom each step was planned to wait for."""
+    """Return for each step the steps that it was planned to wait for."""
     found: dict[str, set[str]] = defaultdict(set)
     for child, key, parent, of in world.ledger.transact(lambda tx: tx.rows(_NEEDS)):
         found[f"{child}/{without_version(key)[0]}"].add(f"{parent}/{without_version(of)[0]}")
@@ -80,17 +83,17 @@ def needs(world: World) -> dict[str, set[str]]:
 
 
 def there(world: World, app: str) -> list[str]:
-    """The partitions of its table that are there."""
+    """Return the partitions of the app's table that are available."""
     return [text for text, is_there, _ in _partitions(world, app) if is_there]
 
 
 def owners(world: World, app: str) -> dict[str, str]:
-    """Whose each partition of its table is; those that came from elsewhere are nobody's."""
+    """Return the step that owns each partition of the app's table. Landed partitions have no owner."""
     return {text: step for text, _, step in _partitions(world, app) if step}
 
 
 def times_made(world: World, app: str) -> Counter[str]:
-    """How often each partition has been in a step that succeeded."""
+    """Return for each partition how often a step with it has succeeded."""
     calendar = _calendar(world, app)
     made: Counter[str] = Counter()
     for key in world.ledger.transact(lambda tx: tx.column(_SUCCESSES, app=app)):
@@ -99,7 +102,7 @@ def times_made(world: World, app: str) -> Counter[str]:
 
 
 def take(world: World, step: str) -> Claimed:
-    """Have it running."""
+    """Claim a step, so that it runs."""
     claimed = world.claim(named(world, step))
     assert claimed is not None, f"{step} is {states(world)[step]}"
     return claimed
@@ -120,7 +123,10 @@ def end(world: World, step: str, ending: Ending = Ending.DONE) -> None:
 
 
 def work_off(world: World, *, failing: Collection[str] = (), only: str = "") -> None:
-    """Run whatever becomes ready to its end, all that is ready at once; the failing ones to theirs."""
+    """Run ready steps until none is ready, the ready steps of an app together. Steps in ``failing`` fail.
+
+    Steps with names that do not begin with ``only`` are left.
+    """
     while steps := sorted(name for name in world.ready() if name.startswith(only)):
         world.beat(world.worker)
         for app in sorted({step.partition("/")[0] for step in steps}):
@@ -128,7 +134,7 @@ def work_off(world: World, *, failing: Collection[str] = (), only: str = "") -> 
 
 
 def days(first: str, last: str) -> list[str]:
-    """All of them, both ends included."""
+    """Return all days of a range, with both ends."""
     return [*map(_DAYS.write, _each(read_span(_DAYS, f"{first}..{last}")))]
 
 
@@ -149,7 +155,7 @@ def _outcome(fails: bool) -> Outcome:
 
 
 def _partitions(world: World, app: str) -> list[tuple[str, bool, str]]:
-    """Each that anything is known of: its text, whether it is there, and whose it is."""
+    """Return each partition in the ledger: its text, whether it is available, and the step that owns it."""
     calendar = _calendar(world, app)
     place, version = world.catalogue[app].partitioning.table, world.catalogue[app].version
     rows = world.ledger.transact(lambda tx: tx.rows(_PARTITIONS, place=place, version=version))

@@ -1,4 +1,4 @@
-"""Jobs that are there for a list of them and for nothing else: written as they are to be found, gone after that."""
+"""Jobs that exist only for a listing: inserted in their final state, and rolled back afterwards."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ _COLUMNS = ("app", "key", "state", "round", "priority", "kwargs", "created_at", 
 
 
 class There(Struct, frozen=True, kw_only=True):
-    """A job as it is to stand in the ledger."""
+    """Job with the values that its row in the ledger gets."""
 
     app: str = "task"
     key: str
@@ -41,7 +41,7 @@ class There(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def there(world: World, jobs: Iterable[There]) -> Iterator[Tx]:
-    """A transaction in which there are these jobs, in this order; it is never committed."""
+    """Open a transaction in which these jobs exist, in this order. It is never committed."""
     rows = [
         tuple(
             _written(getattr(job, column)) if column == "kwargs" else getattr(job, column)

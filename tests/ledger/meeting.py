@@ -1,4 +1,4 @@
-"""Two verbs that meet in a small world of four jobs, and what has to hold behind them, whoever was stopped where."""
+"""Races of two verbs in a small world of four jobs, and the rules that hold wherever one is stopped."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,13 +16,15 @@ from sluice.ledger.connection import Ledger
 from tests.ledger.races import at_each_statement, check_rules, is_new, race, world_for_a_race
 from tests.world import LEASE_S, taken_in
 
-#: No handler here has more statements than this.
+#: Maximum number of statements of a handler here.
 STATEMENTS_MAX = 60
 
 
 class Verb(StrEnum):
-    """What moves jobs. A retry is a plan that begins anew what has ended; to settle is to record, to tell the children
-    and to claim in one."""
+    """Operation that moves jobs. A retry is a plan that runs ended jobs again.
+
+    Settling records outcomes, propagates them to the children and claims jobs, in one transaction.
+    """
 
     PLAN = "plan"
     CLAIM = "claim"
@@ -35,14 +37,14 @@ class Verb(StrEnum):
 
 
 class Act(NamedTuple):
-    """One verb, about to be done."""
+    """Verb that is ready to run."""
 
     verb: Verb
     do: Callable[[Ledger], list[Message]]
 
 
 class Meeting:
-    """A world in which ``a`` is executed and not judged, ``b`` is ready, ``c`` needs both and may not exist yet."""
+    """World in which ``a`` is executed and not judged, and ``b`` runs. ``c`` needs both, and exists if ``planned``."""
 
     def __init__(self, url: str, *, planned: bool) -> None:
         self.world = world_for_a_race(url)
@@ -84,7 +86,7 @@ class Meeting:
         return Act(Verb.RECORD, lambda ledger: list(executor.record(ledger, outcome)[0]))
 
     def settle(self, *names: str) -> Act:
-        """As a worker that would take on whatever follows."""
+        """Settle runs as a worker that would claim up to two of the jobs that become ready."""
         outcomes = {self.claims[name].right: Outcome(ending=Ending.DONE) for name in names}
         appetite = Appetite(self.world.worker, lambda _: True, lambda _: 2)
 
@@ -105,11 +107,11 @@ class Meeting:
         return Act(Verb.CLAIM, claim)
 
     def hand_back(self, name: str) -> None:
-        """It is ready again, under no claim."""
+        """Hand a job back, so that it is ready again and has no claim."""
         self.record(name, Ending.HANDED_BACK).do(self.world.ledger)
 
     def go_unheard(self) -> None:
-        """Whatever was announced has not been heard of for so long that it is announced again."""
+        """Let a minute pass with the lease renewed, so that the groomer repeats all announcements."""
         self.world.now += timedelta(minutes=1)
         self.world.beat(self.world.worker, [claimed.right for claimed in self.claims.values()])
 
@@ -119,7 +121,7 @@ class Meeting:
 
 
 def finish(meeting: Meeting) -> None:
-    """Work on until nothing moves; every job that somebody asked for has to end."""
+    """Work until nothing moves, and check that every requested job ends. Jobs that are only expected may stay."""
     world = meeting.world
     for claimed in meeting.claims.values():
         world.record(claimed)
@@ -133,7 +135,7 @@ def finish(meeting: Meeting) -> None:
     raise AssertionError(world.states())
 
 
-#: Arranges a meeting, and says who meets.
+#: Function that prepares a meeting and returns its two acts.
 Pair = Callable[[Meeting], tuple[Act, Act]]
 
 

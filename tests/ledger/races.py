@@ -1,4 +1,4 @@
-"""Two transactions at once: one stops before its n-th statement while the other runs until it ends or waits."""
+"""Races of two transactions: one stops before its n-th statement while the other runs until it ends or waits."""
 
 import atexit
 import threading
@@ -25,7 +25,7 @@ from sluice.ledger.reads.check import breaches
 from tests.world import KeptLedger, World, taken_in
 
 T = TypeVar("T")
-#: One of two concurrent transactions. It returns the messages that it would send, or another result.
+#: Concurrent transaction of a race. It returns the messages that it would send, or another result.
 Act = Callable[[Ledger], Any]
 
 #: A digest of the rows of each table, except tables that count statements and transactions.
@@ -35,12 +35,12 @@ _CONTENTS = " UNION ALL ".join(
     if not table.startswith(("tally", "happening"))
 )
 _WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-#: Longer than Postgres takes to notice a deadlock.
+#: Seconds: longer than Postgres takes to notice a deadlock.
 WAIT_S = 10.0
 
 
 class _Stops(Tx, frozen=True, kw_only=True):
-    """A transaction that asks ``gate`` before each statement."""
+    """Transaction that calls ``gate`` before each statement."""
 
     gate: Callable[[], None]
 
@@ -58,7 +58,7 @@ class _Stops(Tx, frozen=True, kw_only=True):
 
 
 class StoppingLedger(KeptLedger):
-    """Stops once, before the statement of the number that it is told (0 is the first), until it is told to go on."""
+    """Ledger that stops once, before the statement of a given number (0 is the first), until ``go_on`` is set."""
 
     def stop_before(self, number: int) -> None:
         self.reached = threading.Event()
@@ -84,7 +84,10 @@ def race(
     second: Callable[[Ledger], T],
     stop_before: int,
 ) -> tuple[bool, T | None, T | None]:
-    """Whether the first has so many statements, and what both returned."""
+    """Race two acts. The first stops before the statement of this number while the second runs.
+
+    Return whether the first act has that statement, and the results of both.
+    """
     stopping, other = _kept(url)
     stopping.time = other.time = clock
     stopping.stop_before(stop_before)
@@ -110,7 +113,7 @@ def race(
 
 
 def world_for_a_race(url: str) -> World:
-    """Of many races on one database each has a new world, and all the same connections."""
+    """Return a new world. All races on one database use the same connections."""
     return World(url, _ledger(url))
 
 
@@ -125,8 +128,10 @@ def _kept(url: str) -> tuple[StoppingLedger, KeptLedger]:
 
 
 def at_each_statement(meet: Callable[[int], bool], *, most: int) -> None:
-    """Have two meet with the one stopped before each of its statements in turn; ``meet`` says whether it has so many.
-    It has no more than ``most``."""
+    """Race two acts once for each statement of the first, before which it stops.
+
+    ``meet`` returns whether the first act has the statement of this number. It must have fewer than ``most``.
+    """
     for stop_before in range(most):
         if not meet(stop_before):
             return
@@ -134,7 +139,7 @@ def at_each_statement(meet: Callable[[int], bool], *, most: int) -> None:
 
 
 class Meeting(Protocol):
-    """A world of ``world_for_a_race`` that is prepared for two acts."""
+    """World of ``world_for_a_race`` that is prepared for two acts."""
 
     @property
     def world(self) -> World: ...
@@ -148,7 +153,7 @@ class Acts:
 
     def __init__(self, url: str) -> None:
         self.world = world_for_a_race(url)
-        #: What ``claim`` has claimed.
+        #: Jobs that ``claim`` has claimed.
         self.taken: list[Claimed] = []
 
     def handle(self, *messages: Message) -> Act:
@@ -197,7 +202,7 @@ class Acts:
         return lambda ledger: list(executor.record(ledger, outcome)[0])
 
     def judge(self, job: int) -> Act:
-        """Judge a job whose outcome is recorded."""
+        """Judge a job with a recorded outcome."""
         return self.handle(Executed(jobs=(job,)))
 
     def run(self, name: str, ending: Ending = Ending.DONE) -> int:
@@ -268,7 +273,7 @@ def meet_and_finish(
 def is_new(seen: set[object], world: World, *results: object) -> bool:
     """Return whether no earlier race had these results and left the ledger with the same rows.
 
-    Most stops lead to one of two or three outcomes, and continuing from an outcome takes half of the time.
+    Most stops lead to the same two or three outcomes, and continuing from an outcome takes half of the time.
     """
     rows = world.ledger.transact(lambda tx: tx.rows(_CONTENTS))
     end = (*map(tuple, rows), *map(repr, results))
@@ -285,7 +290,10 @@ def check_rules(world: World, when: str) -> None:
 
 
 def _until_ended_or_waiting(url: str, thread: threading.Thread) -> None:
-    """Only one other transaction is open, so a lock that is waited for is the second one's."""
+    """Wait until the thread has ended, or its transaction waits for a lock.
+
+    Only one other transaction is open, and it is stopped. So a transaction that waits for a lock is the thread's.
+    """
     deadline = time.monotonic() + WAIT_S
     while thread.is_alive() and time.monotonic() < deadline:
         if _eye(url).execute(_WAITING).fetchone():

@@ -1,4 +1,4 @@
-"""What uncollected jobs have come to, as a test asks for it."""
+"""Helpers that read and archive the outcomes of uncollected jobs."""
 
 from sluice.jobs.states import State
 from sluice.ledger import collecting
@@ -28,7 +28,7 @@ def uncollected(world: World) -> set[str]:
 
 
 def one_done(world: World) -> Finished:
-    """The job a/1, which is to be collected and has succeeded."""
+    """Run the job a/1, which must be collected, until it has succeeded. Return its outcome."""
     world.apps("a", archive="manual")
     world.submit("a")
     world.finish("a")

@@ -1,7 +1,7 @@
-"""A ledger of a test's own that has roles: on the embedded Postgres, or on that of the machine.
+"""Ledgers with roles, each for one test, on an embedded Postgres or on the Postgres of the machine.
 
-Roles belong to the whole server. An embedded one goes with them; on the machine's own they have names of their own, and
-go with their database when the test is over.
+Roles belong to the whole server. An embedded server is removed together with its roles. On the machine's server, roles
+have unique names, and are dropped with their database at the end of the test.
 """
 
 import os
@@ -24,13 +24,13 @@ from tests.ledger.generations import database
 
 PREFIX = "tested"
 _PASSWORD = "of no use elsewhere"
-#: Where one listens that was started for everybody on this machine.
+#: Address of a Postgres that was started for all users of this machine.
 _ON_LOOPBACK = "postgresql://postgres@127.0.0.1:5432/postgres"
 _IS_SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
 
 
 class Roled:
-    """``url`` is a role's way in; ``admin_url`` that of whoever may do anything."""
+    """Ledger with roles. ``url`` returns the address for a role. ``admin_url`` is the address of a superuser."""
 
     def __init__(self, admin_url: str, prefix: str = PREFIX) -> None:
         self.admin_url = admin_url
@@ -46,14 +46,14 @@ class Roled:
             connection.execute(roles.script(self.prefix).encode())
 
     def lose(self) -> None:
-        """The roles are gone, and the ledger with its owner, as where the whole server is lost."""
+        """Drop the roles, and the ledger with its owner, as if the whole server were lost."""
         with psycopg.connect(self.admin_url, autocommit=True) as connection:
             for name in self.names.values():
                 connection.execute(f"DROP OWNED BY {name} CASCADE".encode())
                 connection.execute(f"DROP ROLE {name}".encode())
 
     def url(self, role: str, *, within: str | None = None) -> str:
-        """As a URL, which is what the setting takes; to this database, or to another one of the server."""
+        """Return the address for a role as a URL, which the setting requires. Default of ``within``: this database."""
         words: dict[str, Any] = conninfo.conninfo_to_dict(within or self.admin_url)
         words |= {"user": self.names[role], "password": _PASSWORD}
         query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in words.items())
@@ -71,7 +71,7 @@ def roled(folder: Path) -> Iterator[Roled]:
 
 @contextmanager
 def roled_on_the_machines_own(_: Path) -> Iterator[Roled]:
-    """That of SLUICE_TEST_LEDGER_URL, or the one on loopback, where we may make roles; skipped where there is none."""
+    """Use the server of SLUICE_TEST_LEDGER_URL, or the server on loopback. Skip the test if we cannot make roles."""
     url = os.environ.get("SLUICE_TEST_LEDGER_URL") or _ON_LOOPBACK
     if not _is_ours_to_use(url):
         pytest.skip(
@@ -88,7 +88,7 @@ def roled_on_the_machines_own(_: Path) -> Iterator[Roled]:
                 server.execute(f"DROP ROLE IF EXISTS {name}".encode())
 
 
-#: What one release of Postgres refuses a role, another may do as if nothing were there.
+#: Servers to test on. Two, because one release of Postgres may refuse a role an action that another performs.
 SERVERS: Mapping[str, Callable[[Path], AbstractContextManager[Roled]]] = {
     "embedded": roled,
     "of-the-machine": roled_on_the_machines_own,

@@ -1,4 +1,4 @@
-"""A saga that has begun, what may happen to it, and two of these at the same moment."""
+"""A saga that has begun, acts on it, and races of two of these acts."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -20,14 +20,14 @@ from tests.ledger.flights import Sagas, awaits, did
 from tests.ledger.races import world_for_a_race
 from tests.world import taken_in
 
-#: No handler here has more statements than this.
+#: Maximum number of statements of a handler here.
 STATEMENTS_MAX = 60
 
 Act = Callable[[Ledger], Any]
 
 
 class Meeting:
-    """A saga that is claimed and has done its first step."""
+    """Saga that is claimed and has done its first step."""
 
     def __init__(self, url: str) -> None:
         self.world = world_for_a_race(url)
@@ -38,7 +38,7 @@ class Meeting:
         assert self.sagas.write(self.claimed, did(1)).stands
 
     def awaits(self) -> None:
-        """Its second step is done, and the third is to wait."""
+        """Record that its second step is done and that the third has to wait."""
         self.sagas.write(self.claimed, awaits(2, "approved", 60))
 
     def waits(self) -> None:
@@ -76,7 +76,7 @@ class Meeting:
         return self._handled(groomer.tick, Tick())
 
     def taken_over(self) -> Act:
-        """The groomer finds its lease over, and another worker takes it up."""
+        """Return an act: the groomer ends the expired lease, then another worker takes over and reads the journal."""
 
         def act(ledger: Ledger) -> Log | None:
             self.groomed()(ledger)
@@ -103,7 +103,7 @@ class Meeting:
         return why
 
     def taken_up(self) -> Claimed:
-        """Whatever it waits for that a tick brings has come, and another worker claims it."""
+        """Run the groomer, which may resume or release the saga, then claim it for another worker."""
         self.world.tick()
         return self.sagas.claim()
 
@@ -113,5 +113,5 @@ Check = Callable[[Meeting, Any, Any], None]
 
 
 def meet(url: str, arrange: Arrange, check: Check, *, swapped: bool) -> None:
-    """See ``races.meet``."""
+    """Race two acts on a saga, as ``races.meet`` does."""
     races.meet(lambda: Meeting(url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)

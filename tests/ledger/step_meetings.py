@@ -1,4 +1,4 @@
-"""Plans about partitions and whoever else may be about: two acts each, on a ledger that is arranged for them."""
+"""Pairs of concurrent acts, each on a prepared ledger: a plan for partitions, and another operation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ def cancel(world: World, id_: str) -> Act:
 
 
 def record(world: World, claimed: Claimed, ending: Ending = Ending.DONE) -> Act:
-    """It ends and is judged."""
+    """Return an act that records the outcome of a claim and judges it."""
 
     def act(ledger: Ledger) -> list[Any]:
         messages, _ = executor.record(ledger, {claimed.right: Outcome(ending=ending)})
@@ -48,7 +48,7 @@ def land(world: World, table: str, *texts: str) -> Act:
 
 
 def running(world: World) -> tuple[str, Claimed]:
-    """A submission for ``j`` whose ``g`` runs."""
+    """Submit ``j`` and claim the step of ``g`` that it needs. Return the submission's id and the claim."""
     world.define(LINEAGE)
     id_ = ask(world, "j", "2024-04-01", "2024-04-02")
     work_off(world, only="s/")
@@ -156,7 +156,8 @@ MEETINGS: list[Arrange] = [
     a_plan_and_an_acknowledgement,
     a_plan_to_make_anew_and_the_end_of_a_step_that_has_made_all,
 ]
-#: What may be made a second time in the course of these.
+#: Apps that may make partitions a second time, by pair.
 TWICE = {a_plan_to_make_anew_and_the_end_of_a_step_that_has_made_all: {"g"}}
-#: Here the plan may come to see a failure, so that what it wants fails too: the same as if it had come a moment before.
+#: Pairs in which the planned step may fail, because the plan may see a failure. A plan a moment earlier would have
+#: had the same outcome.
 FAIL = {a_plan_and_the_failure_of_what_it_joins, a_plan_and_a_failure_further_up}

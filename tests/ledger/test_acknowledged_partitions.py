@@ -1,4 +1,4 @@
-"""Partitions that a running step acknowledges one by one: they stay, whatever becomes of the rest."""
+"""Partitions that a running step acknowledges one by one: they stay available, however the step ends."""
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
@@ -34,11 +34,11 @@ def _left(world: World, claimed: Claimed) -> list[str]:
     return [*map(calendar.write, claimed.partitions or ())]
 
 
-def test_a_first_claim_has_all_of_its_partitions_to_make(world: World) -> None:
+def test_the_first_claim_of_a_step_has_to_make_all_its_partitions(world: World) -> None:
     assert _left(world, _running(world)) == DAYS
 
 
-def test_an_acknowledged_partition_is_there_before_the_rest(world: World) -> None:
+def test_an_acknowledged_partition_is_available_before_the_step_ends(world: World) -> None:
     claimed = _running(world)
     assert acknowledge(world, claimed, "2024-04-02") == [True]
     assert there(world, "g") == ["2024-04-02"]
@@ -47,7 +47,7 @@ def test_an_acknowledged_partition_is_there_before_the_rest(world: World) -> Non
     assert needs(world)["j/2024-04-01"] == {STEP}
 
 
-def test_to_acknowledge_twice_changes_nothing(world: World) -> None:
+def test_acknowledging_a_partition_twice_changes_nothing(world: World) -> None:
     claimed = _running(world)
     acknowledge(world, claimed, "2024-04-02")
     world.tick(after_s=1)
@@ -55,14 +55,14 @@ def test_to_acknowledge_twice_changes_nothing(world: World) -> None:
     assert there(world, "g") == ["2024-04-02"]
 
 
-def test_what_is_not_its_own_cannot_be_acknowledged(world: World) -> None:
+def test_a_step_cannot_acknowledge_partitions_that_are_not_its_own(world: World) -> None:
     claimed = _running(world)
     ask(world, "g", "2024-04-05")
     assert acknowledge(world, claimed, "2024-04-05", "2024-04-06") == [False, False]
     assert there(world, "g") == []
 
 
-def test_the_next_round_gets_what_is_left(world: World) -> None:
+def test_the_next_round_gets_the_remaining_partitions(world: World) -> None:
     claimed = _running(world, max_fails=1)
     acknowledge(world, claimed, "2024-04-01", "2024-04-02")
     world.record(claimed, Ending.ERROR, error="it broke")
@@ -73,9 +73,8 @@ def test_the_next_round_gets_what_is_left(world: World) -> None:
     assert there(world, "g") == DAYS
 
 
-def test_after_a_lost_lease_the_next_worker_gets_what_is_left_and_the_late_one_is_refused(
-    world: World,
-) -> None:
+def test_after_a_lost_lease_the_next_worker_gets_the_remaining_partitions(world: World) -> None:
+    """The late worker can acknowledge no more partitions."""
     claimed = _running(world)
     acknowledge(world, claimed, "2024-04-01")
     world.tick(after_s=LEASE_S + 1)
@@ -88,14 +87,14 @@ def test_after_a_lost_lease_the_next_worker_gets_what_is_left_and_the_late_one_i
     assert there(world, "g") == DAYS[:2]
 
 
-def test_what_was_handed_back_goes_on_where_it_was(world: World) -> None:
+def test_a_step_that_was_handed_back_goes_on_with_the_remaining_partitions(world: World) -> None:
     claimed = _running(world)
     acknowledge(world, claimed, *DAYS[:3])
     world.record(claimed, Ending.HANDED_BACK)
     assert _left(world, take(world, STEP)) == DAYS[3:]
 
 
-def test_after_a_failure_for_good_the_next_plan_makes_what_is_left(world: World) -> None:
+def test_after_a_final_failure_the_next_plan_makes_the_remaining_partitions(world: World) -> None:
     claimed = _running(world)
     acknowledge(world, claimed, "2024-04-02")
     world.record(claimed, Ending.ERROR, error="it broke")
@@ -107,7 +106,7 @@ def test_after_a_failure_for_good_the_next_plan_makes_what_is_left(world: World)
     assert world.submission(id_) is SubmissionState.SUCCEEDED
 
 
-def test_after_a_cancellation_what_was_acknowledged_stays(world: World) -> None:
+def test_acknowledged_partitions_stay_after_a_cancellation(world: World) -> None:
     world.define(lineage("g*4"))
     id_ = ask(world, "g", "2024-04-01", "2024-04-04")
     claimed = take(world, STEP)
@@ -118,7 +117,7 @@ def test_after_a_cancellation_what_was_acknowledged_stays(world: World) -> None:
     assert ready(world) == {"g/2024-04-02..2024-04-04"}
 
 
-def test_a_step_with_nothing_left_is_claimed_with_nothing_to_make(world: World) -> None:
+def test_a_step_without_remaining_partitions_is_claimed_and_succeeds(world: World) -> None:
     claimed = _running(world, max_fails=1)
     acknowledge(world, claimed, *DAYS)
     world.record(claimed, Ending.ERROR, error="it broke at the very end")
@@ -128,7 +127,7 @@ def test_a_step_with_nothing_left_is_claimed_with_nothing_to_make(world: World) 
     assert states(world)[STEP] is State.SUCCEEDED
 
 
-def test_who_waited_for_a_step_that_had_made_what_he_needs_is_served_by_the_next_plan(world: World) -> None:
+def test_partitions_of_a_failed_step_serve_the_next_plan_for_its_children(world: World) -> None:
     claimed = _running(world)
     waiting = ask(world, "j", "2024-04-01")
     acknowledge(world, claimed, *DAYS)
@@ -138,7 +137,7 @@ def test_who_waited_for_a_step_that_had_made_what_he_needs_is_served_by_the_next
     assert ready(world) == {"j/2024-04-01"}
 
 
-def test_what_lands_meanwhile_is_not_left_to_make(world: World) -> None:
+def test_partitions_that_land_meanwhile_need_not_be_made(world: World) -> None:
     world.define(lineage("g*4"))
     ask(world, "g", "2024-04-01", "2024-04-04")
     world.land("g", "2024-04-02..2024-04-03")
@@ -149,7 +148,7 @@ def test_what_lands_meanwhile_is_not_left_to_make(world: World) -> None:
     assert there(world, "g") == DAYS
 
 
-def test_a_job_that_makes_no_partitions_has_none(world: World) -> None:
+def test_a_claim_of_a_job_without_partitions_has_none(world: World) -> None:
     world.apps("a")
     world.submit("a")
     claimed = world.claim("a")

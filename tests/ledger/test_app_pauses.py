@@ -1,4 +1,4 @@
-"""A paused app: its jobs become ready and are not begun, and nobody else waits for them."""
+"""A paused app: its jobs become ready but do not begin, and no other app waits for their slots."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def resume(world: World, *apps: str) -> list[str]:
     return world.ledger.transact(lambda tx: app_pauses.resume(tx, apps))
 
 
-def test_what_is_ready_is_not_begun_before_it_is_resumed(world: World) -> None:
+def test_a_ready_job_of_a_paused_app_begins_only_after_the_resume(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     assert pause(world, "a") == ["a"]
@@ -32,7 +32,7 @@ def test_what_is_ready_is_not_begun_before_it_is_resumed(world: World) -> None:
     assert world.claim("a") is not None
 
 
-def test_what_becomes_ready_meanwhile_waits_too(world: World) -> None:
+def test_a_job_that_becomes_ready_during_the_pause_does_not_begin(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     pause(world, "b")
@@ -44,7 +44,7 @@ def test_what_becomes_ready_meanwhile_waits_too(world: World) -> None:
     assert world.state("b") is State.SUCCEEDED
 
 
-def test_what_runs_goes_on(world: World) -> None:
+def test_a_running_job_of_a_paused_app_goes_on(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     claimed = world.claim("a")
@@ -54,7 +54,7 @@ def test_what_runs_goes_on(world: World) -> None:
     assert world.states() == {"a": State.SUCCEEDED, "b": State.READY}
 
 
-def test_other_apps_are_begun(world: World) -> None:
+def test_jobs_of_other_apps_begin(world: World) -> None:
     world.apps("a, b")
     world.submit("a")
     world.submit("b")
@@ -62,8 +62,8 @@ def test_other_apps_are_begun(world: World) -> None:
     assert world.claim("b") is not None
 
 
-def test_a_worker_that_takes_on_what_it_has_released_does_not_begin_it(world: World) -> None:
-    """Its child would begin in the statement that opens its gate."""
+def test_a_worker_does_not_begin_a_released_child_of_a_paused_app(world: World) -> None:
+    """Without the pause, the child would begin in the statement that opens its gate."""
     world.apps("a -> b")
     world.submit("b")
     pause(world, "b")
@@ -74,7 +74,7 @@ def test_a_worker_that_takes_on_what_it_has_released_does_not_begin_it(world: Wo
     assert taken.jobs == []
 
 
-def test_to_pause_twice_is_to_pause_once(world: World) -> None:
+def test_pausing_or_resuming_an_app_twice_changes_nothing(world: World) -> None:
     world.apps("a, b")
     assert pause(world, "b", "a") == ["a", "b"]
     assert pause(world, "a") == []
@@ -83,7 +83,7 @@ def test_to_pause_twice_is_to_pause_once(world: World) -> None:
     assert resume(world, "b") == []
 
 
-def test_a_slot_that_is_shared_goes_to_others(world: World) -> None:
+def test_the_slot_of_a_shared_pool_goes_to_another_app(world: World) -> None:
     world.define({app: {"job_id": "{x}", "bash_cmd": "true", **_SHARED} for app in "ab"})
     world.submit("a")
     world.submit("b")
@@ -99,7 +99,7 @@ def test_a_slot_that_is_shared_goes_to_others(world: World) -> None:
     world.finish("a")
 
 
-def test_a_slot_of_its_own_it_keeps(world: World) -> None:
+def test_the_slot_of_a_pool_that_is_not_shared_is_kept(world: World) -> None:
     world.define({"a": {"job_id": "{x}", "bash_cmd": "true", "concurrency": 1}})
     world.submit("a", "1")
     world.submit("a", "2")
@@ -109,8 +109,8 @@ def test_a_slot_of_its_own_it_keeps(world: World) -> None:
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_paused_app_is_nothing_to_wait_for(world: World, shared: bool) -> None:
-    """``up --drain`` leaves when nothing is left that happens by itself."""
+def test_a_ledger_with_only_a_paused_app_is_idle(world: World, shared: bool) -> None:
+    """``up --drain`` ends when nothing is left that happens by itself."""
     world.define({"a": {"job_id": "{x}", "bash_cmd": "true", **(_SHARED if shared else {})}})
     world.submit("a")
     assert not world.ledger.transact(lambda tx: idle(tx, []))
@@ -118,7 +118,7 @@ def test_a_paused_app_is_nothing_to_wait_for(world: World, shared: bool) -> None
     assert world.ledger.transact(lambda tx: idle(tx, []))
 
 
-def test_its_hints_are_repeated_less_and_less_often(world: World) -> None:
+def test_notifications_of_a_paused_app_are_repeated_at_growing_intervals(world: World) -> None:
     world.apps("a")
     pause(world, "a")
     world.submit("a")
@@ -146,8 +146,8 @@ class Meeting:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_pause_against_a_claim(world: World, swapped: bool) -> None:
-    """Wherever they meet, the job runs or is ready, and once the pause is there none is begun."""
+def test_a_claim_gets_its_job_or_is_refused_by_a_concurrent_pause(world: World, swapped: bool) -> None:
+    """The job runs or is ready. After the pause no other job begins."""
 
     def check(meeting: Meeting, claimed: list[int], paused: list[str]) -> None:
         assert paused == ["a"]

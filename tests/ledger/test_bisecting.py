@@ -1,4 +1,4 @@
-"""Chunks that are bisected: poison IDs come to stand alone, and the others succeed once."""
+"""Bisected chunks: each poison ID ends in a job of its own, and each other ID succeeds once."""
 
 from collections import Counter
 from math import ceil, log2
@@ -18,7 +18,7 @@ from tests.world import LEASE_S, World
 ONE_WORLD = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-#: What a half does not have from the whole: it has failed and been announced as often as any new job.
+#: Columns that a half does not inherit from the whole. Its failures and announcements are counted as of a new job.
 OF_ITS_OWN = {
     *("id", "key", "work_ids", "half_of", "state", "open", "created_at", "changed_at"),
     *("round", "claim", "fails", "timeouts", "losses", "worker", "deadline", "handle", "event"),
@@ -27,7 +27,7 @@ OF_ITS_OWN = {
 
 
 def runs_max(ids: int, poisons: int) -> int:
-    """Down to each poison ID two jobs a level."""
+    """Return the maximum number of runs: the whole, and for each poison ID two jobs per level."""
     return 1 + 2 * poisons * ceil(log2(ids)) if ids > 1 else 1
 
 
@@ -36,7 +36,7 @@ def runs_max(ids: int, poisons: int) -> int:
     [(ids, poison) for ids in (1, 2, 3, 7) for poison in range(1, ids + 1)]
     + [(100, poison) for poison in (1, 2, 49, 50, 51, 63, 99, 100)],
 )
-def test_one_poison_id_comes_to_stand_alone(world: World, ids: int, poison: int) -> None:
+def test_one_poison_id_ends_alone(world: World, ids: int, poison: int) -> None:
     farm = Farm(world, f"a:{ids}")
     farm.poison = {poison}
     submission = farm.submit("a", [[1, ids]])
@@ -48,7 +48,7 @@ def test_one_poison_id_comes_to_stand_alone(world: World, ids: int, poison: int)
 
 @ONE_WORLD
 @given(data=st.data())
-def test_any_poison_ids_come_to_stand_alone(world: World, data: st.DataObject) -> None:
+def test_any_poison_ids_end_alone(world: World, data: st.DataObject) -> None:
     world.ledger.transact(empty)
     world.worker = world.hire()
     ids = data.draw(st.lists(st.integers(-9, 30) | st.text("abcØ ,", min_size=1), unique=True, min_size=1))
@@ -62,7 +62,7 @@ def test_any_poison_ids_come_to_stand_alone(world: World, data: st.DataObject) -
         assert chunk.state is (State.UPSTREAM_FAILED if stranded else State.SUCCEEDED)
 
 
-def test_several_poison_ids_come_to_stand_alone(world: World) -> None:
+def test_several_poison_ids_end_alone(world: World) -> None:
     farm = Farm(world, "a:100")
     farm.poison = {3, 4, 71}
     farm.submit("a", [[1, 100]])
@@ -71,7 +71,7 @@ def test_several_poison_ids_come_to_stand_alone(world: World) -> None:
     assert len(farm.runs) <= runs_max(100, 3)
 
 
-def test_nothing_but_poison_fails_one_by_one(world: World) -> None:
+def test_a_chunk_of_poison_ids_only_fails_one_by_one(world: World) -> None:
     farm = Farm(world, "a:5")
     farm.poison = {1, 2, 3, 4, 5}
     farm.submit("a", [[1, 5]])
@@ -93,8 +93,8 @@ def test_work_ids_may_be_texts(world: World) -> None:
     }
 
 
-def test_halves_that_succeed_make_the_submission_succeed(world: World) -> None:
-    """Whatever it was, it was none of the IDs."""
+def test_the_submission_succeeds_if_both_halves_succeed(world: World) -> None:
+    """The failure of the whole was not caused by any ID."""
     farm = Farm(world, "a:4 -> b:4")
     submission = farm.submit("b", [[1, 4]])
     farm.run("a/1-4@1", fails=True)
@@ -116,7 +116,7 @@ def test_a_chunk_is_split_after_its_last_try(world: World) -> None:
     assert Counter(farm.runs) == {("a", (1, 2)): 2, ("a", (1,)): 1, ("a", (2,)): 2}
 
 
-def test_only_those_with_the_policy_are_split(world: World) -> None:
+def test_only_chunks_with_the_policy_bisect_are_split(world: World) -> None:
     farm = Farm(world, "a:4", on_failure="fail")
     farm.submit("a", [[1, 4]])
     farm.submit("a", [[1, 4]], policy={"on_failure": "bisect"})
@@ -126,7 +126,7 @@ def test_only_those_with_the_policy_are_split(world: World) -> None:
     assert world.state("a/1-4@2") is State.SPLIT
 
 
-def test_children_of_good_ids_do_not_die_of_the_others(world: World) -> None:
+def test_children_without_poison_ids_succeed(world: World) -> None:
     farm = Farm(world, "a:6 -> b:2")
     farm.poison = {5}
     submission = farm.submit("b", [[1, 6]])
@@ -140,7 +140,7 @@ def test_children_of_good_ids_do_not_die_of_the_others(world: World) -> None:
     assert world.submission(submission) is SubmissionState.FAILED
 
 
-def test_a_child_waits_for_whichever_halves_it_has_ids_of(world: World) -> None:
+def test_a_child_waits_only_for_halves_with_which_it_shares_ids(world: World) -> None:
     farm = Farm(world, "a:6 -> b:4")
     farm.submit("b", [[1, 6]])
     farm.run("a/1-6@1", fails=True)
@@ -150,7 +150,7 @@ def test_a_child_waits_for_whichever_halves_it_has_ids_of(world: World) -> None:
     assert world.ready() == {"b/1-4@1", "b/5-6@1"}
 
 
-def test_halves_run_under_the_terms_of_the_whole(world: World) -> None:
+def test_halves_inherit_the_terms_of_the_whole(world: World) -> None:
     farm = Farm(
         world, "a:4", max_fails=2, timeout="9s", retry={"rule": "fixed", "seconds": 0}, freshness_by=["n"]
     )
@@ -164,7 +164,7 @@ def test_halves_run_under_the_terms_of_the_whole(world: World) -> None:
     assert world.history("a/1-2@1") == [State.WAITING, State.READY]
 
 
-def test_what_a_half_comes_to_is_fresh(world: World) -> None:
+def test_the_ids_of_successful_halves_are_fresh(world: World) -> None:
     farm = Farm(world, "a:4 -> b:4")
     farm.poison = {4}
     farm.submit("b", [[1, 4]])
@@ -173,8 +173,8 @@ def test_what_a_half_comes_to_is_fresh(world: World) -> None:
     assert sorted(fresh) == ["1", "2", "3"]
 
 
-def test_a_half_travels_alone(world: World) -> None:
-    """One of the two may take its worker down, and must not take others along."""
+def test_a_half_is_announced_in_its_own_notification(world: World) -> None:
+    """One half may kill its worker, and must not take other jobs along."""
     farm = Farm(world, "a:4")
     farm.submit("a", [[1, 16]])
     world.ledger.transact(lambda tx: tx.write("INSERT INTO pace (app, mean_s) VALUES ('a', 0.001)"))
@@ -196,14 +196,14 @@ def test_a_chunk_that_runs_over_its_timeout_is_split(world: World) -> None:
     assert world.state("b/1-2@1") is State.SUCCEEDED
 
 
-def test_a_worker_that_says_so_itself_has_its_chunk_split(world: World) -> None:
+def test_a_chunk_is_split_if_its_worker_reports_the_timeout(world: World) -> None:
     farm = Farm(world, "a:2", timeout=5)
     farm.submit("a", [1, 2])
     world.finish("a/1-2@1", Ending.TIMED_OUT)
     assert world.ready() == {"a/1@1", "a/2@1"}
 
 
-def test_a_poison_id_that_kills_its_worker_comes_to_stand_alone(world: World) -> None:
+def test_a_poison_id_that_kills_its_worker_ends_alone(world: World) -> None:
     farm = Farm(world, "a:4", max_losses=1)
     farm.submit("a", [[1, 4]])
     for _ in range(30):
@@ -218,8 +218,8 @@ def test_a_poison_id_that_kills_its_worker_comes_to_stand_alone(world: World) ->
     assert world.field("a/3@1", "losses") == 2
 
 
-def test_a_chunk_that_is_about_to_be_split_has_decided_nothing(world: World) -> None:
-    """Its child is counted anew for another parent's sake before it hears of the end."""
+def test_a_chunk_that_is_about_to_be_split_does_not_fail_its_child(world: World) -> None:
+    """The gates of its child are counted again because of another parent, before the timeout is propagated."""
     farm = Farm(world, "a:2 -> b:4", timeout=5)
     farm.submit("b", [[1, 4]])
     farm.run("a/1-2@1")
@@ -232,7 +232,7 @@ def test_a_chunk_that_is_about_to_be_split_has_decided_nothing(world: World) -> 
     assert world.state("b/1-4@1") is State.SUCCEEDED
 
 
-def test_one_that_is_run_again_before_it_was_split_runs_as_a_whole(world: World) -> None:
+def test_a_chunk_that_is_rerun_before_its_split_runs_as_a_whole(world: World) -> None:
     farm = Farm(world, "a:2 -> b:2", timeout=5)
     farm.submit("b", [1, 2])
     news = farm.time_out("a/1-2@1")

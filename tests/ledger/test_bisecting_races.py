@@ -1,4 +1,7 @@
-"""Whoever may meet one that splits, at every statement: the ledger agrees with itself, nothing is lost or doubled."""
+"""Races of a split with another operation, stopped at every statement.
+
+The ledger stays consistent, and no ID is lost or run twice.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,14 +14,14 @@ from tests.ledger.bisecting import Farm
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import LEASE_S, World
 
-#: No handler here has more statements than this.
+#: Maximum number of statements of a handler here.
 STATEMENTS_MAX = 80
 
 Pair = Callable[["Meeting"], tuple[Act, Act]]
 
 
 class Meeting(Acts):
-    """A world in which both parents of one child have failed, each in its way, and nobody has heard of it."""
+    """World in which one parent of a child has failed and the other has timed out. The planner has handled neither."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -86,7 +89,9 @@ UNLIKE = [
     [*((pair, False) for pair in ALIKE), *((pair, swapped) for pair in UNLIKE for swapped in (False, True))],
     ids=lambda value: value.__name__.strip("_") if callable(value) else "swapped" if value else "",
 )
-def test_two_who_meet_over_a_split(embedded_url: str, pair: Pair, swapped: bool) -> None:
+def test_a_split_and_a_concurrent_operation_lose_and_repeat_no_id(
+    embedded_url: str, pair: Pair, swapped: bool
+) -> None:
     _meet(embedded_url, pair, swapped=swapped)
 
 
@@ -97,10 +102,10 @@ def test_two_who_meet_over_a_split(embedded_url: str, pair: Pair, swapped: bool)
         ("_HOLD_CHILDREN", _judge_and_hurry_the_child, "nobody is more urgent"),
     ],
 )
-def test_without_its_locks_a_split_goes_wrong(
+def test_without_its_locks_a_split_breaks_a_rule(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch, lock: str, pair: Pair, broken: str
 ) -> None:
-    """The races can fail."""
+    """Show that the races can fail."""
     sql = getattr(splitting, lock)
     monkeypatch.setattr(splitting, lock, sql.replace("FOR SHARE", "").replace("FOR UPDATE", ""))
     with pytest.raises(AssertionError, match=broken):
@@ -112,7 +117,7 @@ def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
 
 
 def _finish(meeting: Meeting) -> None:
-    """Work on until nothing moves. Where nobody has cancelled it, everything has succeeded, and once."""
+    """Work until nothing moves. Check that each ID succeeded once, unless the submission was cancelled."""
     world, farm = meeting.world, meeting.farm
     world.queue.extend([*meeting.failed, *meeting.late])
     world.deliver()

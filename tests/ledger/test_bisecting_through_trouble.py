@@ -1,4 +1,4 @@
-"""Chunks that are bisected while messages are lost, planners die, and people change their minds."""
+"""Bisected chunks while messages are lost, planners die, and users cancel and rerun jobs."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from sluice.ledger.reads.check import breaches
 from tests.ledger.bisecting import Farm, die_over
 from tests.world import World
 
-#: No handler here has more statements than this.
+#: Maximum number of statements of a handler here.
 STATEMENTS_MAX = 60
-#: How a chunk fails: the news of it, which nobody has got yet.
+#: Function that makes a chunk fail. It returns the messages, which are not delivered yet.
 End = Callable[[Farm, str], list[Message]]
 
 
-def test_a_doubled_message_splits_once(world: World) -> None:
+def test_a_duplicate_message_splits_a_chunk_once(world: World) -> None:
     farm = Farm(world, "a:4", timeout=5)
     farm.submit("a", [[1, 8]])
     for news in (farm.fail("a/1-4@1"), farm.time_out("a/5-8@1")):
@@ -32,7 +32,7 @@ def test_a_doubled_message_splits_once(world: World) -> None:
     farm.assert_poison_stands_alone("a", range(1, 9))
 
 
-def test_a_lost_message_is_made_up_for(world: World) -> None:
+def test_the_groomer_splits_chunks_after_lost_messages(world: World) -> None:
     farm = Farm(world, "a:4", timeout=5)
     farm.submit("a", [[1, 8]])
     farm.fail("a/1-4@1")
@@ -46,7 +46,7 @@ def test_a_lost_message_is_made_up_for(world: World) -> None:
 
 
 @pytest.mark.parametrize("ends", [Farm.fail, Farm.time_out], ids=["failed", "timed-out"])
-def test_a_planner_may_die_at_every_statement(world: World, ends: End) -> None:
+def test_a_split_survives_a_planner_that_dies_at_any_statement(world: World, ends: End) -> None:
     for statement in range(STATEMENTS_MAX):
         world.ledger.transact(empty)
         world.worker = world.hire()
@@ -66,7 +66,7 @@ def test_a_planner_may_die_at_every_statement(world: World, ends: End) -> None:
     raise AssertionError("a handler has more statements than it should")
 
 
-def test_cancelling_in_the_middle_stops_what_is_left(world: World) -> None:
+def test_cancelling_after_one_half_stops_the_other_half(world: World) -> None:
     farm = Farm(world, "a:4 -> b:4")
     submission = farm.submit("b", [[1, 4]])
     farm.run("a/1-4@1", fails=True)
@@ -81,7 +81,7 @@ def test_cancelling_in_the_middle_stops_what_is_left(world: World) -> None:
 
 
 @pytest.mark.parametrize("ends", [Farm.fail, Farm.time_out], ids=["failed", "timed-out"])
-def test_what_nobody_wants_any_more_is_split_and_does_not_run(world: World, ends: End) -> None:
+def test_a_failed_chunk_of_a_cancelled_submission_is_split_but_not_run(world: World, ends: End) -> None:
     farm = Farm(world, "a:4 -> b:4", timeout=5)
     submission = farm.submit("b", [[1, 4]])
     news = ends(farm, "a/1-4@1")
@@ -94,7 +94,7 @@ def test_what_nobody_wants_any_more_is_split_and_does_not_run(world: World, ends
     assert world.state("b/1-4@1") is State.SUCCEEDED
 
 
-def test_halves_run_for_whoever_wanted_the_whole(world: World) -> None:
+def test_halves_run_for_each_submission_that_wanted_the_whole(world: World) -> None:
     farm = Farm(world, "a:4")
     first = farm.submit("a", [[1, 4]])
     second = world.submit("a", "1-4@1")
@@ -106,7 +106,7 @@ def test_halves_run_for_whoever_wanted_the_whole(world: World) -> None:
     assert world.submission(second) is SubmissionState.FAILED
 
 
-def test_a_poison_id_that_was_cured_is_run_again_with_those_it_had_stranded(world: World) -> None:
+def test_a_rerun_of_a_fixed_poison_id_also_runs_its_upstream_failed_children(world: World) -> None:
     farm = Farm(world, "a:4 -> b:4")
     farm.poison = {3}
     farm.submit("b", [[1, 4]])
@@ -119,7 +119,7 @@ def test_a_poison_id_that_was_cured_is_run_again_with_those_it_had_stranded(worl
     assert world.submission(retry) is SubmissionState.SUCCEEDED
 
 
-def test_a_child_that_is_run_again_takes_along_the_poison_ids_alone(world: World) -> None:
+def test_a_rerun_of_a_child_reruns_only_the_poison_ids(world: World) -> None:
     farm = Farm(world, "a:4 -> b:4")
     farm.poison = {3}
     farm.submit("b", [[1, 4]])
@@ -132,7 +132,7 @@ def test_a_child_that_is_run_again_takes_along_the_poison_ids_alone(world: World
 
 
 @pytest.mark.parametrize("words", [{}, {"rerun": "job"}, {"rerun": "downstream"}], ids=str)
-def test_a_chunk_that_was_split_cannot_be_asked_for(world: World, words: dict[str, str]) -> None:
+def test_a_request_for_a_split_chunk_is_refused(world: World, words: dict[str, str]) -> None:
     farm = Farm(world, "a:2")
     farm.submit("a", [1, 2])
     farm.run("a/1-2@1", fails=True)
@@ -141,7 +141,7 @@ def test_a_chunk_that_was_split_cannot_be_asked_for(world: World, words: dict[st
     assert "was split" in world.reason(submission)
 
 
-def test_all_after_a_parent_that_is_run_again_runs_again_in_halves(world: World) -> None:
+def test_rerun_downstream_reruns_the_halves_that_share_ids_with_the_parent(world: World) -> None:
     farm = Farm(world, "p:4 -> a:8 -> b:2")
     submission = farm.submit("b", [[1, 8]])
     farm.run("p/1-4@1")
@@ -155,7 +155,7 @@ def test_all_after_a_parent_that_is_run_again_runs_again_in_halves(world: World)
     assert farm.runs == [("p", (5, 6, 7, 8)), ("a", (5, 6, 7, 8)), ("b", (5, 6)), ("b", (7, 8))]
 
 
-def test_a_parent_that_fails_when_it_is_run_again_is_split_for_its_halved_children_too(world: World) -> None:
+def test_a_parent_that_fails_in_a_rerun_is_split_for_its_split_children(world: World) -> None:
     farm = Farm(world, "p:4 -> a:4 -> b:4")
     farm.submit("b", [[1, 4]])
     farm.run("p/1-4@1")
@@ -170,7 +170,7 @@ def test_a_parent_that_fails_when_it_is_run_again_is_split_for_its_halved_childr
     assert farm.done("a") == Counter([1, 2])
 
 
-def test_one_that_had_succeeded_and_fails_when_run_again_leaves_its_children_alone(world: World) -> None:
+def test_a_chunk_that_fails_in_a_rerun_leaves_succeeded_children_alone(world: World) -> None:
     farm = Farm(world, "a:2 -> b:2")
     farm.submit("b", [1, 2])
     farm.work()

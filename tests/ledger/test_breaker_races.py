@@ -1,4 +1,4 @@
-"""Who meets at a breaker: those who end rounds, those who look after it, claims, and a person."""
+"""Races at a breaker between ends of rounds, evaluations of the breaker, claims, and a person."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.world import World
 
 
 class Meeting:
-    """Two rounds have failed, the third of three is about to end, and somebody would begin a fourth."""
+    """World in which two rounds have failed, the third of three is about to end, and a worker may begin a fourth."""
 
     def __init__(self, url: str) -> None:
         self.world = world_for_a_race(url)
@@ -47,9 +47,7 @@ class Meeting:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_round_that_fails_against_a_look(world: World, swapped: bool) -> None:
-    """It is counted by this look or by the next, and once."""
-
+def test_a_failed_round_is_counted_once_despite_a_concurrent_evaluation(world: World, swapped: bool) -> None:
     def check(meeting: Meeting, ended: bool, is_open: bool) -> None:
         assert ended
         assert is_open or (fails(meeting.world), news(meeting.world)) == (2, [(1, 0)])
@@ -60,8 +58,8 @@ def test_a_round_that_fails_against_a_look(world: World, swapped: bool) -> None:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_success_against_a_look(world: World, swapped: bool) -> None:
-    """A success that is told of while the fails before it are counted is not lost: it ends their row."""
+def test_a_success_during_an_evaluation_resets_the_failures(world: World, swapped: bool) -> None:
+    """A success that is reported while the failures before it are counted is not lost. It ends their sequence."""
 
     def succeeds(meeting: Meeting) -> Any:
         return lambda ledger: meeting.ends(ledger, 2, Ending.DONE)
@@ -76,8 +74,8 @@ def test_a_success_against_a_look(world: World, swapped: bool) -> None:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_two_who_look(world: World, swapped: bool) -> None:
-    """Whoever comes second finds it open, and opens it no second time."""
+def test_of_two_concurrent_evaluations_one_opens_the_breaker(world: World, swapped: bool) -> None:
+    """The second evaluation finds the breaker open, and does not open it again."""
 
     def check(meeting: Meeting, first: bool, second: bool) -> None:
         assert first
@@ -96,8 +94,8 @@ def test_two_who_look(world: World, swapped: bool) -> None:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_claim_against_an_opening(world: World, swapped: bool) -> None:
-    """Either the job runs or it is ready, and once it is open none is begun."""
+def test_a_claim_gets_its_job_or_is_refused_by_an_opening_breaker(world: World, swapped: bool) -> None:
+    """The job runs or is ready. Once the breaker is open, no other job begins."""
 
     def check(meeting: Meeting, claimed: list[Claimed], is_open: bool) -> None:
         assert is_open
@@ -114,7 +112,7 @@ def test_a_claim_against_an_opening(world: World, swapped: bool) -> None:
 
 
 class Trying:
-    """The pause is over."""
+    """World with an open breaker."""
 
     def __init__(self, url: str) -> None:
         self.world = world_for_a_race(url)
@@ -139,7 +137,7 @@ def _due(url: str) -> Trying:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_trial_against_a_resumption(world: World, swapped: bool) -> None:
+def test_a_resume_prevails_over_a_concurrent_choice_of_a_trial(world: World, swapped: bool) -> None:
     def check(trying: Trying, is_open: bool, resumed: list[str]) -> None:
         assert resumed == ["a"]
         assert pause(trying.world) is None
@@ -149,7 +147,7 @@ def test_a_trial_against_a_resumption(world: World, swapped: bool) -> None:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_trial_against_a_persons_pause(world: World, swapped: bool) -> None:
+def test_a_persons_pause_prevails_over_a_concurrent_choice_of_a_trial(world: World, swapped: bool) -> None:
     def check(trying: Trying, is_open: bool, paused: list[str]) -> None:
         assert paused == ["a"]
         assert is_open
@@ -162,8 +160,8 @@ def test_a_trial_against_a_persons_pause(world: World, swapped: bool) -> None:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_two_who_choose_a_trial(world: World, swapped: bool) -> None:
-    """They choose one, and one alone is begun."""
+def test_two_concurrent_evaluations_choose_one_trial(world: World, swapped: bool) -> None:
+    """Only the chosen job can be claimed."""
 
     def check(trying: Trying, *_: bool) -> None:
         on_trial = trial(trying.world)

@@ -1,4 +1,4 @@
-"""What a breaker has tried after a while: one job alone, and what follows from that."""
+"""Trials of a breaker: after the pause it lets one job through, and its outcome determines the next step."""
 
 from datetime import timedelta
 
@@ -27,13 +27,13 @@ def test_after_the_pause_one_job_alone_is_tried(world: World) -> None:
     assert all(world.claim(job) is None for job in others)
 
 
-def test_the_trial_is_one_that_has_failed_least(world: World) -> None:
+def test_the_trial_is_a_job_with_the_fewest_failures(world: World) -> None:
     broken(world, 4, priority=5)
     wait(world, 30)
     assert trial(world) == "a/3"
 
 
-def test_a_trial_that_fails_has_the_next_pause_twice_as_long(world: World) -> None:
+def test_a_failed_trial_doubles_the_next_pause_up_to_the_maximum(world: World) -> None:
     broken(world, 30)
     for pause_s in (30, 60, 100, 100):
         wait(world, pause_s - 1)
@@ -47,10 +47,8 @@ def test_a_trial_that_fails_has_the_next_pause_twice_as_long(world: World) -> No
     assert found.trial is None
 
 
-def test_after_a_restoration_it_is_the_next_claim_all_the_same_that_the_trial_is_judged_by(
-    world: World,
-) -> None:
-    """Claims go on far above the last one then."""
+def test_after_a_restoration_a_trial_is_judged_by_its_next_claim(world: World) -> None:
+    """After a restoration, the numbers of claims continue far above the last one."""
     broken(world, 30)
     world.now += timedelta(seconds=2 * LEASE_S)
     assert world.ledger.transact(restoring.restore) is not None
@@ -69,8 +67,8 @@ def test_after_a_restoration_it_is_the_next_claim_all_the_same_that_the_trial_is
     assert pause(world) is None
 
 
-def test_a_trial_is_tried_once(world: World) -> None:
-    """It may be ready again before anybody has looked what came of it."""
+def test_a_trial_can_be_claimed_only_once(world: World) -> None:
+    """It may be ready again before the breaker evaluates its outcome."""
     broken(world, 4)
     wait(world, 30)
     job = trial(world)
@@ -79,7 +77,7 @@ def test_a_trial_is_tried_once(world: World) -> None:
     assert world.claim(job) is None
 
 
-def test_a_trial_that_succeeds_closes_it_and_all_are_announced(world: World) -> None:
+def test_a_successful_trial_closes_the_breaker_and_announces_all_ready_jobs(world: World) -> None:
     broken(world, 30)
     wait(world, 30)
     world.lose_messages()
@@ -92,7 +90,7 @@ def test_a_trial_that_succeeds_closes_it_and_all_are_announced(world: World) -> 
 
 
 @pytest.mark.parametrize("fate", ["cancelled", "handed back", "lost"])
-def test_a_trial_that_comes_to_neither_is_followed_by_another(world: World, fate: str) -> None:
+def test_a_trial_that_neither_succeeds_nor_fails_is_followed_by_another(world: World, fate: str) -> None:
     broken(world, 3)
     submission = world.submit("a", "late", policy={"priority": 9})
     wait(world, 30)
@@ -115,7 +113,7 @@ def test_a_trial_that_comes_to_neither_is_followed_by_another(world: World, fate
     assert pause(world) is None
 
 
-def test_a_trial_whose_hint_was_lost_is_announced_again(world: World) -> None:
+def test_a_trial_with_a_lost_notification_is_announced_again(world: World) -> None:
     broken(world)
     wait(world, 30)
     job = world.known(trial(world)).id
@@ -124,7 +122,7 @@ def test_a_trial_whose_hint_was_lost_is_announced_again(world: World) -> None:
     assert job in {turn.job for hint in world.offered for turn in hint.jobs}
 
 
-def test_a_more_urgent_job_does_not_take_the_place_of_the_trial(world: World) -> None:
+def test_a_more_urgent_job_does_not_replace_the_trial(world: World) -> None:
     broken(world)
     wait(world, 30)
     job = trial(world)
@@ -135,7 +133,7 @@ def test_a_more_urgent_job_does_not_take_the_place_of_the_trial(world: World) ->
     assert claimed.key == world.known(job).name.key
 
 
-def test_a_worker_is_wanted_for_the_trial_alone(world: World) -> None:
+def test_the_demand_counts_only_the_trial_when_it_is_due(world: World) -> None:
     broken(world, 5)
     (found,) = world.ledger.transact(lambda tx: demand(tx, ["a"], horizon_s=5))
     assert (found.demand, found.blocked) == (0, 5)

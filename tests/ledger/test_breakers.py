@@ -1,4 +1,4 @@
-"""A breaker: an app whose rounds fail one after the other pauses by itself."""
+"""Breakers: an app with several failed rounds in a row is paused automatically."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from sluice.ledger.reads.idle import idle
 from tests.ledger.breaking import BREAKER, broken, define, fail, fails, news, pause, submit, trial, wait
 from tests.world import World
 
-#: Begin, record, close the round, count for what the process is measured by, commit: as many as where no app had one.
+#: Round trips that end a round if no app has a breaker: BEGIN, record, close the round, COMMIT.
 STATEMENTS = 4
 
 
-def test_it_opens_after_so_many_fails_in_a_row(world: World) -> None:
+def test_a_breaker_opens_after_the_defined_number_of_failures_in_a_row(world: World) -> None:
     define(world)
     submit(world, 5)
     fail(world, "a/0", "a/1")
@@ -31,7 +31,7 @@ def test_it_opens_after_so_many_fails_in_a_row(world: World) -> None:
     assert world.claim("a/4") is None
 
 
-def test_a_success_between_them_begins_the_count_anew(world: World) -> None:
+def test_a_success_between_failures_resets_the_count(world: World) -> None:
     define(world)
     submit(world, 6)
     fail(world, "a/0", "a/1")
@@ -43,7 +43,7 @@ def test_a_success_between_them_begins_the_count_anew(world: World) -> None:
 
 
 @pytest.mark.parametrize("ticks", [False, True])
-def test_the_count_goes_on_from_look_to_look(world: World, ticks: bool) -> None:
+def test_the_count_continues_from_one_evaluation_to_the_next(world: World, ticks: bool) -> None:
     define(world)
     submit(world, 3)
     for job in ("a/0", "a/1", "a/2"):
@@ -55,7 +55,7 @@ def test_the_count_goes_on_from_look_to_look(world: World, ticks: bool) -> None:
     assert news(world) == []
 
 
-def test_a_round_over_its_timeout_has_failed(world: World) -> None:
+def test_a_timed_out_round_counts_as_a_failure(world: World) -> None:
     define(world, timeout=5, max_timeouts=9)
     submit(world, 3)
     fail(world, "a/0", ending=Ending.TIMED_OUT)
@@ -65,7 +65,7 @@ def test_a_round_over_its_timeout_has_failed(world: World) -> None:
     assert pause(world) is not None, "of two the groomer has heard nothing"
 
 
-def test_what_was_cancelled_or_lost_or_handed_back_has_not_failed(world: World) -> None:
+def test_cancelled_lost_and_handed_back_rounds_do_not_count_as_failures(world: World) -> None:
     define(world)
     submission = world.submit("a", "0")
     submit(world, 3)
@@ -79,7 +79,7 @@ def test_what_was_cancelled_or_lost_or_handed_back_has_not_failed(world: World) 
     assert (news(world), fails(world)) == ([], 0)
 
 
-def test_a_healthy_app_writes_nothing(world: World) -> None:
+def test_successes_of_a_healthy_app_write_no_rows_for_the_breaker(world: World) -> None:
     define(world)
     submit(world, 2)
     world.finish("a/0")
@@ -87,7 +87,7 @@ def test_a_healthy_app_writes_nothing(world: World) -> None:
     assert news(world) == []
 
 
-def test_an_app_without_one_is_not_counted(world: World) -> None:
+def test_failures_of_an_app_without_a_breaker_are_not_counted(world: World) -> None:
     world.apps("b", max_fails=9)
     define(world)
     world.apps("a, b", max_fails=9)
@@ -96,7 +96,7 @@ def test_an_app_without_one_is_not_counted(world: World) -> None:
     assert news(world) == []
 
 
-def test_it_waits_for_a_job_to_try(world: World) -> None:
+def test_an_open_breaker_waits_for_a_ready_job_to_try(world: World) -> None:
     broken(world, 3, retry={"rule": "fixed", "seconds": 300})
     wait(world, 60)
     found = pause(world)
@@ -109,7 +109,7 @@ def test_it_waits_for_a_job_to_try(world: World) -> None:
     assert pause(world) is None
 
 
-def test_what_runs_when_it_opens_goes_on(world: World) -> None:
+def test_jobs_that_run_when_the_breaker_opens_go_on(world: World) -> None:
     define(world)
     submit(world, 7)
     running, other = world.claim("a/5"), world.claim("a/6")
@@ -127,7 +127,7 @@ def test_what_runs_when_it_opens_goes_on(world: World) -> None:
     assert pause(world) is None, "its success closes it"
 
 
-def test_a_persons_pause_takes_its_place(world: World) -> None:
+def test_a_persons_pause_replaces_the_breakers_pause(world: World) -> None:
     broken(world)
     assert world.ledger.transact(lambda tx: app_pauses.pause(tx, ["a"], by="ann")) == ["a"]
     wait(world, 1000)
@@ -137,7 +137,7 @@ def test_a_persons_pause_takes_its_place(world: World) -> None:
     assert all(world.claim(job) is None for job in world.ready())
 
 
-def test_it_leaves_a_persons_pause_as_it_is(world: World) -> None:
+def test_a_breaker_leaves_a_persons_pause_unchanged(world: World) -> None:
     define(world)
     submit(world, 4)
     claims = [world.claim(f"a/{nth}") for nth in range(4)]
@@ -152,7 +152,7 @@ def test_it_leaves_a_persons_pause_as_it_is(world: World) -> None:
     assert fails(world) == 0
 
 
-def test_to_resume_the_app_closes_it_and_forgets_the_fails(world: World) -> None:
+def test_resuming_the_app_closes_the_breaker_and_forgets_the_failures(world: World) -> None:
     broken(world)
     fail_later = [job for job in world.ready() if job in {"a/3", "a/4"}]
     assert world.ledger.transact(lambda tx: app_pauses.resume(tx, ["a"])) == ["a"]
@@ -162,7 +162,7 @@ def test_to_resume_the_app_closes_it_and_forgets_the_fails(world: World) -> None
     assert fails(world) == len(fail_later) == 2
 
 
-def test_the_jobs_of_a_shared_pool_leave_their_slots_to_others(world: World) -> None:
+def test_an_open_breaker_frees_slots_of_a_shared_pool_for_other_apps(world: World) -> None:
     shared = {"concurrency": {"pool": "db", "limit": 2}, "max_fails": 9}
     app = {"job_id": "{x}", "bash_cmd": "true", **shared}
     world.define({"a": {**app, "breaker": BREAKER}, "b": app})
@@ -184,7 +184,7 @@ def test_the_jobs_of_a_shared_pool_leave_their_slots_to_others(world: World) -> 
     assert "a" in {job.partition("/")[0] for job in world.ready()}
 
 
-def test_a_breaker_that_leaves_the_definition_closes(world: World) -> None:
+def test_a_breaker_that_is_removed_from_the_definition_closes(world: World) -> None:
     broken(world)
     define(world, breaker=None)
     world.tick()
@@ -198,7 +198,7 @@ def test_a_breaker_that_leaves_the_definition_closes(world: World) -> None:
     )
 
 
-def test_a_breaker_does_what_its_definition_says_by_now(world: World) -> None:
+def test_a_breaker_follows_a_changed_definition(world: World) -> None:
     define(world)
     submit(world, 6)
     fail(world, "a/0", "a/1")
@@ -211,19 +211,19 @@ def test_a_breaker_does_what_its_definition_says_by_now(world: World) -> None:
     assert pause(world) is not None
 
 
-def test_definitions_without_the_app_leave_its_breaker_as_it_is(world: World) -> None:
+def test_definitions_without_the_app_leave_its_breaker_unchanged(world: World) -> None:
     broken(world)
     world.apps("b")
     world.tick()
     assert pause(world) is not None
 
 
-def test_up_waits_for_what_a_breaker_holds_back(world: World) -> None:
+def test_a_ledger_with_an_open_breaker_is_not_idle(world: World) -> None:
     broken(world)
     assert not world.ledger.transact(lambda tx: idle(tx, []))
 
 
-def test_whoever_has_failed_hears_at_once_that_it_is_open(world: World) -> None:
+def test_an_evaluation_after_the_last_failure_reports_the_open_breaker(world: World) -> None:
     define(world)
     submit(world, 4)
     fail(world, "a/0", "a/1")
@@ -234,8 +234,8 @@ def test_whoever_has_failed_hears_at_once_that_it_is_open(world: World) -> None:
 
 
 @pytest.mark.parametrize("words", [{}, {"breaker": {"fails": 9}}])
-def test_an_end_costs_no_statement_more_than_without_a_breaker(world: World, words: dict[str, Any]) -> None:
-    """What tells the breaker is part of the statement that ends the round."""
+def test_a_breaker_adds_no_statement_to_the_end_of_a_round(world: World, words: dict[str, Any]) -> None:
+    """The statement that ends the round also inserts the row for the breaker."""
     world.define({app: {"job_id": "{x}", "bash_cmd": "true", "max_fails": 9, **words} for app in "ab"})
     asked = []
     for app in "ab":

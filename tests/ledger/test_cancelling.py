@@ -1,4 +1,4 @@
-"""Cancelling stops exactly what nobody else wants."""
+"""Cancelling of submissions: exactly the jobs stop that no other submission wants."""
 
 import pytest
 
@@ -41,14 +41,14 @@ def test_cancelling_twice_changes_nothing(world: World) -> None:
     assert world.history("a") == ["waiting", "ready", "cancelled"]
 
 
-def test_a_cancelled_job_that_somebody_wants_anew_waits_again(world: World) -> None:
+def test_a_cancelled_job_that_is_requested_again_waits_again(world: World) -> None:
     world.apps("a -> b")
     world.cancel(world.submit("b"))
     world.submit("b")
     assert world.states() == {"a": State.READY, "b": State.WAITING}
 
 
-def test_what_has_succeeded_stays(world: World) -> None:
+def test_a_succeeded_job_is_not_cancelled(world: World) -> None:
     world.apps("a -> b")
     submission = world.submit("b")
     world.finish("a")
@@ -57,7 +57,7 @@ def test_what_has_succeeded_stays(world: World) -> None:
 
 
 @pytest.mark.parametrize("order", [("first", "second"), ("second", "first")])
-def test_the_last_of_two_that_want_a_job_takes_it_along(world: World, order: tuple[str, str]) -> None:
+def test_a_job_is_cancelled_with_its_last_submission(world: World, order: tuple[str, str]) -> None:
     world.apps("a")
     ids = {"first": world.submit("a"), "second": world.submit("a")}
     world.cancel(ids[order[0]])
@@ -66,7 +66,7 @@ def test_the_last_of_two_that_want_a_job_takes_it_along(world: World, order: tup
     assert world.state("a") is State.CANCELLED
 
 
-def test_a_job_cancelled_by_name_stops_whoever_wants_it_and_ends_them_badly(world: World) -> None:
+def test_cancelling_a_job_by_name_fails_its_children_and_submissions(world: World) -> None:
     world.apps("a -> b")
     first, second = world.submit("a"), world.submit("b")
     world.queue.append(Cancel(app="a", key="1"))

@@ -1,4 +1,7 @@
-"""Cancelling a submission about partitions: what no other active one needs stops, however far up that is."""
+"""Cancelling of submissions for partitions.
+
+Steps stop that no other active submission needs, however far upstream they are.
+"""
 
 import pytest
 
@@ -18,14 +21,14 @@ JOIN job ON job.id = wants.job GROUP BY 1, 2
 
 
 def _running(world: World, app: str = "j") -> str:
-    """A submission whose ``g`` runs, all that it reads being there."""
+    """Submit ``app`` and run all inputs of its ``g``, so that ``g`` is ready. Return the submission's id."""
     world.define(LINEAGE)
     id_ = ask(world, app, "2024-04-01", "2024-04-07")
     work_off(world, only="s/")
     return id_
 
 
-def test_what_one_alone_wants_is_cancelled_with_it(world: World) -> None:
+def test_a_step_that_only_one_submission_wants_is_cancelled_with_it(world: World) -> None:
     first = _running(world)
     claimed = take(world, G)
     world.cancel(first)
@@ -36,7 +39,7 @@ def test_what_one_alone_wants_is_cancelled_with_it(world: World) -> None:
     assert there(world, "g") == []
 
 
-def test_what_another_wants_goes_on(world: World) -> None:
+def test_a_step_that_another_submission_wants_goes_on(world: World) -> None:
     first = _running(world)
     claimed = take(world, G)
     second = ask(world, "k", "2024-04-03", "2024-04-04")
@@ -49,7 +52,7 @@ def test_what_another_wants_goes_on(world: World) -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["who began it first", "who joined it first"])
-def test_the_last_of_two_takes_it_along(world: World, order: tuple[int, int]) -> None:
+def test_a_step_is_cancelled_with_its_last_submission(world: World, order: tuple[int, int]) -> None:
     ids = [_running(world)]
     take(world, G)
     ids.append(ask(world, "k", "2024-04-03"))
@@ -59,7 +62,7 @@ def test_the_last_of_two_takes_it_along(world: World, order: tuple[int, int]) ->
     assert states(world)[G] is State.CANCELLED
 
 
-def test_what_somebody_needs_only_through_a_step_that_he_joined_goes_on(world: World) -> None:
+def test_inputs_of_a_joined_step_go_on_for_the_submission_that_joined_it(world: World) -> None:
     world.define(LINEAGE)
     direct = ask(world, "s", "2024-03-26", "2024-04-07")
     through = ask(world, "g", "2024-04-01", "2024-04-07")
@@ -73,7 +76,7 @@ def test_what_somebody_needs_only_through_a_step_that_he_joined_goes_on(world: W
     assert world.submission(joining) is SubmissionState.SUCCEEDED
 
 
-def test_what_is_needed_three_steps_up_goes_on_too(world: World) -> None:
+def test_a_step_that_is_needed_three_levels_upstream_goes_on(world: World) -> None:
     world.define(lineage("a, b: a, c: b, d: c, e: c"))
     first = ask(world, "d", "2024-04-01")
     second = ask(world, "e", "2024-04-01")
@@ -86,7 +89,7 @@ def test_what_is_needed_three_steps_up_goes_on_too(world: World) -> None:
     assert set(states(world).values()) == {State.CANCELLED}
 
 
-def test_what_has_succeeded_stays_and_serves_the_next(world: World) -> None:
+def test_a_succeeded_step_stays_and_serves_the_next_submission(world: World) -> None:
     first = _running(world)
     end(world, G)
     world.cancel(first)
@@ -95,20 +98,20 @@ def test_what_has_succeeded_stays_and_serves_the_next(world: World) -> None:
     assert ready(world) == {"k/2024-04-01"}
 
 
-def test_who_has_failed_already_keeps_nothing_going(world: World) -> None:
+def test_a_failed_step_does_not_keep_its_inputs_from_being_cancelled(world: World) -> None:
     world.define(lineage("s, t, g*2: s, j: g t"))
     first = ask(world, "j", "2024-04-01")
     second = ask(world, "g", "2024-04-01")
     end(world, "t/2024-04-01", Ending.ERROR)
     assert states(world)["j/2024-04-01"] is State.UPSTREAM_FAILED
     world.cancel(second)
-    # The first one still waits for what it asked to be made; once that is cancelled too nobody does.
+    # The first submission may still wait for the steps that it requested. Once it is cancelled too, none does.
     if world.submission(first) is SubmissionState.ACTIVE:
         world.cancel(first)
     assert states(world)["g/2024-04-01"] is State.CANCELLED
 
 
-def test_cancelling_twice_or_nobody_changes_nothing(world: World) -> None:
+def test_cancelling_a_submission_twice_or_an_unknown_one_changes_nothing(world: World) -> None:
     first = _running(world)
     second = ask(world, "k", "2024-04-01")
     world.cancel(first)
@@ -119,7 +122,7 @@ def test_cancelling_twice_or_nobody_changes_nothing(world: World) -> None:
     assert world.submission(second) is SubmissionState.ACTIVE
 
 
-def test_one_step_cancelled_by_name_ends_all_who_need_it(world: World) -> None:
+def test_cancelling_a_step_by_name_fails_all_steps_that_need_it(world: World) -> None:
     first = _running(world)
     second = ask(world, "k", "2024-04-01")
     (step,) = [name for name in world.states() if name.startswith("g/")]
@@ -129,7 +132,7 @@ def test_one_step_cancelled_by_name_ends_all_who_need_it(world: World) -> None:
     assert world.submission(first) is world.submission(second) is SubmissionState.FAILED
 
 
-def test_what_others_land_is_waited_for_whoever_is_cancelled(world: World) -> None:
+def test_steps_still_wait_for_expected_partitions_after_another_cancellation(world: World) -> None:
     world.define(lineage("g*2: elsewhere, j: g"))
     first = ask(world, "g", "2024-04-01", "2024-04-02")
     ask(world, "j", "2024-04-01")
@@ -141,7 +144,7 @@ def test_what_others_land_is_waited_for_whoever_is_cancelled(world: World) -> No
     assert states(world)["g/2024-04-01..2024-04-02"] is State.WAITING
 
 
-def test_after_any_order_of_cancellations_each_partition_was_made_once(world: World) -> None:
+def test_after_several_cancellations_each_partition_was_made_once(world: World) -> None:
     world.define(LINEAGE)
     ids = [ask(world, "j", "2024-04-01", f"2024-04-{last:02}") for last in (3, 7, 12)]
     ids.append(ask(world, "k", "2024-04-10", "2024-04-16"))
@@ -152,7 +155,7 @@ def test_after_any_order_of_cancellations_each_partition_was_made_once(world: Wo
     assert set(times_made(world, "g").values()) == set(times_made(world, "s").values()) == {1}
 
 
-def test_whoever_wants_a_step_that_another_revived_wants_what_it_waits_for_now(world: World) -> None:
+def test_a_submission_wants_the_new_inputs_of_its_revived_step(world: World) -> None:
     world.define(lineage("s*2, g: s"))
     ask(world, "g", "2024-04-01", "2024-04-04")
     end(world, "s/2024-04-01..2024-04-02", Ending.ERROR)

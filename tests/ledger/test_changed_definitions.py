@@ -1,4 +1,4 @@
-"""Definitions that change while jobs of theirs exist."""
+"""Definitions that change while jobs of their apps exist."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from tests.world import World
 
 
 def _needing(*parents: str, **words: object) -> dict[str, Any]:
-    """``child`` needs these; ``a`` and ``b`` need nobody."""
+    """Return apps in which ``child`` needs ``parents``; ``a`` and ``b`` need nothing."""
     child = {"job_id": "{x}", "bash_cmd": "true", **words}
     if parents:
         child["depends_on"] = {"app_name": list(parents)}
     return {"a": {"job_id": "{x}"}, "b": {"job_id": "{x}"}, "child": child}
 
 
-def test_a_waiting_job_keeps_its_needs_until_it_is_asked_for_again(world: World) -> None:
+def test_a_waiting_job_keeps_its_dependencies_until_it_is_requested_again(world: World) -> None:
     world.define(_needing("a"))
     world.submit("child")
     world.define(_needing("b"))
@@ -27,17 +27,17 @@ def test_a_waiting_job_keeps_its_needs_until_it_is_asked_for_again(world: World)
     assert world.state("child") is State.READY, "it does not wait for a any more"
 
 
-def test_a_push_does_not_ask_for_a_job_anew(world: World) -> None:
+def test_a_push_does_not_plan_a_waiting_job_again(world: World) -> None:
     world.define(_needing("a"))
     asked = world.submit("child")
-    # A push would name ``b`` as a parent, and nobody would ask for it.
+    # A push that planned ``child`` again would add the parent ``b``, which no submission requests.
     world.define(_needing("a", "b"))
     world.finish("a")
     world.finish("child")
     assert world.submission(asked) is SubmissionState.SUCCEEDED
 
 
-def test_a_waiting_job_that_needs_nobody_any_more_is_ready_when_it_is_asked_for(world: World) -> None:
+def test_a_requested_job_is_ready_if_its_dependencies_were_removed(world: World) -> None:
     world.define(_needing("a", "b"))
     world.submit("child")
     world.define(_needing())
@@ -45,7 +45,7 @@ def test_a_waiting_job_that_needs_nobody_any_more_is_ready_when_it_is_asked_for(
     assert world.state("child") is State.READY
 
 
-def test_a_new_need_that_has_been_met_long_ago_counts(world: World) -> None:
+def test_a_new_dependency_that_was_met_earlier_counts(world: World) -> None:
     world.define(_needing("a"))
     world.submit("b", push="wanted")
     world.finish("b")
@@ -55,7 +55,7 @@ def test_a_new_need_that_has_been_met_long_ago_counts(world: World) -> None:
     assert world.state("child") is State.READY
 
 
-def test_a_new_need_that_cannot_be_met_strands(world: World) -> None:
+def test_a_new_dependency_that_cannot_be_met_makes_the_job_upstream_failed(world: World) -> None:
     world.define(_needing("a"))
     world.submit("b", push="wanted")
     world.finish("b", Ending.ERROR)
@@ -65,7 +65,7 @@ def test_a_new_need_that_cannot_be_met_strands(world: World) -> None:
     assert world.state("child") is State.UPSTREAM_FAILED
 
 
-def test_what_changes_nothing_of_the_work_leaves_the_needs_alone(world: World) -> None:
+def test_a_changed_timeout_does_not_change_the_digest_of_a_job(world: World) -> None:
     world.define(_needing("a"))
     world.submit("child")
     digest = world.field("child", "digest")
@@ -74,7 +74,7 @@ def test_what_changes_nothing_of_the_work_leaves_the_needs_alone(world: World) -
     assert world.field("child", "digest") == digest
 
 
-def test_a_ready_job_runs_by_the_definition_of_its_worker_and_the_round_says_which(world: World) -> None:
+def test_a_round_records_the_definition_that_its_worker_used(world: World) -> None:
     world.define(_needing())
     world.submit("child")
     world.define(_needing(bash_cmd="exit 0"))
@@ -85,7 +85,7 @@ def test_a_ready_job_runs_by_the_definition_of_its_worker_and_the_round_says_whi
     assert world.field("child", "digest") != digests[0], "its needs are still those it was planned with"
 
 
-def test_what_has_succeeded_is_not_run_again_for_a_new_definition(world: World) -> None:
+def test_a_succeeded_job_is_not_run_again_for_a_new_definition(world: World) -> None:
     world.define(_needing())
     world.submit("child")
     world.finish("child")
@@ -94,7 +94,7 @@ def test_what_has_succeeded_is_not_run_again_for_a_new_definition(world: World) 
     assert world.states() == {"child": State.SUCCEEDED}
 
 
-def test_what_is_run_again_needs_what_the_new_definition_says(world: World) -> None:
+def test_a_rerun_uses_the_dependencies_of_the_new_definition(world: World) -> None:
     world.define(_needing("a"))
     world.submit("child")
     world.finish("a")
@@ -106,7 +106,7 @@ def test_what_is_run_again_needs_what_the_new_definition_says(world: World) -> N
     assert world.ready() == {"child"}
 
 
-def test_a_new_child_is_pushed_by_a_parent_that_was_planned_before_it_was_defined(world: World) -> None:
+def test_a_parent_pushes_a_child_that_was_defined_after_its_plan(world: World) -> None:
     world.define({"a": {"job_id": "{x}"}})
     world.submit("a")
     world.define(_needing("a"))
@@ -114,7 +114,7 @@ def test_a_new_child_is_pushed_by_a_parent_that_was_planned_before_it_was_define
     assert world.ready() == {"child"}
 
 
-def test_an_app_that_has_left_pushes_nothing_and_holds_up_nobody(world: World) -> None:
+def test_a_job_of_a_removed_app_still_releases_its_child(world: World) -> None:
     world.define(_needing("a"))
     submission = world.submit("child")
     world.define({"child": {"job_id": "{x}", "bash_cmd": "true"}})
@@ -124,7 +124,7 @@ def test_an_app_that_has_left_pushes_nothing_and_holds_up_nobody(world: World) -
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_a_submission_may_come_before_the_planner_has_heard_of_its_app(world: World) -> None:
+def test_a_submission_waits_until_the_planner_has_the_definition_of_its_app(world: World) -> None:
     world.define({"a": {"job_id": "{x}"}})
     submission = world.submit("child")
     assert world.submission(submission) is SubmissionState.RECEIVED
@@ -133,7 +133,7 @@ def test_a_submission_may_come_before_the_planner_has_heard_of_its_app(world: Wo
     assert world.ready() == {"a"}
 
 
-def test_an_app_that_does_not_come_is_refused(world: World) -> None:
+def test_a_submission_for_an_app_that_stays_undefined_is_refused(world: World) -> None:
     world.define({"a": {"job_id": "{x}"}})
     submission = world.submit("chlid")
     world.tick(after_s=3)

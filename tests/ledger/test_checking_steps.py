@@ -1,4 +1,4 @@
-"""What `sluice db check` says of partitions: each rule can be broken, and nothing else breaks it."""
+"""Rules of `sluice db check` for partitions: each damage breaks exactly the rules that it should break."""
 
 import pytest
 
@@ -25,7 +25,7 @@ DAMAGE = {
 
 
 class _Undone(Exception):
-    """What was damaged is whole again."""
+    """Raised to roll back the damage."""
 
 
 def _broken_by(world: World, damage: str) -> list[Breach]:
@@ -51,7 +51,7 @@ def test_damage_is_found_and_named(world: World, damage: str) -> None:
     assert world.ledger.transact(breaches) == []
 
 
-def test_a_running_step_whose_partitions_have_all_gone_to_others_breaks_no_rule(world: World) -> None:
+def test_a_running_step_that_lost_all_partitions_to_reruns_breaks_no_rule(world: World) -> None:
     world.define(lineage("g*2"))
     ask(world, "g", "2024-04-01", "2024-04-02")
     claimed = take(world, "g/2024-04-01..2024-04-02")

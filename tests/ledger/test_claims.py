@@ -1,4 +1,4 @@
-"""Claims: who may run a job, and whose result counts."""
+"""Claims: the worker that may run a job, and the results that are accepted."""
 
 from sluice.actors import executor
 from sluice.jobs.outcome import Ending
@@ -13,7 +13,7 @@ def test_a_job_is_claimed_once(world: World) -> None:
     assert world.claim("a", worker=world.hire()) is None
 
 
-def test_a_hint_for_an_earlier_round_is_as_good_as_one_that_names_nobody(world: World) -> None:
+def test_a_notification_for_an_earlier_round_claims_the_current_round(world: World) -> None:
     world.apps("a", max_fails=1)
     world.submit("a")
     hint = world.offered[0]
@@ -41,7 +41,7 @@ def test_a_late_worker_is_refused_and_its_result_dropped(world: World) -> None:
     assert world.state("a") is State.SUCCEEDED
 
 
-def test_an_outcome_offered_twice_counts_once(world: World) -> None:
+def test_an_outcome_that_is_recorded_twice_counts_once(world: World) -> None:
     world.apps("a")
     world.submit("a")
     claimed = world.claim("a")
@@ -60,7 +60,7 @@ def test_a_worker_without_a_lease_may_not_claim(world: World) -> None:
     assert world.claim("a") is not None
 
 
-def test_a_beat_renews_the_lease_and_tells_which_claims_still_stand(world: World) -> None:
+def test_a_heartbeat_renews_the_lease_and_returns_the_claims_that_still_stand(world: World) -> None:
     world.apps("a, b")
     world.submit("a")
     submission = world.submit("b")
@@ -74,7 +74,7 @@ def test_a_beat_renews_the_lease_and_tells_which_claims_still_stand(world: World
     assert world.state("a") is State.RUNNING
 
 
-def test_what_is_handed_back_keeps_its_round_and_its_tries(world: World) -> None:
+def test_a_job_that_is_handed_back_keeps_its_round(world: World) -> None:
     world.apps("a")
     world.submit("a")
     claimed = world.claim("a")
@@ -87,7 +87,7 @@ def test_what_is_handed_back_keeps_its_round_and_its_tries(world: World) -> None
     assert again.claim == 2
 
 
-def test_a_job_may_be_lost_as_often_as_its_policy_says(world: World) -> None:
+def test_a_job_may_be_lost_max_losses_times(world: World) -> None:
     world.apps("a", max_losses=2)
     world.submit("a")
     for losses in (1, 2):
@@ -99,7 +99,7 @@ def test_a_job_may_be_lost_as_often_as_its_policy_says(world: World) -> None:
     assert world.state("a") is State.FAILED
 
 
-def test_a_job_that_took_its_worker_down_travels_alone(world: World) -> None:
+def test_a_job_that_lost_its_worker_is_announced_in_its_own_notification(world: World) -> None:
     world.apps("a")
     for key in "123":
         world.submit("a", key)
@@ -115,7 +115,7 @@ def test_a_job_that_took_its_worker_down_travels_alone(world: World) -> None:
     assert [world.known("a/4").id] in parcels
 
 
-def test_a_run_over_its_timeout_tries_again_while_timeouts_are_left(world: World) -> None:
+def test_a_timed_out_run_is_retried_while_timeouts_are_left(world: World) -> None:
     world.apps("a", timeout=5, max_timeouts=1)
     world.submit("a")
     first = world.claim("a")

@@ -1,4 +1,4 @@
-"""What jobs came to waits until somebody has collected it: once archived it is told of no more, run again it is."""
+"""Collection of outcomes: a job is uncollected until it is archived, and again after a rerun."""
 
 import json
 
@@ -18,7 +18,7 @@ from tests.ledger.results import PAGE, archive, finished, keys, one_done, uncoll
 from tests.world import World
 
 
-def test_what_has_ended_is_uncollected_until_it_is_archived_and_keeps_its_outcome(world: World) -> None:
+def test_an_ended_job_is_uncollected_until_it_is_archived(world: World) -> None:
     done = one_done(world)
     assert (done.key, done.state, uncollected(world)) == ("1", State.SUCCEEDED, {"1"})
     world.now = world.now.replace(hour=7)
@@ -31,7 +31,7 @@ def test_what_has_ended_is_uncollected_until_it_is_archived_and_keeps_its_outcom
     assert (told.is_uncollected, told.archived_at) == (False, world.now)
 
 
-def test_without_the_word_nobody_has_to_collect_anything(world: World) -> None:
+def test_without_the_option_archive_no_job_is_uncollected(world: World) -> None:
     world.apps("a")
     world.submit("a")
     world.finish("a")
@@ -40,7 +40,7 @@ def test_without_the_word_nobody_has_to_collect_anything(world: World) -> None:
     assert world.field("a", "archived_at") is None
 
 
-def test_a_submission_says_otherwise_than_its_app(world: World) -> None:
+def test_a_submission_overrides_the_option_archive_of_its_app(world: World) -> None:
     world.apps("a")
     world.submit("a", "1", policy={"archive": "manual"})
     world.submit("a", "2")
@@ -62,7 +62,7 @@ def test_a_job_that_is_run_again_is_uncollected_again(world: World) -> None:
     assert keys(finished(world, State.FAILED)) == ["1"]
 
 
-def test_what_was_run_again_since_it_was_read_is_not_archived(world: World) -> None:
+def test_a_job_that_was_rerun_since_it_was_read_is_not_archived(world: World) -> None:
     seen = one_done(world)
     world.submit("a", rerun="job")
     assert archive(world, seen) == 0
@@ -73,8 +73,8 @@ def test_what_was_run_again_since_it_was_read_is_not_archived(world: World) -> N
     assert [each.claim for each in finished(world)] == [seen.claim + 1]
 
 
-def test_what_ended_otherwise_without_having_run_again_is_not_archived_either(world: World) -> None:
-    """Its claim is the one that was seen."""
+def test_a_job_that_was_cancelled_since_it_was_read_is_not_archived(world: World) -> None:
+    """The claim is still the claim that was read."""
     seen = one_done(world)
     again = world.submit("a", rerun="job")
     world.cancel(again)
@@ -84,7 +84,7 @@ def test_what_ended_otherwise_without_having_run_again_is_not_archived_either(wo
     assert archive(world, cancelled) == 1
 
 
-def test_a_job_comes_with_all_rounds_since_it_was_last_asked_for(world: World) -> None:
+def test_an_outcome_has_all_rounds_since_the_last_rerun(world: World) -> None:
     world.apps("a", archive="manual", max_fails=2)
     world.submit("a", kwargs={"input": "1 2"})
     for words in ({"output": "old", "error": "an old fault"}, {"output": "old result", "exit_code": 0}):
@@ -122,7 +122,7 @@ def test_pages_are_in_the_order_in_which_jobs_were_planned(world: World) -> None
     assert keys(first) + keys(rest) == ["3", "1", "2"]
 
 
-def test_all_that_were_seen_are_archived_or_none(world: World) -> None:
+def test_with_whole_all_jobs_that_were_read_are_archived_or_none(world: World) -> None:
     world.apps("a", archive="manual")
     for key in "12":
         world.submit("a", key)
@@ -134,7 +134,7 @@ def test_all_that_were_seen_are_archived_or_none(world: World) -> None:
     assert archive(world, seen[1], seen[1], whole=True) == 1
 
 
-def test_what_is_left_counts_from_the_request_to_the_archive(world: World) -> None:
+def test_tasks_are_counted_from_the_request_until_they_are_archived(world: World) -> None:
     world.apps("a", archive="manual")
     counts = world.ledger.transact(lambda tx: collecting.counts(tx, "a"))
     assert (counts.states, counts.unplanned, counts.left) == ({}, 0, 0)
@@ -155,7 +155,7 @@ def test_what_is_left_counts_from_the_request_to_the_archive(world: World) -> No
     assert (counts.states, counts.left) == ({State.READY: 2}, 2)
 
 
-def test_of_a_chunk_that_is_split_the_halves_are_collected(world: World) -> None:
+def test_the_halves_of_a_split_chunk_are_collected(world: World) -> None:
     farm = Farm(world, "a:4")
     farm.poison = {3}
     farm.submit("a", [[1, 4]], policy={"archive": "manual"})
@@ -171,8 +171,8 @@ def test_of_a_chunk_that_is_split_the_halves_are_collected(world: World) -> None
     }
 
 
-def test_a_chunk_that_is_about_to_be_split_has_come_to_nothing_yet(world: World) -> None:
-    """Its time is over, and the planner has not heard of it."""
+def test_a_chunk_that_is_about_to_be_split_has_no_outcome_yet(world: World) -> None:
+    """It has timed out, and the planner has not handled that yet."""
     farm = Farm(world, "a:4")
     farm.submit("a", [[1, 4]], policy={"archive": "manual", "timeout": 5})
     (name,) = world.states()
@@ -186,7 +186,7 @@ def test_a_chunk_that_is_about_to_be_split_has_come_to_nothing_yet(world: World)
     assert world.ledger.transact(lambda tx: collecting.counts(tx, "a")).left == 1
 
 
-def test_the_ledger_notices_what_was_archived_wrongly(world: World) -> None:
+def test_the_ledger_detects_jobs_that_were_archived_wrongly(world: World) -> None:
     archive(world, one_done(world))
     spoil = {
         "archived_at = archived_at - interval '1 hour'": "archived has not moved since",
@@ -204,8 +204,8 @@ def test_the_ledger_notices_what_was_archived_wrongly(world: World) -> None:
             world.ledger.transact(lambda tx, change=change: tx.write(f"UPDATE job SET {change}"))
 
 
-def test_what_is_collected_already_costs_nothing_to_read(world: World) -> None:
-    """Statistics are as they were when the ledger was small and most of it uncollected."""
+def test_uncollected_jobs_are_found_without_reading_archived_jobs(world: World) -> None:
+    """The statistics are from a time when the ledger was small and most of its jobs were uncollected."""
     world.ledger.transact(cut_off)
     world.worker = world.hire()
     world.apps("a", archive="manual")

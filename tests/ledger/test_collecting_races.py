@@ -1,4 +1,4 @@
-"""Archiving meets whoever runs a job again, or archives it too, stopped at every statement."""
+"""Races of archiving against a rerun and against another archiving, stopped at every statement."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,7 @@ def _archiving(seen: Finished) -> Act:
 
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["archived first", "run again first"])
-def test_archiving_meets_whoever_runs_it_again(embedded_url: str, swapped: bool) -> None:
-    """Stopped at every statement: its new end is uncollected in any case."""
-
+def test_a_job_that_is_archived_during_a_rerun_is_uncollected_again(embedded_url: str, swapped: bool) -> None:
     def arrange(m: Acts) -> tuple[Act, Act]:
         return _archiving(one_done(m.world)), m.plan("a", rerun="job")
 
@@ -32,7 +30,7 @@ def test_archiving_meets_whoever_runs_it_again(embedded_url: str, swapped: bool)
     meet(lambda: Acts(embedded_url), arrange, check, swapped=swapped, most=80)
 
 
-def test_of_two_who_archive_one_result_one_has(embedded_url: str) -> None:
+def test_of_two_concurrent_archivings_of_a_result_one_succeeds(embedded_url: str) -> None:
     def arrange(m: Acts) -> tuple[Act, Act]:
         seen = one_done(m.world)
         return _archiving(seen), _archiving(seen)

@@ -1,4 +1,4 @@
-"""Sagas across apps: where a submission in saga mode ends otherwise than well, what it has done is undone."""
+"""Sagas across apps: if a submission in saga mode fails or is cancelled, its succeeded jobs are undone."""
 
 import pytest
 
@@ -15,7 +15,7 @@ VALUES (%(id)s, 'send', 'received', %(request)s::jsonb, true, %(now)s)
 """
 
 
-def test_what_has_succeeded_is_undone_in_reverse_order(world: World) -> None:
+def test_succeeded_jobs_are_undone_in_reverse_order(world: World) -> None:
     chain(world)
     fail(world, "book", "pay", at="send")
     assert world.submission("s") is SubmissionState.FAILED
@@ -39,7 +39,7 @@ def test_a_saga_that_succeeds_is_not_undone(world: World) -> None:
     assert not world.ready()
 
 
-def test_a_submission_that_is_no_saga_is_not_undone(world: World) -> None:
+def test_a_submission_that_is_not_a_saga_is_not_undone(world: World) -> None:
     chain(world)
     world.submit("pay", id="s")
     world.finish("book")
@@ -68,7 +68,7 @@ def test_a_diamond_is_undone_from_its_end(world: World) -> None:
     assert world.submission(UNDONE) is SubmissionState.SUCCEEDED
 
 
-def test_a_fan_out_is_undone_before_what_it_came_of(world: World) -> None:
+def test_a_fan_out_is_undone_before_its_parent(world: World) -> None:
     define(
         world,
         top=undone(by="untop"),
@@ -92,7 +92,7 @@ def test_a_fan_out_is_undone_before_what_it_came_of(world: World) -> None:
     assert world.ready() == {"untop"}
 
 
-def test_what_has_nothing_to_undo_still_keeps_the_order(world: World) -> None:
+def test_a_job_without_a_compensation_still_keeps_the_order(world: World) -> None:
     define(
         world,
         book=undone(by="unbook"),
@@ -106,7 +106,7 @@ def test_what_has_nothing_to_undo_still_keeps_the_order(world: World) -> None:
     assert world.ready() == {"unbook"}
 
 
-def test_what_cannot_be_undone_is_said_and_those_before_it_are_undone(world: World) -> None:
+def test_an_irreversible_job_is_reported_and_earlier_jobs_are_undone(world: World) -> None:
     define(
         world,
         book=undone(by="unbook"),
@@ -120,13 +120,13 @@ def test_what_cannot_be_undone_is_said_and_those_before_it_are_undone(world: Wor
     assert world.submission(UNDONE) is SubmissionState.SUCCEEDED
 
 
-def test_nothing_to_undo_is_undone_at_once(world: World) -> None:
+def test_a_compensation_with_nothing_to_undo_succeeds_at_once(world: World) -> None:
     chain(world)
     fail(world, at="book")
     assert world.submission(UNDONE) is SubmissionState.SUCCEEDED
 
 
-def test_what_had_succeeded_before_was_not_its_effect(world: World) -> None:
+def test_a_job_that_succeeded_before_the_saga_is_not_undone(world: World) -> None:
     chain(world)
     world.submit("book", id="earlier")
     world.finish("book")
@@ -139,7 +139,7 @@ def test_what_had_succeeded_before_was_not_its_effect(world: World) -> None:
 
 
 @pytest.mark.parametrize("other", ["active", "succeeded"])
-def test_what_others_rely_on_stays(world: World, other: str) -> None:
+def test_a_job_on_which_another_submission_relies_is_not_undone(world: World, other: str) -> None:
     chain(world)
     define(
         world,
@@ -177,7 +177,7 @@ def test_two_sagas_that_share_a_job_undo_it_once(world: World) -> None:
 
 
 def _two_that_share(world: World) -> None:
-    """Two sagas that came of one booking, each by a job of its own, as far as their last."""
+    """Run two sagas with a common booking, and one more job each. Only the last job of each is left."""
     define(
         world,
         book=undone(by="unbook"),
@@ -192,7 +192,7 @@ def _two_that_share(world: World) -> None:
         world.finish(job)
 
 
-def test_what_two_sagas_share_is_undone_after_what_each_of_them_came_to_by_it(world: World) -> None:
+def test_a_shared_job_is_undone_after_its_children_in_both_sagas(world: World) -> None:
     _two_that_share(world)
     world.finish("send", Ending.ERROR)
     world.finish("drive", Ending.ERROR)
@@ -207,7 +207,7 @@ def test_what_two_sagas_share_is_undone_after_what_each_of_them_came_to_by_it(wo
         assert world.submission(f"{saga}/compensation") is SubmissionState.SUCCEEDED
 
 
-def test_what_a_saga_shared_that_failed_before_is_undone_after_what_that_one_came_to(world: World) -> None:
+def test_a_shared_job_is_undone_last_even_if_one_saga_failed_earlier(world: World) -> None:
     _two_that_share(world)
     world.finish("send", Ending.ERROR)
     world.tick()
@@ -231,7 +231,7 @@ def test_a_saga_that_is_cancelled_is_undone(world: World) -> None:
     assert world.state("book") is State.CANCELLED
 
 
-def test_what_is_executed_when_its_saga_is_cancelled_is_undone_once_it_is_judged(world: World) -> None:
+def test_a_job_executed_before_the_cancellation_of_its_saga_is_undone_once_judged(world: World) -> None:
     chain(world)
     world.submit("send", id="s", mode="saga")
     claimed = world.claim("book")
@@ -256,7 +256,7 @@ def test_a_saga_that_ends_twice_is_undone_once(world: World) -> None:
     assert world.history("unbook") == ["waiting", "ready"]
 
 
-def test_arguments_are_those_of_what_is_undone(world: World) -> None:
+def test_a_compensation_has_the_kwargs_of_the_job_that_it_undoes(world: World) -> None:
     chain(world)
     world.submit("pay", id="s", mode="saga", kwargs={"amount": 7})
     world.finish("book")
@@ -265,7 +265,7 @@ def test_arguments_are_those_of_what_is_undone(world: World) -> None:
     assert world.field("unbook", "kwargs") == {"amount": 7}
 
 
-def test_an_id_that_somebody_took_by_sql_is_taken_back(world: World) -> None:
+def test_a_compensation_takes_back_its_id_from_a_submission_by_sql(world: World) -> None:
     chain(world)
     world.ledger.transact(lambda tx: tx.write(_TAKE_ID, id=UNDONE, request='{"app": "send", "key": "1"}'))
     world.tick(after_s=60)
@@ -275,7 +275,7 @@ def test_an_id_that_somebody_took_by_sql_is_taken_back(world: World) -> None:
     assert world.submission(UNDONE) is SubmissionState.SUCCEEDED
 
 
-def test_nobody_asks_for_a_compensation_by_hand(world: World) -> None:
+def test_a_users_request_for_a_compensation_is_refused(world: World) -> None:
     chain(world)
     world.submit("book", None, id="mine", compensates="s")
     assert world.submission("mine") is SubmissionState.REFUSED

@@ -1,4 +1,4 @@
-"""Sagas across apps that are tried again: parked compensations, and jobs that run anew."""
+"""Retries of sagas across apps: failed compensations that go on, and jobs that run again."""
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
@@ -8,7 +8,7 @@ from tests.ledger.trips import UNDONE, chain, define, fail, undone
 from tests.world import World
 
 
-def test_a_compensation_that_fails_is_parked_and_goes_on_by_a_retry(world: World) -> None:
+def test_a_failed_compensation_goes_on_when_its_job_is_rerun(world: World) -> None:
     chain(world)
     fail(world, "book", "pay", at="send")
     world.finish("refund", Ending.ERROR)
@@ -21,7 +21,7 @@ def test_a_compensation_that_fails_is_parked_and_goes_on_by_a_retry(world: World
     assert {world.state("pay"), world.state("book")} == {State.CANCELLED}
 
 
-def test_what_waits_for_a_parked_compensation_still_does_when_all_of_it_is_tried_again(world: World) -> None:
+def test_compensations_keep_their_order_when_all_of_them_are_rerun(world: World) -> None:
     chain(world)
     fail(world, "book", "pay", at="send")
     world.finish("refund", Ending.ERROR)
@@ -33,7 +33,7 @@ def test_what_waits_for_a_parked_compensation_still_does_when_all_of_it_is_tried
     assert {world.state("pay"), world.state("book")} == {State.CANCELLED}
 
 
-def test_a_saga_that_is_tried_again_and_fails_again_is_undone_again(world: World) -> None:
+def test_a_saga_that_is_rerun_and_fails_again_is_undone_again(world: World) -> None:
     chain(world)
     fail(world, "book", "pay", at="send")
     world.finish("refund")
@@ -53,7 +53,7 @@ def test_a_saga_that_is_tried_again_and_fails_again_is_undone_again(world: World
     assert world.submission("again/compensation") is SubmissionState.SUCCEEDED
 
 
-def test_what_was_run_again_meanwhile_keeps_its_success(world: World) -> None:
+def test_a_job_that_was_rerun_meanwhile_keeps_its_success(world: World) -> None:
     chain(world)
     fail(world, "book", at="pay")
     world.submit("book", id="anew", rerun="job")
@@ -62,7 +62,7 @@ def test_what_was_run_again_meanwhile_keeps_its_success(world: World) -> None:
     assert world.state("book") is State.SUCCEEDED
 
 
-def test_who_still_waits_for_others_does_not_begin_with_what_is_undone(world: World) -> None:
+def test_a_child_that_still_waits_does_not_begin_with_an_undone_parent(world: World) -> None:
     define(
         world,
         book=undone(by="unbook"),
@@ -76,7 +76,7 @@ def test_who_still_waits_for_others_does_not_begin_with_what_is_undone(world: Wo
     assert world.state("both") is State.UPSTREAM_FAILED
 
 
-def test_who_may_begin_already_goes_on_though_what_he_needed_is_undone(world: World) -> None:
+def test_a_ready_child_goes_on_although_its_parent_is_undone(world: World) -> None:
     chain(world)
     fail(world, "book", at="pay")
     world.submit("pay", id="again", rerun="job")
@@ -87,7 +87,7 @@ def test_who_may_begin_already_goes_on_though_what_he_needed_is_undone(world: Wo
     assert world.state("pay") is State.SUCCEEDED
 
 
-def test_what_is_run_again_has_made_anew_what_was_undone(world: World) -> None:
+def test_a_rerun_also_runs_the_parent_that_was_undone(world: World) -> None:
     chain(world)
     fail(world, "book", at="pay")
     world.finish("unbook")

@@ -1,4 +1,4 @@
-"""Sagas across apps over chunks and partitions: what was there by them is there no more once it is undone."""
+"""Sagas across apps with chunks and partitions: after an undo, IDs are stale and partitions are missing again."""
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.submission import SubmissionState
@@ -17,7 +17,7 @@ def _fresh(world: World) -> list[str]:
     return world.ledger.transact(lambda tx: tx.column("SELECT work_id FROM freshness ORDER BY work_id"))
 
 
-def test_what_chunks_have_fetched_is_stale_once_it_is_undone(world: World) -> None:
+def test_work_ids_are_stale_once_their_chunk_is_undone(world: World) -> None:
     world.define(CHUNKS)
     world.submit("report", None, work_ids="1-4", id="s", mode="saga")
     world.finish("fetch/1-2@1")
@@ -38,7 +38,7 @@ def test_what_chunks_have_fetched_is_stale_once_it_is_undone(world: World) -> No
     assert world.submission("again") is SubmissionState.ACTIVE, "it is fetched anew"
 
 
-def test_partitions_are_made_anew_once_they_are_undone(world: World) -> None:
+def test_partitions_are_made_again_once_they_are_undone(world: World) -> None:
     apps = lineage("a, b: a")
     apps["a"]["compensate"] = "drop"
     world.define(apps | {"drop": UNDO})

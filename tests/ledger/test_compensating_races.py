@@ -1,4 +1,7 @@
-"""What undoes a saga meets whoever else ends it, plans it, judges it or needs its jobs, stopped at every statement."""
+"""Races of compensations with operations that end the saga, plan or judge it, or need its jobs.
+
+Each is stopped at every statement.
+"""
 
 from collections.abc import Callable
 
@@ -22,7 +25,7 @@ STATEMENTS_MAX = 90
 
 
 class Meeting(Acts):
-    """A saga ``s`` whose first job has succeeded."""
+    """Saga ``s``. Its first job has succeeded."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -49,7 +52,9 @@ def _meet(
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_who_cancels_a_saga_meets_its_last_judgement(embedded_url: str, swapped: bool) -> None:
+def test_a_saga_that_is_cancelled_during_its_last_judgement_is_undone(
+    embedded_url: str, swapped: bool
+) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         return m.judge(m.run("pay", Ending.ERROR)), m.cancel("s")
 
@@ -63,7 +68,7 @@ def test_who_cancels_a_saga_meets_its_last_judgement(embedded_url: str, swapped:
     _meet(embedded_url, arrange, check, swapped=swapped)
 
 
-def test_of_two_who_plan_it_one_does(embedded_url: str) -> None:
+def test_of_two_concurrent_plans_of_a_compensation_one_plans_it(embedded_url: str) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.world.cancel("s")
         return m.plan_compensation(), m.plan_compensation()
@@ -75,8 +80,10 @@ def test_of_two_who_plan_it_one_does(embedded_url: str) -> None:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_who_plans_it_meets_another_who_relies_on_what_it_undoes(embedded_url: str, swapped: bool) -> None:
-    """Either it is left alone, or it was to be undone before the other came."""
+def test_a_requested_child_stays_ready_while_its_parent_gets_a_compensation(
+    embedded_url: str, swapped: bool
+) -> None:
+    """Either the compensation leaves the job alone, or it was planned before the other submission came."""
 
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.world.cancel("s")
@@ -91,7 +98,7 @@ def test_who_plans_it_meets_another_who_relies_on_what_it_undoes(embedded_url: s
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_who_undoes_a_job_meets_who_runs_it_again(embedded_url: str, swapped: bool) -> None:
+def test_a_job_that_is_undone_and_rerun_concurrently_succeeds(embedded_url: str, swapped: bool) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.world.cancel("s")
         m.world.tick()

@@ -1,4 +1,4 @@
-"""What a child needs its parents to come to, and by which alternative."""
+"""Conditions and alternatives of dependencies: the outcomes of the parents that a child needs."""
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
@@ -20,7 +20,7 @@ def _alternatives(world: World, **words: str) -> None:
     )
 
 
-def test_children_wait_for_a_failure_where_that_is_what_they_need(world: World) -> None:
+def test_a_child_may_need_its_parent_to_fail_or_to_finish(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{x}"},
@@ -56,7 +56,7 @@ def test_a_failure_pushes_the_children_that_need_it(world: World) -> None:
     assert world.submission(fine) is SubmissionState.SUCCEEDED
 
 
-def test_the_end_of_a_stranded_job_pushes_too(world: World) -> None:
+def test_an_upstream_failed_job_pushes_children_that_need_its_failure(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{x}"},
@@ -102,7 +102,7 @@ def test_a_child_that_needs_its_parent_to_run_is_released_by_the_claim(world: Wo
     assert world.ready() == {"reader/2"}
 
 
-def test_a_child_of_a_parent_that_never_ran_is_stranded_where_it_needs_it_to_run(world: World) -> None:
+def test_a_child_that_needs_a_running_parent_fails_if_the_parent_never_runs(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{x}"},
@@ -119,7 +119,7 @@ def test_a_child_of_a_parent_that_never_ran_is_stranded_where_it_needs_it_to_run
     }
 
 
-def test_all_alternatives_are_asked_for_where_the_app_says_so(world: World) -> None:
+def test_all_alternatives_are_requested_if_the_app_sets_pull_all(world: World) -> None:
     _alternatives(world, pull="all")
     world.submit("c")
     assert world.ready() == {"a", "b"}
@@ -127,14 +127,14 @@ def test_all_alternatives_are_asked_for_where_the_app_says_so(world: World) -> N
     assert world.ready() == {"a", "c"}
 
 
-def test_all_alternatives_are_asked_for_where_the_submission_says_so(world: World) -> None:
+def test_all_alternatives_are_requested_if_the_submission_sets_pull_all(world: World) -> None:
     _alternatives(world)
     world.submit("c", policy={"pull": "all"})
     assert world.ready() == {"a", "b"}
 
 
-def test_an_alternative_is_chosen_by_what_it_needs_of_its_parents(world: World) -> None:
-    """A failed parent has what one alternative needs, so the other is not asked for."""
+def test_an_alternative_that_is_already_met_is_chosen(world: World) -> None:
+    """A failed parent meets one alternative, so the other is not requested."""
     world.define(
         {
             "a": {"job_id": "{x}"},
@@ -154,7 +154,7 @@ def test_an_alternative_is_chosen_by_what_it_needs_of_its_parents(world: World) 
     assert world.ready() == {"c"}
 
 
-def test_alternatives_are_asked_for_in_order_and_the_next_when_one_dies(world: World) -> None:
+def test_the_next_alternative_is_requested_when_one_cannot_be_met(world: World) -> None:
     _alternatives(world)
     submission = world.submit("c")
     assert world.states() == {"a": State.READY, "b": State.EXPECTED, "c": State.WAITING}
@@ -166,7 +166,7 @@ def test_alternatives_are_asked_for_in_order_and_the_next_when_one_dies(world: W
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_a_job_is_stranded_when_its_last_alternative_dies(world: World) -> None:
+def test_a_job_is_upstream_failed_when_its_last_alternative_cannot_be_met(world: World) -> None:
     _alternatives(world)
     world.submit("c")
     world.finish("a", Ending.ERROR)

@@ -1,4 +1,4 @@
-"""A process that stands still in the middle of a transaction keeps the others waiting for a while, not for ever."""
+"""Connections: the limit for idle transactions, and the search path of users' code and of the ledger."""
 
 import time
 from collections.abc import Iterator
@@ -37,10 +37,10 @@ def _dawdle(ledger: Ledger) -> None:
         tx.instant()
 
 
-def test_others_get_what_a_standing_transaction_had_locked(world: World, hasty: Ledger) -> None:
+def test_the_locks_of_an_idle_transaction_are_released_after_the_limit(world: World, hasty: Ledger) -> None:
     def stand_still(tx: Tx) -> bool:
         assert _lead(tx)
-        # Whoever wants the row meanwhile waits until the database has ended this transaction.
+        # Another transaction that wants the row waits until the database has ended this one.
         return world.ledger.transact(_lead)
 
     began = time.monotonic()
@@ -49,7 +49,7 @@ def test_others_get_what_a_standing_transaction_had_locked(world: World, hasty: 
     assert time.monotonic() - began < 30
 
 
-def test_what_was_ended_for_standing_still_is_done_again(hasty: Ledger) -> None:
+def test_a_transaction_that_was_ended_while_idle_is_repeated(hasty: Ledger) -> None:
     tries = []
 
     def stand_still_once(tx: Tx) -> bool:
@@ -62,7 +62,7 @@ def test_what_was_ended_for_standing_still_is_done_again(hasty: Ledger) -> None:
     assert len(tries) == TRIES
 
 
-def test_users_may_take_their_time_over_writes_of_their_own(hasty: Ledger) -> None:
+def test_the_idle_limit_does_not_apply_to_users_own_writes(hasty: Ledger) -> None:
     with hasty.transaction() as tx:
         time.sleep(3 * IDLE_S_MAX)
         tx.hurry()
@@ -74,7 +74,7 @@ def test_users_may_take_their_time_over_writes_of_their_own(hasty: Ledger) -> No
 _PATH = "SHOW search_path"
 
 
-def test_users_code_finds_its_own_tables_and_we_find_ours_again(world: World) -> None:
+def test_users_code_and_the_ledger_each_have_their_own_search_path(world: World) -> None:
     with world.ledger.transaction() as tx:
         assert tx.column(_PATH) == ["public"]
         tx.hurry()
@@ -82,7 +82,9 @@ def test_users_code_finds_its_own_tables_and_we_find_ours_again(world: World) ->
 
 
 @pytest.mark.parametrize("is_local", ["LOCAL", ""])
-def test_a_path_that_users_code_sets_ends_with_its_transaction(ledger_url: str, is_local: str) -> None:
+def test_a_search_path_that_users_code_sets_does_not_affect_the_ledger(
+    ledger_url: str, is_local: str
+) -> None:
     with closing(Ledger(ledger_url, connections=1)) as ledger:
         with ledger.transaction() as tx:
             tx.connection.execute(f"SET {is_local} search_path = theirs".encode())
@@ -91,7 +93,7 @@ def test_a_path_that_users_code_sets_ends_with_its_transaction(ledger_url: str, 
         assert ledger.transact(lambda tx: tx.column(_PATH)) == [f"{SCHEMA},pg_temp"]
 
 
-def test_a_path_that_is_set_before_an_error_is_rolled_back(ledger_url: str) -> None:
+def test_a_search_path_that_is_set_before_an_error_is_rolled_back(ledger_url: str) -> None:
     with closing(Ledger(ledger_url, connections=1)) as ledger:
         with suppress(ZeroDivisionError), ledger.transaction() as tx:
             tx.connection.execute(b"SET search_path = theirs")
@@ -99,7 +101,7 @@ def test_a_path_that_is_set_before_an_error_is_rolled_back(ledger_url: str) -> N
         assert ledger.transact(lambda tx: tx.column(_PATH)) == [f"{SCHEMA},pg_temp"]
 
 
-def test_no_temporary_table_stands_in_for_one_of_ours(ledger_url: str) -> None:
+def test_a_temporary_table_cannot_replace_a_table_of_the_ledger(ledger_url: str) -> None:
     with closing(Ledger(ledger_url, connections=1)) as ledger:
         with ledger.transaction() as tx:
             tx.connection.execute(b"CREATE TEMPORARY TABLE job (id BIGINT)")

@@ -1,4 +1,4 @@
-"""A crowd is no other history than one that has happened."""
+"""Load fixture: the ledger that it writes could have come about by running jobs."""
 
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ from sluice.ledger.reads.standing import standing
 from tests.world import World
 
 
-def test_a_crowd_keeps_every_rule(world: World) -> None:
+def test_the_load_fixture_keeps_every_rule(world: World) -> None:
     world.apps("a -> b -> c")
     since = datetime(2025, 1, 1, tzinfo=UTC)
     world.ledger.transact(

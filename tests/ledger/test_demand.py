@@ -1,4 +1,4 @@
-"""How much there is to do, and how much there soon will be, on ledgers whose every job is known."""
+"""Demand for workers, present and expected soon, on ledgers with known jobs."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def _asked(world: World, *apps: str, **words: Any) -> dict[str, Demand]:
 
 
 def _counts(world: World, **words: Any) -> dict[str, tuple[int, int, int, int]]:
-    """Of each app what is ready, running, soon ready and blocked."""
+    """Return for each app the numbers of ready, running, soon ready and blocked jobs."""
     found = _asked(world, **words).values()
     assert all(each.demand == each.ready + each.running + each.soon for each in found)
     assert not any(each.at_least for each in found)
@@ -39,7 +39,7 @@ def _child(*parents: str, **words: Any) -> dict[str, Any]:
     return {**APP, "depends_on": {"app_name": list(parents)} | words}
 
 
-def test_where_there_is_nothing_to_do_nobody_is_told_of(world: World) -> None:
+def test_without_work_no_app_is_returned(world: World) -> None:
     assert _counts(world) == {}
     world.apps("a")
     world.submit("a")
@@ -47,12 +47,12 @@ def test_where_there_is_nothing_to_do_nobody_is_told_of(world: World) -> None:
     assert _counts(world) == {}
 
 
-def test_who_is_asked_for_is_told_whether_the_ledger_has_heard_of_it_or_not(world: World) -> None:
+def test_a_requested_app_is_returned_even_without_jobs_in_the_ledger(world: World) -> None:
     assert _asked(world, "a.b") == {"a.b": Demand(app="a.b")}
     assert _asked(world, known=["new"]) == {"new": Demand(app="new")}
 
 
-def test_what_a_chain_will_need_is_told_one_link_ahead(world: World) -> None:
+def test_only_the_next_app_of_a_chain_is_soon_ready(world: World) -> None:
     world.apps("a -> b -> c")
     world.submit("c")
     assert _counts(world) == {"a": (1, 0, 0, 0), "b": (0, 0, 1, 0)}
@@ -63,7 +63,7 @@ def test_what_a_chain_will_need_is_told_one_link_ahead(world: World) -> None:
     assert _counts(world) == {"b": (1, 0, 0, 0), "c": (0, 0, 1, 0)}
 
 
-def test_a_child_is_soon_ready_once_all_that_it_waits_for_is_on_its_way(world: World) -> None:
+def test_a_child_is_soon_ready_once_its_parents_are_ready_or_running(world: World) -> None:
     world.apps("a -> c, b -> c, z -> b")
     world.submit("c")
     assert _counts(world) == {"a": (1, 0, 0, 0), "z": (1, 0, 0, 0), "b": (0, 0, 1, 0)}
@@ -73,7 +73,7 @@ def test_a_child_is_soon_ready_once_all_that_it_waits_for_is_on_its_way(world: W
     assert _counts(world) == {"b": (1, 0, 0, 0), "c": (0, 0, 1, 0)}
 
 
-def test_a_job_of_two_alternatives_counts_once(world: World) -> None:
+def test_a_job_with_two_alternatives_counts_once(world: World) -> None:
     gates = {"first": {"app_name": ["a"]}, "second": {"app_name": ["b"]}}
     world.define({"a": APP, "b": APP, "c": {**APP, "depends_on": gates}})
     world.submit("a")
@@ -82,9 +82,7 @@ def test_a_job_of_two_alternatives_counts_once(world: World) -> None:
     assert _counts(world)["c"] == (0, 0, 1, 0)
 
 
-def test_a_parent_whose_jobs_take_longer_than_the_horizon_keeps_its_children_out_of_sight(
-    world: World,
-) -> None:
+def test_children_of_parents_that_take_longer_than_the_horizon_do_not_count(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     world.ledger.transact(lambda tx: paces.note(tx, [("a", 3600.0)]))
@@ -96,14 +94,14 @@ def test_a_parent_whose_jobs_take_longer_than_the_horizon_keeps_its_children_out
     assert _counts(world)["b"] == (0, 0, 1, 0)
 
 
-def test_what_follows_a_failure_alone_is_not_expected(world: World) -> None:
+def test_a_child_that_needs_a_failure_is_not_expected(world: World) -> None:
     world.define({"a": APP, "after": _child("a"), "cleanup": _child("a", when="failed")})
     world.submit("after")
     world.submit("cleanup")
     assert _counts(world) == {"a": (1, 0, 0, 0), "after": (0, 0, 1, 0)}
 
 
-def test_what_has_a_time_to_start_is_soon_ready_once_that_is_near(world: World) -> None:
+def test_a_job_with_a_start_time_is_soon_ready_once_that_is_near(world: World) -> None:
     world.apps("a")
     world.submit("a", policy={"start_after": (world.now + timedelta(minutes=5)).isoformat()})
     assert _counts(world) == {}
@@ -112,7 +110,7 @@ def test_what_has_a_time_to_start_is_soon_ready_once_that_is_near(world: World) 
     assert _counts(world) == {"a": (0, 0, 1, 0)}
 
 
-def test_another_try_is_soon_ready_once_it_is_near(world: World) -> None:
+def test_a_retry_is_soon_ready_once_its_time_is_near(world: World) -> None:
     world.apps("a", max_fails=1, retry={"rule": "fixed", "seconds": 100})
     world.submit("a")
     world.finish("a", Ending.ERROR)
@@ -121,14 +119,14 @@ def test_another_try_is_soon_ready_once_it_is_near(world: World) -> None:
     assert _counts(world) == {"a": (0, 0, 1, 0)}
 
 
-def test_a_child_that_may_not_start_yet_is_not_soon_ready_by_its_parents(world: World) -> None:
+def test_a_child_with_a_later_start_time_is_not_soon_ready(world: World) -> None:
     world.apps("a -> b")
     world.submit("a")
     world.submit("b", policy={"start_after": (world.now + timedelta(hours=1)).isoformat()})
     assert "b" not in _counts(world)
 
 
-def test_what_has_expired_is_nobodys_to_do(world: World) -> None:
+def test_an_expired_job_does_not_count(world: World) -> None:
     world.apps("a")
     world.submit("a", policy={"end_before": (world.now + timedelta(minutes=1)).isoformat()})
     assert _counts(world) == {"a": (1, 0, 0, 0)}
@@ -136,7 +134,7 @@ def test_what_has_expired_is_nobodys_to_do(world: World) -> None:
     assert _counts(world) == {}
 
 
-def test_what_is_paused_is_blocked(world: World) -> None:
+def test_paused_jobs_are_blocked(world: World) -> None:
     world.apps("a -> b")
     submission = world.submit("a")
     world.submit("b", "2", id="other")
@@ -146,7 +144,7 @@ def test_what_is_paused_is_blocked(world: World) -> None:
     assert _counts(world) == {"a": (0, 0, 0, 2)}
 
 
-def test_the_jobs_of_an_app_that_is_paused_are_blocked_and_nothing_follows_from_them(world: World) -> None:
+def test_jobs_of_a_paused_app_are_blocked_and_their_children_not_expected(world: World) -> None:
     world.apps("a -> b -> c")
     world.submit("c")
     world.submit("b", "2")
@@ -162,7 +160,7 @@ def test_the_jobs_of_an_app_that_is_paused_are_blocked_and_nothing_follows_from_
     assert _counts(world) == {"a": (1, 0, 0, 0), "b": (1, 0, 1, 0), "c": (0, 0, 1, 0)}
 
 
-def test_who_stands_in_line_for_a_slot_is_blocked(world: World) -> None:
+def test_jobs_that_wait_for_a_slot_are_blocked(world: World) -> None:
     world.apps("a", concurrency=2)
     world.submit("a", None, keys=["1", "2", "3", "4", "5"])
     assert _counts(world) == {"a": (2, 0, 0, 3)}
@@ -170,7 +168,7 @@ def test_who_stands_in_line_for_a_slot_is_blocked(world: World) -> None:
     assert _counts(world) == {"a": (1, 1, 0, 3)}
 
 
-def test_no_more_are_soon_ready_than_their_pool_has_slots(world: World) -> None:
+def test_no_more_jobs_are_soon_ready_than_their_pool_has_slots(world: World) -> None:
     world.define({"a": APP, "b": _child("a") | {"concurrency": 2}})
     world.submit("b", None, keys=["1", "2", "3", "4"])
     assert _counts(world) == {"a": (4, 0, 0, 0), "b": (0, 0, 2, 0)}
@@ -178,7 +176,7 @@ def test_no_more_are_soon_ready_than_their_pool_has_slots(world: World) -> None:
     assert _counts(world) == {"a": (3, 0, 0, 0), "b": (1, 0, 1, 0)}
 
 
-def test_the_slots_of_a_pool_are_told_once_whichever_apps_share_it(world: World) -> None:
+def test_the_slots_of_a_shared_pool_are_counted_once(world: World) -> None:
     shared = {"concurrency": {"pool": "db", "limit": 3}}
     world.define({"a": APP, "b": _child("a") | shared, "c": _child("a") | shared})
     world.submit("b", None, keys=["1", "2"])
@@ -187,7 +185,7 @@ def test_the_slots_of_a_pool_are_told_once_whichever_apps_share_it(world: World)
     assert found["b"][2] + found["c"][2] == 3
 
 
-def test_a_saga_that_waits_is_no_work_until_its_time_is_nearly_up(world: World) -> None:
+def test_a_waiting_saga_does_not_count_until_its_wait_is_nearly_over(world: World) -> None:
     world.apps("a")
     world.submit("a")
     sagas = Sagas(world)
@@ -198,7 +196,7 @@ def test_a_saga_that_waits_is_no_work_until_its_time_is_nearly_up(world: World) 
     assert _counts(world) == {"a": (0, 0, 1, 0)}
 
 
-def test_a_saga_that_waits_for_an_event_alone_is_no_work(world: World) -> None:
+def test_a_saga_that_waits_only_for_an_event_does_not_count(world: World) -> None:
     world.apps("a")
     world.submit("a")
     sagas = Sagas(world)
@@ -213,7 +211,7 @@ def test_chunks_count_like_any_job(world: World) -> None:
     assert _counts(world) == {"load": (3, 0, 0, 0), "sum": (0, 0, 3, 0)}
 
 
-def test_steps_wait_for_partitions_that_nobody_makes_and_are_not_expected(world: World) -> None:
+def test_steps_that_wait_for_partitions_from_elsewhere_are_not_expected(world: World) -> None:
     world.define(lineage("raw, join*7: raw, out: events"))
     ask(world, "join", "2024-04-01", "2024-04-07")
     ask(world, "out", "2024-04-01", "2024-04-02")
@@ -222,7 +220,7 @@ def test_steps_wait_for_partitions_that_nobody_makes_and_are_not_expected(world:
     assert _counts(world)["out"] == (1, 0, 0, 0)
 
 
-def test_work_that_goes_on_elsewhere_needs_one_to_look_after_it(world: World) -> None:
+def test_external_work_needs_one_worker_that_polls_it(world: World) -> None:
     unending = {"job_id": "{x}", "job_type": "tests.ledger.test_watching_races:Grid", "is_long_running": True}
     world.define({"far": unending})
     world.submit("far", None, keys=["1", "2"])
@@ -233,7 +231,7 @@ def test_work_that_goes_on_elsewhere_needs_one_to_look_after_it(world: World) ->
     assert _asked(world) == {"far": Demand(app="far", elsewhere=2, demand=1)}
 
 
-def test_more_parents_than_are_asked_make_it_a_least_number(world: World) -> None:
+def test_the_demand_is_a_lower_bound_if_not_all_parents_are_read(world: World) -> None:
     world.apps("a -> b")
     asked = PARENTS_OF_APP[1]
     world.submit("b", None, keys=[str(key) for key in range(asked + 1)])
@@ -242,7 +240,7 @@ def test_more_parents_than_are_asked_make_it_a_least_number(world: World) -> Non
     assert found["b"] == Demand(app="b", soon=asked, demand=asked, at_least=True)
 
 
-def test_more_waiting_jobs_than_are_asked_make_it_a_least_number(world: World) -> None:
+def test_the_demand_is_a_lower_bound_if_not_all_waiting_jobs_are_read(world: World) -> None:
     world.apps("a -> b")
     world.submit("b", None, keys=[str(key) for key in range(ASKED_MAX)])
     assert _asked(world, "b")["b"].at_least

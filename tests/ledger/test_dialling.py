@@ -1,4 +1,4 @@
-"""When a line to the database that has gone silent is given up."""
+"""Connection settings of the database, among them the time after which a silent connection is dropped."""
 
 from pathlib import Path
 
@@ -16,32 +16,32 @@ def _words(url: str, **settings: object) -> dict[str, str]:
 
 
 @pytest.mark.timeout(S_MAX + 60)
-def test_each_side_gives_up_the_other_that_the_network_no_longer_leads_to(tmp_path: Path) -> None:
+def test_both_sides_drop_the_connection_when_the_network_fails(tmp_path: Path) -> None:
     runs_alone("tests.ledger.cut_off", str(tmp_path / "home"))
 
 
-def test_a_server_that_accepts_and_is_silent_is_given_up_as_well() -> None:
+def test_the_time_to_connect_to_a_server_is_limited() -> None:
     assert _words("postgresql://a:b@db/c")["connect_timeout"] == str(SILENT_S_MAX)
 
 
-def test_what_the_address_says_goes_first() -> None:
+def test_the_address_overrides_our_settings() -> None:
     words = _words("postgresql://a:b@db/c?connect_timeout=3&keepalives=0&sslmode=require")
     assert (words["connect_timeout"], words["keepalives"], words["sslmode"]) == ("3", "0", "require")
     assert (words["host"], words["dbname"], words["user"], words["password"]) == ("db", "c", "a", "b")
 
 
-def test_the_servers_settings_are_ours_then_the_addresss_then_the_ledgers() -> None:
+def test_server_settings_are_ours_then_of_the_address_then_of_the_ledger() -> None:
     options = _words("postgresql://db/c?options=-c%20work_mem%3D8MB", timezone="UTC")["options"]
     assert options.split("-c ")[-2:] == ["work_mem=8MB ", "timezone=UTC"]
     assert "tcp_keepalives_idle=" in options.partition("work_mem")[0]
 
 
 def _schema(url: str) -> str:
-    """The last setting of several counts."""
+    """Return the schema that an address selects. Of several settings, the last one counts."""
     return _words(url)["options"].rpartition("search_path=")[2].split()[0]
 
 
-def test_a_ledger_is_in_its_own_schema_or_the_one_that_is_named() -> None:
+def test_a_ledger_is_in_the_default_schema_or_the_named_schema() -> None:
     url = "postgresql://a:b@h1:1,h2:2/c?sslmode=require&options=-c%20search_path%3Dtheirs"
     assert _schema("postgresql://db/c") == f"{SCHEMA},pg_temp"
     assert _schema(in_schema(url, "ours")) == "ours,pg_temp"
@@ -50,7 +50,7 @@ def test_a_ledger_is_in_its_own_schema_or_the_one_that_is_named() -> None:
 
 
 @pytest.mark.parametrize("part", ["password=a+b", "password=", "sslrootcert=/a%20b", "host=h1&host=h2"])
-def test_a_schema_leaves_the_rest_of_the_address_as_it_is(part: str) -> None:
+def test_adding_a_schema_leaves_the_rest_of_the_address_unchanged(part: str) -> None:
     assert in_schema(f"postgresql://db/c?{part}", "ours").startswith(f"postgresql://db/c?{part}&options=")
 
 
@@ -61,6 +61,6 @@ def test_the_server_lists_a_connection_by_the_name_of_its_process(url: str) -> N
     assert words.get("application_name") == ("mine" if "mine" in url else None)
 
 
-def test_an_address_that_cannot_be_read_is_said_to_be_so() -> None:
+def test_an_unreadable_address_is_reported_as_a_bad_setting() -> None:
     with pytest.raises(BadSetting, match="The ledger's address cannot be read"):
         dialled("postgresql://[")

@@ -1,4 +1,4 @@
-"""The shortest way to the database, beside psycopg's own."""
+"""Direct execution of statements by libpq, in comparison with psycopg's cursors."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -70,7 +70,7 @@ def ledger(world: World) -> Iterator[Ledger]:
     made.close()
 
 
-def test_values_go_and_come_as_they_do_with_a_cursor(swift: Swift, plain: Plain) -> None:
+def test_values_are_written_and_read_as_with_a_cursor(swift: Swift, plain: Plain) -> None:
     for small in (1, 2**20, 2**30):
         values = VALUES | {"small": small}
         assert swift.rows(ALL, values) == plain.rows(ALL, values)
@@ -80,7 +80,7 @@ def test_values_go_and_come_as_they_do_with_a_cursor(swift: Swift, plain: Plain)
     assert (rest, again) == (2, 1)
 
 
-def test_it_tells_how_many_rows_it_wrote(swift: Swift, plain: Plain) -> None:
+def test_a_write_returns_the_number_of_rows(swift: Swift, plain: Plain) -> None:
     with ExitStack() as both:
         for connection in (swift, plain):
             both.enter_context(connection.begun())
@@ -95,7 +95,7 @@ def _write(connection: Plain, id: int, then: Callable[[], object]) -> None:
         then()
 
 
-def test_what_is_not_committed_is_undone(swift: Swift, plain: Plain) -> None:
+def test_a_transaction_that_raises_is_rolled_back(swift: Swift, plain: Plain) -> None:
     with plain.begun():
         plain.write("CREATE TABLE kept (id int)", {})
     with swift.begun():
@@ -109,7 +109,7 @@ def test_what_is_not_committed_is_undone(swift: Swift, plain: Plain) -> None:
         plain.write("DROP TABLE kept", {})
 
 
-def test_it_keeps_no_more_statements_than_the_server_should(swift: Swift) -> None:
+def test_a_connection_keeps_a_limited_number_of_prepared_statements(swift: Swift) -> None:
     for more in range(driver.PREPARED_MAX + 3):
         assert swift.rows(f"SELECT {more}, %(x)s::int", {"x": 1}) == [(more, 1)]
     kept = swift.rows("SELECT count(*) FROM pg_prepared_statements", {})
@@ -117,7 +117,7 @@ def test_it_keeps_no_more_statements_than_the_server_should(swift: Swift) -> Non
     assert swift.rows("SELECT 0, %(x)s::int", {"x": 2}) == [(0, 2)]
 
 
-def test_an_error_is_the_one_that_a_cursor_raises(swift: Swift, plain: Plain) -> None:
+def test_an_error_is_the_same_as_with_a_cursor(swift: Swift, plain: Plain) -> None:
     errors = []
     for connection in (swift, plain):
         with pytest.raises(psycopg.errors.CheckViolation) as caught, connection.begun():
@@ -126,7 +126,7 @@ def test_an_error_is_the_one_that_a_cursor_raises(swift: Swift, plain: Plain) ->
     assert errors == [("23514", "gate_counts")] * 2
 
 
-def test_other_threads_go_on_while_one_waits(swift: Swift, plain: Plain) -> None:
+def test_other_threads_go_on_while_one_thread_waits(swift: Swift, plain: Plain) -> None:
     with plain.begun():
         plain.rows("SELECT pg_advisory_xact_lock(%(key)s)", {"key": 5_318_013})
         waits = threading.Thread(
@@ -150,7 +150,7 @@ def test_a_connection_that_was_ended_is_replaced(ledger: Ledger, plain: Plain) -
     assert pid() != before
 
 
-def test_what_the_server_was_made_to_forget_is_prepared_again(ledger: Ledger) -> None:
+def test_statements_that_the_server_has_dropped_are_prepared_again(ledger: Ledger) -> None:
     assert ledger.transact(lambda tx: tx.column("SELECT %(x)s::int", x=1)) == [1]
     with ledger.transaction() as tx:
         tx.connection.execute(b"DEALLOCATE ALL")

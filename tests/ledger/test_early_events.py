@@ -1,4 +1,4 @@
-"""Events that come before their job: they are kept by its name, and handed on when it is there."""
+"""Events that come before their job: they are kept under its name, and handed on when it exists."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def _kept(sagas: Sagas) -> list[str]:
     return sagas.world.ledger.transact(lambda tx: tx.column("SELECT token FROM early ORDER BY id"))
 
 
-def test_what_comes_before_its_job_is_told_to_its_flight(sagas: Sagas) -> None:
+def test_an_event_that_comes_before_its_job_is_handed_on_to_its_flight(sagas: Sagas) -> None:
     assert _say(sagas, "approved", token="one", payload={"by": "ann"}) is Became.EARLY
     assert _say(sagas, "paid", token="two") is Became.EARLY
     assert _say(sagas, "paid", token="two") is Became.REPEATED
@@ -50,7 +50,7 @@ def test_what_comes_before_its_job_is_told_to_its_flight(sagas: Sagas) -> None:
     assert _kept(sagas) == ["one"], "of the other job"
 
 
-def test_a_flight_that_waits_already_goes_on_in_the_same_tick(sagas: Sagas) -> None:
+def test_a_suspended_flight_is_resumed_by_the_tick_that_hands_on_its_event(sagas: Sagas) -> None:
     _say(sagas, "approved", token="one")
     sagas.world.submit("a")
     sagas.suspend(sagas.claim(), 1, "approved")
@@ -63,7 +63,7 @@ def test_a_flight_that_waits_already_goes_on_in_the_same_tick(sagas: Sagas) -> N
     assert sagas.write(second, came(2, log.events[0].id)).stands
 
 
-def test_a_flight_that_waits_for_something_else_waits_on(sagas: Sagas) -> None:
+def test_a_flight_that_waits_for_another_event_stays_suspended(sagas: Sagas) -> None:
     _say(sagas, "paid", token="one")
     sagas.world.submit("a")
     sagas.suspend(sagas.claim(), 1, "approved")
@@ -71,7 +71,7 @@ def test_a_flight_that_waits_for_something_else_waits_on(sagas: Sagas) -> None:
     assert (sagas.world.state("a"), _kept(sagas)) == (State.SUSPENDED, [])
 
 
-def test_what_is_said_again_once_the_job_is_there_is_heard_once(sagas: Sagas) -> None:
+def test_an_event_that_is_sent_again_once_the_job_exists_counts_once(sagas: Sagas) -> None:
     _say(sagas, "approved", token="one")
     sagas.world.submit("a")
     assert _say(sagas, "approved", token="one") is Became.KEPT
@@ -80,7 +80,7 @@ def test_what_is_said_again_once_the_job_is_there_is_heard_once(sagas: Sagas) ->
     assert _say(sagas, "approved", token="one") is Became.REPEATED
 
 
-def test_a_job_that_has_ended_by_then_is_told_nothing(sagas: Sagas) -> None:
+def test_an_early_event_for_a_job_that_has_ended_is_dropped(sagas: Sagas) -> None:
     _say(sagas, "approved", token="one")
     sagas.world.submit("a")
     sagas.end(sagas.claim())
@@ -91,7 +91,7 @@ def test_a_job_that_has_ended_by_then_is_told_nothing(sagas: Sagas) -> None:
     )
 
 
-def test_what_nobody_comes_for_is_forgotten(sagas: Sagas) -> None:
+def test_an_early_event_is_dropped_after_a_day_without_its_job(sagas: Sagas) -> None:
     _say(sagas, "approved", token="one")
     sagas.world.tick(after_s=KEPT_S)
     assert _kept(sagas) == ["one"]

@@ -1,4 +1,4 @@
-"""Events: what a saga waits for, when it comes, and when it does not."""
+"""Events for sagas: waits that an event ends, and waits that end without one."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def sagas(world: World) -> Sagas:
     return Sagas(world)
 
 
-def test_what_is_waited_for_resumes(sagas: Sagas) -> None:
+def test_the_awaited_event_resumes_a_saga(sagas: Sagas) -> None:
     sagas.suspend(sagas.claim(), 1, "approved")
     assert sagas.world.state("a") is State.SUSPENDED
     assert sagas.say("approved", payload={"by": "ann"}) is Became.RESUMED
@@ -27,14 +27,14 @@ def test_what_is_waited_for_resumes(sagas: Sagas) -> None:
     assert _events(sagas, sagas.claim()) == [("approved", {"by": "ann"}, False)]
 
 
-def test_something_else_is_kept_and_resumes_nobody(sagas: Sagas) -> None:
+def test_another_event_is_kept_and_does_not_resume_the_saga(sagas: Sagas) -> None:
     sagas.suspend(sagas.claim(), 1, "approved")
     assert sagas.say("paid") is Became.KEPT
     assert sagas.world.state("a") is State.SUSPENDED
 
 
 @pytest.mark.parametrize(("waits_for", "said"), [("approved", None), (None, "paid"), (None, None)])
-def test_a_plain_word_ends_any_wait_and_a_plain_wait_ends_by_any(
+def test_an_event_without_a_name_and_a_wait_without_one_match_any(
     sagas: Sagas, waits_for: str | None, said: str | None
 ) -> None:
     sagas.suspend(sagas.claim(), 1, waits_for)
@@ -84,7 +84,7 @@ def test_two_events_end_two_waits(sagas: Sagas) -> None:
     assert sagas.world.state("a") is State.READY
 
 
-def test_what_is_said_again_when_all_is_over_is_no_news(sagas: Sagas) -> None:
+def test_a_repeated_event_is_recognized_after_the_job_has_ended(sagas: Sagas) -> None:
     sagas.say("approved", token="one")
     sagas.end(sagas.claim())
     assert sagas.world.state("a") is State.SUCCEEDED
@@ -92,19 +92,19 @@ def test_what_is_said_again_when_all_is_over_is_no_news(sagas: Sagas) -> None:
     assert sagas.say("approved", token="two") is Became.TOO_LATE
 
 
-def test_what_is_said_again_is_heard_once(sagas: Sagas) -> None:
+def test_a_repeated_event_counts_once(sagas: Sagas) -> None:
     assert sagas.say("approved", token="one") is Became.KEPT
     assert sagas.say("approved", token="one") is Became.REPEATED
     assert len(_found(sagas, sagas.claim())) == 1
 
 
-def test_nobody_keeps_what_is_said_of_unknown_jobs_or_to_those_that_have_ended(sagas: Sagas) -> None:
+def test_events_for_unknown_or_ended_jobs_are_not_kept(sagas: Sagas) -> None:
     assert sagas.say("approved", job="a/9") is Became.UNKNOWN
     sagas.end(sagas.claim())
     assert sagas.say("approved") is Became.TOO_LATE
 
 
-def test_the_next_flight_hears_nothing_of_what_the_last_was_told(world: World) -> None:
+def test_the_next_flight_does_not_get_events_of_the_last(world: World) -> None:
     world.apps("a", max_fails=1)
     world.submit("a")
     sagas = Sagas(world)
@@ -116,7 +116,7 @@ def test_the_next_flight_hears_nothing_of_what_the_last_was_told(world: World) -
     assert world.state("a") is State.SUSPENDED
 
 
-def test_the_groomer_wakes_whoever_has_waited_for_long_enough(sagas: Sagas) -> None:
+def test_the_groomer_resumes_a_saga_when_its_wait_is_over(sagas: Sagas) -> None:
     sagas.suspend(sagas.claim(), 1, "approved", within_s=60)
     sagas.world.tick(after_s=59)
     assert sagas.world.state("a") is State.SUSPENDED
@@ -127,14 +127,14 @@ def test_the_groomer_wakes_whoever_has_waited_for_long_enough(sagas: Sagas) -> N
     assert log.overdue
 
 
-def test_a_wait_without_a_time_lasts(sagas: Sagas) -> None:
+def test_a_wait_without_a_time_limit_lasts(sagas: Sagas) -> None:
     sagas.suspend(sagas.claim(), 1, "approved")
     sagas.world.tick(after_s=1_000_000)
     assert sagas.world.state("a") is State.SUSPENDED
 
 
-def test_the_time_counts_from_where_the_wait_began(sagas: Sagas) -> None:
-    """However long the run took to end after that, and however often it was resumed in vain."""
+def test_the_time_limit_counts_from_the_entry_that_began_the_wait(sagas: Sagas) -> None:
+    """It does not matter how long the run takes to end after that, or how often it is resumed in vain."""
     claimed = sagas.claim()
     sagas.write(claimed, awaits(1, "approved", 60))
     sagas.world.now = sagas.world.now.replace(second=10)
@@ -143,14 +143,14 @@ def test_the_time_counts_from_where_the_wait_began(sagas: Sagas) -> None:
     assert sagas.world.state("a") is State.READY
 
 
-def test_an_event_that_comes_once_the_time_is_up_is_there_all_the_same(sagas: Sagas) -> None:
+def test_an_event_that_comes_after_the_time_limit_is_kept(sagas: Sagas) -> None:
     sagas.suspend(sagas.claim(), 1, "approved", within_s=60)
     sagas.world.tick(after_s=60)
     assert sagas.say("approved") is Became.KEPT
     assert _events(sagas, sagas.claim()) == [("approved", None, False)]
 
 
-def test_a_paused_saga_hears_and_waits(world: World) -> None:
+def test_an_event_for_a_paused_saga_takes_effect_when_it_is_resumed(world: World) -> None:
     world.apps("a")
     submission = world.submit("a")
     sagas = Sagas(world)
@@ -162,7 +162,7 @@ def test_a_paused_saga_hears_and_waits(world: World) -> None:
     assert world.state("a") is State.READY
 
 
-def test_of_a_pool_whoever_waits_for_an_event_leaves_his_slot(world: World) -> None:
+def test_a_saga_that_waits_for_an_event_frees_its_slot(world: World) -> None:
     world.apps("a", concurrency=1)
     world.submit("a")
     world.submit("a", "2")
@@ -175,7 +175,7 @@ def test_of_a_pool_whoever_waits_for_an_event_leaves_his_slot(world: World) -> N
     assert world.state("a") is State.READY
 
 
-def test_who_was_resumed_stands_behind_whoever_waited_for_a_worker_meanwhile(world: World) -> None:
+def test_a_resumed_saga_comes_after_jobs_that_were_due_earlier(world: World) -> None:
     world.apps("a")
     world.submit("a")
     sagas = Sagas(world)
@@ -185,7 +185,7 @@ def test_who_was_resumed_stands_behind_whoever_waited_for_a_worker_meanwhile(wor
     assert world.field("a", "not_before") == world.now
 
 
-def test_other_entries_take_no_event(sagas: Sagas) -> None:
+def test_an_entry_that_names_no_event_takes_none(sagas: Sagas) -> None:
     sagas.say("approved")
     claimed = sagas.claim()
     sagas.write(claimed, did(1))

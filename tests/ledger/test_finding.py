@@ -1,4 +1,4 @@
-"""Jobs as somebody looks for them: every page at the same price, all of them once."""
+"""Search for jobs: every page has the same cost, and each job is found once."""
 
 import random
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def look(world: World, token: str | None = None, **wanted: object) -> finding.Pa
 
 
 def all_of(world: World, **wanted: object) -> list[str]:
-    """Every page, one after the other."""
+    """Return the names of the jobs on all pages, in their order."""
     page = look(world, **wanted)
     names = [f"{job.app}/{job.key}" for job in page.jobs]
     while page.next:
@@ -55,7 +55,7 @@ def shelf(world: World) -> World:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 12, 36, 100])
-def test_the_newest_come_first(shelf: World, limit: int) -> None:
+def test_the_newest_jobs_come_first(shelf: World, limit: int) -> None:
     assert all_of(shelf, limit=limit) == [f"{app}/{key}" for key in reversed(range(12)) for app in "cba"]
     assert all_of(shelf, app="b", limit=limit) == [f"b/{key}" for key in reversed(range(12))]
     done = [f"a/{key}" for key in (9, 6, 3, 0)]
@@ -64,7 +64,7 @@ def test_the_newest_come_first(shelf: World, limit: int) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 3, 100])
-def test_by_how_their_keys_begin(shelf: World, limit: int) -> None:
+def test_jobs_are_found_by_the_beginning_of_their_keys(shelf: World, limit: int) -> None:
     assert all_of(shelf, key="1", limit=limit) == [
         f"{app}/{key}" for key in ("1", "10", "11") for app in "abc"
     ]
@@ -74,14 +74,14 @@ def test_by_how_their_keys_begin(shelf: World, limit: int) -> None:
 
 
 @pytest.mark.parametrize("key", ["%", "_", "\\", "1%", "é", "'"])
-def test_a_key_means_itself(shelf: World, key: str) -> None:
+def test_special_characters_in_a_key_match_themselves(shelf: World, key: str) -> None:
     assert all_of(shelf, key=key) == []
     shelf.submit("a", f"{key}x")
     assert all_of(shelf, key=key) == [f"a/{key}x"]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 100])
-def test_those_that_a_submission_wants(world: World, limit: int) -> None:
+def test_jobs_are_found_by_the_submission_that_wants_them(world: World, limit: int) -> None:
     world.apps("a -> b -> c")
     world.submit("c", "1", id="one", push="wanted")
     world.submit("c", "2", id="two", push="wanted")
@@ -91,7 +91,7 @@ def test_those_that_a_submission_wants(world: World, limit: int) -> None:
     assert all_of(world, submission="none", limit=limit) == []
 
 
-def test_pages_stay_whole_while_others_work(shelf: World) -> None:
+def test_pages_stay_complete_while_jobs_are_added(shelf: World) -> None:
     rng = random.Random(1)
     page = look(shelf, limit=5)
     seen = [(job.app, job.key) for job in page.jobs]
@@ -103,7 +103,7 @@ def test_pages_stay_whole_while_others_work(shelf: World) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "é", "bnVsbA", "W251bGwsLTFd", "WyJhIiwgMV0"])
-def test_what_leads_nowhere_is_refused(shelf: World, token: str) -> None:
+def test_an_invalid_page_token_is_refused(shelf: World, token: str) -> None:
     if not token:
         token = look(shelf, key="1", limit=1).next or ""
     with pytest.raises(BadRequest):
@@ -118,7 +118,7 @@ def ledger(ledger_url: str) -> Iterator[Ledger]:
 
 
 def fill(ledger: Ledger, each: int) -> None:
-    """Many jobs of three apps, of which one in a hundred has failed, all of them counted."""
+    """Insert many jobs of three apps, of which one in a hundred has failed. Update their state counts."""
     ledger.transact(lambda tx: tx.write(_MANY, each=each))
     ledger.transact(lambda tx: tx.write(_LOGGED))
     ledger.transact(
@@ -128,8 +128,8 @@ def fill(ledger: Ledger, each: int) -> None:
     ledger.transact(lambda tx: tx.write("ANALYZE job"))
 
 
-def test_where_few_of_many_fit_all_are_found(ledger: Ledger) -> None:
-    """A page looks at so many and no more, and leads on where it has found fewer than it has room for."""
+def test_all_matching_jobs_are_found_if_few_of_many_match(ledger: Ledger) -> None:
+    """A page reads a limited number of jobs. If fewer match than fit on it, it still leads to the next page."""
     each = finding.SCANNED_MAX // 2 + 100
     fill(ledger, each)
     wanted = Wanted(key="00", app="b", states=(State.FAILED,), limit=40)
@@ -150,9 +150,9 @@ def test_where_few_of_many_fit_all_are_found(ledger: Ledger) -> None:
         (Wanted(key="0009", app="b", states=(State.FAILED,)), finding.SCANNED_MAX),
     ],
 )
-def test_no_page_looks_at_all_there_are(ledger: Ledger, wanted: Wanted, most: int) -> None:
+def test_no_page_reads_all_jobs(ledger: Ledger, wanted: Wanted, most: int) -> None:
     fill(ledger, 10_000)
-    # In a session of its own: what one has done lately is reported late.
+    # In a session of its own, because a session reports its recent counts late.
     with closing(Ledger(ledger.url, connections=1)) as reader, reader.begin() as tx:
         for _ in range(3):
             finding.page(tx, wanted)

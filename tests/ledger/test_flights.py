@@ -1,4 +1,4 @@
-"""Flights of a job: which one goes on, and when a new one begins."""
+"""Flights of a job: when a flight goes on, and when a new one begins."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def sagas(world: World) -> Sagas:
 
 
 def _condemned(sagas: Sagas) -> Claimed:
-    """Its second do has failed, and so has the undo of that."""
+    """Let the second do fail, and the undo of it too, so that the saga is fatal. Return the claim."""
     claimed = sagas.claim()
     for entry in (did(1), switched(2, 1), undid(3, 1, Mark.DISMAL)):
         assert sagas.write(claimed, entry).stands
@@ -33,7 +33,7 @@ def _condemned(sagas: Sagas) -> Claimed:
     return claimed
 
 
-def test_a_saga_is_lost_as_often_as_it_likes(world: World) -> None:
+def test_a_saga_may_lose_any_number_of_workers(world: World) -> None:
     world.apps("a", max_losses=1)
     world.submit("a")
     sagas = Sagas(world)
@@ -45,7 +45,7 @@ def test_a_saga_is_lost_as_often_as_it_likes(world: World) -> None:
         assert (world.state("a"), world.field("a", "losses")) == (State.READY, 0)
 
 
-def test_one_that_loses_worker_after_worker_pauses_ever_longer(sagas: Sagas) -> None:
+def test_a_saga_that_loses_workers_pauses_longer_each_time(sagas: Sagas) -> None:
     world = sagas.world
     paused = [_paused_s(sagas, sagas.claim()) for _ in range(12)]
     assert paused == [0, 5, 10, 20, 40, 80, 160, 320, 600, 600, 600, 600]
@@ -62,7 +62,7 @@ def test_one_that_loses_worker_after_worker_pauses_ever_longer(sagas: Sagas) -> 
 
 
 def _paused_s(sagas: Sagas, claimed: Claimed) -> float:
-    """Its worker dies: so long nobody takes it up again. Then it may be."""
+    """Let the worker die. Return the seconds that the saga pauses, after they have passed and it is ready."""
     world = sagas.world
     assert world.state("a") is State.RUNNING
     world.tick(after_s=LEASE_S + 1)
@@ -79,7 +79,7 @@ def _paused_s(sagas: Sagas, claimed: Claimed) -> float:
     ("ending", "taken_up"),
     [(Ending.HANDED_BACK, True), (Ending.NOT_BEGUN, False), (Ending.NOT_HERE, False)],
 )
-def test_whoever_takes_a_flight_up_knows_whether_another_may_have_begun_it(
+def test_a_claim_shows_if_an_earlier_worker_may_have_begun_the_flight(
     sagas: Sagas, ending: Ending, *, taken_up: bool
 ) -> None:
     first = sagas.claim()
@@ -95,7 +95,7 @@ def test_a_worker_that_died_may_have_begun_a_flight(sagas: Sagas) -> None:
     assert _taken_up(sagas, sagas.claim()) is True
 
 
-def test_another_flight_has_not_been_begun_by_those_before_it(world: World) -> None:
+def test_workers_of_earlier_flights_have_not_begun_the_next_flight(world: World) -> None:
     world.apps("a", max_fails=1)
     world.submit("a")
     sagas = Sagas(world)
@@ -110,7 +110,7 @@ def _taken_up(sagas: Sagas, claimed: Claimed) -> bool:
     return log.taken_up
 
 
-def test_what_may_have_taken_its_worker_down_travels_alone(world: World) -> None:
+def test_a_saga_that_lost_its_worker_is_announced_in_its_own_notification(world: World) -> None:
     world.apps("a")
     sagas = Sagas(world)
     for key in "123":
@@ -126,7 +126,7 @@ def test_what_may_have_taken_its_worker_down_travels_alone(world: World) -> None
     assert [world.known("a/4").id] in parcels
 
 
-def test_a_saga_has_no_deadline_in_the_ledger(world: World) -> None:
+def test_the_groomer_does_not_time_out_a_saga(world: World) -> None:
     world.apps("a", timeout=5, max_timeouts=0)
     world.submit("a")
     claimed = Sagas(world).claim()
@@ -135,13 +135,13 @@ def test_a_saga_has_no_deadline_in_the_ledger(world: World) -> None:
     assert world.state("a") is State.RUNNING
 
 
-def test_what_is_handed_back_keeps_its_flight(sagas: Sagas) -> None:
+def test_a_saga_that_is_handed_back_keeps_its_flight(sagas: Sagas) -> None:
     first = sagas.claim()
     sagas.end(first, Ending.HANDED_BACK)
     assert sagas.claim().flight == first.flight
 
 
-def test_a_round_that_is_tried_again_is_a_new_flight(world: World) -> None:
+def test_a_retry_begins_a_new_flight(world: World) -> None:
     world.apps("a", max_fails=1)
     world.submit("a")
     sagas = Sagas(world)
@@ -159,7 +159,7 @@ def test_a_round_that_is_tried_again_is_a_new_flight(world: World) -> None:
     assert (world.state("a"), world.field("a", "flying")) == (State.SUCCEEDED, False)
 
 
-def test_one_that_ended_otherwise_begins_anew_when_it_is_run_again(sagas: Sagas) -> None:
+def test_a_rerun_of_a_succeeded_saga_begins_a_new_flight(sagas: Sagas) -> None:
     first = sagas.claim()
     sagas.write(first, did(1))
     sagas.end(first)
@@ -167,7 +167,7 @@ def test_one_that_ended_otherwise_begins_anew_when_it_is_run_again(sagas: Sagas)
     assert sagas.claim().flight == 1
 
 
-def test_one_that_could_not_be_undone_goes_on_with_its_flight(sagas: Sagas) -> None:
+def test_a_rerun_of_a_fatal_saga_continues_its_flight(sagas: Sagas) -> None:
     first = _condemned(sagas)
     sagas.world.submit("a", rerun="job", kwargs={"other": 1})
     second = sagas.claim()
@@ -183,7 +183,7 @@ def test_one_that_could_not_be_undone_goes_on_with_its_flight(sagas: Sagas) -> N
     assert sagas.claim().flight == first.flight + 1
 
 
-def test_one_that_was_called_off_and_is_run_again_by_hand_is_wanted_again(world: World) -> None:
+def test_a_rerun_of_a_cancelled_fatal_saga_removes_the_abort_reason(world: World) -> None:
     world.apps("a")
     submission = world.submit("a")
     sagas = Sagas(world)
@@ -202,7 +202,7 @@ def test_one_that_was_called_off_and_is_run_again_by_hand_is_wanted_again(world:
     assert world.state("a") is State.FAILED
 
 
-def test_an_undo_that_somebody_has_seen_to_counts_as_done(sagas: Sagas) -> None:
+def test_a_forced_undo_counts_as_done(sagas: Sagas) -> None:
     first = _condemned(sagas)
     forced = _force(sagas)
     assert forced == forcing.Forced(1, "S1", STEPS)
@@ -219,7 +219,7 @@ def test_an_undo_that_somebody_has_seen_to_counts_as_done(sagas: Sagas) -> None:
     assert sagas.write(second, undid(5, 0)).stands
 
 
-def test_only_an_undo_that_has_failed_can_be_forced(sagas: Sagas) -> None:
+def test_only_a_failed_undo_can_be_forced(sagas: Sagas) -> None:
     assert _force(sagas) is None
     claimed = sagas.claim()
     assert _force(sagas) is None
@@ -228,19 +228,19 @@ def test_only_an_undo_that_has_failed_can_be_forced(sagas: Sagas) -> None:
     assert _force(sagas) is None, "nothing of it has failed to be undone"
 
 
-def test_it_is_forced_once(sagas: Sagas) -> None:
+def test_an_undo_can_be_forced_only_once(sagas: Sagas) -> None:
     _condemned(sagas)
     assert _force(sagas) is not None
     assert _force(sagas) is None
 
 
-def test_what_runs_again_is_not_forced(sagas: Sagas) -> None:
+def test_a_saga_that_runs_again_cannot_be_forced(sagas: Sagas) -> None:
     _condemned(sagas)
     sagas.world.submit("a", rerun="job")
     assert _force(sagas) is None
 
 
-def test_a_saga_that_has_begun_does_not_mind_what_becomes_of_its_parents(world: World) -> None:
+def test_a_saga_that_has_begun_ignores_later_outcomes_of_its_parents(world: World) -> None:
     world.apps("p -> a")
     world.submit("a")
     world.finish("p")
@@ -253,7 +253,7 @@ def test_a_saga_that_has_begun_does_not_mind_what_becomes_of_its_parents(world: 
     assert world.state("a") is State.READY
 
 
-def test_the_children_of_a_saga_that_flies_on_are_not_told(world: World) -> None:
+def test_children_of_a_fatal_saga_wait_again_when_it_is_rerun(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     sagas = Sagas(world)

@@ -1,4 +1,4 @@
-"""Code and schema of different age: who may work on what, and what an upgrade does to those who work meanwhile."""
+"""Code and schema of different versions: compatible pairs, and upgrades while other processes work."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ def _made_to_be(url: str, revision: str, compatible_from: str | None) -> None:
         connection.execute(_SET, (revision, compatible_from))
 
 
-def test_each_migration_says_whose_code_may_go_on_and_none_takes_it_back() -> None:
+def test_the_oldest_compatible_revision_never_decreases() -> None:
     said = migrations()
     assert said
     oldest = [each.compatible_from for each in said]
@@ -45,7 +45,7 @@ def test_each_migration_says_whose_code_may_go_on_and_none_takes_it_back() -> No
     assert {each.compatible_from for each in said} <= {each.revision for each in said}
 
 
-def test_nothing_is_taken_from_code_that_may_go_on(embedded_url: str) -> None:
+def test_no_migration_breaks_code_that_it_declares_compatible(embedded_url: str) -> None:
     pairs = [(each.compatible_from, each.revision) for each in migrations()]
     shapes = {
         revision: shape_at(embedded_url, revision) for revision in {each for pair in pairs for each in pair}
@@ -66,24 +66,24 @@ def test_nothing_is_taken_from_code_that_may_go_on(embedded_url: str) -> None:
         ("CREATE UNIQUE INDEX one_host ON worker (host)", "worker one_host forbids more"),
     ],
 )
-def test_what_is_taken_is_noticed(embedded_url: str, taken: str, said: str) -> None:
+def test_an_incompatible_change_is_noticed(embedded_url: str, taken: str, said: str) -> None:
     with psycopg.connect(embedded_url) as connection:
         before = shape(connection)
         connection.execute(
             "DELETE FROM worker"
-        )  # Rows of other tests could refuse what is done to their table.
+        )  # Rows of other tests could prevent the change of their table.
         connection.execute(taken.encode())
         assert said in broken_promises(before, shape(connection))
         connection.rollback()
 
 
-def test_code_goes_on_with_a_newer_schema_that_lets_it(embedded_url: str) -> None:
+def test_code_works_with_a_newer_compatible_schema(embedded_url: str) -> None:
     with ledger_at(embedded_url, migrate.REVISION) as url:
         _made_to_be(url, "9999", migrate.REVISION)
         migrate.require(url)
 
 
-def test_code_is_refused_by_a_newer_schema_that_does_not_let_it(embedded_url: str) -> None:
+def test_code_is_refused_by_a_newer_incompatible_schema(embedded_url: str) -> None:
     with ledger_at(embedded_url, migrate.REVISION) as url:
         _made_to_be(url, "9999", "9998")
         with pytest.raises(
@@ -95,7 +95,7 @@ def test_code_is_refused_by_a_newer_schema_that_does_not_let_it(embedded_url: st
 
 @pytest.fixture
 def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two migrations more than there are, the second of which needs a lock that others hold a lower one of."""
+    """Add two migrations. The second needs a table lock that conflicts with ``_HELD``, a lock of other processes."""
     scripts = tmp_path / "migrations"
     shutil.copytree(migrate.SCRIPTS, scripts)
     last, first_more, second_more = (f"{int(migrate.REVISION) + more:04}" for more in (0, 1, 2))
@@ -125,7 +125,9 @@ BEFORE_LAST = f"{int(migrate.REVISION) + 1:04}"
 
 @pytest.mark.usefixtures("later")
 @pytest.mark.parametrize("revision", [migrate.REVISION, BEFORE_LAST])
-def test_code_is_refused_by_an_older_schema_and_told_to_upgrade_it(embedded_url: str, revision: str) -> None:
+def test_code_is_refused_by_an_older_schema_with_the_advice_to_upgrade(
+    embedded_url: str, revision: str
+) -> None:
     with ledger_at(embedded_url, revision) as url:
         with pytest.raises(SchemaMismatch, match=f"at {revision}") as told:
             migrate.require(url)
@@ -134,7 +136,7 @@ def test_code_is_refused_by_an_older_schema_and_told_to_upgrade_it(embedded_url:
         migrate.require(url)
 
 
-def test_an_upgrade_by_older_code_changes_nothing_and_says_why(embedded_url: str) -> None:
+def test_an_upgrade_by_older_code_changes_nothing_and_reports_the_reason(embedded_url: str) -> None:
     with ledger_at(embedded_url, migrate.REVISION) as url:
         _made_to_be(url, "9999", migrate.REVISION)
         with pytest.raises(SchemaMismatch, match="at 9999") as told:
@@ -143,14 +145,14 @@ def test_an_upgrade_by_older_code_changes_nothing_and_says_why(embedded_url: str
         assert migrate.revision(url) == "9999"
 
 
-def test_the_ledger_says_whose_code_may_work_on_it(embedded_url: str) -> None:
+def test_the_ledger_records_its_revision_and_the_oldest_compatible_one(embedded_url: str) -> None:
     with ledger_at(embedded_url, migrate.REVISION) as url:
         found = migrate.schema(url)
         assert found == migrate.Schema(migrations()[-1].revision, migrations()[-1].compatible_from)
 
 
 @pytest.mark.usefixtures("later")
-def test_a_migration_that_cannot_have_its_lock_gives_up_while_others_go_on(embedded_url: str) -> None:
+def test_a_migration_without_its_lock_gives_up_and_blocks_no_other_process(embedded_url: str) -> None:
     with ledger_at(embedded_url, BEFORE_LAST) as url, psycopg.connect(url) as holds:
         holds.execute(_HELD)
         with pytest.raises(LedgerBusy, match=f"The schema is at {BEFORE_LAST}") as told:
@@ -165,7 +167,7 @@ def test_a_migration_that_cannot_have_its_lock_gives_up_while_others_go_on(embed
 
 
 @pytest.mark.usefixtures("later")
-def test_what_was_migrated_before_the_lock_was_missing_stays(embedded_url: str) -> None:
+def test_migrations_before_a_missing_lock_stay_applied(embedded_url: str) -> None:
     with ledger_at(embedded_url, "0001") as url, psycopg.connect(url) as holds:
         holds.execute(_HELD)
         with pytest.raises(LedgerBusy, match=f"The schema is at {BEFORE_LAST}"):
@@ -175,7 +177,7 @@ def test_what_was_migrated_before_the_lock_was_missing_stays(embedded_url: str) 
         migrate.require(url)
 
 
-def test_whoever_upgrades_second_waits_however_short_a_wait_his_role_is_held_to(embedded_url: str) -> None:
+def test_a_second_upgrade_waits_despite_short_timeouts_of_its_role(embedded_url: str) -> None:
     with (
         database(embedded_url) as url,
         ThreadPoolExecutor(1) as others,

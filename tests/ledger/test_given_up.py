@@ -1,4 +1,4 @@
-"""A database that is away for so long that the pool gives up connecting, and comes back to somebody who waits."""
+"""A database that is away until the pool gives up connecting, and comes back while a transaction waits."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from tests.chaos.database import Database
 
 
 @pytest.mark.timeout(120)
-def test_who_waits_is_served_once_the_database_is_back(
+def test_a_waiting_transaction_runs_once_the_database_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(connection, "PATIENCE_S", 60.0)

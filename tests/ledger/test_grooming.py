@@ -1,4 +1,4 @@
-"""Whatever message is lost, the groomer makes up for it."""
+"""Recovery from lost messages by the groomer."""
 
 from datetime import timedelta
 
@@ -13,11 +13,11 @@ from sluice.ledger.connection import Tx
 from sluice.planner.judge import judge
 from tests.world import World
 
-#: Longer than the groomer's patience with an announcement, shorter than a lease.
+#: Seconds: longer than the groomer waits before it repeats an announcement, and shorter than a lease.
 LATER_S = 11.0
 
 
-def test_a_lost_execution_is_announced_again(world: World) -> None:
+def test_a_lost_notification_is_repeated(world: World) -> None:
     world.apps("a")
     world.submit("a")
     world.lose_messages()
@@ -27,8 +27,8 @@ def test_a_lost_execution_is_announced_again(world: World) -> None:
     assert len(world.offered) == 1
 
 
-def test_announcements_become_rarer(world: World) -> None:
-    """No worker is idle, so a notification may be where it belongs."""
+def test_announcements_are_repeated_at_growing_intervals(world: World) -> None:
+    """No worker is idle, so the notification may still be in the queue."""
     world.apps("a")
     world.submit("a")
     world.ledger.transact(lambda tx: workers.leave(tx, world.worker))
@@ -49,8 +49,8 @@ def test_a_lost_executed_message_is_repeated(world: World) -> None:
     assert world.state("a") is State.SUCCEEDED
 
 
-def test_children_that_were_not_told_are_told(world: World) -> None:
-    """A planner that dies between its two transactions leaves a debt, and the groomer pays it."""
+def test_the_groomer_makes_up_for_a_propagation_that_a_planner_missed(world: World) -> None:
+    """A planner that dies between its two transactions leaves a row in ``owed``."""
     world.apps("a -> b")
     world.submit("a")
     claimed = world.claim("a")
@@ -66,8 +66,8 @@ def test_children_that_were_not_told_are_told(world: World) -> None:
     assert world.ready() == {"b"}
 
 
-def test_a_planner_that_is_behind_is_told_the_same_less_and_less_often(world: World) -> None:
-    """Else each tick would add all that it is behind with to what it has to read."""
+def test_missing_propagations_are_announced_at_growing_intervals(world: World) -> None:
+    """Otherwise each tick would send the whole backlog again to a planner that is behind."""
     world.apps("a -> b")
     world.submit("a")
     claimed = world.claim("a")
@@ -91,8 +91,8 @@ def test_a_tick_that_finds_nothing_changes_nothing(world: World) -> None:
     assert world.ledger.transact(lambda tx: tx.rows("SELECT * FROM job ORDER BY id")) == before
 
 
-def test_all_that_died_with_a_broker_can_be_announced_at_once(world: World) -> None:
-    """Ready, executed, and received jobs alike, and nobody has to wait for the groomer's patience to end."""
+def test_all_messages_that_a_broker_lost_can_be_repeated_at_once(world: World) -> None:
+    """This applies to ready jobs, executed jobs and received submissions, without the delay of the groomer."""
     world.apps("a, b -> c, d")
     world.submit("a")
     world.submit("b", push="wanted")
@@ -108,8 +108,8 @@ def test_all_that_died_with_a_broker_can_be_announced_at_once(world: World) -> N
     assert {message.app for message in world.offered} == {"a", "d"}
 
 
-def test_what_has_passed_its_end_is_not_timed_out(world: World) -> None:
-    """Of so many that are overdue that one step does not end them all, the others stay for the next."""
+def test_a_job_past_its_end_is_expired_and_not_timed_out(world: World) -> None:
+    """If more jobs are past their end than one step of the groomer expires, the rest stays for the next step."""
     world.apps("a", timeout=5)
     world.submit("a", policy={"end_before": (world.now + timedelta(seconds=8)).isoformat()})
     assert world.claim("a") is not None

@@ -1,4 +1,4 @@
-"""Handles of work elsewhere: stored under a claim, kept over its loss, forgotten when the job starts anew."""
+"""Handles of external work: stored under a claim, kept if it is lost, removed when the job starts from nothing."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ HANDLE = {"pod": 7}
 
 
 def _claimed(world: World, **words: Any) -> Claimed:
-    """A claim of a job that was just submitted; its worker is one that nobody beats for."""
+    """Submit a job and claim it for a worker that sends no heartbeats."""
     world.apps("a", **words)
     world.submit("a")
     return _again(world)
@@ -44,13 +44,13 @@ def test_a_claim_begins_without_a_handle(world: World) -> None:
 
 
 @pytest.mark.parametrize("handle", ["job-1", 7, 0, False, [], {}, {"a": [None, 1.5]}])
-def test_any_json_value_but_null_comes_back_as_it_was(world: World, handle: Any) -> None:
+def test_any_json_value_but_null_is_read_as_it_was_stored(world: World, handle: Any) -> None:
     assert _keep(world, _claimed(world), handle)
     _lose(world)
     assert _again(world).handle == handle
 
 
-# Kept.
+# Handles that are kept.
 
 
 def test_a_lost_lease_leaves_the_handle_to_the_next_claim(world: World) -> None:
@@ -74,9 +74,7 @@ def test_a_job_that_is_handed_back_keeps_its_handle(world: World) -> None:
 
 
 @pytest.mark.parametrize("how", ["cancelled", "given up", "expired", "timed out by the groomer"])
-def test_a_job_that_ended_without_its_workers_word_keeps_the_handle_until_its_work_is_ended(
-    world: World, how: str
-) -> None:
+def test_a_job_ended_without_its_worker_keeps_the_handle_until_the_work_ends(world: World, how: str) -> None:
     claimed = _claimed(world, max_losses=0, timeout=5 if "timed" in how else None)
     _keep(world, claimed)
     if how == "cancelled":
@@ -94,7 +92,7 @@ def test_a_job_that_ended_without_its_workers_word_keeps_the_handle_until_its_wo
     assert world.field("a", "handle") is None
 
 
-# Forgotten.
+# Handles that are removed.
 
 
 @pytest.mark.parametrize("ending", [Ending.DONE, Ending.ERROR, Ending.TIMED_OUT])
@@ -109,7 +107,7 @@ def test_a_round_that_is_over_leaves_no_handle(world: World, ending: Ending) -> 
         assert _again(world).handle is None
 
 
-def test_a_job_that_timed_out_for_good_leaves_no_handle(world: World) -> None:
+def test_a_job_that_timed_out_in_its_last_try_leaves_no_handle(world: World) -> None:
     first = _claimed(world)
     _keep(world, first)
     assert world.record(first, Ending.TIMED_OUT)
@@ -117,7 +115,7 @@ def test_a_job_that_timed_out_for_good_leaves_no_handle(world: World) -> None:
     assert world.field("a", "handle") is None
 
 
-def test_a_run_that_the_groomer_times_out_starts_anew_without_it(world: World) -> None:
+def test_a_run_that_the_groomer_times_out_is_retried_without_the_handle(world: World) -> None:
     first = _claimed(world, timeout=5, max_timeouts=1)
     _keep(world, first)
     world.tick(after_s=8)
@@ -126,7 +124,7 @@ def test_a_run_that_the_groomer_times_out_starts_anew_without_it(world: World) -
     assert _again(world).handle is None
 
 
-def test_a_new_life_begins_without_the_handle_of_the_last(world: World) -> None:
+def test_a_rerun_begins_without_the_handle_of_the_last_life(world: World) -> None:
     first = _claimed(world, max_losses=0)
     _keep(world, first)
     _lose(world)
@@ -136,10 +134,10 @@ def test_a_new_life_begins_without_the_handle_of_the_last(world: World) -> None:
     assert _again(world).handle is None
 
 
-# Refused.
+# Handles that are refused.
 
 
-def test_a_claim_that_was_lost_stores_nothing(world: World) -> None:
+def test_a_lost_claim_cannot_store_a_handle(world: World) -> None:
     first = _claimed(world)
     _lose(world)
     assert not _keep(world, first)
@@ -149,7 +147,7 @@ def test_a_claim_that_was_lost_stores_nothing(world: World) -> None:
     assert _keep(world, second)
 
 
-def test_while_another_claim_starts_its_work_the_old_work_may_be_just_that(world: World) -> None:
+def test_a_later_claim_without_a_handle_may_still_find_the_old_work(world: World) -> None:
     first = _claimed(world)
     _lose(world)
     assert _keeper(world, first) is Keeper.NOBODY, "nobody has begun yet, and it will be begun anew"
@@ -161,7 +159,7 @@ def test_while_another_claim_starts_its_work_the_old_work_may_be_just_that(world
     assert _keeper(world, first) is Keeper.ANOTHER, "it was found by its token"
 
 
-def test_only_its_own_claim_forgets_a_handle_and_only_of_a_job_that_is_over(world: World) -> None:
+def test_only_the_last_claim_of_an_ended_job_can_remove_its_handle(world: World) -> None:
     first = _claimed(world, max_losses=1)
     _keep(world, first)
     world.ledger.transact(lambda tx: handles.forget(tx, first.right, HANDLE))
@@ -174,7 +172,7 @@ def test_only_its_own_claim_forgets_a_handle_and_only_of_a_job_that_is_over(worl
     assert world.field("a", "handle") == HANDLE
 
 
-def test_a_job_that_is_not_there_is_looked_after_by_nobody(world: World) -> None:
+def test_a_job_that_does_not_exist_has_no_keeper(world: World) -> None:
     claimed = _claimed(world)
     world.ledger.transact(lambda tx: tx.write("TRUNCATE job, submission, wants, round, transition"))
     assert _keeper(world, claimed) is Keeper.NOBODY

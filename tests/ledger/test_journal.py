@@ -1,4 +1,4 @@
-"""The journal of a flight: what a run finds in it, and who may write in it."""
+"""Journal of a flight: the entries that a run reads, and the claims that may write them."""
 
 import msgspec
 import pytest
@@ -28,7 +28,7 @@ def test_a_flight_that_has_not_begun_has_an_empty_journal(sagas: Sagas) -> None:
     assert (log.last, log.failure, log.events, log.overdue, log.turn_back) == (None, None, (), False, None)
 
 
-def test_what_was_written_is_what_the_next_run_reads(sagas: Sagas) -> None:
+def test_the_next_run_reads_the_entries_of_the_last_run(sagas: Sagas) -> None:
     first = sagas.claim()
     assert sagas.write(first, did(1, working={"ABC": "foo", "n": [1, 2.5, None, {"ü": True}]})).stands
     sagas.end(first, Ending.HANDED_BACK)
@@ -40,7 +40,7 @@ def test_what_was_written_is_what_the_next_run_reads(sagas: Sagas) -> None:
 
 
 @pytest.mark.parametrize("number", [1e300, 1e16, 123456789012345680000.0, 5.0, -0.0, 1e-300, 2**63 - 1])
-def test_a_number_comes_out_of_the_journal_as_it_went_in(sagas: Sagas, number: float) -> None:
+def test_a_number_is_read_from_the_journal_as_it_was_written(sagas: Sagas, number: float) -> None:
     claimed = sagas.claim()
     for _ in range(2):
         assert sagas.write(claimed, did(1, working=Working({"b": number, "a": 1}).kept())).stands
@@ -51,7 +51,7 @@ def test_a_number_comes_out_of_the_journal_as_it_went_in(sagas: Sagas, number: f
     assert repr([again["b"], *again]) == repr([number, "b", "a"])
 
 
-def test_the_last_entry_is_the_one_that_counts(sagas: Sagas) -> None:
+def test_a_run_reads_the_last_entry_the_failure_and_all_step_names(sagas: Sagas) -> None:
     claimed = sagas.claim()
     for entry in (did(1), did(2), switched(3, 2), undid(4, 2), undid(5, 1)):
         assert sagas.write(claimed, entry).stands
@@ -62,7 +62,7 @@ def test_the_last_entry_is_the_one_that_counts(sagas: Sagas) -> None:
     assert log.names == {entry.step: entry.name for entry in (did(1), did(2), switched(3, 2))}
 
 
-def test_an_undo_that_fails_keeps_the_error_of_the_do(sagas: Sagas) -> None:
+def test_a_failed_undo_keeps_the_error_of_the_do(sagas: Sagas) -> None:
     claimed = sagas.claim()
     for entry in (did(1), switched(2, 1), undid(3, 1, Mark.DISMAL)):
         sagas.write(claimed, entry)
@@ -72,14 +72,14 @@ def test_an_undo_that_fails_keeps_the_error_of_the_do(sagas: Sagas) -> None:
     assert (log.last.failure, log.failure) == (undid(3, 1, Mark.DISMAL).failure, switched(2, 1).failure)
 
 
-def test_an_entry_may_be_written_again_where_the_answer_was_lost(sagas: Sagas) -> None:
+def test_an_entry_may_be_written_again_if_the_answer_was_lost(sagas: Sagas) -> None:
     claimed = sagas.claim()
     assert sagas.write(claimed, did(1, working={"a": 1})).stands
     assert sagas.write(claimed, did(1, working={"a": 1})).stands
     assert sagas.write(claimed, did(2)).stands
 
 
-def test_another_entry_of_the_same_number_is_refused_aloud(sagas: Sagas) -> None:
+def test_an_entry_that_differs_or_leaves_a_gap_raises_an_error(sagas: Sagas) -> None:
     claimed = sagas.claim()
     sagas.write(claimed, did(1, working={"a": 1}))
     with pytest.raises(AssertionError, match="entry 1"):
@@ -102,7 +102,7 @@ def test_a_worker_that_comes_back_late_writes_nothing(sagas: Sagas) -> None:
     assert log.last == did(1)
 
 
-def test_the_same_entry_of_another_claim_is_not_taken_for_a_repetition(sagas: Sagas) -> None:
+def test_the_same_entry_under_another_claim_is_not_a_repetition(sagas: Sagas) -> None:
     first = sagas.claim()
     sagas.write(first, did(1))
     sagas.end(first, Ending.HANDED_BACK)
@@ -110,7 +110,7 @@ def test_the_same_entry_of_another_claim_is_not_taken_for_a_repetition(sagas: Sa
         sagas.write(sagas.claim(), did(1))
 
 
-def test_a_failure_is_kept_whatever_its_text_is(sagas: Sagas) -> None:
+def test_a_failure_with_any_text_is_stored(sagas: Sagas) -> None:
     claimed = sagas.claim()
     failure = Failure(type="ValueError", message="a\x00b\ud800", traceback="x" * 100_000)
     sagas.write(claimed, msgspec.structs.replace(switched(1, 0), failure=failure))
@@ -141,7 +141,7 @@ def test_a_wait_may_have_no_end(sagas: Sagas, within_s: float | None) -> None:
     assert sagas.world.state("a") is State.SUSPENDED
 
 
-def test_meters_are_seen_at_once_and_belong_to_the_flight(sagas: Sagas) -> None:
+def test_meters_are_visible_at_once_and_late_workers_cannot_write_them(sagas: Sagas) -> None:
     claimed = sagas.claim()
     assert _meters(sagas, claimed, 1, 4) == [(0, "files", 1, 4)]
     assert _meters(sagas, claimed, 2, None) == [(0, "files", 2, None)]
@@ -156,7 +156,7 @@ def _overdue(sagas: Sagas, claimed: Claimed) -> bool:
 
 
 def _meters(sagas: Sagas, claimed: Claimed, done: int, total: int | None) -> list[Row]:
-    """All there are once this has been shown."""
+    """Write a meter. Return all meters after that."""
 
     def work(tx: Tx) -> list[Row]:
         journal.meter(tx, claimed.right, claimed.flight, "files", done=done, total=total)

@@ -1,4 +1,4 @@
-"""Judgement, and how success and failure reach the children."""
+"""Judgement of outcomes, and propagation of success and failure to the children."""
 
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ from sluice.ledger import grooming
 from tests.world import LEASE_S, World
 
 
-def test_a_failing_job_is_tried_as_often_as_its_policy_says(world: World) -> None:
+def test_a_failing_job_is_retried_max_fails_times(world: World) -> None:
     world.apps("a", max_fails=2)
     submission = world.submit("a")
     for fails in (1, 2):
@@ -20,7 +20,7 @@ def test_a_failing_job_is_tried_as_often_as_its_policy_says(world: World) -> Non
     assert world.submission(submission) is SubmissionState.FAILED
 
 
-def test_a_retry_waits_as_long_as_its_rule_says(world: World) -> None:
+def test_a_retry_waits_for_the_delay_of_its_rule(world: World) -> None:
     world.apps("a", max_fails=3, retry={"rule": "exponential", "seconds": 10})
     world.submit("a")
     world.finish("a", Ending.ERROR)
@@ -35,7 +35,7 @@ def test_a_retry_waits_as_long_as_its_rule_says(world: World) -> None:
     assert world.state("a") is State.READY
 
 
-def test_failure_strands_descendants_at_any_depth_at_once(world: World) -> None:
+def test_a_failure_makes_all_descendants_upstream_failed_at_once(world: World) -> None:
     world.apps("a -> b -> c -> d")
     world.submit("d")
     world.finish("a", Ending.ERROR)
@@ -44,7 +44,7 @@ def test_failure_strands_descendants_at_any_depth_at_once(world: World) -> None:
     assert set(states.values()) == {State.UPSTREAM_FAILED}
 
 
-def test_a_child_of_a_failed_parent_is_stranded_when_it_is_planned(world: World) -> None:
+def test_a_child_that_is_planned_after_its_parent_failed_is_upstream_failed(world: World) -> None:
     world.apps("a -> b")
     world.submit("a", push="wanted")
     world.finish("a", Ending.ERROR)
@@ -53,7 +53,7 @@ def test_a_child_of_a_failed_parent_is_stranded_when_it_is_planned(world: World)
     assert world.submission(submission) is SubmissionState.FAILED
 
 
-def test_running_a_failed_parent_again_revives_what_it_had_stranded(world: World) -> None:
+def test_rerunning_a_failed_parent_revives_its_upstream_failed_descendants(world: World) -> None:
     world.apps("a -> b -> c")
     world.submit("c")
     world.finish("a", Ending.ERROR)
@@ -64,7 +64,7 @@ def test_running_a_failed_parent_again_revives_what_it_had_stranded(world: World
     assert set(world.states().values()) == {State.SUCCEEDED}
 
 
-def test_running_a_stranded_job_again_runs_its_dead_ancestors_too(world: World) -> None:
+def test_rerunning_an_upstream_failed_job_also_runs_its_failed_ancestors(world: World) -> None:
     world.apps("a -> b -> c")
     world.submit("c")
     world.finish("a", Ending.ERROR)
@@ -75,7 +75,7 @@ def test_running_a_stranded_job_again_runs_its_dead_ancestors_too(world: World) 
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_rerun_job_leaves_what_has_succeeded_downstream_alone(world: World) -> None:
+def test_rerun_job_leaves_succeeded_children_unchanged(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     world.finish("a")
@@ -84,7 +84,7 @@ def test_rerun_job_leaves_what_has_succeeded_downstream_alone(world: World) -> N
     assert world.states() == {"a": State.READY, "b": State.SUCCEEDED}
 
 
-def test_rerun_downstream_runs_everything_after_it_in_order(world: World) -> None:
+def test_rerun_downstream_runs_all_descendants_in_order(world: World) -> None:
     world.apps("a -> b -> c")
     world.submit("c")
     for job in "abc":
@@ -96,7 +96,7 @@ def test_rerun_downstream_runs_everything_after_it_in_order(world: World) -> Non
     assert world.history("c").count("succeeded") == 2
 
 
-def test_a_revived_job_begins_a_new_life(world: World) -> None:
+def test_a_revived_job_has_no_failures_and_begins_with_round_zero(world: World) -> None:
     world.apps("a", max_fails=1)
     world.submit("a")
     world.finish("a", Ending.ERROR)
@@ -118,7 +118,7 @@ def test_a_job_that_ends_after_its_deadline_is_expired_by_its_recorded_time(worl
     assert world.state("b") is State.UPSTREAM_FAILED
 
 
-def test_whatever_waits_past_its_deadline_is_expired(world: World) -> None:
+def test_jobs_that_wait_past_their_deadline_expire(world: World) -> None:
     world.apps("a -> b")
     submission = world.submit("b", policy={"end_before": "2026-01-01T00:01:00Z"})
     world.tick(after_s=61)
@@ -127,15 +127,15 @@ def test_whatever_waits_past_its_deadline_is_expired(world: World) -> None:
     assert world.submission(submission) is SubmissionState.FAILED
 
 
-def test_a_saga_that_could_not_undo_is_fatal_whatever_tries_are_left(world: World) -> None:
+def test_a_saga_with_a_failed_undo_is_fatal_despite_remaining_tries(world: World) -> None:
     world.apps("a", max_fails=5)
     world.submit("a")
     world.finish("a", Ending.DISMAL)
     assert world.state("a") is State.FATAL
 
 
-def test_a_death_that_was_not_told_is_noticed_when_another_parent_runs_again(world: World) -> None:
-    """Counting a child anew for one parent's sake must not swallow the news of another's end."""
+def test_a_failure_not_propagated_yet_is_noticed_when_another_parent_is_rerun(world: World) -> None:
+    """If a child is counted again because of one parent, the end of another parent must not be lost."""
     world.apps("a -> c, b -> c", max_losses=0)
     world.submit("c")
     world.finish("b")

@@ -1,4 +1,4 @@
-"""Workers that go by different definitions, as the ledger has it."""
+"""Workers with different definitions, as the ledger records them."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -16,7 +16,7 @@ SAME = {"left": "one", "right": "one"}
 
 
 def hire(world: World, apps: Mapping[str, str] | None, *, pid: int, problem: str | None = None) -> UUID:
-    """A worker with these definitions; without any it is of a version that did not record them."""
+    """Register a worker with these definitions. Without ``apps`` it has a version that did not record them."""
     id_ = uuid4()
     terms = {"host": "here", "queues": [], "threads": 1, "lease_s": 60.0}
     world.ledger.transact(lambda tx: workers.join(tx, id_, pid=pid, **terms))
@@ -43,14 +43,14 @@ def test_an_app_with_two_definitions_is_named_with_a_worker_of_each(world: World
 
 
 @pytest.mark.parametrize("apps", [None, {"right": "one"}, {"other": "two"}, {}])
-def test_only_apps_that_both_know_are_compared(world: World, apps: Mapping[str, str] | None) -> None:
+def test_only_apps_that_both_workers_have_are_compared(world: World, apps: Mapping[str, str] | None) -> None:
     hire(world, SAME, pid=1)
     hire(world, apps, pid=2)
     assert variants(world) == []
     assert variants(world, SAME) == []
 
 
-def test_the_definitions_of_whoever_asks_are_compared_too(world: World) -> None:
+def test_the_definitions_of_the_calling_process_are_compared_too(world: World) -> None:
     hire(world, SAME, pid=1)
     assert variants(world, {"left": "old", "mine": "one"}) == [
         ("left", "one", 1, "here:1", False),
@@ -58,14 +58,14 @@ def test_the_definitions_of_whoever_asks_are_compared_too(world: World) -> None:
     ]
 
 
-def test_workers_that_are_gone_are_not_compared(world: World) -> None:
+def test_workers_that_have_left_are_not_compared(world: World) -> None:
     hire(world, SAME, pid=1)
     left = hire(world, {"left": "two"}, pid=2)
     world.ledger.transact(lambda tx: workers.leave(tx, left))
     assert variants(world) == []
 
 
-def test_a_worker_tells_since_when_it_goes_by_its_definitions(world: World) -> None:
+def test_a_worker_records_since_when_it_has_its_definitions(world: World) -> None:
     id_ = hire(world, SAME, pid=1)
     began = world.now
     world.now += timedelta(seconds=10)

@@ -1,4 +1,4 @@
-"""Jobs by conditions: what is compared with what, and how."""
+"""Listing of jobs by conditions: comparisons by value and by type, and missing values."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -43,7 +43,7 @@ TIMED = [
 ]  # fmt: skip
 
 CASES = [
-    # What is asked, and who is found.
+    # Condition, and the jobs that it finds.
     ("app = order", "order/5 order/10 order/9"),
     ("app != order", "note/9 york oslo gone"),
     ("app in (note, gone)", "note/9 gone"),
@@ -60,7 +60,7 @@ CASES = [
     ("ended = null", "york oslo"),
     ("ended is not null", "order/5 order/10 order/9 note/9 gone"),
     ("ended != null and app = order", "order/5 order/10 order/9"),
-    # They were created at 0, 1, 2 … o'clock, and changed on the day after.
+    # The jobs were created at 0, 1, 2 … o'clock, and changed one day later.
     ("created < 2026-01-01T02:00", "order/5 order/10"),
     ("created >= '2026-01-01 02:00' and created <= 2026-01-01T05:00+01:00", "order/9 note/9 york"),
     ("created = 2026-01-01T03:00Z", "note/9"),
@@ -73,7 +73,7 @@ CASES = [
     ("ended in (2026-01-02T00:00, null)", "order/5 york oslo"),
     ("ended not in (2026-01-02T00:00, null)", "order/10 order/9 note/9 gone"),
     ("ended != 2026-01-02T00:00", "order/10 order/9 note/9 gone"),
-    # By value and by type.
+    # Comparisons by value and by type.
     ("inputs.num > 9", "order/10 note/9"),
     ("inputs.num >= 9.5", "order/10 note/9"),
     ("inputs.num < 1e3", "order/5 order/10 note/9"),
@@ -94,7 +94,7 @@ CASES = [
     ('inputs.box = {"w": 1, "h": [2, 1]}', ""),
     ("inputs.box.h = [1,2] and inputs.box.w < 2", "order/5 order/10"),
     ("inputs.box.h.w is not null", ""),
-    # Whoever compares with something needs something to compare.
+    # A comparison is false if the input is missing, unless it is a comparison with null.
     ("inputs.num != 10", "order/5 order/9 note/9 york"),
     ("not inputs.num = 10", "order/5 order/9 note/9 york oslo gone"),
     ("inputs.tag != a", "order/5 order/9 note/9"),
@@ -108,7 +108,7 @@ CASES = [
     ("inputs.nobody != 1", ""),
     ("inputs.\"'; DROP TABLE job; --\" = 1", "gone"),
     ("inputs.\"%(w0)s\" is null and inputs.'{}' is null", ALL),
-    # What stands in the key, of apps whose definitions are at hand.
+    # Identifiers in the key, for apps with known definitions.
     ("inputs.id >= 9 ", "order/10 order/9"),
     ("inputs.id = '9'", "note/9"),
     ("inputs.date = 20260102", "york"),
@@ -122,7 +122,7 @@ CASES = [
     ("type != bash", "note/9"),
     ("type in (python, saga)", "note/9"),
     ("type not in (python, saga)", "order/5 order/10 order/9 york oslo"),
-    # Trees.
+    # Nested conditions.
     ("app = order and inputs.num = 5 or state = fatal", "order/5 note/9"),
     ("app = order and (inputs.num = 5 or state = failed)", "order/5 order/9"),
     ("not (app = order or state = fatal) and not not ended is null", "york oslo"),
@@ -130,19 +130,19 @@ CASES = [
 ]  # fmt: skip
 
 
-def test_a_condition_finds_these_and_no_others(world: World) -> None:
+def test_each_condition_finds_exactly_its_jobs(world: World) -> None:
     now = datetime(2026, 1, 2, 23, tzinfo=UTC)
     found = {text: _found(world, parse_condition(text, now)) for text, _ in CASES}
     assert found == {text: set(names.split()) for text, names in CASES}
 
 
-def test_no_condition_is_true_of_all_and_no_alternative_of_none(world: World) -> None:
+def test_an_empty_conjunction_finds_all_jobs_and_an_empty_disjunction_none(world: World) -> None:
     assert _found(world, And(())) == set(NAMES)
     assert _found(world, Or(())) == set()
     assert _found(world, Not(Or((And(()), Or(()))))) == set()
 
 
-def test_without_definitions_inputs_are_kwargs(world: World) -> None:
+def test_without_definitions_inputs_are_only_kwargs_and_types_are_unknown(world: World) -> None:
     with there(world, TIMED) as tx:
         where = Compare(Input(("city",)), Operator.UNEQUAL, "oslo")
         assert [job.app for job in listing.jobs(tx, Filter(where=where))] == ["gone"]

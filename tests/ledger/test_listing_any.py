@@ -1,4 +1,4 @@
-"""Whatever the condition and whatever the jobs: the ledger finds those of which it is true, and no others."""
+"""Random conditions on random jobs: the ledger finds exactly the jobs for which the condition is true."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -99,7 +99,7 @@ conditions = st.recursive(comparisons(), _joined, max_leaves=8)
     st.lists(conditions, min_size=1, max_size=5),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, *HealthCheck])
-def test_the_ledger_finds_what_the_condition_is_true_of(
+def test_the_ledger_finds_exactly_the_jobs_that_match_a_condition(
     world: World, jobs: Sequence[There], conditions: Sequence[Condition]
 ) -> None:
     readings = key_readings(CATALOGUE)
@@ -147,14 +147,14 @@ def _input(path: Sequence[str], job: There, app: App | None) -> Any:
 
 
 def _is(one: Any, other: Any) -> bool:
-    """JSON's equality. Python's takes True for 1."""
+    """Return whether two values are equal in JSON. In Python, True equals 1."""
     if other is None:
         return one is None or one is MISSING
     return _sort(one) is _sort(other) and [*_plain(one)] == [*_plain(other)]
 
 
 def _plain(value: Any) -> Iterator[Any]:
-    """Every scalar with its sort and the way to it."""
+    """Yield each scalar with its type, after the lists and objects that lead to it."""
     if isinstance(value, list):
         yield "list", len(value)
         for each in value:
@@ -180,7 +180,7 @@ def _are_ordered(one: Any, other: Any) -> bool:
 
 
 @pytest.mark.parametrize("operator", [Operator.EQUAL, Operator.LESS])
-def test_the_oracle_knows_true_from_one(operator: Operator) -> None:
+def test_the_reference_implementation_distinguishes_true_from_one(operator: Operator) -> None:
     job = There(key="x", kwargs={"a": True})
     assert not is_true(Compare(Input(("a",)), operator, 1), job, CATALOGUE)
     assert not is_true(Compare(Input(("a",)), operator, [1]), There(key="x", kwargs={"a": [True]}), CATALOGUE)

@@ -1,4 +1,4 @@
-"""Five hundred workers at one ledger, each with a connection of its own that it holds throughout."""
+"""Five hundred workers on one ledger, each with its own connection that stays open throughout."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from sluice.ledger.reads.check import breaches
 from tests.homes import started_ledger
 from tests.world import World
 
-#: A job for each.
+#: One job for each connection.
 CONNECTIONS = JOBS = 500
 _DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
 _TAKEN = f"SELECT count(*) FROM transition WHERE target = '{State.RUNNING}' GROUP BY job"
@@ -29,14 +29,14 @@ _TAKEN = f"SELECT count(*) FROM transition WHERE target = '{State.RUNNING}' GROU
 
 @pytest.fixture
 def roomy_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A Postgres that lets so many in."""
+    """Start a Postgres server that accepts this many connections."""
     monkeypatch.setitem(settings.ALWAYS, "max_connections", str(CONNECTIONS + 50))
     with started_ledger(tmp_path / "home") as url:
         yield url
 
 
 class Worker:
-    """Takes whatever it can get by the hints that it has."""
+    """Worker that claims as many jobs as it can with its notifications."""
 
     def __init__(self, world: World, stack: ExitStack, hints: Sequence[Turn]) -> None:
         self._world = world
@@ -49,7 +49,10 @@ class Worker:
         self._ledger.transact(lambda tx: tx.rows("SELECT 1"))
 
     def work(self, everybody: threading.Barrier) -> int:
-        """How many jobs it has seen to their end."""
+        """Work through the notifications after all workers have connected.
+
+        Return the number of jobs that it ended.
+        """
         self.connect()
         everybody.wait()
         ended = 0
@@ -76,7 +79,7 @@ def test_five_hundred_connections_take_each_job_once(roomy_url: str) -> None:
         world.submit("a", key=None, keys=[str(n) for n in range(JOBS)])
         turns = [turn for message in world.offered for turn in message.jobs]
         assert len(turns) == JOBS
-        # Two know of each job, and whoever comes second takes another in its place.
+        # Each job is named in the notifications of two workers. The second one to arrive claims another job instead.
         known = list(pairwise([*turns, turns[0]]))
         crew = [Worker(world, stack, hints) for hints in known]
         everybody = threading.Barrier(CONNECTIONS)

@@ -1,4 +1,4 @@
-"""The migrations lead to the schema that the code is written for."""
+"""Migrations result in the schema that the code expects."""
 
 import psycopg
 from alembic.autogenerate import compare_metadata
@@ -29,8 +29,8 @@ def test_the_migrations_make_the_tables_that_the_schema_describes(embedded_url: 
         assert compare_metadata(context, metadata) == []
 
 
-def test_the_constraints_are_those_of_the_schema(embedded_url: str) -> None:
-    """Alembic does not compare CHECK constraints, and the states live in them."""
+def test_the_migrations_create_the_named_constraints_of_the_schema(embedded_url: str) -> None:
+    """Alembic does not compare CHECK constraints, and they enforce the states."""
     with psycopg.connect(embedded_url) as connection:
         rows = connection.execute("SELECT conname FROM pg_constraint WHERE contype = 'c'").fetchall()
     named = {constraint.name for table in metadata.tables.values() for constraint in table.constraints}
@@ -50,8 +50,8 @@ WHERE indpred IS NOT NULL AND relnamespace = current_schema()::regnamespace
 """
 
 
-def test_what_the_migrations_forbid_is_what_the_schema_does(embedded_url: str) -> None:
-    """Alembic compares neither CHECKs nor what a partial index is about, and the states live in them."""
+def test_the_migrations_and_the_schema_have_the_same_checks_and_index_conditions(embedded_url: str) -> None:
+    """Alembic compares neither CHECK constraints nor the conditions of partial indexes, and both enforce the states."""
     with psycopg.connect(embedded_url) as migrated, psycopg.connect(embedded_url) as described:
         described.execute("CREATE SCHEMA described; SET LOCAL search_path TO described")
         engine = create_engine("postgresql+psycopg://", creator=lambda: described, poolclass=pool.StaticPool)
@@ -76,7 +76,7 @@ def test_a_submission_by_sql_commits_with_its_callers_transaction(world: World) 
     with psycopg.connect(world.url) as connection:
         connection.execute("""SELECT sluice.submit('{"app": "a", "key": "2"}')""")
         connection.rollback()
-    # The function takes the database's time, which is ahead of this world's.
+    # The function takes the time of the database, which is ahead of the time of this world.
     world.now = world.now.replace(year=2100)
     world.tick()
     assert world.states() == {"a": State.READY}
@@ -86,7 +86,7 @@ def test_a_submission_by_sql_commits_with_its_callers_transaction(world: World) 
     assert world.submission("odd") is SubmissionState.REFUSED
 
 
-def test_the_ledger_refuses_a_history_that_is_no_path(world: World) -> None:
+def test_the_ledger_refuses_a_transition_that_the_state_table_does_not_contain(world: World) -> None:
     world.apps("a")
     world.submit("a")
     bad = (

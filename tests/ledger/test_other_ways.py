@@ -1,4 +1,4 @@
-"""Jobs with alternatives: who asks for the next one, whatever has become of the one before, or of the definitions."""
+"""Jobs with alternatives: when the next one is requested, also if a parent or the definition has changed since."""
 
 import pytest
 
@@ -11,13 +11,13 @@ ONE = {"job_id": "{x}", "bash_cmd": "true"}
 
 @pytest.fixture
 def two_ways(world: World) -> World:
-    """``last`` needs ``a`` and ``d``; or ``b`` and ``c``, which have to have begun and no more."""
+    """Define ``last``, which needs ``a`` and ``d``, or ``b`` and ``c``. The latter two only need to have started."""
     ways = {"one": {"app_name": ["a", "d"]}, "two": {"app_name": ["b", "c"], "when": "running"}}
     world.define({**dict.fromkeys("abcd", ONE), "last": {**ONE, "depends_on": ways}})
     return world
 
 
-def test_a_parent_that_was_what_was_needed_and_failed_since_bars_no_way(two_ways: World) -> None:
+def test_a_parent_that_ran_and_then_failed_still_satisfies_when_running(two_ways: World) -> None:
     world = two_ways
     world.submit("a")
     world.finish("a")
@@ -32,7 +32,7 @@ def test_a_parent_that_was_what_was_needed_and_failed_since_bars_no_way(two_ways
     assert world.state("last") is State.SUCCEEDED
 
 
-def test_who_cannot_ask_for_the_next_way_since_his_app_is_gone_stops_nobody(two_ways: World) -> None:
+def test_an_undefined_child_app_does_not_prevent_the_judgement_of_a_failed_parent(two_ways: World) -> None:
     world = two_ways
     world.submit("last")
     known = dict(world.defined)

@@ -1,4 +1,4 @@
-"""Lists of jobs page by page: each job once, whatever has the same time and whatever comes meanwhile."""
+"""Pages of a list of jobs: each job is listed once, whatever times are equal and whatever jobs are added meanwhile."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -41,7 +41,7 @@ def test_each_job_is_on_one_page_however_many_have_the_same_time(
     assert all(len(page.jobs) == size for page in pages[:-2])
 
 
-def test_pages_of_three_are_two_and_say_how_many_there_are(world: World) -> None:
+def test_six_jobs_fill_two_pages_of_three_and_each_page_has_the_total(world: World) -> None:
     with there(world, [There(key=str(n)) for n in range(6)]) as tx:
         first, second, end = _pages(tx, CREATED, 3)
         assert [_keys(first), _keys(second), _keys(end)] == [["0", "1", "2"], ["3", "4", "5"], []]
@@ -51,8 +51,8 @@ def test_pages_of_three_are_two_and_say_how_many_there_are(world: World) -> None
         assert last[-1].next is None
 
 
-def test_what_comes_meanwhile_is_neither_skipped_nor_repeated(world: World) -> None:
-    """All of them at one time, which is the worst that can be."""
+def test_jobs_added_between_pages_are_neither_skipped_nor_repeated(world: World) -> None:
+    """All jobs have the same time, which is the hardest case."""
     world.apps("a")
     world.submit("a", None, keys=["1", "2"])
     seen, later = _page(world, CREATED, 1), _page(world, CREATED_LAST, 1)
@@ -65,7 +65,7 @@ def test_what_comes_meanwhile_is_neither_skipped_nor_repeated(world: World) -> N
     assert (last_keys, _keys(_page(world, CREATED_LAST, 9, later.next))) == (["2"], ["1"])
 
 
-def test_who_has_seen_all_is_told_what_comes_later_and_that_alone(world: World) -> None:
+def test_the_token_of_the_last_page_leads_to_later_jobs_only(world: World) -> None:
     world.apps("a")
     nothing = _page(world, CREATED, 5)
     world.submit("a", "1")
@@ -77,7 +77,7 @@ def test_who_has_seen_all_is_told_what_comes_later_and_that_alone(world: World) 
     assert (_keys(again), again.total) == (["2"], 2)
 
 
-def test_a_job_that_changes_is_told_again_to_who_follows_changes(world: World) -> None:
+def test_a_job_that_changes_is_listed_again_in_the_order_of_changes(world: World) -> None:
     world.apps("a")
     world.submit("a", None, keys=["1", "2"])
     order = Order(by=OrderBy.CHANGED, descending=False)
@@ -87,7 +87,7 @@ def test_a_job_that_changes_is_told_again_to_who_follows_changes(world: World) -
     assert _keys(_page(world, order, 5, seen.next)) == ["1"]
 
 
-def test_a_token_leads_to_its_place_though_its_job_is_gone(world: World) -> None:
+def test_a_token_works_although_its_job_was_deleted(world: World) -> None:
     with there(world, [There(key=str(n)) for n in range(3)]) as tx:
         wanted = Filter(order=CREATED, limit=2)
         token = listing.page(tx, wanted, None).next
@@ -95,7 +95,7 @@ def test_a_token_leads_to_its_place_though_its_job_is_gone(world: World) -> None
         assert _keys(listing.page(tx, wanted, token)) == ["2"]
 
 
-def test_pages_go_by_the_condition_and_so_does_their_total(world: World) -> None:
+def test_the_condition_applies_to_the_pages_and_to_their_total(world: World) -> None:
     where = Compare(Field.KEY, Operator.NOT_IN, ("0", "3"))
     with there(world, [There(key=str(n)) for n in range(6)]) as tx:
         pages = list(_pages(tx, CREATED, 1, where))
@@ -103,8 +103,11 @@ def test_pages_go_by_the_condition_and_so_does_their_total(world: World) -> None
     assert {page.total for page in pages} == {4}
 
 
-def test_what_is_written_but_not_committed_holds_back_what_is_later(world: World) -> None:
-    """Its time is earlier, and whoever had read what was committed before it would never see it."""
+def test_an_uncommitted_job_holds_back_jobs_that_are_later(world: World) -> None:
+    """The uncommitted job has an earlier time.
+
+    If the later job were listed first, no following page would contain it.
+    """
     wanted = Filter(app="late", order=CREATED)
     with closing(Ledger(world.url, connections=3)) as ledger:
 
@@ -123,7 +126,7 @@ def test_what_is_written_but_not_committed_holds_back_what_is_later(world: World
 
 
 def _pages(tx: Tx, order: Order, size: int, where: Condition | None = None) -> Iterator[Page]:
-    """Until there is no next, or nothing on it."""
+    """Yield pages until there is no next one, or the page is empty."""
     wanted = Filter(order=order, limit=size, where=where)
     page = listing.page(tx, wanted, None)
     yield page

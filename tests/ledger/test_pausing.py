@@ -1,4 +1,4 @@
-"""A paused submission: nothing begins that it alone wants, and all of it goes on where it stood."""
+"""A paused submission: no job starts that only this submission requests. Resuming continues all of its jobs."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from sluice.ledger.reads.idle import idle
 from tests.world import LEASE_S, World
 
 
-def test_what_was_ready_waits_and_goes_on_where_it_stood(world: World) -> None:
+def test_a_ready_job_of_a_paused_submission_waits_and_resuming_releases_it(world: World) -> None:
     world.apps("a -> b")
     submission = world.submit("b")
     world.pause(submission)
@@ -26,7 +26,7 @@ def test_what_was_ready_waits_and_goes_on_where_it_stood(world: World) -> None:
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_what_runs_ends_and_what_follows_waits(world: World) -> None:
+def test_a_running_job_ends_during_a_pause_and_its_children_wait(world: World) -> None:
     world.apps("a -> b, a -> c")
     submission = world.submit("b")
     claimed = world.claim("a")
@@ -38,7 +38,7 @@ def test_what_runs_ends_and_what_follows_waits(world: World) -> None:
     assert world.ready() == {"b", "c"}
 
 
-def test_what_is_pushed_while_it_is_paused_waits(world: World) -> None:
+def test_a_child_that_is_pushed_during_a_pause_waits(world: World) -> None:
     world.apps("a -> b")
     submission = world.submit("a")
     claimed = world.claim("a")
@@ -50,8 +50,8 @@ def test_what_is_pushed_while_it_is_paused_waits(world: World) -> None:
     assert world.ready() == {"b"}
 
 
-def test_what_is_asked_for_on_its_behalf_while_it_is_paused_is_never_ready(world: World) -> None:
-    """The next alternative of a job of its is asked for, with what that needs, which nobody has planned before."""
+def test_an_alternative_that_is_requested_during_a_pause_is_never_ready(world: World) -> None:
+    """The alternative needs a parent that was not planned before."""
     world.define(
         {
             "a": {"job_id": "{x}"},
@@ -74,13 +74,13 @@ def test_what_is_asked_for_on_its_behalf_while_it_is_paused_is_never_ready(world
     assert world.ready() == {"first"}
 
 
-def test_a_hint_that_comes_late_claims_nothing(world: World) -> None:
+def test_a_late_notification_claims_no_job_of_a_paused_submission(world: World) -> None:
     world.apps("a")
     world.pause(world.submit("a"))
     assert world.claim("a") is None
 
 
-def test_another_try_waits(world: World) -> None:
+def test_the_next_try_of_a_paused_job_waits(world: World) -> None:
     world.apps("a", max_fails=1, max_timeouts=1)
     submission = world.submit("a")
     for ending in (Ending.ERROR, Ending.TIMED_OUT, Ending.HANDED_BACK):
@@ -94,7 +94,7 @@ def test_another_try_waits(world: World) -> None:
         assert world.state("a") is State.READY
 
 
-def test_a_job_of_a_lost_worker_waits(world: World) -> None:
+def test_a_paused_job_waits_after_its_worker_is_lost(world: World) -> None:
     world.apps("a")
     submission = world.submit("a")
     world.claim("a")
@@ -114,7 +114,7 @@ def test_what_another_submission_wants_goes_on(world: World) -> None:
     assert world.states() == {"a": State.SUCCEEDED, "b": State.WAITING, "c": State.READY}
 
 
-def test_it_waits_once_all_who_want_it_are_paused_and_until_one_is_resumed(world: World) -> None:
+def test_a_job_waits_while_all_submissions_that_request_it_are_paused(world: World) -> None:
     world.apps("a")
     first, second = world.submit("a"), world.submit("a")
     world.pause(first)
@@ -125,7 +125,7 @@ def test_it_waits_once_all_who_want_it_are_paused_and_until_one_is_resumed(world
     assert world.ready() == {"a"}
 
 
-def test_whoever_asks_for_it_anew_sets_it_going(world: World) -> None:
+def test_a_new_submission_releases_a_paused_job(world: World) -> None:
     world.apps("a -> b, a -> c")
     first = world.submit("b")
     world.pause(first)
@@ -133,7 +133,7 @@ def test_whoever_asks_for_it_anew_sets_it_going(world: World) -> None:
     assert world.states() == {"a": State.READY, "b": State.WAITING, "c": State.WAITING}
 
 
-def test_it_waits_when_the_last_that_was_not_paused_is_cancelled(world: World) -> None:
+def test_a_job_waits_when_its_last_submission_that_is_not_paused_is_cancelled(world: World) -> None:
     world.apps("a")
     first, second = world.submit("a"), world.submit("a")
     world.pause(first)
@@ -143,7 +143,7 @@ def test_it_waits_when_the_last_that_was_not_paused_is_cancelled(world: World) -
     assert world.state("a") is State.READY
 
 
-def test_one_that_is_not_planned_yet_stays_so(world: World) -> None:
+def test_a_submission_that_is_paused_before_its_plan_stays_unplanned(world: World) -> None:
     world.apps("a")
     world.ledger.transact(lambda tx: submissions.receive(tx, [Submission(id="s", app="a", key="1")]))
     world.pause("s")
@@ -153,7 +153,7 @@ def test_one_that_is_not_planned_yet_stays_so(world: World) -> None:
     assert world.ready() == {"a"}
 
 
-def test_a_paused_one_can_be_cancelled_and_expires(world: World) -> None:
+def test_a_paused_submission_can_be_cancelled_and_expires(world: World) -> None:
     world.apps("a, b")
     first = world.submit("a")
     until = (world.now + timedelta(seconds=30)).isoformat()
@@ -166,7 +166,7 @@ def test_a_paused_one_can_be_cancelled_and_expires(world: World) -> None:
     assert world.submission(second) is SubmissionState.FAILED
 
 
-def test_one_that_has_ended_lets_go_what_it_pushed(world: World) -> None:
+def test_resuming_an_ended_submission_releases_the_jobs_that_it_pushed(world: World) -> None:
     world.apps("a -> c, b -> c")
     pushing = world.submit("a")
     claimed = world.claim("a")
@@ -181,7 +181,7 @@ def test_one_that_has_ended_lets_go_what_it_pushed(world: World) -> None:
     assert world.state("c") is State.READY
 
 
-def test_what_runs_again_by_a_paused_submission_alone_waits(world: World) -> None:
+def test_a_rerun_by_a_paused_submission_alone_waits(world: World) -> None:
     world.apps("a -> b")
     submission = world.submit("b")
     world.finish("a", Ending.ERROR)
@@ -194,7 +194,7 @@ def test_what_runs_again_by_a_paused_submission_alone_waits(world: World) -> Non
     assert world.ready() == {"a"}
 
 
-def test_the_halves_of_what_is_split_wait(world: World) -> None:
+def test_the_halves_of_a_split_job_wait_during_a_pause(world: World) -> None:
     world.define({"c": {"chunk_size": 4, "bash_cmd": "true", "on_failure": "bisect"}})
     submission = world.submit("c", None, work_ids=[1, 2, 3, 4])
     (whole,) = world.states()
@@ -207,7 +207,7 @@ def test_the_halves_of_what_is_split_wait(world: World) -> None:
     assert sorted(world.states().values()) == [State.READY, State.READY, State.SPLIT]
 
 
-def test_pausing_and_resuming_say_what_there_was_to_do(world: World) -> None:
+def test_pausing_and_resuming_return_the_affected_jobs_or_none(world: World) -> None:
     world.apps("a")
     submission = world.submit("a")
     transact = world.ledger.transact
@@ -222,7 +222,7 @@ def test_pausing_and_resuming_say_what_there_was_to_do(world: World) -> None:
     assert transact(lambda tx: pausing.pause(tx, submission)) is None
 
 
-def test_nobody_waits_for_what_is_paused_to_happen_by_itself(world: World) -> None:
+def test_a_ledger_with_only_paused_jobs_is_idle(world: World) -> None:
     world.apps("a")
     submission = world.submit("a")
     world.pause(submission)
@@ -231,7 +231,7 @@ def test_nobody_waits_for_what_is_paused_to_happen_by_itself(world: World) -> No
     assert not world.ledger.transact(lambda tx: idle(tx, []))
 
 
-def test_the_time_of_the_first_pause_stands(world: World) -> None:
+def test_a_second_pause_keeps_the_time_of_the_first(world: World) -> None:
     world.apps("a")
     submission = world.submit("a")
     world.pause(submission)

@@ -1,4 +1,7 @@
-"""A pause that meets other verbs, stopped at every statement: what only paused submissions want waits, and no more."""
+"""Races of a pause with other verbs, stopped at every statement.
+
+Exactly the jobs that only paused submissions request wait.
+"""
 
 from collections.abc import Callable
 
@@ -10,15 +13,19 @@ from sluice.jobs.states import LIVE, State
 from sluice.ledger import pausing as ledger_pausing
 from tests.ledger.races import Act, Acts, meet_and_finish
 
-#: No handler here has more statements than this.
+#: Upper limit of the number of statements of the handlers in these races.
 STATEMENTS_MAX = 60
 
 Pair = Callable[["Meeting"], tuple[Act, Act]]
 
 
 class Meeting(Acts):
-    """A world in which ``a`` is executed and not judged, and ``b`` is ready; ``paused`` wants both and ``c`` behind
-    them, and is to be paused; ``other`` wants ``b`` too. ``later`` is the one that ``plan`` makes of ``d``."""
+    """World before a pause.
+
+    ``a`` is executed and not judged, and ``b`` is ready. ``paused`` is the submission that will be paused. It
+    requests both, and their child ``c``. ``other`` requests ``b`` too. ``later`` is the submission that ``plan``
+    makes for ``d``.
+    """
 
     later = "plan-d-1"
 
@@ -38,7 +45,7 @@ def _pause_and_plan_what_it_wants(m: Meeting) -> tuple[Act, Act]:
 
 
 def _pause_and_plan_itself(m: Meeting) -> tuple[Act, Act]:
-    """It comes after whoever pauses it has looked for it the first time, and is planned before he looks again."""
+    """Pause a submission that is inserted after the pause first looks for it, and is planned before it looks again."""
     return m.pause(m.later), m.plan("d")
 
 
@@ -49,7 +56,7 @@ def _pause_and_release_by_the_last_parent(m: Meeting) -> tuple[Act, Act]:
 
 
 def _pause_and_push(m: Meeting) -> tuple[Act, Act]:
-    """``d`` is made by the judgement of ``a``, for the one that is paused."""
+    """Pause, and judge ``a``, which creates ``d`` for the submission that is paused."""
     m.record(m.claimed)(m.world.ledger)
     return m.pause(m.paused), m.judge(m.claimed.id)
 
@@ -74,7 +81,7 @@ def _resume_and_hand_back(m: Meeting) -> tuple[Act, Act]:
 
 
 def _pause_and_run_again(m: Meeting) -> tuple[Act, Act]:
-    """What runs again had ended, and so the pause does not know of it."""
+    """Pause, and run a job again that had ended, so that the pause does not include it."""
     m.world.queue.append(Cancel(app="b", key="1"))
     m.world.deliver()
     return m.pause(m.paused), m.plan("b", rerun="job", push="wanted")
@@ -134,7 +141,9 @@ PAIRS = [
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.__name__.strip("_"))
 @pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
-def test_two_verbs_meet_over_a_pause(embedded_url: str, pair: Pair, swapped: bool) -> None:
+def test_a_pause_or_resumption_that_races_another_verb_keeps_the_rules(
+    embedded_url: str, pair: Pair, swapped: bool
+) -> None:
     _meet(embedded_url, pair, swapped=swapped)
 
 
@@ -145,10 +154,10 @@ def test_two_verbs_meet_over_a_pause(embedded_url: str, pair: Pair, swapped: boo
         ("_HOLD", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL", (_pause_both, False)),
     ],
 )
-def test_without_its_locks_a_pause_misses_something(
+def test_without_its_locks_a_pause_breaks_the_rule_about_paused_jobs(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch, lock: str, without: str, pairing: tuple[Pair, bool]
 ) -> None:
-    """The races can fail."""
+    """Show that the races can fail."""
     monkeypatch.setattr(ledger_pausing, lock, without)
     with pytest.raises(AssertionError, match="is paused if and only if"):
         _meet(embedded_url, pairing[0], swapped=pairing[1])
@@ -159,7 +168,7 @@ def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
 
 
 def _finish(meeting: Meeting) -> None:
-    """Resume whatever is paused and work on until nothing moves; every job that somebody asked for has to end."""
+    """Resume all submissions and run jobs until nothing changes. Every requested job must end."""
     world = meeting.world
     for submission in (meeting.paused, meeting.other, meeting.later):
         world.resume(submission)

@@ -1,4 +1,4 @@
-"""Submissions that have piled up are planned with the one that a planner was told of, and no two planners plan one."""
+"""Submissions that have piled up are planned together, and no submission is planned by two planners."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -16,12 +16,12 @@ from sluice.ledger.connection import Ledger
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
 
-#: No planner here has more statements than this.
+#: Upper limit of the number of statements of the planners in these races.
 STATEMENTS_MAX = 40
 
 
 class Pile:
-    """Submissions of ``a`` that stand in the ledger and were told to nobody."""
+    """Submissions of ``a`` that are in the ledger and were not announced."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -44,7 +44,7 @@ def pile(world: World) -> Pile:
     return Pile(world)
 
 
-def test_what_came_behind_the_one_that_was_named_is_planned_with_it(pile: Pile) -> None:
+def test_a_planner_also_plans_the_submissions_behind_the_named_one(pile: Pile) -> None:
     for id in ("x", "y", "z"):
         pile.receive(id)
     assert pile.plan("x")
@@ -53,14 +53,14 @@ def test_what_came_behind_the_one_that_was_named_is_planned_with_it(pile: Pile) 
     assert pile.plan("y") == pile.plan("z") == []
 
 
-def test_what_came_before_it_waits_for_its_own_message(pile: Pile) -> None:
+def test_a_submission_that_came_before_the_named_one_waits_for_its_own_message(pile: Pile) -> None:
     pile.receive("early")
     pile.receive("named")
     pile.plan("named")
     assert pile.unplanned("early", "named") == ["early"]
 
 
-def test_one_that_names_many_keys_waits_for_its_own_message(pile: Pile) -> None:
+def test_a_submission_with_many_keys_waits_for_its_own_message(pile: Pile) -> None:
     few = tuple(f"few{n}" for n in range(unplanned.FEW_KEYS))
     many = tuple(f"many{n}" for n in range(unplanned.FEW_KEYS + 1))
     pile.receive("named")
@@ -73,7 +73,7 @@ def test_one_that_names_many_keys_waits_for_its_own_message(pile: Pile) -> None:
 
 
 MANY = tuple(f"many{n}" for n in range(unplanned.FEW_KEYS + 1))
-#: Submissions whose plans may take long.
+#: Submissions with plans that may take long.
 LARGE: dict[str, dict[str, Any]] = {
     "many keys": {"app": "a", "keys": MANY},
     "all that is enumerated": {"app": "listed"},
@@ -96,8 +96,10 @@ def pile_with_large(pile: Pile) -> Pile:
 
 
 @pytest.mark.parametrize("what", LARGE)
-def test_a_large_one_is_left_for_a_message_of_its_own(pile_with_large: Pile, what: str) -> None:
-    """So the jobs of small ones that the same message names may start before it is planned."""
+def test_a_large_submission_in_a_shared_message_gets_its_own_message(
+    pile_with_large: Pile, what: str
+) -> None:
+    """The jobs of the small submissions in the same message may start before the large one is planned."""
     pile = pile_with_large
     pile.receive("large", **{"key": None} | LARGE[what])
     pile.receive("small")
@@ -110,7 +112,7 @@ def test_a_large_one_is_left_for_a_message_of_its_own(pile_with_large: Pile, wha
 
 
 @pytest.mark.parametrize("what", LARGE)
-def test_nothing_is_planned_with_a_large_one(pile_with_large: Pile, what: str) -> None:
+def test_no_other_submission_is_planned_with_a_large_one(pile_with_large: Pile, what: str) -> None:
     pile = pile_with_large
     pile.receive("large", **{"key": None} | LARGE[what])
     pile.receive("small")
@@ -119,7 +121,9 @@ def test_nothing_is_planned_with_a_large_one(pile_with_large: Pile, what: str) -
 
 
 @pytest.mark.parametrize("what", LARGE)
-def test_a_large_one_that_came_behind_waits_for_its_own_message(pile_with_large: Pile, what: str) -> None:
+def test_a_large_submission_behind_the_named_one_waits_for_its_own_message(
+    pile_with_large: Pile, what: str
+) -> None:
     pile = pile_with_large
     pile.receive("small")
     pile.receive("large", **{"key": None} | LARGE[what])
@@ -127,7 +131,9 @@ def test_a_large_one_that_came_behind_waits_for_its_own_message(pile_with_large:
     assert pile.unplanned("large", "small") == ["large"]
 
 
-def test_no_more_are_planned_together_than_a_batch(pile: Pile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_one_batch_of_submissions_is_planned_together(
+    pile: Pile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(planner, "BATCH", 3)
     for id in ("1", "2", "3", "4"):
         pile.receive(id)
@@ -135,7 +141,7 @@ def test_no_more_are_planned_together_than_a_batch(pile: Pile, monkeypatch: pyte
     assert pile.unplanned("1", "2", "3", "4") == ["4"]
 
 
-def test_one_that_is_paused_or_was_put_off_stays_so(pile: Pile) -> None:
+def test_a_paused_or_postponed_submission_is_not_planned_with_others(pile: Pile) -> None:
     for id in ("named", "paused", "put off"):
         pile.receive(id)
     pile.world.ledger.transact(
@@ -148,7 +154,7 @@ def test_one_that_is_paused_or_was_put_off_stays_so(pile: Pile) -> None:
     assert pile.unplanned("named", "paused", "put off") == ["paused", "put off"]
 
 
-def test_one_that_cannot_be_carried_out_falls_alone(pile: Pile) -> None:
+def test_a_submission_with_a_bad_key_is_refused_alone(pile: Pile) -> None:
     pile.world.define({"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}})
     pile.receive("7")
     pile.receive("wrong")
@@ -158,14 +164,14 @@ def test_one_that_cannot_be_carried_out_falls_alone(pile: Pile) -> None:
     assert pile.world.states() == {"a/7": State.READY, "a/8": State.READY}
 
 
-def test_one_for_an_app_that_is_news_is_left_and_not_refused(pile: Pile) -> None:
+def test_a_submission_for_an_undefined_app_is_left_and_not_refused(pile: Pile) -> None:
     pile.receive("named")
     pile.receive("news", "yet to come")
     pile.plan("named")
     assert pile.unplanned("named", "news") == ["news"]
 
 
-def test_those_about_work_ids_are_planned_apart_when_their_own_message_comes(world: World) -> None:
+def test_a_submission_with_work_ids_is_planned_when_its_own_message_arrives(world: World) -> None:
     pile = Pile(world)
     world.define(
         {"a": {"job_id": "{x}", "bash_cmd": "true"}, "chunks": {"chunk_size": 2, "bash_cmd": "true"}}
@@ -179,7 +185,7 @@ def test_those_about_work_ids_are_planned_apart_when_their_own_message_comes(wor
 
 
 class Meeting:
-    """Three of a pile that share what they need; two planners were told of one each."""
+    """Three submissions in a pile, two of which request the same job. Each planner gets a message that names one."""
 
     def __init__(self, url: str) -> None:
         self.world = world_for_a_race(url)
@@ -193,7 +199,7 @@ class Meeting:
 
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("pair", [("1", "2"), ("1", "3"), ("2", "3"), ("1", "1")])
-def test_two_planners_plan_each_once_between_them(
+def test_two_planners_plan_each_submission_once(
     ledger_url: str, pair: tuple[str, str], swapped: bool
 ) -> None:
     def arrange(meeting: Meeting) -> Sequence[Callable[[Ledger], Any]]:
@@ -215,7 +221,7 @@ def test_two_planners_plan_each_once_between_them(
     meet(lambda: Meeting(ledger_url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)
 
 
-def test_what_another_planner_has_locked_is_skipped_by_planners_and_the_groomer(pile: Pile) -> None:
+def test_planners_and_the_groomer_skip_submissions_that_another_planner_has_locked(pile: Pile) -> None:
     world = pile.world
     for id in ("held", "free"):
         pile.receive(id)
@@ -232,7 +238,7 @@ def test_what_another_planner_has_locked_is_skipped_by_planners_and_the_groomer(
     assert pile.unplanned("held") == []
 
 
-def test_what_a_planner_locks_and_leaves_is_named_in_a_message(world: World) -> None:
+def test_a_planner_sends_a_message_for_a_submission_that_it_locked_and_left(world: World) -> None:
     pile = Pile(world)
     world.define(
         {"a": {"job_id": "{x}", "bash_cmd": "true"}, "chunks": {"chunk_size": 2, "bash_cmd": "true"}}

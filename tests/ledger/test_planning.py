@@ -1,4 +1,4 @@
-"""Wanting jobs: what is made, what is shared, what is refused."""
+"""Submissions: which jobs they create, which jobs they share, and which submissions are refused."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ from sluice.ledger import submissions
 from tests.world import World
 
 
-def test_a_wanted_job_pulls_its_missing_parents(world: World) -> None:
+def test_a_requested_job_pulls_its_missing_parents(world: World) -> None:
     world.apps("a -> b -> c")
     world.submit("c")
     assert world.states() == {"a": State.READY, "b": State.WAITING, "c": State.WAITING}
@@ -33,7 +33,7 @@ def test_a_succeeded_parent_is_not_run_again(world: World) -> None:
     assert world.history("a") == ["waiting", "ready", "running", "executed", "succeeded"]
 
 
-def test_what_waits_for_nobody_is_ready_as_soon_as_it_is_there_unless_it_comes_too_late(world: World) -> None:
+def test_a_job_without_open_parents_is_ready_at_once_unless_its_deadline_has_passed(world: World) -> None:
     world.apps("a")
     world.submit("a", None, keys=["1", "2"])
     assert [world.history(f"a/{key}") for key in "12"] == [["waiting", "ready"]] * 2
@@ -47,7 +47,7 @@ def test_what_waits_for_nobody_is_ready_as_soon_as_it_is_there_unless_it_comes_t
     assert world.state("a/3") is State.EXPIRED
 
 
-def test_success_pushes_children_nobody_asked_for(world: World) -> None:
+def test_success_pushes_children_that_were_not_requested(world: World) -> None:
     world.apps("a -> b -> c")
     submission = world.submit("a")
     for job in "abc":
@@ -64,7 +64,7 @@ def test_push_wanted_plans_no_children(world: World) -> None:
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_a_pushed_child_expects_its_other_parents_and_does_not_ask_for_them(world: World) -> None:
+def test_a_pushed_child_expects_its_other_parents_and_does_not_request_them(world: World) -> None:
     world.apps("a -> c, b -> c")
     submission = world.submit("a")
     world.finish("a")
@@ -76,7 +76,7 @@ def test_a_pushed_child_expects_its_other_parents_and_does_not_ask_for_them(worl
     assert world.state("c") is State.READY
 
 
-def test_submitting_one_id_again_is_no_news(world: World) -> None:
+def test_submitting_one_id_again_changes_nothing(world: World) -> None:
     world.apps("a")
     for _ in range(5):
         world.submit("a", id="once")
@@ -84,7 +84,7 @@ def test_submitting_one_id_again_is_no_news(world: World) -> None:
     assert world.submission("once") is SubmissionState.ACTIVE
 
 
-def test_two_submissions_share_what_they_have_in_common(world: World) -> None:
+def test_two_submissions_share_the_parent_that_both_need(world: World) -> None:
     world.apps("a -> b, a -> c")
     world.submit("b")
     world.submit("c")
@@ -111,7 +111,7 @@ def test_a_malformed_key_is_refused_alone(world: World) -> None:
     assert world.submission(good) is SubmissionState.ACTIVE
 
 
-def test_keys_are_canonical(world: World) -> None:
+def test_two_spellings_of_a_key_are_one_job(world: World) -> None:
     world.define({"a": {"job_id": "{x}", "identifiers": {"x": "int"}}})
     world.submit("a", "007")
     world.submit("a", "7")
@@ -131,7 +131,7 @@ def test_a_job_that_fails_its_filter_is_skipped_and_its_children_with_it(world: 
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_an_expected_job_that_fails_its_filter_is_skipped_when_wanted(world: World) -> None:
+def test_an_expected_job_that_fails_its_filter_is_skipped_when_requested(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{x}"},
@@ -147,7 +147,7 @@ def test_an_expected_job_that_fails_its_filter_is_skipped_when_wanted(world: Wor
     assert world.history("c") == ["waiting", "skipped"]
 
 
-def test_enumerated_values_make_one_job_each(world: World) -> None:
+def test_each_enumerated_value_makes_one_job(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{x}"},
@@ -163,7 +163,9 @@ def test_enumerated_values_make_one_job_each(world: World) -> None:
     assert world.ready() == {"b/1_p", "b/1_q"}
 
 
-def test_a_submission_that_came_by_the_ledger_is_found_by_the_groomer(world: World) -> None:
+def test_the_groomer_finds_a_submission_that_was_written_to_the_ledger_without_a_message(
+    world: World,
+) -> None:
     world.apps("a")
     world.ledger.transact(lambda tx: submissions.receive(tx, [Submission(app="a", key="1", id="silent")]))
     world.tick(after_s=5)
@@ -179,7 +181,7 @@ def test_start_after_holds_a_job_back_until_its_time(world: World) -> None:
     assert world.state("a") is State.READY
 
 
-def test_a_thousand_submissions_in_one_message_are_planned_each_by_itself(world: World) -> None:
+def test_each_of_a_thousand_submissions_in_one_message_is_planned_or_refused_alone(world: World) -> None:
     world.apps("a")
     rows = [{"app": "a", "key": str(key)} for key in range(999)] + [{"app": "a", "key": 1}]
     raws = tuple(msgspec.Raw(msgspec.json.encode(row)) for row in rows)
@@ -189,7 +191,7 @@ def test_a_thousand_submissions_in_one_message_are_planned_each_by_itself(world:
     assert world.submission("m/999") is SubmissionState.REFUSED
 
 
-def test_a_child_whose_filter_raises_is_left_out_alone(world: World) -> None:
+def test_a_child_is_left_out_alone_if_its_filter_raises(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{x}"},

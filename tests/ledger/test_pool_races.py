@@ -1,4 +1,4 @@
-"""Verbs that meet over the slots of a pool, stopped at every statement: the limit holds, nobody waits for ever."""
+"""Races of verbs over the slots of a pool, stopped at every statement. The limit holds, and every job ends."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from sluice.ledger import pools
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import LEASE_S
 
-#: No handler here has more statements than this.
+#: Upper limit of the number of statements of the handlers in these races.
 STATEMENTS_MAX = 60
 LIMIT = 2
 
@@ -18,8 +18,11 @@ Pair = Callable[["Meeting"], tuple[Act, Act]]
 
 
 class Meeting(Acts):
-    """A pool of two: ``a`` runs, ``b`` is ready and wanted by ``other`` too, ``c`` stands in line. ``d`` needs ``a``
-    and is not planned."""
+    """World with a pool of two slots.
+
+    ``a`` runs, ``b`` is ready, and ``c`` waits for a slot. ``other`` requests ``b`` too. ``d`` needs ``a`` and is not
+    planned.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -42,7 +45,7 @@ class Meeting(Acts):
         return sum(state in DISPATCHED for state in states)
 
     def free_one_slot(self) -> None:
-        """``c`` has ended, and ``b`` too: one slot is left, and nobody stands in line."""
+        """End ``c`` and ``b``: one slot is free, and no job waits for it."""
         for app in "cb":
             self.cancel_job(app)(self.world.ledger)
 
@@ -138,7 +141,7 @@ def _a_claim_and_an_end(m: Meeting) -> tuple[Act, Act]:
 
 
 def _a_rerun_of_a_parent_and_an_end(m: Meeting) -> tuple[Act, Act]:
-    """``d`` stands in line, and is to wait for ``a`` again."""
+    """Rerun ``a`` while ``d`` waits for a slot. ``d`` has to wait for ``a`` again."""
     m.plan("d")(m.world.ledger)
     m.world.record(m.claimed)
     return m.plan("a", rerun="job"), m.cancel_job("b")
@@ -170,14 +173,16 @@ PAIRS = [
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.__name__.strip("_"))
 @pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
-def test_two_verbs_meet_over_a_slot(embedded_url: str, pair: Pair, swapped: bool) -> None:
+def test_two_verbs_that_race_for_a_slot_keep_the_limit_and_lose_no_job(
+    embedded_url: str, pair: Pair, swapped: bool
+) -> None:
     _meet(embedded_url, pair, swapped=swapped)
 
 
-def test_without_turns_two_plans_take_the_last_slot(
+def test_without_the_advisory_locks_two_plans_take_the_last_slot(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The races can fail."""
+    """Show that the races can fail."""
     monkeypatch.setattr(pools, "_TAKE_TURNS", "SELECT 1 WHERE %(pools)s::text[] IS NOT NULL")
     with pytest.raises(AssertionError, match="3 of 2"):
         _meet(embedded_url, _two_plans_for_the_last_slot, swapped=False)
@@ -199,7 +204,7 @@ def _hold_the_limit(meeting: Meeting) -> None:
 
 
 def _finish(meeting: Meeting) -> None:
-    """Resume whatever is paused and work on until nothing moves: every job that somebody asked for has to end."""
+    """Resume all submissions and run jobs until nothing changes. Every requested job must end."""
     world = meeting.world
     for submission in meeting.ids:
         world.resume(submission)

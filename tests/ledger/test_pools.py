@@ -1,4 +1,4 @@
-"""Pools: no more than so many of their jobs are dispatched, and whoever waits for a slot gets one."""
+"""Pools: no more jobs than the limit are dispatched, and each job that waits for a slot gets one."""
 
 from datetime import timedelta
 from typing import Any
@@ -26,7 +26,7 @@ def _pools(world: World) -> dict[str, str | None]:
     )
 
 
-# Who is let in.
+# Admission to slots.
 
 
 def test_no_more_jobs_of_an_app_are_dispatched_than_its_limit(world: World) -> None:
@@ -56,7 +56,7 @@ def test_jobs_that_came_one_by_one_run_in_the_order_they_came(world: World) -> N
     assert run_all(world) == [f"a/{key}" for key in keys if key != "1"] + ["a"]
 
 
-def test_who_is_more_urgent_overtakes(world: World) -> None:
+def test_a_more_urgent_job_gets_a_slot_first(world: World) -> None:
     world.apps("a", concurrency=1)
     tomorrow = (world.now + timedelta(days=1)).isoformat()
     for key, policy in {
@@ -69,7 +69,7 @@ def test_who_is_more_urgent_overtakes(world: World) -> None:
     assert run_all(world) == ["a/first", "a/high", "a/soon", "a/plain"]
 
 
-def test_who_is_asked_for_more_urgently_while_he_stands_in_line_overtakes(world: World) -> None:
+def test_a_job_that_is_requested_more_urgently_while_it_waits_overtakes(world: World) -> None:
     world.apps("a", concurrency=1)
     for key in ("first", "second", "third"):
         world.submit("a", key)
@@ -77,7 +77,7 @@ def test_who_is_asked_for_more_urgently_while_he_stands_in_line_overtakes(world:
     assert run_all(world) == ["a/first", "a/third", "a/second"]
 
 
-def test_each_text_that_a_key_comes_to_is_a_pool(world: World) -> None:
+def test_each_value_of_the_key_template_is_a_pool(world: World) -> None:
     key = {"key": "{client}-{kwargs.region}", "limit": 1}
     world.define({"a": {"job_id": "{date}_{client}", "bash_cmd": "true", "concurrency": key}})
     for name, region in (("1_x", "eu"), ("2_x", "eu"), ("3_y", "eu"), ("4_x", 7), ("5_x", None)):
@@ -97,7 +97,7 @@ def test_apps_share_a_pool_that_both_name(world: World) -> None:
     assert in_line(world) == ["b/3"]
 
 
-def test_children_and_retries_stand_in_line_like_any_other(world: World) -> None:
+def test_children_and_retries_wait_for_a_slot_like_other_jobs(world: World) -> None:
     world.apps("a -> b", concurrency={"pool": "p", "limit": 1}, max_fails=1)
     world.submit("b", "1")
     world.submit("a", "2", push="wanted")
@@ -106,7 +106,7 @@ def test_children_and_retries_stand_in_line_like_any_other(world: World) -> None
     assert run_all(world) == ["a/2", "a", "b"]
 
 
-def test_chunks_and_steps_are_counted_too(world: World) -> None:
+def test_chunks_and_partition_steps_occupy_slots(world: World) -> None:
     farm = Farm(world, "a:2", concurrency=1)
     farm.submit("a", range(1, 7))
     assert len(world.ready()) == 1
@@ -119,7 +119,7 @@ def test_chunks_and_steps_are_counted_too(world: World) -> None:
     assert set(world.states().values()) == {State.SUCCEEDED}
 
 
-def test_halves_have_the_pool_of_the_whole(world: World) -> None:
+def test_the_halves_of_a_split_job_stay_in_its_pool(world: World) -> None:
     farm = Farm(world, "a:4", concurrency={"key": "{job_id}", "limit": 1})
     farm.poison = {2}
     farm.submit("a", range(1, 5))
@@ -130,7 +130,7 @@ def test_halves_have_the_pool_of_the_whole(world: World) -> None:
 
 
 def test_a_submission_may_have_a_limit_of_its_own(world: World) -> None:
-    """Whoever wants less at once waits, and keeps nobody waiting behind him who does not."""
+    """A job with a lower limit waits, and does not block the jobs behind it."""
     world.apps("a", concurrency=2, submitters_may_set=["concurrency"])
     world.submit("a", "1")
     world.submit("a", "2", policy={"concurrency": 1})
@@ -142,7 +142,7 @@ def test_a_submission_may_have_a_limit_of_its_own(world: World) -> None:
     assert world.ready() == {"a/2"}
 
 
-def test_a_limit_alone_leaves_a_job_in_the_pool_that_its_app_names(world: World) -> None:
+def test_a_submission_that_sets_only_the_limit_keeps_the_pool_of_the_app(world: World) -> None:
     world.apps("a, b", concurrency={"pool": "p", "limit": 2}, submitters_may_set=["concurrency"])
     world.submit("a", "1")
     world.submit("a", "2", policy={"concurrency": 1})
@@ -151,7 +151,7 @@ def test_a_limit_alone_leaves_a_job_in_the_pool_that_its_app_names(world: World)
     assert (world.ready(), in_line(world)) == ({"a", "b"}, ["a/2"])
 
 
-def test_a_limit_alone_leaves_a_job_in_the_pool_of_its_key(world: World) -> None:
+def test_a_submission_that_sets_only_the_limit_keeps_the_pool_of_the_key(world: World) -> None:
     key = {"job_id": "{x}_{y}", "concurrency": {"key": "{y}", "limit": 2}}
     world.define({"a": WORDS | key | {"submitters_may_set": ["concurrency"]}})
     world.submit("a", "1_eu")
@@ -161,14 +161,14 @@ def test_a_limit_alone_leaves_a_job_in_the_pool_of_its_key(world: World) -> None
     assert (world.ready(), in_line(world)) == ({"a/1_eu", "a/2_us"}, ["a/2_eu"])
 
 
-def test_a_submission_whose_key_asks_for_what_jobs_have_not_is_refused(world: World) -> None:
+def test_a_submission_is_refused_if_its_pool_key_uses_a_missing_identifier(world: World) -> None:
     world.apps("a", submitters_may_set=["concurrency"])
     id_ = world.submit("a", policy={"concurrency": {"key": "{y}", "limit": 1}})
     assert world.submission(id_) is SubmissionState.REFUSED
     assert "the key asks for {y}; there are {x}, {app_name}, {job_id}" in world.reason(id_)
 
 
-def test_two_limits_for_one_pool_are_a_fault_that_names_both(world: World) -> None:
+def test_two_limits_for_one_pool_are_an_error_that_names_both(world: World) -> None:
     pools = {
         app: WORDS | {"concurrency": {"pool": "p", "limit": limit}} for app, limit in (("a", 1), ("b", 2))
     }
@@ -176,14 +176,14 @@ def test_two_limits_for_one_pool_are_a_fault_that_names_both(world: World) -> No
         world.define(pools)
 
 
-# What a job is planned with.
+# Pool and limit that a job is planned with.
 
 
 def _limit_of(world: World, job: str) -> Any:
     return world.field(job, "pool"), world.field(job, "pool_limit")
 
 
-def test_a_job_that_is_run_again_has_the_pool_of_the_definition_as_it_is(world: World) -> None:
+def test_a_rerun_job_has_the_pool_of_the_current_definition(world: World) -> None:
     world.apps("a", concurrency=1)
     world.submit("a", "1")
     world.finish("a")
@@ -196,7 +196,7 @@ def test_a_job_that_is_run_again_has_the_pool_of_the_definition_as_it_is(world: 
     assert _limit_of(world, "a") == (None, None)
 
 
-def test_a_job_that_is_run_again_keeps_what_its_submission_said(world: World) -> None:
+def test_a_rerun_job_keeps_the_pool_that_its_submission_set(world: World) -> None:
     key = {"key": "{kwargs.region}", "limit": 2}
     world.apps("a", concurrency=1, submitters_may_set=["concurrency"])
     world.submit("a", "1", policy={"concurrency": key}, kwargs={"region": "eu"})
@@ -210,7 +210,7 @@ def test_a_job_that_is_run_again_keeps_what_its_submission_said(world: World) ->
     assert _limit_of(world, "b") == ("b:eu", 2)
 
 
-def test_who_stands_in_line_has_a_higher_limit_once_he_is_asked_for_anew(world: World) -> None:
+def test_a_job_that_waits_for_a_slot_gets_a_changed_limit_when_requested_again(world: World) -> None:
     world.apps("a", concurrency=1)
     for key in "123":
         world.submit("a", key)
@@ -231,15 +231,15 @@ def _chores(world: World) -> set[Chore]:
     return world.ledger.transact(grooming.due)
 
 
-def test_the_groomer_does_not_see_who_stands_in_line_behind_a_full_pool(world: World) -> None:
+def test_the_groomer_finds_nothing_to_do_behind_a_full_pool(world: World) -> None:
     world.apps("a", concurrency=1)
     for key in "123":
         world.submit("a", key)
     assert _chores(world) == set()
 
 
-def test_the_groomer_lets_in_who_was_passed_over(world: World) -> None:
-    """His row was held by somebody else at the moment when the slot became free."""
+def test_the_groomer_admits_a_job_that_was_skipped(world: World) -> None:
+    """Another transaction held the row of this job when the slot became free."""
     world.apps("a", concurrency=1)
     for key in "12":
         world.submit("a", key)
@@ -253,7 +253,7 @@ def test_the_groomer_lets_in_who_was_passed_over(world: World) -> None:
     assert (world.ready(), _chores(world)) == ({"a/2"}, set())
 
 
-def test_the_groomer_lets_nobody_in_by_a_limit_that_is_not_his(world: World) -> None:
+def test_the_groomer_does_not_admit_a_job_above_its_own_limit(world: World) -> None:
     world.apps("a", concurrency=2, submitters_may_set=["concurrency"])
     world.submit("a", "1")
     world.submit("a", "2", policy={"concurrency": 1})

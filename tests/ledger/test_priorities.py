@@ -1,4 +1,4 @@
-"""What is urgent is run first, however late it came and whatever was announced before it."""
+"""Priorities: the most urgent job runs first, also if it is submitted last and other jobs were announced before."""
 
 import random
 
@@ -14,19 +14,19 @@ SOON, LATER = "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"
 
 
 def hint(world: World, *jobs: str) -> Execute:
-    """One message for these jobs, as they stand."""
+    """Return one message that names these jobs with their present rounds."""
     turns = tuple(Turn(world.known(job).id, world.round(job)) for job in jobs)
     return Execute(app=world.known(jobs[0]).app, jobs=turns)
 
 
 def takes(world: World, message: Execute, at_once: int = 1) -> str:
-    """The keys of the jobs that a worker with this message claims, in the order he would run them in."""
+    """Claim jobs with this message. Return their keys in the order in which the worker would run them."""
     taken, _ = executor.claim(world.ledger, world.catalogue, message, world.worker, at_once=at_once)
     return " ".join(job.key for job in taken)
 
 
 def drained(world: World) -> str:
-    """What the hints under way come to, in the order they were sent."""
+    """Claim with each offered notification, in the order they were sent. Return the keys of the claimed jobs."""
     offered, world.offered = world.offered, []
     return " ".join(filter(None, (takes(world, message) for message in offered)))
 
@@ -38,20 +38,20 @@ def queued(world: World, *keys: str, **policy: object) -> None:
 
 
 def lost(world: World, job: str) -> None:
-    """Have this job take a worker down. Its next hint is for it alone."""
+    """Lose the worker that has claimed this job. The next notification of the job is for it alone."""
     assert world.claim(job, worker=world.hire())
     world.tick(after_s=LEASE_S + 1)
     world.beat(world.worker)
 
 
-def test_the_next_hint_takes_the_most_urgent_job_and_the_last_one_whoever_gave_way(world: World) -> None:
+def test_the_next_notification_takes_the_most_urgent_job_and_the_last_the_displaced_one(world: World) -> None:
     world.apps("a")
     queued(world, "1", "2", "3", "4")
     queued(world, "urgent", priority=1)
     assert drained(world) == "urgent 2 3 4 1"
 
 
-def test_of_one_priority_the_earliest_deadline_goes_first_and_none_goes_last(world: World) -> None:
+def test_within_a_priority_the_earliest_deadline_goes_first_and_no_deadline_last(world: World) -> None:
     world.apps("a")
     queued(world, "never")
     queued(world, "later", end_before=LATER)
@@ -61,21 +61,21 @@ def test_of_one_priority_the_earliest_deadline_goes_first_and_none_goes_last(wor
     assert drained(world) == "high soon later never low"
 
 
-def test_equals_are_taken_as_they_were_announced(world: World) -> None:
+def test_equally_urgent_jobs_are_claimed_in_the_order_of_their_notifications(world: World) -> None:
     world.apps("a")
     queued(world, "1", "2", "3", priority=5)
     world.offered.reverse()
     assert drained(world) == "3 2 1"
 
 
-def test_a_doubled_hint_takes_another_job_whose_own_hint_then_finds_nothing(world: World) -> None:
+def test_a_repeated_notification_takes_another_job_and_the_last_one_finds_none(world: World) -> None:
     world.apps("a")
     queued(world, "1", "2")
     world.offered.insert(0, world.offered[0])
     assert [takes(world, message) for message in world.offered] == ["1", "2", ""]
 
 
-def test_who_takes_on_several_at_once_leaves_the_hints_of_others_nothing(world: World) -> None:
+def test_a_worker_that_takes_several_jobs_leaves_later_notifications_without_a_job(world: World) -> None:
     world.apps("a")
     queued(world, "1", "2", "3", "4")
     queued(world, "urgent", priority=1)
@@ -83,13 +83,13 @@ def test_who_takes_on_several_at_once_leaves_the_hints_of_others_nothing(world: 
     assert taken == ["urgent 1 2", "3 4", "", "", ""]
 
 
-def test_who_takes_on_several_at_once_takes_all_that_a_hint_names(world: World) -> None:
+def test_a_worker_that_takes_two_at_once_takes_all_three_named_jobs(world: World) -> None:
     world.apps("a")
     queued(world, "1", "2", "3")
     assert takes(world, hint(world, "a/1", "a/2", "a/3"), at_once=2) == "1 2 3"
 
 
-def test_who_took_a_worker_down_is_not_among_those_that_are_taken_on_at_once(world: World) -> None:
+def test_a_job_with_a_lost_lease_is_taken_alone_even_if_several_are_requested(world: World) -> None:
     world.apps("a")
     queued(world, "1")
     lost(world, "a/1")
@@ -98,7 +98,7 @@ def test_who_took_a_worker_down_is_not_among_those_that_are_taken_on_at_once(wor
     assert takes(world, hint(world, "a/2"), at_once=5) == "2 3"
 
 
-def test_the_urgent_take_the_places_of_the_least_urgent_of_a_parcel(world: World) -> None:
+def test_urgent_jobs_replace_the_least_urgent_jobs_of_a_batch(world: World) -> None:
     world.apps("a")
     queued(world, "1", "2", "3")
     queued(world, "4", "5", priority=2)
@@ -108,7 +108,7 @@ def test_the_urgent_take_the_places_of_the_least_urgent_of_a_parcel(world: World
     assert world.ready() == {"a/3"}
 
 
-def test_a_vacant_place_of_a_parcel_is_filled_with_no_more_than_it_holds(world: World) -> None:
+def test_a_claimed_job_of_a_batch_is_replaced_by_one_other_job(world: World) -> None:
     world.apps("a")
     queued(world, "1", "2", "3", "4")
     assert world.claim("a/2")
@@ -116,7 +116,7 @@ def test_a_vacant_place_of_a_parcel_is_filled_with_no_more_than_it_holds(world: 
     assert world.ready() == {"a/4"}
 
 
-def test_another_apps_jobs_are_another_queues(world: World) -> None:
+def test_a_notification_takes_no_job_of_another_app(world: World) -> None:
     world.apps("a, b")
     queued(world, "1")
     world.submit("b", "urgent", policy={"priority": 9})
@@ -125,7 +125,7 @@ def test_another_apps_jobs_are_another_queues(world: World) -> None:
     assert world.ready() == {"b/urgent"}
 
 
-def test_a_job_that_has_expired_is_neither_named_nor_taken_instead(world: World) -> None:
+def test_a_notification_for_an_expired_job_takes_another_job(world: World) -> None:
     world.apps("a")
     queued(world, "late", priority=9, end_before="2026-01-01T00:00:10Z")
     queued(world, "1")
@@ -134,7 +134,7 @@ def test_a_job_that_has_expired_is_neither_named_nor_taken_instead(world: World)
     assert world.ready() == {"a/late"}
 
 
-def test_a_worker_without_a_lease_takes_nobody_instead_either(world: World) -> None:
+def test_a_worker_without_a_lease_claims_no_job(world: World) -> None:
     world.apps("a")
     queued(world, "1")
     queued(world, "urgent", priority=1)
@@ -143,7 +143,7 @@ def test_a_worker_without_a_lease_takes_nobody_instead_either(world: World) -> N
     assert world.ready() == {"a", "a/urgent"}
 
 
-def test_who_took_a_worker_down_takes_no_place_among_others(world: World) -> None:
+def test_a_notification_for_a_batch_takes_a_job_with_a_lost_lease_alone(world: World) -> None:
     world.apps("a")
     queued(world, "bad", priority=9)
     lost(world, "a/bad")
@@ -152,7 +152,7 @@ def test_who_took_a_worker_down_takes_no_place_among_others(world: World) -> Non
     assert takes(world, hint(world, "a/1", "a/2")) == "1 2"
 
 
-def test_who_took_a_worker_down_does_not_give_way_for_its_hint_is_the_only_one_that_suits_it(
+def test_the_notification_of_a_job_with_a_lost_lease_takes_no_more_urgent_job(
     world: World,
 ) -> None:
     world.apps("a")
@@ -163,8 +163,8 @@ def test_who_took_a_worker_down_does_not_give_way_for_its_hint_is_the_only_one_t
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_in_whatever_order_hints_arrive_they_suffice(world: World, seed: int) -> None:
-    """Single ones and parcels, doubled now and then, reordered; new jobs come in between."""
+def test_notifications_suffice_in_whatever_order_they_arrive(world: World, seed: int) -> None:
+    """Reorder and sometimes repeat notifications for one job and for batches. New jobs arrive in between."""
     rng = random.Random(seed)
     world.apps("a")
     keys = [str(number) for number in range(40)]
@@ -184,13 +184,13 @@ def test_in_whatever_order_hints_arrive_they_suffice(world: World, seed: int) ->
     assert sorted(ran, key=int) == [str(number) for number in range(40)]
 
 
-def test_a_submissions_priority_is_that_of_all_it_asks_for(world: World) -> None:
+def test_the_priority_of_a_submission_applies_to_all_jobs_it_requests(world: World) -> None:
     world.apps("a -> b")
     world.submit("b", policy={"priority": 7})
     assert (world.field("a", "priority"), world.field("b", "priority")) == (7, 7)
 
 
-def test_an_apps_priority_is_lent_to_its_parents_over_three_levels(world: World) -> None:
+def test_the_priority_of_an_app_is_lent_to_its_parents_over_three_levels(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{x}", "bash_cmd": "true"},
@@ -205,7 +205,7 @@ def test_an_apps_priority_is_lent_to_its_parents_over_three_levels(world: World)
     assert [world.field(app, "priority") for app in "abcd"] == [5, 5, 5, 5]
 
 
-def test_parents_of_an_earlier_submission_are_raised_and_one_in_the_queue_is_run_next(world: World) -> None:
+def test_a_submission_raises_parents_of_an_earlier_one_so_that_they_run_next(world: World) -> None:
     world.apps("a -> b, b -> c")
     queued(world, "1", "2", "3")
     world.submit("b", "3")
@@ -214,7 +214,7 @@ def test_parents_of_an_earlier_submission_are_raised_and_one_in_the_queue_is_run
     assert drained(world) == "3 2 1"
 
 
-def test_every_alternative_is_lent_to_but_none_that_is_decided(world: World) -> None:
+def test_priority_is_lent_to_parents_of_every_alternative_but_not_to_ended_ones(world: World) -> None:
     groups = {"left": {"app_name": ["a"]}, "right": {"app_name": ["b", "c"]}}
     apps: dict[str, dict[str, object]] = {name: {"job_id": "{x}", "bash_cmd": "true"} for name in "abcd"}
     world.define(apps | {"d": {**apps["d"], "depends_on": groups}})
@@ -225,7 +225,7 @@ def test_every_alternative_is_lent_to_but_none_that_is_decided(world: World) -> 
     assert [world.field(name, "priority") for name in "abc"] == [3, 3, 0]
 
 
-def test_the_earliest_deadline_of_those_who_wait_is_lent_and_parents_do_not_expire_by_it(
+def test_a_parent_gets_the_earliest_deadline_of_its_children_but_does_not_expire_by_it(
     world: World,
 ) -> None:
     world.apps("a -> b, a -> c")
@@ -237,7 +237,7 @@ def test_the_earliest_deadline_of_those_who_wait_is_lent_and_parents_do_not_expi
     assert world.field("a", "end_before::date::text") == "2026-03-01"
 
 
-def test_a_parent_that_runs_is_raised_for_its_next_round(world: World) -> None:
+def test_a_running_parent_gets_the_priority_for_its_next_round(world: World) -> None:
     world.apps("a -> b", max_fails=1)
     world.submit("a", push="wanted")
     claimed = world.claim("a")
@@ -247,7 +247,7 @@ def test_a_parent_that_runs_is_raised_for_its_next_round(world: World) -> None:
     assert (world.state("a"), world.field("a", "priority")) == (State.READY, 6)
 
 
-def test_a_parent_that_was_only_expected_keeps_what_it_was_lent_under_terms_of_its_own(world: World) -> None:
+def test_an_expected_parent_keeps_its_lent_priority_when_it_is_submitted(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{x}", "bash_cmd": "true"},
@@ -263,7 +263,7 @@ def test_a_parent_that_was_only_expected_keeps_what_it_was_lent_under_terms_of_i
     assert (world.state("b"), world.field("b", "priority")) == (State.READY, 8)
 
 
-def test_an_alternative_that_is_asked_for_late_is_lent_to_as_well(world: World) -> None:
+def test_an_alternative_that_is_requested_late_gets_the_priority_too(world: World) -> None:
     groups = {"left": {"app_name": ["a"]}, "right": {"app_name": ["b"]}}
     apps: dict[str, dict[str, object]] = {name: {"job_id": "{x}", "bash_cmd": "true"} for name in "abc"}
     world.define(apps | {"c": {**apps["c"], "priority": 3, "depends_on": groups}})
@@ -272,14 +272,14 @@ def test_an_alternative_that_is_asked_for_late_is_lent_to_as_well(world: World) 
     assert (world.state("b"), world.field("b", "priority")) == (State.READY, 3)
 
 
-def test_a_child_that_is_cancelled_takes_nothing_back(world: World) -> None:
+def test_a_cancelled_child_does_not_lower_the_priority_of_its_parent(world: World) -> None:
     world.apps("a -> b")
     world.submit("a", push="wanted")
     world.cancel(world.submit("b", policy={"priority": 2}))
     assert (world.state("b"), world.field("a", "priority")) == (State.CANCELLED, 2)
 
 
-def test_a_revived_job_sets_out_with_its_own_deadline_and_whoever_waits_lends_again(world: World) -> None:
+def test_a_rerun_job_has_its_own_deadline_and_not_the_lent_one(world: World) -> None:
     world.apps("a -> b")
     world.submit("a", push="wanted")
     world.submit("b", policy={"end_before": SOON})
@@ -291,7 +291,7 @@ def test_a_revived_job_sets_out_with_its_own_deadline_and_whoever_waits_lends_ag
     assert world.field("b", "urgent_by::date::text") == "2026-02-01"
 
 
-def test_who_lends_nothing_new_has_nothing_written(world: World) -> None:
+def test_lending_an_equal_priority_writes_no_row(world: World) -> None:
     world.apps("a -> b, a -> c")
     world.submit("b")
     version = world.field("a", "ctid::text")

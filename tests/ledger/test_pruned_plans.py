@@ -1,4 +1,4 @@
-"""Whatever is planned after history was removed comes out as it would have with all of it there."""
+"""Plans after pruning: they are the same as with the complete history."""
 
 import random
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from tests.ledger.ages import later, left, prune
 from tests.simulation.definitions import drawn_apps, drawn_wish
 from tests.world import World
 
-#: So many pasts are drawn, with so many wishes before the months that pass and so many after them.
+#: Seeds of the random pasts. In each, ``WISHES`` requests come before the time that passes and as many after it.
 SEEDS = range(12)
 WISHES = 6
 RUNS_MAX = 60
 
-# All that plans go by, without what says when it was. Numbers are the same in both worlds: these are made the same way.
+# All columns that plans depend on, except times. IDs are equal in both worlds, because both are built the same way.
 _KEPT = {
     "job": "id, app, key, state, round, claim, fails, open, priority, max_fails, overrides, kwargs, end_before,"
     " work_ids, mark, place, half_of, collect, pool, queued, undoes",
@@ -57,7 +57,7 @@ def _wish(world: World, rng: random.Random, number: int, known: list[str]) -> No
 
 
 def _work(world: World, rng: random.Random) -> None:
-    """Run what is ready, one after the other; some of it fails, and some is left as it is."""
+    """Run at most ``RUNS_MAX`` ready jobs, one after the other. About 30% of them fail, and some stay ready."""
     for _ in range(RUNS_MAX):
         ready = sorted(world.ready())
         if not ready:
@@ -90,7 +90,7 @@ def _story(world: World, seed: int, *, pruned: bool) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_is_planned_after_a_pruning_is_what_is_planned_without(embedded_url: str, seed: int) -> None:
+def test_a_plan_after_pruning_is_the_same_as_without_pruning(embedded_url: str, seed: int) -> None:
     stories = []
     for pruned in (False, True):
         with World(embedded_url) as world:

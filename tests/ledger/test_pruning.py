@@ -1,4 +1,7 @@
-"""What happened long ago is removed, and what it came to stays; what somebody has still to deal with is spared."""
+"""Pruning: the history of jobs that ended long ago is removed, and their outcome stays.
+
+History that an operation may still need stays too.
+"""
 
 from uuid import UUID
 
@@ -17,7 +20,7 @@ from tests.ledger.trips import UNDONE, chain, fail
 from tests.world import World
 
 
-def test_the_history_of_what_ended_long_ago_is_removed_and_its_outcome_stays(world: World) -> None:
+def test_the_history_of_old_jobs_is_removed_and_their_outcome_stays(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     world.finish("a")
@@ -36,7 +39,7 @@ def test_the_history_of_what_ended_long_ago_is_removed_and_its_outcome_stays(wor
     assert [parent.app for parent in told.parents] == ["a"]
 
 
-def test_what_has_not_ended_keeps_its_history(world: World) -> None:
+def test_jobs_that_have_not_ended_keep_their_history(world: World) -> None:
     world.apps("a -> b, c")
     world.submit("b")
     world.submit("c")
@@ -47,7 +50,7 @@ def test_what_has_not_ended_keeps_its_history(world: World) -> None:
     assert world.history("a") == ["waiting", "ready"]
 
 
-def test_what_a_submission_still_wants_is_spared_until_that_has_ended(world: World) -> None:
+def test_a_job_is_not_pruned_until_the_submission_that_requests_it_has_ended(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     world.finish("a")
@@ -58,7 +61,7 @@ def test_what_a_submission_still_wants_is_spared_until_that_has_ended(world: Wor
     assert prune(world).jobs == 2
 
 
-def test_what_nobody_has_collected_is_spared_and_archived_it_is_not(world: World) -> None:
+def test_an_uncollected_result_is_not_pruned_until_it_is_archived(world: World) -> None:
     seen = one_done(world)
     later(world)
     assert prune(world) == Removed()
@@ -68,7 +71,7 @@ def test_what_nobody_has_collected_is_spared_and_archived_it_is_not(world: World
     assert world.field("a", "archived_at") == world.now
 
 
-def test_what_is_owed_to_children_is_spared(world: World) -> None:
+def test_a_job_with_pending_propagation_is_not_pruned(world: World) -> None:
     world.apps("a")
     world.submit("a")
     world.finish("a")
@@ -78,7 +81,7 @@ def test_what_is_owed_to_children_is_spared(world: World) -> None:
     assert prune(world) == Removed()
 
 
-def test_work_elsewhere_that_is_yet_to_be_ended_is_spared(world: World) -> None:
+def test_a_job_is_not_pruned_while_its_external_work_must_be_ended(world: World) -> None:
     world.apps("a")
     world.submit("a")
     world.finish("a")
@@ -88,7 +91,7 @@ def test_work_elsewhere_that_is_yet_to_be_ended_is_spared(world: World) -> None:
     assert prune(world) == Removed()
 
 
-def test_a_saga_loses_its_journals_once_it_is_undone_and_not_while_it_could_not_be(world: World) -> None:
+def test_the_journal_of_a_saga_is_pruned_unless_its_undo_failed(world: World) -> None:
     world.apps("a, b")
     sagas = Sagas(world)
     for job, ending in (("a", Ending.DISMAL), ("b", Ending.ERROR)):
@@ -109,7 +112,7 @@ def test_a_saga_loses_its_journals_once_it_is_undone_and_not_while_it_could_not_
     assert world.submission(again) is SubmissionState.SUCCEEDED
 
 
-def test_a_saga_that_waits_keeps_all_of_it(world: World) -> None:
+def test_a_suspended_saga_keeps_its_whole_history(world: World) -> None:
     world.apps("a")
     sagas = Sagas(world)
     world.submit("a")
@@ -125,7 +128,7 @@ def test_a_saga_that_waits_keeps_all_of_it(world: World) -> None:
     assert sagas.write(claimed, came(2, taken)).stands
 
 
-def test_what_a_saga_across_apps_has_done_is_spared_until_it_is_undone(world: World) -> None:
+def test_the_jobs_of_a_saga_across_apps_are_not_pruned_until_they_are_undone(world: World) -> None:
     chain(world)
     fail(world, "book", "pay", at="send")
     later(world)
@@ -143,7 +146,7 @@ def test_what_a_saga_across_apps_has_done_is_spared_until_it_is_undone(world: Wo
     assert prune(world).jobs == 4
 
 
-def test_what_waits_for_its_compensation_to_be_planned_is_spared(world: World) -> None:
+def test_jobs_are_not_pruned_while_their_compensation_is_not_planned(world: World) -> None:
     chain(world)
     fail(world, "book", "pay", at="send")
     back = "UPDATE submission SET state = %(state)s, look_at = NULL, planned_at = NULL WHERE id = %(id)s"
@@ -156,7 +159,7 @@ def test_what_waits_for_its_compensation_to_be_planned_is_spared(world: World) -
         assert prune(world) == Removed()
 
 
-def test_blobs_of_what_is_removed_are_litter_until_they_are_gone(world: World) -> None:
+def test_blobs_of_pruned_rounds_are_listed_for_deletion_until_they_are_deleted(world: World) -> None:
     world.apps("a")
     world.submit("a")
     claimed = world.claim("a")
@@ -178,7 +181,7 @@ def test_blobs_of_what_is_removed_are_litter_until_they_are_gone(world: World) -
     assert world.ledger.transact(lambda tx: litter.unknown(tx, known)) == ["a/x/1-output-9"]
 
 
-def test_a_pruned_job_that_is_run_again_goes_on_counting_its_claims(world: World) -> None:
+def test_a_rerun_of_a_pruned_job_continues_its_claim_numbers(world: World) -> None:
     world.apps("a -> b", max_fails=1)
     world.submit("b", policy={"max_fails": 3}, kwargs={"n": 1})
     for job in ("a", "b"):
@@ -198,7 +201,7 @@ def test_a_pruned_job_that_is_run_again_goes_on_counting_its_claims(world: World
     assert prune(world).jobs == 2, "its second life is as old by now"
 
 
-def test_dead_ancestors_of_a_pruned_job_run_again_with_it(world: World) -> None:
+def test_the_failed_parent_of_a_pruned_job_runs_again_with_it(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     world.finish("a", Ending.ERROR)
@@ -209,7 +212,7 @@ def test_dead_ancestors_of_a_pruned_job_run_again_with_it(world: World) -> None:
     assert world.states() == {"a": State.READY, "b": State.WAITING}
 
 
-def test_a_pruned_job_does_not_say_by_which_code_it_ran(world: World) -> None:
+def test_the_code_digest_of_a_pruned_job_is_unknown(world: World) -> None:
     world.apps("a")
     world.submit("a")
     world.finish("a", Ending.ERROR)
@@ -220,7 +223,7 @@ def test_a_pruned_job_does_not_say_by_which_code_it_ran(world: World) -> None:
     assert (ran.digest, ran.is_pruned) == (None, True)
 
 
-def test_a_preview_counts_what_goes_and_changes_nothing(world: World) -> None:
+def test_a_preview_counts_the_history_that_pruning_removes_and_changes_nothing(world: World) -> None:
     world.apps("a -> b, c")
     for app in "bc":
         world.submit(app)
@@ -233,7 +236,7 @@ def test_a_preview_counts_what_goes_and_changes_nothing(world: World) -> None:
     assert (prune(world), foreseen.jobs) == (foreseen, 3)
 
 
-def test_a_batch_is_bounded_and_the_next_goes_on_behind_it(world: World) -> None:
+def test_a_pruning_batch_is_bounded_and_the_next_one_continues_after_it(world: World) -> None:
     world.apps("a")
     for key in "12345":
         world.submit("a", key)
@@ -248,7 +251,7 @@ def test_a_batch_is_bounded_and_the_next_goes_on_behind_it(world: World) -> None
     assert sizes == [2, 2, 1]
 
 
-def test_a_sweep_goes_on_where_it_left_off_past_what_is_spared_and_then_rests(world: World) -> None:
+def test_a_sweep_continues_where_it_stopped_past_spared_jobs_and_then_pauses(world: World) -> None:
     world.apps("a, b")
     world.submit("a")
     for key in "12345":
@@ -272,7 +275,7 @@ def test_a_sweep_goes_on_where_it_left_off_past_what_is_spared_and_then_rests(wo
     assert sweep() == 1
 
 
-def test_workers_that_left_long_ago_are_forgotten_and_others_are_not(world: World) -> None:
+def test_only_workers_that_left_long_ago_are_removed(world: World) -> None:
     gone, asleep = world.hire(), world.hire()
     world.ledger.transact(lambda tx: workers.leave(tx, gone))
     later(world)

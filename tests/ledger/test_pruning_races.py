@@ -1,4 +1,4 @@
-"""Pruning meets whoever has use for what is pruned, stopped at every statement: nobody hears or does anything else."""
+"""Races of pruning with operations on the pruned jobs, stopped at every statement. Pruning changes no result."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from tests.ledger.races import Act, Acts, meet
 from tests.ledger.results import finished
 from tests.world import World
 
-#: More statements than any handler here has.
+#: Upper limit of the number of statements of the handlers in these races.
 STATEMENTS_MAX = 120
 
 
@@ -47,7 +47,7 @@ _OTHERS: Mapping[str, Callable[[Acts], Act]] = {
     "the same submission": lambda m: m.plan("b", id="first"),
     "claim a child": _claiming,
 }
-#: What there is once all has been delivered, as it is without any pruning.
+#: Changes of the states once all messages are delivered. They are the same as without pruning.
 _STATES: Mapping[str, Mapping[str, State]] = {
     "plan a child": {"c": State.READY},
     "ask for it": {},
@@ -73,7 +73,7 @@ def _old(world: World) -> None:
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["prune stops", "the other stops"])
 @pytest.mark.parametrize("other", _OTHERS)
-def test_pruning_changes_nothing_for_whoever_comes_meanwhile(
+def test_pruning_does_not_change_the_result_of_a_concurrent_verb(
     embedded_url: str, other: str, swapped: bool
 ) -> None:
     def arrange(m: Acts) -> tuple[Act, Act]:
@@ -105,7 +105,7 @@ def test_a_result_is_pruned_only_once_it_is_archived(embedded_url: str, swapped:
     meet(lambda: Acts(embedded_url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)
 
 
-def test_of_two_who_prune_one_job_one_does(embedded_url: str) -> None:
+def test_of_two_concurrent_prunings_one_prunes_the_job(embedded_url: str) -> None:
     def arrange(m: Acts) -> tuple[Act, Act]:
         _old_result(m.world)
         return _pruning, _pruning

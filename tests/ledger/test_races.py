@@ -1,7 +1,9 @@
-"""Every pair of verbs that can meet, stopped at every statement: the ledger agrees with itself, nothing is stuck.
+"""Races of every two verbs, stopped at every statement.
 
-If the child is not planned yet, the second verb is stopped; if it is, the first. ``test_races_the_other_way.py`` has
-the other two cases.
+The ledger stays consistent, and every job ends.
+
+If the child is not planned yet, the second verb is stopped. If it is planned, the first verb is stopped.
+``test_races_the_other_way.py`` has the other two cases.
 """
 
 from itertools import combinations_with_replacement
@@ -19,14 +21,14 @@ PAIRS = pytest.mark.parametrize(
 )
 
 
-def test_every_two_verbs_meet_and_each_meets_itself() -> None:
+def test_every_two_verbs_race_each_other_and_each_verb_races_itself() -> None:
     assert set(ENCOUNTERS) == set(combinations_with_replacement(Verb, 2))
     assert all(ENCOUNTERS.values())
 
 
 @pytest.mark.parametrize(("planned", "swapped"), [(True, False), (False, True)], ids=str)
 @PAIRS
-def test_two_verbs_meet_at_every_statement(
+def test_two_verbs_that_race_keep_the_rules_and_every_job_ends(
     embedded_url: str, verbs: tuple[Verb, Verb], pair: Pair, planned: bool, swapped: bool
 ) -> None:
     meet_at_each_statement(embedded_url, pair, verbs, planned=planned, swapped=swapped)
@@ -35,7 +37,7 @@ def test_two_verbs_meet_at_every_statement(
 def test_without_the_lock_on_parents_a_wake_up_is_lost(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The races can fail: planning that does not lock what it reads leaves its child waiting for ever."""
+    """Show that the races can fail: a plan that does not lock the parents that it reads leaves its child waiting."""
     monkeypatch.setattr(counts, "_HOLD_PARENTS", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL")
     monkeypatch.setattr(planning, "_HOLD", planning._HOLD.replace(" FOR SHARE", ""))
     with pytest.raises(AssertionError, match=r"waiting|told"):

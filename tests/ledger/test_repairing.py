@@ -1,4 +1,4 @@
-"""What can be repaired: each rule is broken, is true again, and all that was asked for comes to its end."""
+"""Repairs: each broken rule is true again afterwards, and all requested jobs end."""
 
 import pytest
 
@@ -39,10 +39,10 @@ def _telling(which: str, settled: str, gate: str) -> str:
     """
 
 
-#: More than are told of at a time, and than are repaired in one transaction.
+#: More rows than one search returns (``LOOK``, here 1,000) and than one transaction repairs (``BATCH``).
 MANY = 3_000
 
-#: What is written to the ledger by a hand that should not have, the rules that this breaks.
+#: Writes that should not have happened. Each has a statement and the rules that it breaks.
 DAMAGE = {
     "a gate that says open": ("UPDATE gate SET unmet = 0 WHERE unmet > 0", {GATES_COUNT, OPEN}),
     "a gate that says shut": ("UPDATE gate SET unmet = 9", {GATES_COUNT}),
@@ -84,7 +84,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_what_is_repaired_agrees_and_comes_to_its_end(world: World, damage: str) -> None:
+def test_a_repair_restores_the_broken_rules_and_all_jobs_end(world: World, damage: str) -> None:
     world.apps("top -> left, top -> right, left -> bottom, right -> bottom")
     world.submit("bottom")
     world.finish("top")
@@ -102,10 +102,10 @@ def test_what_is_repaired_agrees_and_comes_to_its_end(world: World, damage: str)
     assert world.states() == dict.fromkeys(("top", "left", "right", "bottom"), State.SUCCEEDED)
 
 
-def test_however_many_rows_are_wrong_the_whole_ledger_is_looked_at_once_a_turn(
+def test_the_whole_ledger_is_checked_once_per_pass_however_many_rows_are_wrong(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What one look at a rule does not bring to light the next look at that rule does."""
+    """A row that one search for a broken rule does not return is found by the next search for that rule."""
     looks = []
 
     def look(tx: Tx) -> list[Breach]:
@@ -123,7 +123,7 @@ def test_however_many_rows_are_wrong_the_whole_ledger_is_looked_at_once_a_turn(
     assert len(looks) == 2, "one that finds what is wrong, and one that finds nothing"
 
 
-def test_a_chunk_that_nobody_is_told_to_split_is_split_after_all(world: World) -> None:
+def test_a_failed_chunk_without_pending_propagation_is_split_after_the_repair(world: World) -> None:
     farm = Farm(world, "a:4")
     farm.poison = {2}
     farm.submit("a", [1, 2, 3, 4])
@@ -140,11 +140,11 @@ def test_a_chunk_that_nobody_is_told_to_split_is_split_after_all(world: World) -
     farm.assert_poison_stands_alone("a", range(1, 5))
 
 
-def test_each_repair_is_tried() -> None:
+def test_each_kind_of_repair_has_damage_that_tests_it() -> None:
     assert {*_REPAIRS} == {SPLIT_OWED}.union(*(rules for _, rules in DAMAGE.values()))
 
 
-def test_what_nobody_can_tell_is_left_and_named(world: World) -> None:
+def test_a_breach_that_cannot_be_repaired_is_left_and_reported(world: World) -> None:
     world.apps("a")
     astray = "INSERT INTO partition (place, version, partition, job) VALUES ('a', '', 1, 999)"
     assert world.ledger.transact(lambda tx: tx.write(astray)) == 1

@@ -1,4 +1,4 @@
-"""Jobs that are run again: under whose terms, and with whom."""
+"""Reruns: the terms of jobs that run again, and the jobs that run again with them."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ from sluice.jobs.states import State
 from tests.world import World
 
 
-def test_a_job_that_is_run_again_gets_the_terms_it_is_asked_for_with(world: World) -> None:
+def test_a_rerun_job_gets_the_terms_of_the_submission_that_reruns_it(world: World) -> None:
     world.apps("a", max_fails=1)
     world.submit("a", kwargs={"n": 1})
     world.finish("a")
@@ -16,14 +16,14 @@ def test_a_job_that_is_run_again_gets_the_terms_it_is_asked_for_with(world: Worl
     assert world.field("a", "priority") == 7
 
 
-def test_a_job_that_was_cancelled_gets_the_terms_it_is_wanted_with_now(world: World) -> None:
+def test_a_cancelled_job_gets_the_terms_of_its_new_submission(world: World) -> None:
     world.apps("a")
     world.cancel(world.submit("a", kwargs={"n": 1}))
     world.submit("a", kwargs={"n": 2})
     assert world.field("a", "kwargs") == {"n": 2}
 
 
-def test_what_an_earlier_submission_said_stands_where_a_retry_says_nothing(world: World) -> None:
+def test_a_rerun_keeps_earlier_terms_that_its_submission_does_not_set(world: World) -> None:
     world.apps("a", max_fails=1)
     world.submit("a", kwargs={"n": 1}, policy={"max_fails": 4, "timeout": "9s", "priority": 2})
     world.finish("a")
@@ -34,7 +34,7 @@ def test_what_an_earlier_submission_said_stands_where_a_retry_says_nothing(world
     assert world.field("a", "overrides") == {"max_fails": 4, "timeout": "5s", "priority": 2}
 
 
-def test_a_job_that_is_revived_with_its_parent_begins_no_earlier_than_it_may(world: World) -> None:
+def test_a_job_that_is_revived_with_its_parent_still_waits_for_its_start_time(world: World) -> None:
     world.apps("a -> b")
     start = (world.now + timedelta(hours=1)).isoformat()
     world.define({**world.defined, "b": world.defined["b"] | {"start_after": start}})
@@ -50,7 +50,7 @@ def test_a_job_that_is_revived_with_its_parent_begins_no_earlier_than_it_may(wor
     assert world.state("b") is State.READY
 
 
-def test_a_cancelled_job_that_is_wanted_anew_begins_when_it_was_to(world: World) -> None:
+def test_a_cancelled_job_that_is_requested_again_keeps_its_start_time(world: World) -> None:
     world.apps("a")
     start = world.now + timedelta(hours=1)
     world.cancel(world.submit("a", policy={"start_after": start.isoformat()}))
@@ -61,7 +61,7 @@ def test_a_cancelled_job_that_is_wanted_anew_begins_when_it_was_to(world: World)
     assert world.state("a") is State.READY
 
 
-def test_a_job_that_is_run_again_does_not_wait_for_its_next_try(world: World) -> None:
+def test_a_job_that_is_requested_again_does_not_wait_for_its_retry_delay(world: World) -> None:
     world.apps("a", max_fails=1, retry={"rule": "fixed", "seconds": 3600})
     submission = world.submit("a")
     world.finish("a", Ending.ERROR)
@@ -70,7 +70,7 @@ def test_a_job_that_is_run_again_does_not_wait_for_its_next_try(world: World) ->
     assert world.state("a") is State.READY
 
 
-def test_a_deadline_is_kept_until_it_has_passed(world: World) -> None:
+def test_a_rerun_keeps_a_deadline_until_it_has_passed(world: World) -> None:
     world.apps("a")
     deadline = "2026-01-01T00:01:00Z"
     world.submit("a", policy={"end_before": deadline})
@@ -92,7 +92,7 @@ def test_a_descendant_that_runs_again_keeps_its_own_terms(world: World) -> None:
     assert (world.field("a", "kwargs"), world.field("b", "kwargs")) == ({"n": 2}, {"n": 1})
 
 
-def test_the_dead_parent_of_a_job_that_was_never_planned_is_run_again_with_it(world: World) -> None:
+def test_the_failed_parent_of_a_new_job_is_rerun_with_it(world: World) -> None:
     world.apps("a -> d")
     world.submit("a", push="wanted")
     world.finish("a", Ending.ERROR)
@@ -100,7 +100,7 @@ def test_the_dead_parent_of_a_job_that_was_never_planned_is_run_again_with_it(wo
     assert world.states() == {"a": State.READY, "d": State.WAITING}
 
 
-def test_running_again_does_not_get_a_job_past_its_filter(world: World) -> None:
+def test_a_rerun_does_not_run_a_job_that_fails_its_filter(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{x}", "valid_if_or": {"x": ["9"]}},
@@ -113,7 +113,7 @@ def test_running_again_does_not_get_a_job_past_its_filter(world: World) -> None:
         assert world.states() == {"a": State.SKIPPED, "b": State.SKIPPED}
 
 
-def test_a_job_that_passes_a_changed_filter_runs_and_takes_along_who_was_skipped_for_it(world: World) -> None:
+def test_a_rerun_after_a_changed_filter_includes_the_children_that_were_skipped(world: World) -> None:
     apps = {
         "a": {"job_id": "{x}", "valid_if_or": {"x": ["9"]}},
         "b": {"job_id": "{x}", "depends_on": {"app_name": ["a"]}},
@@ -126,7 +126,7 @@ def test_a_job_that_passes_a_changed_filter_runs_and_takes_along_who_was_skipped
     assert world.states() == {"a": State.READY, "b": State.WAITING}
 
 
-def test_a_waiting_job_becomes_as_urgent_as_it_is_asked_for_later(world: World) -> None:
+def test_a_later_submission_raises_the_priority_of_a_waiting_job_but_does_not_lower_it(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     world.submit("b", policy={"priority": 5})
@@ -135,7 +135,7 @@ def test_a_waiting_job_becomes_as_urgent_as_it_is_asked_for_later(world: World) 
     assert world.field("b", "priority") == 5
 
 
-def test_of_equally_urgent_jobs_those_asked_for_first_go_first(world: World) -> None:
+def test_equally_urgent_jobs_are_announced_in_the_order_they_were_requested(world: World) -> None:
     world.apps("a")
     world.submit("a", None, keys=["3", "1", "2"])
     names = [world.known(f"a/{key}").id for key in ("3", "1", "2")]

@@ -1,4 +1,4 @@
-"""Partitions that are there and made anew, by themselves or with all that was made from them."""
+"""Existing partitions that are made again, alone or with all partitions that were made from them."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from tests.ledger.lineages import (
 )
 from tests.world import World
 
-#: Each day of ``b`` reads the day before it too.
+#: Each day of ``b`` reads ``a`` of the same day and of the day before.
 CHAIN = lineage("a, b*3: a-1, c*2: b")
 
 
@@ -38,7 +38,7 @@ def _made(
 
 
 def _again(world: World) -> dict[str, int]:
-    """What was made more than once."""
+    """Return the partitions that were made more than once, with the number of times."""
     return {
         f"{app}/{day}": times
         for app in ("a", "b", "c")
@@ -47,13 +47,13 @@ def _again(world: World) -> dict[str, int]:
     }
 
 
-def test_without_a_word_what_is_there_is_not_made_anew(world: World) -> None:
+def test_existing_partitions_are_not_made_again_without_rerun(world: World) -> None:
     _made(world)
     assert ask(world, "a", "2024-04-01", "2024-04-07")
     assert not ready(world)
 
 
-def test_what_is_asked_for_is_made_anew_and_nothing_above_or_below_it(world: World) -> None:
+def test_rerun_job_makes_only_the_requested_partitions_again(world: World) -> None:
     _made(world)
     id_ = ask(world, "b", "2024-04-03", "2024-04-04", rerun="job")
     assert ready(world) == {"b/2024-04-03..2024-04-04"}
@@ -64,7 +64,7 @@ def test_what_is_asked_for_is_made_anew_and_nothing_above_or_below_it(world: Wor
     assert world.submission(id_) is SubmissionState.SUCCEEDED
 
 
-def test_a_step_of_the_same_days_begins_anew_under_its_own_name(world: World) -> None:
+def test_a_rerun_of_exactly_the_days_of_a_step_revives_that_step(world: World) -> None:
     _made(world)
     step = named(world, "b/2024-04-02..2024-04-04")
     ask(world, "b", "2024-04-02", "2024-04-04", rerun="job", policy={"max_fails": 3})
@@ -75,7 +75,7 @@ def test_a_step_of_the_same_days_begins_anew_under_its_own_name(world: World) ->
     assert world.history(step).count(State.SUCCEEDED) == 2
 
 
-def test_all_that_was_made_from_it_is_made_anew_after_it(world: World) -> None:
+def test_rerun_downstream_makes_all_derived_partitions_again_after_it(world: World) -> None:
     _made(world)
     id_ = ask(world, "a", "2024-04-03", rerun="downstream")
     assert ready(world) == {"a/2024-04-03"}
@@ -89,7 +89,7 @@ def test_all_that_was_made_from_it_is_made_anew_after_it(world: World) -> None:
     assert world.submission(id_) is SubmissionState.SUCCEEDED
 
 
-def test_what_is_not_there_further_down_is_not_made_for_it(world: World) -> None:
+def test_rerun_downstream_makes_no_partition_that_did_not_exist(world: World) -> None:
     _made(world, "b", "2024-04-02", "2024-04-04")
     ask(world, "a", "2024-04-02", rerun="downstream")
     assert not states(world, "c")
@@ -97,7 +97,7 @@ def test_what_is_not_there_further_down_is_not_made_for_it(world: World) -> None
     assert _again(world).keys() == {"a/2024-04-02", "b/2024-04-02", "b/2024-04-03"}
 
 
-def test_a_failure_on_the_way_leaves_the_rest_to_the_next(world: World) -> None:
+def test_a_failure_during_rerun_downstream_leaves_the_rest_to_the_next_submission(world: World) -> None:
     _made(world)
     id_ = ask(world, "a", "2024-04-03", rerun="downstream")
     end(world, "a/2024-04-03", Ending.ERROR)
@@ -110,7 +110,7 @@ def test_a_failure_on_the_way_leaves_the_rest_to_the_next(world: World) -> None:
     assert there(world, "c") == days("2024-04-02", "2024-04-07")
 
 
-def test_what_is_under_way_is_joined_and_not_made_twice(world: World) -> None:
+def test_a_rerun_joins_a_running_step_and_makes_no_partition_twice(world: World) -> None:
     world.define(CHAIN)
     first = ask(world, "b", "2024-04-02", "2024-04-04")
     work_off(world, only="a/")
@@ -123,7 +123,7 @@ def test_what_is_under_way_is_joined_and_not_made_twice(world: World) -> None:
     assert world.submission(first) is world.submission(second) is SubmissionState.SUCCEEDED
 
 
-def test_what_a_running_step_has_made_goes_to_another(world: World) -> None:
+def test_a_rerun_takes_acknowledged_partitions_from_a_running_step(world: World) -> None:
     world.define(CHAIN)
     ask(world, "b", "2024-04-02", "2024-04-04")
     work_off(world, only="a/")
@@ -140,7 +140,7 @@ def test_what_a_running_step_has_made_goes_to_another(world: World) -> None:
 
 
 @pytest.mark.parametrize("ending", [Ending.DONE, Ending.ERROR])
-def test_a_step_that_has_made_all_of_it_and_still_runs_is_left_to_its_end(
+def test_a_rerun_waits_for_a_running_step_that_has_acknowledged_all_its_partitions(
     world: World, ending: Ending
 ) -> None:
     world.define(CHAIN)
@@ -158,7 +158,7 @@ def test_a_step_that_has_made_all_of_it_and_still_runs_is_left_to_its_end(
     assert there(world, "b") == days("2024-04-02", "2024-04-04")
 
 
-def test_what_came_from_elsewhere_is_made_anew_by_the_app(world: World) -> None:
+def test_a_rerun_makes_landed_partitions_again_by_the_app(world: World) -> None:
     world.define(CHAIN)
     world.land("a", *days("2024-04-01", "2024-04-03"))
     ask(world, "a", "2024-04-02", rerun="job")
@@ -167,7 +167,7 @@ def test_what_came_from_elsewhere_is_made_anew_by_the_app(world: World) -> None:
     assert owners(world, "a") == {"2024-04-02": "a/2024-04-02"}
 
 
-def test_of_what_others_fill_nothing_is_made_anew(world: World) -> None:
+def test_rerun_downstream_makes_no_partitions_of_external_tables(world: World) -> None:
     world.define(lineage("b*2: elsewhere"))
     world.land("elsewhere", "2024-04-01..2024-04-02")
     ask(world, "b", "2024-04-01", "2024-04-02")

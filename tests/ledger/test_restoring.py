@@ -1,4 +1,4 @@
-"""A ledger that was restored to an earlier moment gives out no number twice."""
+"""Restorations: a ledger that was restored to an earlier time gives out no number twice."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ from tests.world import LEASE_S, World
 _IDS = "SELECT max(id) FROM job"
 _CLAIM = "SELECT claim FROM job WHERE app = %(app)s"
 _PLACE = "SELECT counted FROM tally_place"
-#: As if the ledger had come from a server on which more has happened than will here for long.
+#: Statement that simulates a backup from a server with more transactions than this server will have for a long time.
 _FROM_AN_OLDER_SERVER = "UPDATE tally_place SET mark = 0, settled = 0, counted = 0, mark_xid = 1e15"
 
 
@@ -28,7 +28,7 @@ def _claim(world: World, app: str) -> int:
     return int(world.ledger.transact(lambda tx: tx.column(_CLAIM, app=app))[0])
 
 
-def test_claims_of_jobs_that_were_there_and_of_new_ones_are_above_all_that_were_given_out(
+def test_after_a_restoration_new_claim_numbers_are_above_all_earlier_ones(
     world: World,
 ) -> None:
     world.apps("a, b, c")
@@ -46,7 +46,7 @@ def test_claims_of_jobs_that_were_there_and_of_new_ones_are_above_all_that_were_
     assert _claim(world, "a") == above + 1
 
 
-def test_a_claim_that_was_taken_before_is_refused_after_a_second_try(world: World) -> None:
+def test_a_claim_from_before_a_restoration_has_no_effect_on_the_new_run(world: World) -> None:
     world.apps("a", max_losses=3)
     world.submit("a")
     before = world.claim("a")
@@ -58,7 +58,7 @@ def test_a_claim_that_was_taken_before_is_refused_after_a_second_try(world: Worl
     assert world.state("a") is State.SUCCEEDED
 
 
-def test_ids_and_the_numbers_of_tasks_go_on_above(world: World) -> None:
+def test_after_a_restoration_job_ids_and_task_numbers_are_above_earlier_ones(world: World) -> None:
     world.apps("a, b")
     world.submit("a")
     world.ledger.transact(lambda tx: opening.reserve(tx, "a", 2, []))
@@ -69,7 +69,7 @@ def test_ids_and_the_numbers_of_tasks_go_on_above(world: World) -> None:
         assert world.ledger.transact(lambda tx, app=app: opening.reserve(tx, app, 1, [])) == [str(above + 1)]
 
 
-def test_of_two_restorations_of_one_backup_the_second_is_above_the_first(world: World) -> None:
+def test_a_second_restoration_of_a_backup_uses_numbers_above_the_first(world: World) -> None:
     first = _restored(world)
     world.ledger.transact(lambda tx: tx.write("DELETE FROM restoration"))
     assert _restored(world) > first
@@ -77,13 +77,13 @@ def test_of_two_restorations_of_one_backup_the_second_is_above_the_first(world: 
     assert again == (None, 1), "somebody was hired meanwhile"
 
 
-def test_a_ledger_that_somebody_works_on_is_left_as_it_is(world: World) -> None:
+def test_a_ledger_with_an_active_worker_is_not_marked_as_restored(world: World) -> None:
     before = world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM restoration"))
     assert world.ledger.transact(restoring.restore) is None
     assert world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM restoration")) == before
 
 
-def test_the_counting_goes_on_where_the_numbers_of_transactions_begin_anew(world: World) -> None:
+def test_counting_continues_after_a_restoration_to_lower_transaction_numbers(world: World) -> None:
     world.apps("a")
     world.submit("a", None, keys=["1", "2"])
 

@@ -1,4 +1,4 @@
-"""Many jobs of one app fail together: they come back as its retry budget allows, and nobody fails by it."""
+"""Retry budgets: retries of jobs that fail together are spread out, and no job fails because of the budget."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ def fail_all(world: World, app: str, keys: list[str]) -> None:
         world.finish(f"{app}/{key}", Ending.ERROR)
 
 
-def test_they_come_back_one_after_the_other(world: World) -> None:
+def test_retries_above_the_budget_are_spread_over_time(world: World) -> None:
     world.apps("a, b", **WORDS)
     world.define(world.defined | {"a": world.defined["a"] | {"retry_budget": BUDGET}})
     for key in KEYS:
@@ -50,7 +50,7 @@ def test_they_come_back_one_after_the_other(world: World) -> None:
     assert set(world.states().values()) == {State.SUCCEEDED}
 
 
-def test_what_is_not_tried_again_takes_nothing(world: World) -> None:
+def test_only_rounds_that_are_retried_use_the_budget(world: World) -> None:
     world.apps("a", max_fails=1, retry={"rule": "fixed", "seconds": 10}, retry_budget=BUDGET)
     for key in KEYS:
         world.submit("a", key)
@@ -68,7 +68,7 @@ def test_what_is_not_tried_again_takes_nothing(world: World) -> None:
 
 
 class Meeting:
-    """Two rounds of an app have failed that may try one again in five seconds, and are to be judged."""
+    """World with two failed rounds that are not judged. Their app may retry one round in five seconds."""
 
     def __init__(self, url: str) -> None:
         self.world = world_for_a_race(url)
@@ -87,7 +87,7 @@ class Meeting:
         return handle(ledger, self.world.catalogue, Executed(jobs=(self.failed[nth],)))
 
 
-def test_a_judge_takes_what_another_has_left(world: World) -> None:
+def test_of_two_concurrent_judges_the_second_takes_the_next_retry(world: World) -> None:
     def check(meeting: Meeting, *_: object) -> None:
         assert due_s(meeting.world, "a", meeting.world.now) == [10.0, 15.0]
 

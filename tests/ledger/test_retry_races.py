@@ -1,6 +1,6 @@
-"""A retry of a submission races every other operation on its jobs, stopped at each statement.
+"""Races of the retry of a submission with every other operation on its jobs, stopped at each statement.
 
-Whatever comes first, no job runs more often than somebody asked for, and the submission ends as its jobs did.
+In either order, no job runs more often than requested, and the state of the submission follows from its jobs.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,12 @@ from sluice.jobs.submission import SubmissionState
 from sluice.ledger.connection import Ledger
 from tests.ledger.races import Act, Acts, meet_and_finish
 
-#: No act here has more statements than this.
+#: Upper limit of the number of statements of the acts in these races.
 STATEMENTS_MAX = 80
 
 
 class Retried(Acts):
-    """``a`` has failed, and with it ``b`` of submission one and ``c`` of submission two."""
+    """World in which ``a`` has failed, and with it ``b`` of submission one and ``c`` of submission two."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -72,7 +72,7 @@ def _a_retry_and_a_cancellation_of_the_other(m: Retried) -> Race:
 
 
 def _a_retry_and_a_rerun(m: Retried) -> Race:
-    """The job runs for both, or twice if the rerun had ended when the retry began."""
+    """Retry, and rerun ``a``. It runs once more, for both."""
     return Race((m.retry(m.one), m.plan("a", rerun="job")), {2})
 
 
@@ -99,7 +99,7 @@ RACES = [
 
 @pytest.mark.parametrize("arrange", RACES, ids=lambda arrange: arrange.__name__.strip("_"))
 @pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
-def test_a_retry_runs_each_job_once_whatever_it_meets(
+def test_a_retry_that_races_another_verb_runs_each_job_once(
     embedded_url: str, arrange: Callable[[Retried], Race], swapped: bool
 ) -> None:
     race: Race

@@ -1,4 +1,4 @@
-"""Submissions about chunks, partitions and sagas that are retried."""
+"""Retries of submissions of chunks, of partitions and of sagas."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.ledger.trips import UNDONE, chain, fail
 from tests.world import World
 
 
-def test_halves_of_a_chunk_that_was_split_run_again_in_its_place(world: World) -> None:
+def test_a_retry_runs_the_failed_half_of_a_split_chunk(world: World) -> None:
     world.define({"c": {"chunk_size": 2, "bash_cmd": "true", "on_failure": "bisect"}})
     submission = world.submit("c", None, work_ids="1-2")
     world.finish("c/1-2@1", Ending.ERROR)
@@ -25,7 +25,7 @@ def test_halves_of_a_chunk_that_was_split_run_again_in_its_place(world: World) -
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_partitions_that_are_missing_are_made_and_the_others_stay(world: World) -> None:
+def test_a_retry_makes_only_the_missing_partitions(world: World) -> None:
     world.define({"t": {"partition": "day", "step_size": 1, "bash_cmd": "true"}})
     submission = world.submit("t", None, start="2024-04-01", end="2024-04-03", rerun="job")
     first, second, third = sorted(world.ready())
@@ -39,7 +39,7 @@ def test_partitions_that_are_missing_are_made_and_the_others_stay(world: World) 
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_partitions_that_another_submission_has_made_meanwhile_are_not_made_twice(world: World) -> None:
+def test_a_retry_succeeds_if_another_submission_has_made_some_of_its_partitions(world: World) -> None:
     world.define({"t": {"partition": "day", "step_size": 2, "bash_cmd": "true"}})
     submission = world.submit("t", None, start="2024-04-01", end="2024-04-02")
     (job,) = world.ready()
@@ -53,7 +53,7 @@ def test_partitions_that_another_submission_has_made_meanwhile_are_not_made_twic
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_a_saga_is_retried_once_it_is_undone_and_is_undone_again(world: World) -> None:
+def test_a_saga_can_be_retried_once_it_is_undone_and_is_undone_again(world: World) -> None:
     chain(world)
     fail(world, "book", "pay", at="send")
     with pytest.raises(BadRequest, match="being undone"):
@@ -73,7 +73,7 @@ def test_a_saga_is_retried_once_it_is_undone_and_is_undone_again(world: World) -
     assert world.submission(UNDONE) is SubmissionState.SUCCEEDED
 
 
-def test_what_undoes_a_saga_is_not_retried_while_the_saga_runs_again(world: World) -> None:
+def test_a_compensation_is_not_retried_while_its_saga_runs_again(world: World) -> None:
     chain(world)
     fail(world, "book", "pay", at="send")
     world.finish("refund", Ending.ERROR)

@@ -1,4 +1,4 @@
-"""A submission that is retried: exactly its own unsuccessful jobs run again, and its state follows them."""
+"""Retries of submissions: exactly the submission's own unsuccessful jobs run again, and its state follows from them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ WEEK: dict[str, Any] = {
 
 
 def _two_days(world: World) -> str:
-    """Days 1 and 2 of a week of four days. Day 1 has failed, and with it the week, which was pushed."""
+    """Submit days 1 and 2 of a week of four days. Day 1 fails, and so does the week, which was pushed."""
     world.define(WEEK)
     submission = world.submit("day", None, keys=["1", "2"])
     world.finish("day/2")
@@ -34,7 +34,7 @@ def _two_days(world: World) -> str:
     return submission
 
 
-def test_a_pushed_child_does_not_pull_parents_that_were_never_asked_for(world: World) -> None:
+def test_a_retry_does_not_pull_parents_of_a_pushed_child_that_were_not_requested(world: World) -> None:
     submission = _two_days(world)
     world.retry(submission)
     assert world.states() == {
@@ -49,7 +49,7 @@ def test_a_pushed_child_does_not_pull_parents_that_were_never_asked_for(world: W
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_a_submission_succeeds_once_its_failed_jobs_and_those_behind_them_have(world: World) -> None:
+def test_a_retried_submission_succeeds_when_its_failed_jobs_and_their_children_succeed(world: World) -> None:
     world.apps("a -> c, b -> c, c -> d")
     submission = world.submit("d")
     world.finish("b")
@@ -76,7 +76,7 @@ def test_a_retry_that_fails_can_be_retried(world: World) -> None:
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_jobs_of_another_submission_that_died_of_the_same_parent_stay_dead_until_it_is_retried(
+def test_a_retry_leaves_the_failed_jobs_of_other_submissions(
     world: World,
 ) -> None:
     world.apps("a -> b, a -> c")
@@ -96,7 +96,7 @@ def test_jobs_of_another_submission_that_died_of_the_same_parent_stay_dead_until
     assert world.submission(other) is SubmissionState.SUCCEEDED
 
 
-def test_a_submission_whose_jobs_others_have_run_again_is_judged_anew(world: World) -> None:
+def test_a_retry_succeeds_at_once_if_a_rerun_has_completed_all_its_jobs(world: World) -> None:
     world.apps("a")
     submission = world.submit("a")
     world.finish("a", Ending.ERROR)
@@ -107,7 +107,7 @@ def test_a_submission_whose_jobs_others_have_run_again_is_judged_anew(world: Wor
     assert world.state("a") is State.SUCCEEDED
 
 
-def test_a_dead_parent_of_another_submission_is_not_run(world: World) -> None:
+def test_a_retry_does_not_run_the_failed_parent_of_another_submission(world: World) -> None:
     world.apps("a -> b")
     world.submit("a", push="wanted")
     world.finish("a", Ending.ERROR)
@@ -117,7 +117,7 @@ def test_a_dead_parent_of_another_submission_is_not_run(world: World) -> None:
     assert world.submission(submission) is SubmissionState.FAILED
 
 
-def test_a_job_that_was_cancelled_runs_again(world: World) -> None:
+def test_a_retry_runs_cancelled_jobs_again(world: World) -> None:
     world.apps("a -> b")
     submission = world.submit("b")
     world.cancel(submission)
@@ -125,7 +125,7 @@ def test_a_job_that_was_cancelled_runs_again(world: World) -> None:
     assert world.states() == {"a": State.READY, "b": State.WAITING}
 
 
-def test_a_submission_that_was_cancelled_unplanned_is_planned(world: World) -> None:
+def test_a_retry_plans_a_submission_that_was_cancelled_before_its_plan(world: World) -> None:
     world.apps("a")
     world.define({})
     submission = world.submit("a")
@@ -147,7 +147,7 @@ def test_a_retried_submission_can_be_cancelled_before_and_after_it_is_planned(wo
     assert world.states() == {"a": State.CANCELLED}
 
 
-def test_a_retry_whose_message_was_lost_is_planned_by_the_groomer(world: World) -> None:
+def test_the_groomer_plans_a_retry_if_its_message_was_lost(world: World) -> None:
     world.apps("a")
     submission = world.submit("a")
     world.finish("a", Ending.ERROR)
@@ -184,14 +184,16 @@ def _paused(world: World) -> str:
         (lambda _: "nobody", "There is no submission nobody."),
     ],
 )
-def test_other_submissions_are_not_retried(world: World, arrange: Callable[[World], str], what: str) -> None:
+def test_active_succeeded_refused_paused_and_unknown_submissions_are_not_retried(
+    world: World, arrange: Callable[[World], str], what: str
+) -> None:
     world.apps("a")
     submission = arrange(world)
     with pytest.raises(BadRequest, match=what):
         retry(world.ledger, submission)
 
 
-def test_a_retry_uses_the_definitions_of_today_and_the_terms_that_were_asked_for(world: World) -> None:
+def test_a_retry_uses_the_current_definition_and_the_terms_of_the_submission(world: World) -> None:
     world.apps("a", max_fails=0)
     submission = world.submit(
         "a", kwargs={"n": 1}, policy={"priority": 3, "end_before": "2026-01-01T00:01:00Z"}
@@ -205,7 +207,7 @@ def test_a_retry_uses_the_definitions_of_today_and_the_terms_that_were_asked_for
     assert world.state("a") is State.READY
 
 
-def test_a_parent_that_a_job_needs_by_the_definitions_of_today_is_run(world: World) -> None:
+def test_a_retry_runs_a_parent_that_the_current_definition_adds(world: World) -> None:
     world.apps("b -> c")
     submission = world.submit("c")
     world.finish("b")
@@ -218,7 +220,7 @@ def test_a_parent_that_a_job_needs_by_the_definitions_of_today_is_run(world: Wor
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_a_job_whose_app_is_gone_is_left_out_and_named(world: World) -> None:
+def test_a_retry_leaves_out_and_names_a_job_of_an_undefined_app(world: World) -> None:
     world.apps("a -> b, a -> c")
     submission = world.submit("a")
     world.finish("a")
@@ -232,7 +234,7 @@ def test_a_job_whose_app_is_gone_is_left_out_and_named(world: World) -> None:
     assert world.submission(submission) is SubmissionState.FAILED
 
 
-def test_a_job_that_another_submission_has_paused_goes_on_for_the_retried_one(world: World) -> None:
+def test_a_retry_releases_a_job_that_another_submission_has_paused(world: World) -> None:
     world.apps("a")
     submission = world.submit("a")
     world.finish("a", Ending.ERROR)

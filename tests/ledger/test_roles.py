@@ -1,4 +1,4 @@
-"""What each role of the database may do, and what it may not."""
+"""Rights of the database roles, and statements that the database refuses to them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -51,7 +51,7 @@ def test_each_role_has_exactly_its_documented_rights(place: Roled) -> None:
     assert {(names[name], relation): verbs for name, relation, verbs in rows} == documented
 
 
-def test_no_table_is_forgotten_and_each_is_its_owners(place: Roled) -> None:
+def test_the_owner_owns_every_table(place: Roled) -> None:
     with psycopg.connect(place.admin_url) as connection:
         found = connection.execute(
             "SELECT tablename, tableowner FROM pg_tables WHERE schemaname = 'sluice'"
@@ -59,7 +59,7 @@ def test_no_table_is_forgotten_and_each_is_its_owners(place: Roled) -> None:
     assert dict(found) == dict.fromkeys(roles.tables(), place.names["owner"])
 
 
-def test_nothing_of_it_is_everybodys(place: Roled) -> None:
+def test_public_has_no_rights_in_the_schema(place: Roled) -> None:
     asked = """
     SELECT relname FROM pg_class, aclexplode(relacl) AS acl
     WHERE relnamespace = 'sluice'::regnamespace AND acl.grantee = 0
@@ -116,12 +116,12 @@ REFUSED: Mapping[tuple[str, str], Sequence[str]] = {
 
 
 @pytest.mark.parametrize(("role", "right"), REFUSED, ids=[" may not ".join(each) for each in REFUSED])
-def test_the_database_refuses(place: Roled, role: str, right: str) -> None:
+def test_the_database_refuses_each_forbidden_statement(place: Roled, role: str, right: str) -> None:
     assert _not_refused(place, role, REFUSED[role, right]) == []
 
 
 def test_a_statement_that_is_not_refused_is_reported(place: Roled) -> None:
-    """The check above can fail."""
+    """Show that the check above can fail."""
     statements = ("DELETE FROM audit", "SELECT FROM audit", "SELECT FROM missing")
     found = _not_refused(place, "reader", statements)
     assert [line.partition("\n")[0] for line in found] == [
@@ -147,14 +147,14 @@ def _not_refused(place: Roled, role: str, statements: Sequence[str]) -> list[str
     return found
 
 
-def test_a_reader_writes_nothing_even_where_he_was_granted_more(place: Roled) -> None:
+def test_a_reader_stays_read_only_despite_additional_rights(place: Roled) -> None:
     with place.connect("reader") as connection:
         connection.execute("SELECT FROM job")
         with pytest.raises(ReadOnlySqlTransaction):
             connection.execute("CREATE TABLE mine (x int)")
 
 
-def test_a_submitter_submits_and_sees_nothing_of_it(place: Roled) -> None:
+def test_a_submission_by_a_submitter_is_stored_if_its_transaction_commits(place: Roled) -> None:
     with place.connect("submitter") as connection:
         submitted = connection.execute("""SELECT sluice.submit('{"app": "a", "key": "1", "id": "theirs"}')""")
         assert submitted.fetchone() == ("theirs",)
@@ -165,7 +165,7 @@ def test_a_submitter_submits_and_sees_nothing_of_it(place: Roled) -> None:
     assert found == [("theirs",)]
 
 
-def test_a_program_that_was_granted_it_sends_an_event_and_reads_no_table(place: Roled) -> None:
+def test_a_role_that_was_granted_resume_can_send_an_event(place: Roled) -> None:
     grant = Template("GRANT EXECUTE ON FUNCTION sluice.resume(jsonb) TO $submitter").substitute(place.names)
     with psycopg.connect(place.admin_url) as admin:
         admin.execute(grant.encode())
@@ -180,9 +180,11 @@ def test_a_program_that_was_granted_it_sends_an_event_and_reads_no_table(place: 
         admin.execute(grant.replace("GRANT", "REVOKE").replace(" TO ", " FROM ").encode())
 
 
-def test_what_a_submitter_puts_in_the_way_of_the_function_is_not_found(place: Roled) -> None:
-    """A table and a function of the caller's own, in a schema that comes first on the caller's path. To have one the
-    caller needs a right that the script takes from everybody."""
+def test_the_submit_function_ignores_tables_and_functions_of_the_caller(place: Roled) -> None:
+    """The caller has its own table and function first on its search path.
+
+    Creating them needs a right that the script revokes.
+    """
     with psycopg.connect(place.admin_url, autocommit=True) as admin:
         admin.execute(
             f"GRANT TEMPORARY ON DATABASE {admin.info.dbname} TO {place.names['submitter']}".encode()
@@ -203,7 +205,7 @@ def test_what_a_submitter_puts_in_the_way_of_the_function_is_not_found(place: Ro
     assert found == [("in-the-way",)]
 
 
-def test_retention_is_for_control_alone(place: Roled) -> None:
+def test_only_control_may_prune_history(place: Roled) -> None:
     with World(place.admin_url) as world:
         world.apps("a")
         world.submit("a")
@@ -224,7 +226,7 @@ def test_retention_is_for_control_alone(place: Roled) -> None:
             ledger.close()
 
 
-def test_whoever_leads_under_the_role_of_control_counts_what_has_happened(place: Roled) -> None:
+def test_a_leader_with_the_control_role_counts_transitions(place: Roled) -> None:
     with World(place.admin_url) as world:
         world.apps("a")
         world.submit("a")
@@ -241,7 +243,7 @@ def test_whoever_leads_under_the_role_of_control_counts_what_has_happened(place:
 _COUNTED = "SELECT counted = (SELECT max(id) FROM transition) FROM tally_place"
 
 
-def test_each_role_is_held_to_its_limits(place: Roled) -> None:
+def test_each_role_has_its_timeouts(place: Roled) -> None:
     asked = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
     found = {}
     for role in place.names:
@@ -257,7 +259,7 @@ def test_each_role_is_held_to_its_limits(place: Roled) -> None:
     }
 
 
-def test_a_submitters_sessions_are_few_and_do_not_idle(place: Roled) -> None:
+def test_the_connections_and_the_idle_time_of_submitters_are_limited(place: Roled) -> None:
     limits = "SELECT rolname::text, rolconnlimit FROM pg_roles WHERE rolname = ANY (%s)"
     with psycopg.connect(place.admin_url) as admin:
         found = dict(admin.execute(limits, ([*place.names.values()],)).fetchall())
@@ -268,8 +270,8 @@ def test_a_submitters_sessions_are_few_and_do_not_idle(place: Roled) -> None:
             assert connection.execute("SHOW idle_session_timeout").fetchone() == (span,)
 
 
-def test_a_worker_pauses_a_planner_takes_its_turn_and_an_owner_migrates_under_locks(place: Roled) -> None:
-    """Our own statements need the locks that the script takes from everybody."""
+def test_worker_control_and_owner_may_take_the_advisory_locks_they_need(place: Roled) -> None:
+    """Sluice's own statements need the lock functions that the script revokes from ``PUBLIC``."""
     with closing(Ledger(place.url("worker"), connections=1)) as ledger:
         ledger.transact(lambda tx: pausing.hold_still(tx, [1]))
     with closing(Ledger(place.url("control"), connections=1)) as ledger:
@@ -277,7 +279,7 @@ def test_a_worker_pauses_a_planner_takes_its_turn_and_an_owner_migrates_under_lo
     migrate.require(place.url("owner"))
 
 
-def test_what_was_granted_besides_is_taken_back(place: Roled) -> None:
+def test_the_script_revokes_additional_rights(place: Roled) -> None:
     with psycopg.connect(place.admin_url, autocommit=True) as admin:
         admin.execute(f"GRANT ALL ON transition TO {place.names['worker']}, PUBLIC".encode())
     place.grant()
@@ -285,7 +287,7 @@ def test_what_was_granted_besides_is_taken_back(place: Roled) -> None:
         connection.execute("DELETE FROM transition")
 
 
-def test_the_owner_migrates_from_nothing(place: Roled) -> None:
+def test_the_owner_can_migrate_an_empty_database(place: Roled) -> None:
     with database(place.admin_url) as fresh:
         with psycopg.connect(fresh, autocommit=True) as admin:
             name = admin.info.dbname
@@ -294,6 +296,6 @@ def test_the_owner_migrates_from_nothing(place: Roled) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "Sluice", "a b", "x; DROP TABLE job", '"', "x" * 42])
-def test_a_prefix_that_would_have_to_be_quoted_is_refused(prefix: str) -> None:
+def test_a_prefix_that_needs_quoting_is_refused(prefix: str) -> None:
     with pytest.raises(ValueError, match="small letters"):
         roles.script(prefix)

@@ -1,4 +1,4 @@
-"""What happens to a saga at the same moment: each against the other, stopped at every statement."""
+"""Races between two operations on one saga, stopped at every statement."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ swapped = pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
 
 
 @swapped
-def test_an_event_against_the_end_of_a_run_that_asks_to_wait(ledger_url: str, swapped: bool) -> None:
+def test_an_event_that_races_the_suspension_resumes_the_saga(ledger_url: str, swapped: bool) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.awaits()
         return m.hears(), m.suspends()
@@ -31,7 +31,9 @@ def test_an_event_against_the_end_of_a_run_that_asks_to_wait(ledger_url: str, sw
 
 
 @swapped
-def test_a_cancellation_against_the_end_of_a_run_that_asks_to_wait(ledger_url: str, swapped: bool) -> None:
+def test_a_cancellation_that_races_the_suspension_reaches_the_next_run(
+    ledger_url: str, swapped: bool
+) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.awaits()
         return m.cancelled(), m.suspends()
@@ -44,7 +46,7 @@ def test_a_cancellation_against_the_end_of_a_run_that_asks_to_wait(ledger_url: s
 
 
 @swapped
-def test_two_events_for_one_wait(ledger_url: str, swapped: bool) -> None:
+def test_of_two_events_for_one_wait_one_resumes_and_one_is_kept(ledger_url: str, swapped: bool) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.waits()
         return m.hears(), m.hears()
@@ -57,7 +59,7 @@ def test_two_events_for_one_wait(ledger_url: str, swapped: bool) -> None:
 
 
 @swapped
-def test_one_event_that_is_said_twice_at_once(ledger_url: str, swapped: bool) -> None:
+def test_an_event_that_is_sent_twice_at_once_is_kept_once(ledger_url: str, swapped: bool) -> None:
     def check(m: Meeting, one: Became, two: Became) -> None:
         assert {one, two} == {Became.KEPT, Became.REPEATED}
         log = m.sagas.read(m.claimed)
@@ -68,8 +70,10 @@ def test_one_event_that_is_said_twice_at_once(ledger_url: str, swapped: bool) ->
 
 
 @swapped
-def test_an_event_against_the_timer(ledger_url: str, swapped: bool) -> None:
-    """Whoever comes first, the run that goes on finds the event."""
+def test_an_event_that_races_the_timeout_of_a_wait_reaches_the_next_run(
+    ledger_url: str, swapped: bool
+) -> None:
+    """In either order, no journal entry has taken the event yet."""
 
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.waits()
@@ -86,7 +90,7 @@ def test_an_event_against_the_timer(ledger_url: str, swapped: bool) -> None:
 
 
 @swapped
-def test_an_event_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
+def test_a_cancellation_that_races_an_event_reaches_the_next_run(ledger_url: str, swapped: bool) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.waits()
         return m.hears(), m.cancelled()
@@ -99,8 +103,10 @@ def test_an_event_against_a_cancellation(ledger_url: str, swapped: bool) -> None
 
 
 @swapped
-def test_an_entry_against_who_takes_the_flight_over(ledger_url: str, swapped: bool) -> None:
-    """Either it is written and the next run begins behind it, or its run is told that it has lost the flight."""
+def test_a_journal_entry_that_races_a_takeover_is_written_before_it_or_refused(
+    ledger_url: str, swapped: bool
+) -> None:
+    """Either the entry is written and the next run continues after it, or its answer reports a lost flight."""
 
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.passes(LEASE_S + 1)
@@ -116,8 +122,8 @@ def test_an_entry_against_who_takes_the_flight_over(ledger_url: str, swapped: bo
 
 
 @swapped
-def test_an_entry_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
-    """It is written in any case, and whoever was not told with it is told when he asks."""
+def test_a_cancellation_that_races_a_journal_entry_reaches_the_run(ledger_url: str, swapped: bool) -> None:
+    """The entry is always written. If its answer does not report the cancellation, the next check does."""
 
     def check(m: Meeting, heard: Heard, _: object) -> None:
         assert heard.stands
@@ -128,7 +134,7 @@ def test_an_entry_against_a_cancellation(ledger_url: str, swapped: bool) -> None
 
 
 @swapped
-def test_a_hand_back_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
+def test_a_cancellation_that_races_a_hand_back_reaches_the_next_run(ledger_url: str, swapped: bool) -> None:
     def check(m: Meeting, refused: list[Any], _: object) -> None:
         assert (refused, m.state) == ([], State.READY)
         assert m.sagas.heed(m.taken_up()).turn_back == TurnBack.UNWANTED
@@ -137,7 +143,7 @@ def test_a_hand_back_against_a_cancellation(ledger_url: str, swapped: bool) -> N
 
 
 @swapped
-def test_a_good_end_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
+def test_a_saga_that_ends_well_succeeds_despite_a_racing_cancellation(ledger_url: str, swapped: bool) -> None:
     def check(m: Meeting, refused: list[Any], _: object) -> None:
         assert (refused, m.state) == ([], State.EXECUTED)
         m.judged()(m.world.ledger)
@@ -147,8 +153,10 @@ def test_a_good_end_against_a_cancellation(ledger_url: str, swapped: bool) -> No
 
 
 @swapped
-def test_a_verdict_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
-    """It has failed and would be tried again: nobody wants that, whoever comes first."""
+def test_a_failed_saga_is_not_tried_again_if_a_cancellation_races_its_judgement(
+    ledger_url: str, swapped: bool
+) -> None:
+    """Without the cancellation the saga would be tried again."""
 
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.ends(Ending.ERROR)(m.world.ledger)
@@ -161,8 +169,9 @@ def test_a_verdict_against_a_cancellation(ledger_url: str, swapped: bool) -> Non
 
 
 @swapped
-def test_the_verdict_on_what_was_undone_against_one_who_wants_it_anew(ledger_url: str, swapped: bool) -> None:
-    """Whoever comes first, it begins anew for him."""
+def test_a_cancelled_saga_that_is_requested_again_during_its_judgement_starts_a_new_flight(
+    ledger_url: str, swapped: bool
+) -> None:
 
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.cancelled()(m.world.ledger)
@@ -177,7 +186,7 @@ def test_the_verdict_on_what_was_undone_against_one_who_wants_it_anew(ledger_url
 
 
 @swapped
-def test_the_end_of_the_time_against_an_event(ledger_url: str, swapped: bool) -> None:
+def test_a_deadline_that_races_an_event_reaches_the_next_run(ledger_url: str, swapped: bool) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.waits()
         m.world.ledger.transact(
@@ -192,8 +201,10 @@ def test_the_end_of_the_time_against_an_event(ledger_url: str, swapped: bool) ->
 
 
 @swapped
-def test_who_sees_to_an_undo_himself_against_who_has_it_tried_again(ledger_url: str, swapped: bool) -> None:
-    """Either the undo counts as done before the flight goes on, or he is told that it is not his to force."""
+def test_forcing_an_undo_that_races_a_rerun_takes_effect_first_or_is_refused(
+    ledger_url: str, swapped: bool
+) -> None:
+    """Either the undo counts as done before the flight continues, or forcing it is refused."""
 
     def arrange(m: Meeting) -> tuple[Act, Act]:
         for entry in (switched(2, 1), undid(3, 1, Mark.DISMAL)):
@@ -215,7 +226,7 @@ def test_who_sees_to_an_undo_himself_against_who_has_it_tried_again(ledger_url: 
 
 
 @swapped
-def test_two_who_see_to_an_undo_themselves(ledger_url: str, swapped: bool) -> None:
+def test_of_two_concurrent_attempts_to_force_an_undo_one_is_accepted(ledger_url: str, swapped: bool) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         for entry in (switched(2, 1), undid(3, 1, Mark.DISMAL)):
             m.sagas.write(m.claimed, entry)

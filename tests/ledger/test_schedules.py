@@ -1,4 +1,4 @@
-"""Guards of the ledger's own: what holds whatever a scheduler believes."""
+"""Guards of schedules in the ledger. They hold regardless of the actions of the schedulers."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ ONE = datetime(2026, 1, 1, 13, tzinfo=UTC)
 STANDING = Standing(
     id="s", app="a", source="here", digest="1", rule="0 * * * *", timezone="UTC", next_due=ONE, fire_at=ONE
 )
-#: No look here has more statements than this.
+#: Upper limit of the number of statements of one check of the schedules.
 STATEMENTS_MAX = 20
 
 
@@ -38,7 +38,7 @@ def firing(outcome: FiringOutcome, due: datetime = ONE) -> Firing:
 
 
 def record(timed: Timed, *outcomes: FiringOutcome, by_hand: bool = False) -> list[set[str]]:
-    """What each of these, one after the other, says is to be submitted."""
+    """Record these outcomes one after the other. Return, for each, the ids of the submissions to create."""
     told = [
         timed.ledger.transact(lambda tx, each=each: schedules.record(tx, [firing(each)], by_hand=by_hand))
         for each in outcomes
@@ -47,7 +47,7 @@ def record(timed: Timed, *outcomes: FiringOutcome, by_hand: bool = False) -> lis
     return told
 
 
-def test_a_due_time_is_told_once(timed: Timed) -> None:
+def test_a_due_time_is_fired_once(timed: Timed) -> None:
     fired, queued, missed, skipped = (
         FiringOutcome.FIRED,
         FiringOutcome.QUEUED,
@@ -63,7 +63,7 @@ def test_a_due_time_is_told_once(timed: Timed) -> None:
     assert record(timed, missed, fired, fired, by_hand=True) == [set(), once, set()]
 
 
-def test_whoever_was_overtaken_moves_nothing(timed: Timed) -> None:
+def test_a_scheduler_that_was_overtaken_moves_no_due_time(timed: Timed) -> None:
     two = replace(STANDING, next_due=ONE + timedelta(hours=1), fire_at=ONE + timedelta(hours=1))
     three = replace(STANDING, next_due=ONE + timedelta(hours=2), fire_at=ONE + timedelta(hours=2))
     for standing, before in (
@@ -77,7 +77,7 @@ def test_whoever_was_overtaken_moves_nothing(timed: Timed) -> None:
     assert timed.standing() == two
 
 
-def test_the_check_finds_a_firing_without_a_submission_and_a_submission_without_a_firing(
+def test_db_check_finds_firings_and_submissions_that_do_not_match(
     timed: Timed,
 ) -> None:
     timed.edit(s={})
@@ -94,10 +94,12 @@ def test_the_check_finds_a_firing_without_a_submission_and_a_submission_without_
 
 
 class TestRaces:
-    """One look stops before its n-th statement, while the other runs until it ends or waits."""
+    """Races in which one act stops before its n-th statement, while the other runs until it ends or waits."""
 
     @pytest.mark.parametrize("overlap", ["none", "queue", "replace"])
-    def test_two_looks_at_once_fire_once(self, timed: Timed, overlap: str) -> None:
+    def test_two_concurrent_scheduler_checks_fire_each_due_time_once(
+        self, timed: Timed, overlap: str
+    ) -> None:
         words = {} if overlap == "none" else {"overlap": overlap}
         for statement in range(STATEMENTS_MAX):
             timed.edit(s={"catch_up": "all", **words}, new={} if statement % 2 else {"every": "90m"})
@@ -118,7 +120,7 @@ class TestRaces:
                 return
         raise AssertionError("it has more statements than this test looks at")
 
-    def test_a_look_and_a_hand_fire_one_due_time_once(self, timed: Timed) -> None:
+    def test_a_scheduler_check_and_a_fire_by_hand_fire_one_due_time_once(self, timed: Timed) -> None:
         for statement in range(STATEMENTS_MAX):
             timed.edit(s={"overlap": "queue"})
             timed.look()
@@ -144,7 +146,7 @@ class TestRaces:
                 return
         raise AssertionError("it has more statements than this test looks at")
 
-    def test_a_look_and_a_pause(self, timed: Timed) -> None:
+    def test_a_due_time_is_fired_or_paused_if_a_scheduler_check_races_a_pause(self, timed: Timed) -> None:
         for statement in range(STATEMENTS_MAX):
             timed.edit(s={})
             timed.look()

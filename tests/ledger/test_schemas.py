@@ -1,4 +1,4 @@
-"""The ledger beside a user's own tables in one database, and what is said where it cannot be there."""
+"""Ledger in a database that it shares with a user's own tables, and the errors if this is impossible."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,7 +22,7 @@ THEIRS = ("event", "job", "worker", "sluice_version")
 
 @pytest.fixture
 def shared(embedded_url: str) -> Iterator[str]:
-    """The plain address of a database in which a user has tables of the same names."""
+    """Yield the plain address of a database in which a user has tables with the same names."""
     with database(urlsplit(embedded_url)._replace(query=_host(embedded_url)).geturl()) as url:
         with psycopg.connect(url, autocommit=True) as connection:
             for table in THEIRS:
@@ -42,7 +42,7 @@ def _tables(url: str) -> dict[str, int]:
         return dict(found.fetchall())
 
 
-def test_it_is_made_beside_tables_of_the_same_names(shared: str) -> None:
+def test_the_ledger_is_created_beside_user_tables_of_the_same_names(shared: str) -> None:
     migrate.upgrade(shared)
     migrate.require(shared)
     with psycopg.connect(shared) as connection:
@@ -61,7 +61,7 @@ def test_two_ledgers_share_a_database(shared: str) -> None:
     assert found["other"] == found["sluice"]
 
 
-def test_a_user_of_alembic_sees_nothing_of_it(shared: str, stranger: str) -> None:
+def test_the_alembic_of_another_role_does_not_see_the_ledger(shared: str, stranger: str) -> None:
     migrate.upgrade(shared)
     theirs = MetaData()
     for table in THEIRS:
@@ -75,7 +75,7 @@ def test_a_user_of_alembic_sees_nothing_of_it(shared: str, stranger: str) -> Non
 
 
 @pytest.mark.parametrize("function", ["sluice.submit", "sluice.sluice_submit", "sluice_submit"])
-def test_a_program_submits_from_any_search_path(shared: str, function: str) -> None:
+def test_submit_works_with_any_search_path(shared: str, function: str) -> None:
     migrate.upgrade(shared)
     with psycopg.connect(shared, autocommit=True) as connection:
         connection.execute("CREATE SCHEMA elsewhere; CREATE TABLE elsewhere.submission (id TEXT)")
@@ -84,7 +84,7 @@ def test_a_program_submits_from_any_search_path(shared: str, function: str) -> N
         assert connection.execute("SELECT id FROM sluice.submission").fetchall() == [("x",)]
 
 
-def test_each_function_looks_in_its_own_schema_alone(shared: str) -> None:
+def test_each_function_searches_only_the_schema_of_the_ledger(shared: str) -> None:
     migrate.upgrade(shared)
     with psycopg.connect(shared) as connection:
         found = connection.execute(
@@ -94,7 +94,7 @@ def test_each_function_looks_in_its_own_schema_alone(shared: str) -> None:
     assert {tuple(options or ()) for _, options in found} == {("search_path=sluice, pg_temp",)}
 
 
-def test_only_an_upgrade_makes_it(shared: str) -> None:
+def test_only_an_upgrade_creates_the_ledger(shared: str) -> None:
     with pytest.raises(
         SchemaMismatch, match="There is no ledger in the schema sluice of this database"
     ) as told:
@@ -104,7 +104,7 @@ def test_only_an_upgrade_makes_it(shared: str) -> None:
 
 
 def _as(url: str, **words: str) -> str:
-    """The address with other words."""
+    """Return the address with these parameters replaced."""
     return "postgresql:///?" + "&".join(
         f"{name}={value}" for name, value in (conninfo_to_dict(url) | words).items()
     )
@@ -112,7 +112,7 @@ def _as(url: str, **words: str) -> str:
 
 @pytest.fixture
 def stranger(shared: str) -> Iterator[str]:
-    """The address of a role that may log in and do nothing else."""
+    """Yield the address of a role that may log in and has no other right."""
     with psycopg.connect(shared, autocommit=True) as admin:
         admin.execute("CREATE ROLE stranger LOGIN PASSWORD 'pw'")
         try:
@@ -121,7 +121,7 @@ def stranger(shared: str) -> Iterator[str]:
             admin.execute("DROP OWNED BY stranger; DROP ROLE stranger")
 
 
-def test_a_role_that_may_make_no_schema_is_told_who_may(shared: str, stranger: str) -> None:
+def test_a_role_that_may_not_create_the_schema_gets_advice(shared: str, stranger: str) -> None:
     with pytest.raises(
         BadSetting, match="The role stranger may not create the schema sluice in the database"
     ) as told:
@@ -132,7 +132,7 @@ def test_a_role_that_may_make_no_schema_is_told_who_may(shared: str, stranger: s
     assert migrate.upgrade(stranger) == migrate.REVISION
 
 
-def test_a_role_that_is_not_let_into_the_schema_is_told_so(shared: str, stranger: str) -> None:
+def test_a_role_that_may_not_use_the_schema_gets_an_error(shared: str, stranger: str) -> None:
     migrate.upgrade(shared)
     with pytest.raises(SchemaMismatch, match="The role stranger may not use the schema sluice"):
         migrate.require(stranger)
@@ -147,7 +147,9 @@ def test_a_role_that_is_not_let_into_the_schema_is_told_so(shared: str, stranger
         ({"host": "/nowhere"}, "The ledger does not answer: "),
     ],
 )
-def test_a_wrong_address_is_told_by_what_is_wrong(stranger: str, words: dict[str, str], said: str) -> None:
+def test_the_error_for_a_wrong_address_names_the_wrong_part(
+    stranger: str, words: dict[str, str], said: str
+) -> None:
     with pytest.raises(Unreachable) as told:
         migrate.require(_as(stranger, **words))
     assert told.value.what.startswith(said)

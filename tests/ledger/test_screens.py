@@ -1,4 +1,4 @@
-"""What screens read of many: submissions page by page and how far they are, sagas that are under way."""
+"""Reads of many submissions for the console: pages of submissions, and the progress of each."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def share(world: World, id: str, *, exact_max: int, probes: int) -> Share:
 
 @pytest.fixture
 def many(world: World) -> World:
-    """A submission of sixty jobs, of which ten are done; another wants every second of them."""
+    """Submit sixty jobs, of which ten are done. Another submission requests every second of these jobs."""
     world.apps("a")
     world.submit("a", None, keys=tuple(f"{n:02}" for n in range(MANY)), id="all")
     world.submit("a", None, keys=tuple(f"{n:02}" for n in range(0, MANY, 2)), id="even")
@@ -35,24 +35,24 @@ def many(world: World) -> World:
     return world
 
 
-def test_a_small_submission_is_counted(many: World) -> None:
+def test_the_jobs_of_a_small_submission_are_counted(many: World) -> None:
     found = share(many, "all", exact_max=MANY, probes=1)
     assert (found.total, found.ended, found.failed, found.about) == (MANY, 10, 0, False)
     assert found.states == {State.SUCCEEDED: 10, State.READY: 50}
 
 
-def test_of_a_large_one_that_wants_all_of_its_range_the_total_is_exact(many: World) -> None:
+def test_the_total_of_a_large_submission_of_adjacent_jobs_is_exact(many: World) -> None:
     found = share(many, "all", exact_max=MANY - 1, probes=3)
     assert (found.total, found.about) == (MANY, True)
 
 
-def test_as_many_looks_as_jobs_see_each(many: World) -> None:
+def test_as_many_probes_as_jobs_find_every_job(many: World) -> None:
     found = share(many, "all", exact_max=5, probes=MANY)
     assert found.states == {State.SUCCEEDED: 10, State.READY: 50}
     assert share(many, "even", exact_max=5, probes=MANY).total == MANY // 2
 
 
-def test_one_that_is_not_planned_has_no_jobs(world: World) -> None:
+def test_a_request_for_no_submissions_returns_no_progress(world: World) -> None:
     world.apps("a")
     world.submit("a", "1", id="one")
     world.cancel("one")
@@ -70,7 +70,7 @@ def page(world: World, *states: SubmissionState, limit: int = 2, **words: object
     return world.ledger.transact(read)
 
 
-def test_submissions_come_page_by_page_the_newest_first(world: World) -> None:
+def test_submissions_are_listed_page_by_page_newest_first(world: World) -> None:
     world.apps("a, b")
     for n in range(5):
         world.submit("ab"[n % 2], str(n), id=f"s{n}")
@@ -83,7 +83,7 @@ def test_submissions_come_page_by_page_the_newest_first(world: World) -> None:
     assert [each.id for each in page(world, app="b").found] == ["s3", "s1"]
 
 
-def test_a_page_that_has_looked_through_many_is_short_and_names_the_next(
+def test_a_page_that_reached_the_search_limit_is_short_and_names_the_next(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reads, "LOOKED_THROUGH_MAX", 2)
@@ -100,7 +100,7 @@ def test_a_page_that_has_looked_through_many_is_short_and_names_the_next(
     assert (found, pages) == (["s0"], 3)
 
 
-def test_those_that_did_not_end_well_are_found_by_themselves(
+def test_cancelled_submissions_are_found_beyond_the_search_limit(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reads, "LOOKED_THROUGH_MAX", 2)

@@ -1,4 +1,4 @@
-"""Who serves a queue by the ledger's statements, for each kind of list that a worker may have."""
+"""Queues that workers serve, by the ledger's statements, for each kind of queue list."""
 
 from uuid import uuid4
 
@@ -14,7 +14,7 @@ KNOWN = [*CONTROL, "a", "b"]
 
 
 @pytest.mark.parametrize("queues", [[], ["*"], ["planner", "*"], ["a"], ["groomer"]])
-def test_the_statements_agree_with_the_rule(world: World, queues: list[str]) -> None:
+def test_the_statements_find_the_same_queues_as_is_served(world: World, queues: list[str]) -> None:
     def join_and_read(tx: Tx) -> list[set[str]]:
         workers.leave(tx, world.worker)
         workers.join(tx, uuid4(), host="here", pid=1, queues=queues, threads=1, lease_s=60.0)

@@ -1,4 +1,4 @@
-"""Large kwargs are stored once, and every reader of a job has them."""
+"""Large kwargs: they are stored once, and every reader of a job gets them."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from tests.world import World
 
 LARGE = large()
 OTHER = large(2)
-#: The tables that grow with a submission, their indexes and long values included.
+#: Query for the bytes of the tables that grow with a submission, including their indexes and long values.
 _BYTES = "SELECT sum(pg_total_relation_size(name)) FROM unnest(%(tables)s::regclass[]) AS each (name)"
 _TABLES = ["submission", "job", "wants", "transition", "shared_kwargs"]
 
@@ -48,7 +48,7 @@ def test_small_kwargs_stay_in_the_row_of_the_job(world: World) -> None:
     assert [is_shared(world, job) for job in ("a/1", "a/2")] == [False, True]
 
 
-def test_kwargs_are_the_same_however_they_are_written(world: World) -> None:
+def test_kwargs_with_another_order_of_keys_are_the_same(world: World) -> None:
     world.apps("a")
     world.submit("a", "1", kwargs=LARGE)
     world.submit("a", "2", kwargs=dict(reversed(LARGE.items())))
@@ -61,7 +61,7 @@ def _claimed_kwargs(world: World, job: str = "a") -> Any:
     return claimed.kwargs
 
 
-def test_a_claim_has_them_and_each_job_a_copy_of_its_own(world: World) -> None:
+def test_each_claimed_job_gets_its_own_copy_of_the_large_kwargs(world: World) -> None:
     world.apps("a")
     world.submit("a", None, keys=["1", "2"], kwargs=LARGE)
     first, second = (_claimed_kwargs(world, job) for job in ("a/1", "a/2"))
@@ -69,7 +69,7 @@ def test_a_claim_has_them_and_each_job_a_copy_of_its_own(world: World) -> None:
     assert first["place"] is not second["place"]
 
 
-def test_plain_jobs_cost_no_statement_more(world: World) -> None:
+def test_jobs_without_large_kwargs_cost_no_additional_statement(world: World) -> None:
     def trips(kwargs: dict[str, Any], key: str) -> int:
         before = world.ledger.round_trips()
         world.submit("a", key, kwargs=kwargs)
@@ -82,7 +82,7 @@ def test_plain_jobs_cost_no_statement_more(world: World) -> None:
     assert trips({"n": 1}, "1") == trips({}, "2") < trips(LARGE, "3")
 
 
-def test_a_job_is_shown_with_them(world: World) -> None:
+def test_a_job_is_shown_with_its_large_kwargs(world: World) -> None:
     world.apps("a")
     world.submit("a", kwargs=LARGE)
     found = world.ledger.transact(lambda tx: dossier.job(tx, JobName("a", "1")))
@@ -90,7 +90,7 @@ def test_a_job_is_shown_with_them(world: World) -> None:
     assert found.kwargs == LARGE
 
 
-def test_jobs_are_found_by_them(world: World) -> None:
+def test_jobs_are_found_by_a_value_in_their_large_kwargs(world: World) -> None:
     world.apps("a")
     for key, kwargs in enumerate((LARGE, OTHER, {"place": {"region": "r2"}}, {})):
         world.submit("a", str(key), kwargs=kwargs)
@@ -99,7 +99,7 @@ def test_jobs_are_found_by_them(world: World) -> None:
     assert sorted(job.key for job in found) == ["1", "2"]
 
 
-def test_children_that_are_pushed_inherit_them(world: World) -> None:
+def test_pushed_children_inherit_large_kwargs(world: World) -> None:
     world.apps("a -> b")
     world.submit("a", kwargs=LARGE)
     world.finish("a")
@@ -107,13 +107,13 @@ def test_children_that_are_pushed_inherit_them(world: World) -> None:
     assert shared(world) == [LARGE]
 
 
-def test_parents_that_are_asked_for_get_them(world: World) -> None:
+def test_pulled_parents_get_large_kwargs(world: World) -> None:
     world.apps("a -> b")
     world.submit("b", kwargs=LARGE)
     assert _claimed_kwargs(world, "a") == LARGE
 
 
-def test_a_child_that_was_expected_gets_them_when_it_is_asked_for(world: World) -> None:
+def test_an_expected_job_gets_large_kwargs_when_it_is_requested(world: World) -> None:
     world.apps("a -> c, b -> c")
     world.submit("a", kwargs=OTHER)
     world.finish("a")
@@ -124,7 +124,7 @@ def test_a_child_that_was_expected_gets_them_when_it_is_asked_for(world: World) 
 
 @pytest.mark.parametrize("before", [LARGE, {"n": 1}, {}], ids=["large", "small", "none"])
 @pytest.mark.parametrize("after", [OTHER, {"n": 2}, {}], ids=["large", "small", "none"])
-def test_a_rerun_replaces_them_if_it_has_kwargs(
+def test_a_rerun_replaces_the_kwargs_only_if_it_has_some(
     before: dict[str, Any], after: dict[str, Any], world: World
 ) -> None:
     world.apps("a")
@@ -134,7 +134,7 @@ def test_a_rerun_replaces_them_if_it_has_kwargs(
     assert (_claimed_kwargs(world) or {}) == (after or before)
 
 
-def test_a_rerun_without_kwargs_stays_in_the_pool_that_they_led_to(world: World) -> None:
+def test_a_rerun_without_kwargs_keeps_the_pool_that_the_kwargs_determined(world: World) -> None:
     world.apps("a", concurrency={"key": "{kwargs.region}", "limit": 1})
     world.submit("a", kwargs=LARGE | {"region": "eu"})
     pool = world.field("a", "pool")
@@ -143,14 +143,14 @@ def test_a_rerun_without_kwargs_stays_in_the_pool_that_they_led_to(world: World)
     assert world.field("a", "pool") == pool == "a:eu"
 
 
-def test_a_result_is_collected_with_them(world: World) -> None:
+def test_a_result_is_collected_with_its_large_kwargs(world: World) -> None:
     world.apps("a", archive="manual")
     world.submit("a", kwargs=LARGE)
     world.finish("a")
     assert [each.kwargs for each in finished(world)] == [LARGE]
 
 
-def test_a_compensation_has_those_of_the_job_that_it_undoes(world: World) -> None:
+def test_a_compensation_gets_the_large_kwargs_of_the_job_that_it_undoes(world: World) -> None:
     chain(world)
     world.submit("pay", id="s", mode="saga", kwargs=LARGE)
     world.finish("book")
@@ -160,7 +160,7 @@ def test_a_compensation_has_those_of_the_job_that_it_undoes(world: World) -> Non
     assert _claimed_kwargs(world, "unbook") == LARGE
 
 
-def test_halves_have_those_of_the_whole(world: World) -> None:
+def test_the_halves_of_a_split_chunk_get_its_large_kwargs(world: World) -> None:
     farm = Farm(world, "a:2")
     farm.submit("a", [1, 2], kwargs=LARGE)
     farm.run("a/1-2@1", fails=True)
@@ -169,7 +169,9 @@ def test_halves_have_those_of_the_whole(world: World) -> None:
 
 
 @pytest.mark.parametrize(("testing", "fresh"), [(False, {"1", "2"}), (True, set())])
-def test_a_run_that_only_tests_leaves_nothing_fresh(testing: bool, fresh: set[str], world: World) -> None:
+def test_a_run_with_testing_set_marks_no_work_id_as_fresh(
+    testing: bool, fresh: set[str], world: World
+) -> None:
     farm = Farm(world, "a:2")
     farm.submit("a", [1, 2], kwargs=LARGE | {"testing": testing})
     farm.work()
@@ -184,7 +186,7 @@ def _prune_others(world: World) -> Removed:
     return removed
 
 
-def test_retention_removes_those_that_no_job_refers_to(world: World) -> None:
+def test_retention_removes_large_kwargs_that_no_job_refers_to(world: World) -> None:
     world.apps("a")
     world.submit("a", "1", kwargs=LARGE)
     world.finish("a/1")
@@ -196,7 +198,7 @@ def test_retention_removes_those_that_no_job_refers_to(world: World) -> None:
     assert shared(world) == [OTHER]
 
 
-def test_retention_leaves_those_that_are_not_old(world: World) -> None:
+def test_retention_keeps_unused_large_kwargs_that_are_not_old(world: World) -> None:
     world.apps("a")
     world.submit("a", kwargs=LARGE)
     world.finish("a")
@@ -205,7 +207,7 @@ def test_retention_leaves_those_that_are_not_old(world: World) -> None:
     assert shared(world) == [LARGE]
 
 
-def test_a_check_notices_that_they_are_missing(world: World) -> None:
+def test_db_check_reports_missing_large_kwargs(world: World) -> None:
     world.apps("a")
     world.submit("a", kwargs=LARGE)
     with world.ledger.begin() as tx, tx.connection.transaction(force_rollback=True):
@@ -215,7 +217,7 @@ def test_a_check_notices_that_they_are_missing(world: World) -> None:
 
 
 def test_large_kwargs_in_the_row_of_a_job_are_used(world: World) -> None:
-    """Releases before wrote them there."""
+    """Earlier releases stored large kwargs in the row."""
     world.apps("a -> b")
     world.submit("a")
     world.ledger.transact(

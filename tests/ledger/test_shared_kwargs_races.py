@@ -1,4 +1,7 @@
-"""Plans that refer to large kwargs meet their removal, and each other, stopped at every statement."""
+"""Races of plans that refer to large kwargs, with the removal of these and with each other.
+
+Each act is stopped at every statement.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +17,7 @@ from tests.ledger.races import Act, Acts, meet
 from tests.world import World
 
 LARGE = large()
-#: More statements than any handler here has.
+#: Upper limit of the number of statements of the handlers in these races.
 STATEMENTS_MAX = 120
 
 
@@ -23,7 +26,7 @@ def _pruning(ledger: Ledger) -> int:
 
 
 def _unused(world: World) -> None:
-    """Leave large kwargs that no job refers to: ``a`` was run again with others, long ago."""
+    """Leave large kwargs that no job refers to: ``a`` was run again with other kwargs, long ago."""
     world.apps("a, b")
     world.submit("a", kwargs=LARGE)
     world.finish("a")
@@ -33,7 +36,7 @@ def _unused(world: World) -> None:
     assert world.ledger.transact(lambda tx: pruning.preview_others(tx, keep_s=KEEP_S)).kwargs == 1
 
 
-#: Plans that refer to them, and the job that has them then.
+#: Plans that refer to the large kwargs, and the job that has these kwargs afterwards.
 _PLANS: Mapping[str, tuple[str, Callable[[Acts], Act]]] = {
     "a new job": ("b", lambda m: m.plan("b", kwargs=LARGE)),
     "a job that runs again": ("a", lambda m: m.plan("a", rerun="job", kwargs=LARGE)),
@@ -42,7 +45,9 @@ _PLANS: Mapping[str, tuple[str, Callable[[Acts], Act]]] = {
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["prune stops", "plan stops"])
 @pytest.mark.parametrize("plan", _PLANS)
-def test_a_plan_and_the_removal_of_its_kwargs(embedded_url: str, plan: str, swapped: bool) -> None:
+def test_a_plan_that_races_the_removal_of_its_kwargs_has_them(
+    embedded_url: str, plan: str, swapped: bool
+) -> None:
     job, act = _PLANS[plan]
 
     def arrange(m: Acts) -> tuple[Act, Act]:

@@ -1,5 +1,4 @@
-"""Submissions that ask for partitions which are there, or which another is having made: the union is made, and the
-intersection once."""
+"""Submissions of partitions that exist or are already being made: the union is made, and the intersection once."""
 
 import pytest
 
@@ -24,11 +23,11 @@ from tests.ledger.lineages import (
 from tests.world import World
 
 WEEKLY = lineage("g*7, j: g")
-#: Another version of the same app.
+#: Definition with another version of ``g``.
 OTHERWISE = WEEKLY | {"g": WEEKLY["g"] | {"bash_cmd": "true again"}}
 
 
-def test_what_is_there_parts_the_steps(world: World) -> None:
+def test_existing_partitions_separate_the_steps(world: World) -> None:
     world.define(WEEKLY)
     world.land("g", "2024-04-05")
     ask(world, "g", "2024-04-01", "2024-04-15")
@@ -39,7 +38,7 @@ def test_what_is_there_parts_the_steps(world: World) -> None:
     ]
 
 
-def test_what_is_there_is_not_waited_for(world: World) -> None:
+def test_no_job_waits_for_existing_partitions(world: World) -> None:
     world.define(WEEKLY)
     world.land("g", "2024-04-08..2024-04-10")
     ask(world, "j", "2024-04-01", "2024-04-30")
@@ -52,7 +51,7 @@ def test_what_is_there_is_not_waited_for(world: World) -> None:
     assert ready(world) - states(world, "g").keys() == {"j/2024-04-08", "j/2024-04-09", "j/2024-04-10"}
 
 
-def test_of_what_is_all_there_nothing_is_made(world: World) -> None:
+def test_a_range_of_existing_partitions_creates_no_job(world: World) -> None:
     world.define(WEEKLY)
     world.land("j", "2024-04-01..2024-04-30")
     id_ = ask(world, "j", "2024-04-01", "2024-04-30")
@@ -60,14 +59,14 @@ def test_of_what_is_all_there_nothing_is_made(world: World) -> None:
     assert world.submission(id_) is SubmissionState.SUCCEEDED
 
 
-def test_nobody_looks_behind_what_is_there(world: World) -> None:
+def test_parents_of_existing_partitions_are_not_planned(world: World) -> None:
     world.define(WEEKLY)
     world.land("j", "2024-04-01")
     ask(world, "j", "2024-04-01", "2024-04-02")
     assert states(world).keys() == {"j/2024-04-02", "g/2024-04-02"}
 
 
-def test_of_two_that_overlap_the_later_makes_the_rest(world: World) -> None:
+def test_of_two_overlapping_submissions_the_later_one_makes_the_rest(world: World) -> None:
     world.define(WEEKLY)
     first = ask(world, "g", "2024-04-01", "2024-04-10")
     take(world, "g/2024-04-01..2024-04-07")
@@ -90,7 +89,7 @@ def test_of_two_that_overlap_the_later_makes_the_rest(world: World) -> None:
     assert world.submission(first) is world.submission(second) is SubmissionState.SUCCEEDED
 
 
-def test_of_two_that_overlap_the_later_makes_what_lies_on_both_sides(world: World) -> None:
+def test_a_range_around_another_makes_only_the_days_on_both_sides(world: World) -> None:
     world.define(WEEKLY)
     ask(world, "g", "2024-04-01", "2024-04-10")
     before = states(world).keys()
@@ -102,7 +101,7 @@ def test_of_two_that_overlap_the_later_makes_what_lies_on_both_sides(world: Worl
     }
 
 
-def test_a_range_within_another_waits_for_what_it_needs_of_it(world: World) -> None:
+def test_a_range_within_another_waits_only_for_the_step_that_it_needs(world: World) -> None:
     world.define(WEEKLY)
     first = ask(world, "g", "2024-04-01", "2024-04-10")
     before = states(world)
@@ -113,7 +112,7 @@ def test_a_range_within_another_waits_for_what_it_needs_of_it(world: World) -> N
     assert world.submission(first) is SubmissionState.ACTIVE
 
 
-def test_a_range_of_which_all_is_under_way_is_not_made_again(world: World) -> None:
+def test_a_range_that_is_already_being_made_is_not_made_again(world: World) -> None:
     world.define(WEEKLY)
     ids = [ask(world, "j", "2024-04-01", "2024-04-10") for _ in range(3)]
     assert len(states(world, "g")) == 2
@@ -122,7 +121,7 @@ def test_a_range_of_which_all_is_under_way_is_not_made_again(world: World) -> No
     assert set(times_made(world, "g").values()) == set(times_made(world, "j").values()) == {1}
 
 
-def test_who_waits_for_a_step_of_another_fails_with_it(world: World) -> None:
+def test_a_submission_fails_with_the_step_of_another_that_it_waits_for(world: World) -> None:
     world.define(WEEKLY)
     first = ask(world, "g", "2024-04-01", "2024-04-07")
     second = ask(world, "j", "2024-04-03", "2024-04-04")
@@ -131,7 +130,7 @@ def test_who_waits_for_a_step_of_another_fails_with_it(world: World) -> None:
     assert world.submission(first) is world.submission(second) is SubmissionState.FAILED
 
 
-def test_another_version_shares_nothing(world: World) -> None:
+def test_another_version_of_an_app_shares_no_partitions(world: World) -> None:
     world.define(WEEKLY)
     ask(world, "g", "2024-04-01", "2024-04-07")
     (before,) = world.states()
@@ -144,7 +143,7 @@ def test_another_version_shares_nothing(world: World) -> None:
     assert there(world, "g") == days("2024-04-01", "2024-04-07")
 
 
-def test_a_change_further_up_makes_another_version_and_a_revert_the_old_one(world: World) -> None:
+def test_an_upstream_change_makes_another_version_and_a_revert_restores_the_old_one(world: World) -> None:
     world.define(WEEKLY)
     ask(world, "j", "2024-04-01")
     work_off(world)
@@ -159,7 +158,7 @@ def test_a_change_further_up_makes_another_version_and_a_revert_the_old_one(worl
     assert world.submission(again) is SubmissionState.SUCCEEDED
 
 
-def test_how_often_it_is_tried_makes_no_other_version(world: World) -> None:
+def test_retry_options_and_the_step_size_make_no_other_version(world: World) -> None:
     world.define(WEEKLY)
     ask(world, "g", "2024-04-01", "2024-04-07")
     work_off(world)
@@ -170,7 +169,7 @@ def test_how_often_it_is_tried_makes_no_other_version(world: World) -> None:
     assert world.submission(again) is SubmissionState.ACTIVE
 
 
-def test_after_a_failure_only_what_is_not_there_is_made(world: World) -> None:
+def test_after_a_failure_only_missing_partitions_are_made(world: World) -> None:
     world.define(lineage("s, g*2: s, j: g"))
     failed = ask(world, "j", "2024-04-01", "2024-04-04")
     work_off(world, failing=["s/2024-04-03"])
@@ -183,7 +182,7 @@ def test_after_a_failure_only_what_is_not_there_is_made(world: World) -> None:
     assert set(times_made(world, "s").values()) == set(times_made(world, "j").values()) == {1}
 
 
-def test_a_dead_step_asked_for_again_begins_anew_and_keeps_its_history(world: World) -> None:
+def test_a_failed_step_that_is_requested_again_starts_again_and_keeps_its_history(world: World) -> None:
     world.define(lineage("s, g*2: s", max_fails=1))
     ask(world, "g", "2024-04-01", "2024-04-02")
     work_off(world, failing=["g/2024-04-01..2024-04-02"])
@@ -198,7 +197,7 @@ def test_a_dead_step_asked_for_again_begins_anew_and_keeps_its_history(world: Wo
     assert there(world, "g") == ["2024-04-01", "2024-04-02"]
 
 
-def test_a_dead_step_whose_inputs_are_gone_waits_for_them(world: World) -> None:
+def test_a_failed_step_with_missing_inputs_waits_for_them(world: World) -> None:
     world.define(lineage("s, g*2: s"))
     ask(world, "g", "2024-04-01", "2024-04-02")
     work_off(world, failing=["s/2024-04-02"])
@@ -207,7 +206,7 @@ def test_a_dead_step_whose_inputs_are_gone_waits_for_them(world: World) -> None:
     assert ready(world) == {"s/2024-04-02"}
 
 
-def test_what_a_dead_step_was_to_make_goes_to_another(world: World) -> None:
+def test_another_step_takes_over_the_partitions_of_a_failed_step(world: World) -> None:
     world.define(WEEKLY)
     ask(world, "g", "2024-04-01", "2024-04-07")
     end(world, "g/2024-04-01..2024-04-07", Ending.ERROR)
@@ -222,7 +221,7 @@ def test_what_a_dead_step_was_to_make_goes_to_another(world: World) -> None:
     assert ready(world) == {"g/2024-04-01..2024-04-02"}
 
 
-def test_a_cancelled_step_asked_for_again_begins_anew(world: World) -> None:
+def test_a_cancelled_step_that_is_requested_again_starts_again(world: World) -> None:
     world.define(lineage("s, g*2: s"))
     world.cancel(ask(world, "g", "2024-04-01", "2024-04-02"))
     assert set(states(world).values()) == {State.CANCELLED}
@@ -231,7 +230,7 @@ def test_a_cancelled_step_asked_for_again_begins_anew(world: World) -> None:
     assert world.submission(again) is SubmissionState.SUCCEEDED
 
 
-def test_what_two_readers_of_one_plan_need_is_packed_together(world: World) -> None:
+def test_partitions_that_two_readers_of_a_plan_need_are_in_one_step(world: World) -> None:
     world.define(lineage("s*4, a: s, b: s-2, c: a b"))
     ask(world, "c", "2024-04-03", "2024-04-04")
     assert states(world, "s").keys() == {"s/2024-04-01..2024-04-04"}
@@ -239,12 +238,12 @@ def test_what_two_readers_of_one_plan_need_is_packed_together(world: World) -> N
 
 
 @pytest.mark.parametrize("asked", [{"keys": []}, {"keys": [], "rerun": "downstream"}], ids=["", "again"])
-def test_no_keys_are_nothing_to_do(world: World, asked: dict[str, object]) -> None:
+def test_a_submission_of_no_keys_succeeds_at_once(world: World, asked: dict[str, object]) -> None:
     world.define(WEEKLY)
     assert world.submission(world.submit("g", None, **asked)) is SubmissionState.SUCCEEDED
 
 
-def test_a_policy_that_cannot_be_used_is_refused_and_nothing_is_made(world: World) -> None:
+def test_a_submission_with_an_invalid_policy_is_refused_and_creates_no_job(world: World) -> None:
     world.define(WEEKLY)
     id_ = ask(world, "g", "2024-04-01", policy={"max_fails": "many"})
     assert world.submission(id_) is SubmissionState.REFUSED
@@ -253,7 +252,7 @@ def test_a_policy_that_cannot_be_used_is_refused_and_nothing_is_made(world: Worl
     assert owners(world, "g") == {}
 
 
-def test_a_step_that_was_paused_when_it_was_cancelled_begins_anew_for_the_next(world: World) -> None:
+def test_a_step_that_was_cancelled_while_paused_starts_again_for_the_next_submission(world: World) -> None:
     world.define(lineage("g*2"))
     id_ = ask(world, "g", "2024-04-01", "2024-04-02")
     world.pause(id_)
@@ -263,7 +262,7 @@ def test_a_step_that_was_paused_when_it_was_cancelled_begins_anew_for_the_next(w
     assert ready(world) == {"g/2024-04-01..2024-04-02"}
 
 
-def test_a_paused_step_goes_on_for_whoever_joins_it(world: World) -> None:
+def test_a_paused_step_continues_for_a_submission_that_joins_it(world: World) -> None:
     world.define(lineage("s, g*2: s, j: g"))
     id_ = ask(world, "g", "2024-04-01", "2024-04-02")
     world.pause(id_)
@@ -274,7 +273,7 @@ def test_a_paused_step_goes_on_for_whoever_joins_it(world: World) -> None:
     assert world.submission(second) is SubmissionState.SUCCEEDED
 
 
-def test_all_steps_that_read_from_the_beginning_wait_for_the_same_beginning(world: World) -> None:
+def test_each_step_that_reads_from_the_beginning_waits_for_all_earlier_days(world: World) -> None:
     whole = {"table_dependencies": [{"table": "s", "start_offset": None}], "step_size": 2}
     apps = lineage("s, g: s")
     world.define(apps | {"g": apps["g"] | whole})
@@ -285,7 +284,7 @@ def test_all_steps_that_read_from_the_beginning_wait_for_the_same_beginning(worl
     }
 
 
-def test_whoever_makes_what_any_later_partition_will_do_for_is_joined(world: World) -> None:
+def test_a_cumulative_dependency_joins_a_later_partition_that_is_being_made(world: World) -> None:
     apps = lineage("s, r: s, j: r s")
     r, j = apps["r"], apps["j"]
     r["table_dependencies"] = [{"table": "s", "cumulative": True}]

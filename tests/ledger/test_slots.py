@@ -1,4 +1,4 @@
-"""How a job of a pool comes by its slot, and gives it up; and how one leaves the line."""
+"""Slots of a pool: how a job gets one, gives it up, and stops waiting for one."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -100,7 +100,7 @@ def _expired(world: World) -> None:
         _expired,
     ],
 )
-def test_whoever_gives_up_a_slot_lets_the_next_in(
+def test_a_job_that_gives_up_its_slot_admits_the_next_job(
     world: World, leave: Callable[[World], None], max_timeouts: int, max_losses: int
 ) -> None:
     terms = {"timeout": 10, "max_timeouts": max_timeouts, "max_losses": max_losses, "max_fails": 1}
@@ -109,7 +109,7 @@ def test_whoever_gives_up_a_slot_lets_the_next_in(
     world.submit("a", "one", id="one", policy={"end_before": end_before, "priority": 1})
     world.submit("a", "two")
     world.lose_messages()
-    # What is tried again at once is the more urgent, and is let in before the other; so it is not tried at once.
+    # An immediate retry would be more urgent and would be admitted before the other job, so its priority is lowered.
     world.ledger.transact(lambda tx: tx.write("UPDATE job SET priority = -1 WHERE key = 'one'"))
     leave(world)
     assert world.ready() == {"a/two"}
@@ -124,7 +124,7 @@ def test_a_job_that_is_handed_back_keeps_its_slot(world: World) -> None:
     assert (world.ready(), in_line(world)) == ({"a/one"}, ["a/two"])
 
 
-def test_unending_work_has_a_slot_while_it_runs_without_a_worker(world: World) -> None:
+def test_long_running_work_keeps_its_slot_while_no_worker_holds_it(world: World) -> None:
     manager = {"job_type": "tests.ledger.test_watching_races:Grid", "is_long_running": True}
     world.define({"a": {"job_id": "{x}", "concurrency": 1, **manager}})
     world.submit("a", "one", id="one")
@@ -136,10 +136,10 @@ def test_unending_work_has_a_slot_while_it_runs_without_a_worker(world: World) -
     assert world.ready() == {"a/two"}
 
 
-# Who leaves the line.
+# Jobs that stop waiting for a slot.
 
 
-def test_the_jobs_of_a_paused_submission_give_way_and_line_up_again(world: World) -> None:
+def test_jobs_of_a_paused_submission_stop_waiting_for_a_slot_until_it_is_resumed(world: World) -> None:
     world.apps("a", concurrency=1)
     world.submit("a", "first")
     world.submit("a", "second", id="second")
@@ -153,7 +153,7 @@ def test_the_jobs_of_a_paused_submission_give_way_and_line_up_again(world: World
     assert run_all(world) == ["a/third", "a/second"]
 
 
-def test_who_is_cancelled_or_expires_leaves_the_line(world: World) -> None:
+def test_a_cancelled_or_expired_job_stops_waiting_for_a_slot(world: World) -> None:
     world.apps("a", concurrency=1)
     world.submit("a", "first")
     world.submit("a", "second", id="second")
@@ -164,7 +164,7 @@ def test_who_is_cancelled_or_expires_leaves_the_line(world: World) -> None:
     assert (world.state("a/third"), in_line(world)) == (State.EXPIRED, [])
 
 
-def test_who_has_expired_and_was_not_seen_to_is_not_let_in(world: World) -> None:
+def test_a_job_past_its_deadline_gets_no_slot(world: World) -> None:
     world.apps("a", concurrency=1)
     world.submit("a", "first")
     world.submit("a", "second", policy={"end_before": (world.now + timedelta(seconds=5)).isoformat()})
@@ -174,7 +174,7 @@ def test_who_has_expired_and_was_not_seen_to_is_not_let_in(world: World) -> None
     assert world.ready() == {"a/third"}
 
 
-def test_who_has_to_wait_for_a_parent_again_leaves_the_line(world: World) -> None:
+def test_a_job_that_must_wait_for_a_parent_again_stops_waiting_for_a_slot(world: World) -> None:
     world.apps("a -> b", concurrency={"key": "{app_name}", "limit": 1})
     world.submit("b", "other")
     world.finish("a/other")

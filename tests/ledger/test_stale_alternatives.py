@@ -1,4 +1,4 @@
-"""A group with a parent that succeeded too long ago can still be met, and is not met already."""
+"""Dependency groups with a parent that succeeded too long ago: such a group is not met, but can still be met."""
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
@@ -6,18 +6,18 @@ from tests.acceptance.story import states
 from tests.ledger.lags import HOUR_S, done, lags
 from tests.world import World
 
-#: ``b`` is chosen where ``a`` is too old, for it stands first.
+#: If ``a`` is too old, ``b`` is chosen, because its group is the first.
 EITHER = "a; b; c: b | a(6h)"
 
 
-def test_a_group_that_is_met_goes_before_one_with_a_stale_input(world: World) -> None:
+def test_a_met_group_is_chosen_before_one_with_a_stale_input(world: World) -> None:
     world.define(lags("a; b; c: a(6h) | b"))
     done(world, "a", "b", hours_ago=7)
     world.submit("c")
     assert world.states() == states("succeeded a b, ready c")
 
 
-def test_a_group_that_is_under_way_goes_before_one_with_a_stale_input(world: World) -> None:
+def test_a_group_that_is_under_way_is_chosen_before_one_with_a_stale_input(world: World) -> None:
     world.define(lags("a; b; c: a(0) | b"))
     done(world, "a", hours_ago=7)
     world.submit("b")
@@ -25,14 +25,14 @@ def test_a_group_that_is_under_way_goes_before_one_with_a_stale_input(world: Wor
     assert world.states() == states("succeeded a, ready b, waiting c")
 
 
-def test_the_first_group_goes_before_others_that_nobody_has_begun(world: World) -> None:
+def test_the_first_group_is_chosen_if_no_other_has_started(world: World) -> None:
     world.define(lags("a; b; c: a(6h) | b"))
     done(world, "a", hours_ago=7)
     world.submit("c")
     assert world.states() == states("ready a, expected b, waiting c")
 
 
-def test_a_stale_input_of_another_group_does_not_let_the_child_run(world: World) -> None:
+def test_a_stale_input_of_another_group_does_not_release_the_child(world: World) -> None:
     world.define(lags(EITHER))
     done(world, "a", hours_ago=7)
     for _ in range(2):
@@ -42,7 +42,7 @@ def test_a_stale_input_of_another_group_does_not_let_the_child_run(world: World)
     assert world.state("c") is State.READY
 
 
-def test_it_is_run_again_once_the_group_that_was_chosen_is_lost(world: World) -> None:
+def test_a_stale_input_runs_again_if_the_chosen_group_is_lost(world: World) -> None:
     world.define(lags(EITHER))
     done(world, "a", hours_ago=7)
     world.submit("c")
@@ -52,7 +52,7 @@ def test_it_is_run_again_once_the_group_that_was_chosen_is_lost(world: World) ->
     assert world.state("c") is State.READY
 
 
-def test_whoever_runs_it_again_meanwhile_opens_that_way_too(world: World) -> None:
+def test_a_rerun_of_a_stale_input_meets_its_group_too(world: World) -> None:
     world.define(lags(EITHER))
     done(world, "a", hours_ago=7)
     world.submit("c")
@@ -61,22 +61,22 @@ def test_whoever_runs_it_again_meanwhile_opens_that_way_too(world: World) -> Non
     assert world.states() == states("succeeded a, ready b c")
 
 
-def test_all_at_once_runs_what_is_stale_in_any(world: World) -> None:
+def test_pull_all_runs_the_stale_inputs_of_every_group(world: World) -> None:
     world.define(lags(EITHER))
     done(world, "a", hours_ago=7)
     world.submit("c", policy={"pull": "all"})
     assert world.states() == states("ready a b, waiting c")
 
 
-def test_a_job_that_runs_again_discounts_what_has_grown_too_old_since(world: World) -> None:
-    """Also where it may have run by that way before."""
+def test_a_rerun_job_does_not_count_inputs_that_are_stale_now(world: World) -> None:
+    """This applies also to the group that may have released the first run."""
     world.define(lags("a; b; c: b(1h) | a(6h)"))
     done(world, "a", "b", "c", hours_ago=7)
     world.submit("c", rerun="job")
     assert world.states() == states("succeeded a, ready b, waiting c")
 
 
-def test_a_lag_that_is_shortened_has_nothing_run_again_for_who_waits_already(
+def test_a_shorter_max_lag_runs_no_input_again_for_a_job_that_already_waits(
     world: World,
 ) -> None:
     world.define(lags("a; z; c: a(6h) z"))
@@ -89,8 +89,8 @@ def test_a_lag_that_is_shortened_has_nothing_run_again_for_who_waits_already(
     assert world.states() == states("succeeded a, ready z, waiting c")
 
 
-def test_a_way_that_was_fresh_when_it_was_lost_is_looked_at_no_more(world: World) -> None:
-    """``b`` succeeded in time for ``c``, which waits for ``z`` by the same way; by the other, ``a`` is too old."""
+def test_an_input_that_was_fresh_in_a_lost_group_does_not_run_again(world: World) -> None:
+    """``b`` was fresh for the group of ``c`` that also needs ``z``. In the other group ``a`` is too old."""
     world.define(lags("a; b; z; c: z b(1h) | a(1h)"))
     done(world, "a", hours_ago=2)
     done(world, "b", hours_ago=0)

@@ -1,4 +1,4 @@
-"""Parents that succeeded too long ago for a child that is asked for (``max_lag``): they run again before it."""
+"""Stale inputs: parents that succeeded longer ago than ``max_lag`` run again before a requested child."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def runs(world: World, app: str) -> int:
         (0, 0, True),
     ],
 )
-def test_an_input_as_old_as_is_allowed_is_fresh_and_an_older_one_runs_again(
+def test_an_input_runs_again_if_it_is_older_than_max_lag_or_max_lag_is_zero(
     world: World, lag: Any, after_s: float, again: bool
 ) -> None:
     world.define(lags("a; c", c={"depends_on": {"app_name": ["a"], "max_lag": lag}}))
@@ -41,7 +41,7 @@ def test_an_input_as_old_as_is_allowed_is_fresh_and_an_older_one_runs_again(
     assert world.states() == states("ready a, waiting c" if again else "succeeded a, ready c")
 
 
-def test_the_child_waits_for_the_new_run(world: World) -> None:
+def test_the_child_waits_for_the_new_run_of_a_stale_parent(world: World) -> None:
     world.define(lags("a; b: a(6h)"))
     done(world, "a", hours_ago=7)
     id_ = world.submit("b")
@@ -54,14 +54,14 @@ def test_the_child_waits_for_the_new_run(world: World) -> None:
     assert world.submission(id_) == "succeeded"
 
 
-def test_it_goes_on_upwards(world: World) -> None:
+def test_a_stale_parent_of_a_stale_parent_runs_again_too(world: World) -> None:
     world.define(lags(CHAIN))
     done(world, "a", "b", hours_ago=7)
     world.submit("c")
     assert world.states() == states("ready a, waiting b c")
 
 
-def test_above_a_fresh_parent_nothing_runs_again(world: World) -> None:
+def test_nothing_above_a_fresh_parent_runs_again(world: World) -> None:
     world.define(lags(CHAIN))
     done(world, "a", hours_ago=4)
     done(world, "b", hours_ago=3)
@@ -69,14 +69,14 @@ def test_above_a_fresh_parent_nothing_runs_again(world: World) -> None:
     assert world.states() == states("succeeded a b, ready c")
 
 
-def test_a_parent_without_a_lag_of_its_own_ends_the_way_up(world: World) -> None:
+def test_a_parent_without_max_lag_runs_again_with_its_old_inputs(world: World) -> None:
     world.define(lags("a; b: a; c: b(6h)"))
     done(world, "a", "b", hours_ago=7)
     world.submit("c")
     assert world.states() == states("succeeded a, ready b, waiting c")
 
 
-def test_a_child_that_has_succeeded_is_not_run_again_for_its_inputs(world: World) -> None:
+def test_a_succeeded_job_does_not_run_again_because_its_inputs_are_stale(world: World) -> None:
     world.define(lags(CHAIN))
     done(world, "a", "b", hours_ago=7)
     world.submit("b", push="wanted")
@@ -85,7 +85,7 @@ def test_a_child_that_has_succeeded_is_not_run_again_for_its_inputs(world: World
     assert world.states() == states("ready a, waiting b")
 
 
-def test_a_child_that_was_cancelled_is_one_that_is_to_run(world: World) -> None:
+def test_a_cancelled_job_that_is_requested_again_checks_its_inputs(world: World) -> None:
     world.define(lags(CHAIN))
     done(world, "a", hours_ago=1)
     world.cancel(world.submit("b", push="wanted"))
@@ -95,7 +95,7 @@ def test_a_child_that_was_cancelled_is_one_that_is_to_run(world: World) -> None:
     assert world.states() == states("ready a, waiting b")
 
 
-def test_so_is_one_that_was_only_expected(world: World) -> None:
+def test_an_expected_job_that_is_requested_checks_its_inputs(world: World) -> None:
     world.define(lags("a; z; b: a(6h); d: z b"))
     done(world, "a", hours_ago=7)
     world.submit("z")
@@ -105,7 +105,7 @@ def test_so_is_one_that_was_only_expected(world: World) -> None:
     assert world.states() == states("ready a, succeeded z, waiting b d")
 
 
-def test_a_child_that_is_under_way_keeps_the_inputs_it_was_planned_with(world: World) -> None:
+def test_a_job_under_way_keeps_the_inputs_it_was_planned_with(world: World) -> None:
     world.define(lags("a; z; c: a(1h) z"))
     done(world, "a", hours_ago=0)
     world.submit("c", push="wanted")
@@ -117,7 +117,7 @@ def test_a_child_that_is_under_way_keeps_the_inputs_it_was_planned_with(world: W
     assert world.states() == states("succeeded a z, ready c")
 
 
-def test_a_pushed_child_does_not_look_at_the_age_of_its_other_parents(world: World) -> None:
+def test_a_pushed_child_does_not_check_the_age_of_its_other_parents(world: World) -> None:
     world.define(lags("a; z; c: a(6h) z(6h)"))
     done(world, "a", hours_ago=7)
     world.submit("z")
@@ -126,7 +126,7 @@ def test_a_pushed_child_does_not_look_at_the_age_of_its_other_parents(world: Wor
 
 
 @pytest.mark.parametrize("state", [State.WAITING, State.READY, State.RUNNING, State.EXECUTED])
-def test_a_parent_that_is_on_its_way_is_used_as_it_is(world: World, state: State) -> None:
+def test_a_parent_that_is_already_under_way_does_not_run_once_more(world: World, state: State) -> None:
     world.define(lags("z; a: z; c: a(0)"))
     done(world, "z", "a", hours_ago=1)
     world.submit("z" if state is State.WAITING else "a", rerun="downstream", push="wanted")
@@ -144,7 +144,7 @@ def test_a_parent_that_is_on_its_way_is_used_as_it_is(world: World, state: State
     assert (runs(world, "a"), world.state("c")) == (2, State.READY)
 
 
-def test_a_parent_that_failed_is_not_run_again_for_its_age(world: World) -> None:
+def test_a_failed_parent_does_not_run_again_because_of_its_age(world: World) -> None:
     world.define(lags("a; c: a(6h)"))
     world.submit("a", push="wanted")
     world.finish("a", Ending.ERROR)
@@ -153,7 +153,7 @@ def test_a_parent_that_failed_is_not_run_again_for_its_age(world: World) -> None
     assert world.states() == states("failed a, upstream_failed c")
 
 
-def test_where_the_new_run_fails_the_child_cannot_run(world: World) -> None:
+def test_the_child_fails_upstream_if_the_new_run_of_its_parent_fails(world: World) -> None:
     world.define(lags("a; c: a(6h)"))
     done(world, "a", hours_ago=7)
     id_ = world.submit("c")
@@ -162,8 +162,8 @@ def test_where_the_new_run_fails_the_child_cannot_run(world: World) -> None:
     assert world.submission(id_) == "failed"
 
 
-def test_what_had_succeeded_stays_and_what_was_dead_for_it_revives(world: World) -> None:
-    """As where somebody asks to run the parent again."""
+def test_a_new_run_of_a_stale_parent_revives_only_its_unsuccessful_children(world: World) -> None:
+    """An explicit rerun of the parent has the same effect."""
     letter = {"depends_on": {"app_name": ["a"], "when": "failed"}}
     world.define(lags("a; model: a; letter; c: a(6h)", letter=letter))
     done(world, "a", "model", hours_ago=0)
@@ -174,14 +174,14 @@ def test_what_had_succeeded_stays_and_what_was_dead_for_it_revives(world: World)
     assert world.states() == states("ready a, succeeded model, waiting letter c")
 
 
-def test_the_shorter_of_two_lags_counts(world: World) -> None:
+def test_the_shorter_of_two_lags_applies(world: World) -> None:
     world.define(lags("a; z; c: a(6h) a(1h) z(6h)"))
     done(world, "a", "z", hours_ago=2)
     world.submit("c")
     assert world.states() == states("ready a, succeeded z, waiting c")
 
 
-def test_of_two_children_in_one_plan_both_wait_for_what_is_too_old_for_one(world: World) -> None:
+def test_two_children_in_one_plan_both_wait_for_a_parent_that_is_stale_for_one(world: World) -> None:
     world.define(lags("a; b: a(6h); c: a(1h); d: b c"))
     done(world, "a", hours_ago=2)
     world.submit("d")
@@ -190,7 +190,7 @@ def test_of_two_children_in_one_plan_both_wait_for_what_is_too_old_for_one(world
     assert world.ready() == {"b", "c"}
 
 
-def test_parents_by_key_and_by_function(world: World) -> None:
+def test_max_lag_applies_to_parents_by_key_and_by_function(world: World) -> None:
     by_key = {
         "depends_on": {"app_name": ["a"], "job_id": ["7"], "max_lag": "6h"},
         "autofill_values": {"x": [1]},
@@ -211,8 +211,8 @@ def test_parents_by_key_and_by_function(world: World) -> None:
     assert world.ready() == {"a/7", *(f"day/{each}" for each in days)}
 
 
-def test_a_parent_that_is_asked_for_too_is_run_again_for_its_child(world: World) -> None:
-    """By itself it would not be, and nobody would have looked what is above it."""
+def test_a_requested_parent_runs_again_for_its_requested_child(world: World) -> None:
+    """Without the child, the request would neither run the parent again nor check its inputs."""
     yesterday = {"_func": "tests.planner.two_ways:Yesterday", "app_name": ["run"], "max_lag": "6h"}
     world.define({"run": {"job_id": "{date}", "identifiers": {"date": "date"}, "depends_on": yesterday}})
     world.submit("run", "20260102", push="wanted")
@@ -223,7 +223,7 @@ def test_a_parent_that_is_asked_for_too_is_run_again_for_its_child(world: World)
     assert world.ready() == {"run/20260101"}
 
 
-def test_two_submissions_run_what_is_too_old_for_both_once(world: World) -> None:
+def test_two_submissions_run_a_parent_that_is_stale_for_both_once(world: World) -> None:
     world.define(lags("a; b: a(6h); c: a(1h)"))
     done(world, "a", hours_ago=7)
     world.submit("b")
@@ -234,7 +234,7 @@ def test_two_submissions_run_what_is_too_old_for_both_once(world: World) -> None
     assert runs(world, "a") == 2
 
 
-def test_the_history_says_why_it_ran_again(world: World) -> None:
+def test_the_history_contains_the_reason_for_the_new_run(world: World) -> None:
     world.define(lags("a; c: a(6h)"))
     done(world, "a", hours_ago=7)
     world.submit("c")
@@ -242,14 +242,14 @@ def test_the_history_says_why_it_ran_again(world: World) -> None:
     assert world.ledger.transact(lambda tx: tx.rows(sql)) == [(world.known("a").id, "revive", STALE_INPUT)]
 
 
-def test_what_is_run_again_gets_the_terms_of_whoever_asked(world: World) -> None:
+def test_a_stale_input_runs_again_with_the_terms_of_the_new_submission(world: World) -> None:
     world.define(lags("a; c: a(6h)"))
     done(world, "a", hours_ago=7)
     world.submit("c", policy={"priority": 7, "max_fails": 2}, kwargs={"n": 1})
     assert [world.field("a", column) for column in ("priority", "max_fails", "kwargs")] == [7, 2, {"n": 1}]
 
 
-def test_who_cancels_cancels_the_new_run_and_the_next_to_ask_gets_it(world: World) -> None:
+def test_a_cancellation_includes_the_new_run_and_the_next_submission_starts_it_again(world: World) -> None:
     world.define(lags("a; c: a(6h)"))
     done(world, "a", hours_ago=7)
     world.cancel(world.submit("c"))
@@ -258,7 +258,7 @@ def test_who_cancels_cancels_the_new_run_and_the_next_to_ask_gets_it(world: Worl
     assert world.states() == states("ready a, waiting c")
 
 
-def test_an_input_that_its_own_filter_would_not_let_pass_any_more_has_to_do(world: World) -> None:
+def test_a_stale_input_that_its_filter_now_excludes_is_used_as_it_is(world: World) -> None:
     world.define(lags("a; c: a(6h)"))
     done(world, "a", hours_ago=7)
     world.define(lags("a; c: a(6h)", a={"valid_if_or": {"x": ["9"]}}))
@@ -266,7 +266,7 @@ def test_an_input_that_its_own_filter_would_not_let_pass_any_more_has_to_do(worl
     assert world.states() == states("succeeded a, ready c")
 
 
-def test_a_dead_parent_that_is_taken_along_looks_at_its_inputs_too(world: World) -> None:
+def test_a_failed_parent_that_is_rerun_with_its_child_checks_its_inputs_too(world: World) -> None:
     world.define(lags(CHAIN))
     done(world, "a", hours_ago=1)
     world.submit("c", push="wanted")

@@ -1,5 +1,7 @@
-"""Whoever finds an input too old meets others who plan, run, judge or cancel it: stopped at every statement, it runs
-again once, and whoever asked gets his job."""
+"""Races of a plan that finds an input too old, with other operations on that input.
+
+Each act is stopped at every statement. The input runs again once, and the requested job succeeds.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +16,7 @@ from tests.ledger.lags import done, lags
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import LEASE_S, World
 
-#: No handler here has more statements than this.
+#: Upper limit of the number of statements of the handlers in these races.
 STATEMENTS_MAX = 80
 
 #: Two acts, and the number of runs of ``a`` at the end.
@@ -22,7 +24,10 @@ Pair = tuple[Act, Act, int]
 
 
 class Meeting(Acts):
-    """``c`` and ``d`` need ``a`` no older than an hour, and it is older; ``f`` may have ``b`` instead."""
+    """World in which ``c`` and ``d`` need ``a`` at most one hour old, and it is older.
+
+    ``f`` may use ``b`` instead.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -59,7 +64,7 @@ def _a_plan_and_the_end_of_another_way(m: Meeting) -> Pair:
 
 
 def _a_plan_and_a_whole_run(m: Meeting) -> Pair:
-    """What it found too old may not be that any more when it comes to write."""
+    """Plan ``c`` while ``a`` runs from start to end. ``a`` may be fresh again when the plan writes."""
     rerun, claim = m.plan_pushed("a", rerun="job"), m.claim("a", worker=m.world.hire())
     judge = m.judge(m.world.known("a").id)
 
@@ -74,7 +79,7 @@ def _a_plan_and_a_whole_run(m: Meeting) -> Pair:
 
 
 def _a_plan_and_a_cancellation(m: Meeting) -> Pair:
-    """Nobody ran it for the one that is cancelled, so the other has it run."""
+    """Plan ``c`` while ``d`` is cancelled. ``a`` has not run again for ``d``, so it runs for ``c``."""
     return m.plan_pushed("c"), m.cancel(m.world.submit("d", push="wanted")), 2
 
 
@@ -91,7 +96,7 @@ MEETINGS = [
 
 @pytest.mark.parametrize("arrange", MEETINGS, ids=lambda arrange: arrange.__name__.strip("_"))
 @pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
-def test_a_stale_input_runs_again_once_whoever_else_is_about(
+def test_a_stale_input_runs_again_once_if_a_plan_races_another_verb(
     embedded_url: str, arrange: Callable[[Meeting], Pair], swapped: bool
 ) -> None:
     runs = 0

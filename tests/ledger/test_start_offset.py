@@ -1,4 +1,4 @@
-"""``random_start_offset``: starts that are put off by chance, which a replay draws again."""
+"""``random_start_offset``: starts that are delayed at random. A replay draws the same delays again."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ APP = {"job_id": "{x}", "bash_cmd": "true"}
 
 
 def _put_off_s(world: World, app: str = "a") -> list[float]:
-    """By how much each job of the app was put off after it was planned."""
+    """Return the delay of each job of the app in seconds, counted from its creation."""
     rows = world.ledger.transact(
         lambda tx: tx.rows(
             "SELECT extract(epoch FROM not_before - created_at)::float8 FROM job WHERE app = %(app)s ORDER BY id",
@@ -28,7 +28,7 @@ def _not_before(world: World, job: str) -> datetime | None:
     return moment
 
 
-def test_starts_are_spread_over_the_time_that_is_given(world: World) -> None:
+def test_starts_are_spread_evenly_over_the_offset(world: World) -> None:
     world.apps("a")
     world.submit("a", None, keys=KEYS, policy={"random_start_offset": "10s"})
     offsets_s = _put_off_s(world)
@@ -38,7 +38,7 @@ def test_starts_are_spread_over_the_time_that_is_given(world: World) -> None:
         assert 30 <= len(share) <= 90, f"{len(share)} of {len(KEYS)} start within 2 s after {from_s} s"
 
 
-def test_it_begins_where_start_after_ends(world: World) -> None:
+def test_the_offset_is_added_to_start_after(world: World) -> None:
     world.apps("a")
     start = world.now + timedelta(seconds=100)
     for key in "123":
@@ -53,7 +53,7 @@ def test_it_begins_where_start_after_ends(world: World) -> None:
     assert world.ready() == {"a", "a/2", "a/3"}
 
 
-def test_a_job_that_is_put_off_is_not_claimed_before_its_time(world: World) -> None:
+def test_a_delayed_job_is_not_claimed_before_its_time(world: World) -> None:
     world.apps("a", random_start_offset="1h")
     world.submit("a")
     put_off = _not_before(world, "a")
@@ -66,7 +66,7 @@ def test_a_job_that_is_put_off_is_not_claimed_before_its_time(world: World) -> N
     assert world.state("a") is State.SUCCEEDED
 
 
-def test_two_runs_of_a_key_are_put_off_apart_and_a_replay_alike(world: World) -> None:
+def test_runs_of_one_key_get_different_delays_and_a_replay_gets_the_same(world: World) -> None:
     def drawn() -> list[float]:
         world.ledger.transact(empty)
         world.worker = world.hire()
@@ -86,7 +86,7 @@ def test_two_runs_of_a_key_are_put_off_apart_and_a_replay_alike(world: World) ->
     assert drawn() == first
 
 
-def test_retries_come_when_their_rule_says(world: World) -> None:
+def test_retries_are_not_delayed_by_the_offset(world: World) -> None:
     world.apps(
         "a",
         random_start_offset="1h",
@@ -106,7 +106,7 @@ def test_retries_come_when_their_rule_says(world: World) -> None:
     assert (world.state("a"), world.round("a")) == (State.READY, 2)
 
 
-def test_children_chunks_and_steps_are_put_off_too(world: World) -> None:
+def test_children_chunks_and_partition_steps_are_delayed_too(world: World) -> None:
     put_off = {"random_start_offset": "1h", "bash_cmd": "true"}
     chunked: dict[str, Any] = {"chunk_size": 2, **put_off}
     step = {"output_table": "t", "partition": {"unit": "day"}, "step_size": 1, **put_off}
@@ -123,7 +123,7 @@ def test_children_chunks_and_steps_are_put_off_too(world: World) -> None:
         assert all(0 < offset_s < 3600 for offset_s in offsets_s)
 
 
-def test_without_it_nothing_is_put_off(world: World) -> None:
+def test_without_an_offset_no_start_is_delayed(world: World) -> None:
     world.apps("a", random_start_offset=False)
     world.submit("a")
     assert _not_before(world, "a") is None

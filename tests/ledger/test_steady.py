@@ -1,4 +1,4 @@
-"""Plans that a process which works for long keeps."""
+"""Query plans that a long-lived process keeps, and the number of rows that they read."""
 
 from collections.abc import Callable, Iterator
 
@@ -11,7 +11,7 @@ from sluice.ledger.emptying import empty
 from tests.world import World
 
 MANY = 1_000
-#: More than anybody reads about one job.
+#: More rows than a statement about one job reads.
 FEW = 50
 _READ = """
 SELECT relname::text, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
@@ -27,7 +27,7 @@ def steady(world: World) -> Iterator[Ledger]:
 
 @pytest.fixture
 def crowded(world: World) -> Iterator[World]:
-    """Nearly all there is waits for one job, and the statistics know."""
+    """Yield a world in which nearly all jobs wait for one job, with statistics that include this."""
     world.apps("gate, waiting, a -> b")
     world.define(
         world.defined
@@ -56,7 +56,7 @@ def _mode(tx: Tx) -> str:
     return str(tx.column("SHOW plan_cache_mode")[0])
 
 
-def test_a_statement_on_many_is_planned_for_what_it_is_about(steady: Ledger) -> None:
+def test_a_statement_with_many_ids_gets_a_custom_plan(steady: Ledger) -> None:
     def work(tx: Tx) -> tuple[str, str]:
         tx.column("SELECT unnest(%(ids)s::bigint[])", ids=[1])
         few = _mode(tx)
@@ -67,39 +67,39 @@ def test_a_statement_on_many_is_planned_for_what_it_is_about(steady: Ledger) -> 
     assert steady.transact(_mode) == "force_generic_plan"
 
 
-def test_a_plan_for_an_empty_ledger_goes_along_an_index(steady: Ledger) -> None:
-    """It is kept when the ledger is full, though at this moment it would be quicker to look at everything."""
+def test_a_plan_for_an_empty_ledger_uses_an_index(steady: Ledger) -> None:
+    """The plan is kept when the ledger is full, although a sequential scan would be faster while it is empty."""
 
     def plan(tx: Tx) -> str:
-        # Pages that earlier tests left in an index would make it more expensive than another.
+        # Index pages that earlier tests left would make this plan more expensive than another.
         tx.write("TRUNCATE job CASCADE")
         return "".join(tx.column("EXPLAIN SELECT 1 FROM job WHERE id = 1"))
 
     assert "job_pkey" in steady.transact(plan)
 
 
-def test_who_is_not_steady_leaves_plans_to_the_server(world: World) -> None:
+def test_a_ledger_that_is_not_steady_leaves_the_plan_mode_to_the_server(world: World) -> None:
     ledger = Ledger(world.url, connections=1)
     assert ledger.transact(_mode) == "auto"
     ledger.close()
 
 
 def _read_by(tx: Tx, act: Callable[[], object]) -> dict[str, int]:
-    """How many rows of each table that reads."""
+    """Return the number of rows that the act reads in each table."""
     before = dict(tx.rows(_READ))
     act()
     return {table: rows - before.get(table, 0) for table, rows in tx.rows(_READ)}
 
 
 @pytest.mark.parametrize("look", [grooming.due, grooming.is_due])
-def test_a_tick_that_finds_nothing_looks_at_nobody_who_waits(
+def test_a_tick_that_finds_nothing_reads_no_waiting_jobs(
     crowded: World, look: Callable[[Tx], object]
 ) -> None:
     read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == set()
 
 
-def test_an_end_is_told_without_a_look_at_all_who_wait_for_others(crowded: World) -> None:
+def test_the_propagation_of_an_end_does_not_read_the_children_of_other_jobs(crowded: World) -> None:
     crowded.submit("b")
     claimed = crowded.claim("a")
     assert claimed is not None

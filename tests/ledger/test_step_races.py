@@ -1,5 +1,7 @@
-"""Plans about partitions meet each other, and whoever else is about, stopped at every statement: each partition is made
-once, nobody waits in vain, and nothing is made that nobody wants."""
+"""Races of plans for partitions, with each other and with other operations, stopped at every statement.
+
+Each partition is made once, and every job ends.
+"""
 
 import pytest
 
@@ -26,7 +28,7 @@ from tests.ledger.step_meetings import (
 )
 from tests.world import LEASE_S, World
 
-#: No handler here has more statements than this.
+#: Upper limit of the number of statements of the handlers in these races.
 STATEMENTS_MAX = 90
 
 
@@ -49,7 +51,7 @@ def test_each_partition_is_made_once_whoever_else_is_about(
 
 
 def _work_off(world: World) -> None:
-    """Until nothing moves: workers that were running at first are never heard of again."""
+    """Run jobs until nothing changes. Workers that were running at first send no more heartbeats."""
     for _ in range(5):
         work_off(world)
         if not set(world.states().values()) & (LIVE - {State.EXPECTED}):
@@ -69,16 +71,16 @@ def _check(world: World, arrange: Arrange) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_without_turns_two_plans_take_each_others_partitions(
+def test_without_the_advisory_locks_two_plans_take_each_others_partitions(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The races can fail: planners that take no turns give a partition away twice, or find it given away."""
+    """Show that the races can fail: a planner assigns a partition twice, or finds it already assigned."""
     monkeypatch.setattr(partitions, "take_turns", lambda tx, places: None)
     with pytest.raises(AssertionError):
         test_each_partition_is_made_once_whoever_else_is_about(embedded_url, two_plans_that_overlap, False)
 
 
-def test_without_a_hold_on_what_is_joined_a_plan_waits_for_ever(
+def test_without_the_lock_on_a_joined_step_a_plan_waits_indefinitely(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(partitions, "_HOLD", partitions._HOLD.replace(" FOR SHARE", ""))
@@ -93,7 +95,7 @@ def _meet_in_both_orders(url: str, *arrangements: Arrange) -> None:
 
 
 class Overdue(Acts):
-    """A claimed step whose lease has ended."""
+    """World with a claimed step and a lease that has ended."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -106,11 +108,14 @@ class Overdue(Acts):
 
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
-def test_who_acknowledges_and_who_takes_over_never_both_hold_a_partition(
+def test_an_acknowledgement_and_the_next_claim_never_both_get_a_partition(
     embedded_url: str, swapped: bool
 ) -> None:
-    """The lease has ended: either the acknowledgement was in time and the next claim has less to make, or it is
-    refused and the next claim has all."""
+    """The lease has ended.
+
+    Either the acknowledgement was in time and the next claim has fewer partitions, or it is refused and the next
+    claim has all.
+    """
 
     def check(m: Overdue, is_acknowledged: bool, sent: list[Message]) -> None:
         m.world.queue.extend(sent)
@@ -129,8 +134,8 @@ def test_who_acknowledges_and_who_takes_over_never_both_hold_a_partition(
     )
 
 
-def test_a_cancelled_step_is_never_waited_for(embedded_url: str) -> None:
-    """Told apart from the meetings above by what is left: the second submission gets what it asked for."""
+def test_a_plan_never_waits_for_a_cancelled_step(embedded_url: str) -> None:
+    """In addition to the races above, the second submission must get all its partitions."""
 
     def arrange(m: Acts) -> tuple[Act, Act]:
         m.world.define(LINEAGE)

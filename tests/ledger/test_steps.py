@@ -1,4 +1,4 @@
-"""Steps in the ledger: what they wait for, what sets them going, and what a failure takes along."""
+"""Partition steps in the ledger: their parents, their release, and the effects of a failure."""
 
 import pytest
 
@@ -8,9 +8,9 @@ from sluice.jobs.submission import SubmissionState
 from tests.ledger.lineages import ask, days, end, lineage, needs, ready, states, there, times_made, work_off
 from tests.world import World
 
-#: Each week of the aggregate reads the 90 days before it too.
+#: Lineage in which each week of the aggregate reads the 90 days before it too.
 QUARTER = lineage("staging, group_by*7: staging-90, join: group_by")
-#: The same, but the join reads what the aggregate was a day earlier.
+#: Lineage ``QUARTER``, except that the join reads the aggregate of the day before.
 SNAPSHOT = QUARTER | {
     "join": {"bash_cmd": "true", "table_dependencies": [{"table": "group_by", "offset": 1}]}
 }
@@ -29,7 +29,7 @@ def _of(app: str, first: str, last: str) -> set[str]:
     return {f"{app}/{day}" for day in days(first, last)}
 
 
-def test_a_month_over_a_quarter_shares_every_step(world: World) -> None:
+def test_the_weeks_of_a_month_share_the_daily_steps_of_a_quarter(world: World) -> None:
     world.define(QUARTER)
     id_ = ask(world, "join", "2024-04-01", "2024-04-30")
     staging = _of("staging", "2024-01-02", "2024-04-30")
@@ -51,7 +51,7 @@ def test_a_month_over_a_quarter_shares_every_step(world: World) -> None:
     assert set(times_made(world, "group_by").values()) == {1}
 
 
-def test_who_waits_for_which_day(world: World) -> None:
+def test_each_week_waits_for_the_days_of_its_own_window(world: World) -> None:
     world.define(QUARTER)
     ask(world, "join", "2024-04-01", "2024-04-30")
     first, second, *_, last = APRIL
@@ -66,7 +66,7 @@ def test_who_waits_for_which_day(world: World) -> None:
     assert readers("2024-04-30") == [last]
 
 
-def test_a_week_goes_on_once_what_it_reads_is_there(world: World) -> None:
+def test_a_week_is_ready_once_all_days_that_it_reads_exist(world: World) -> None:
     world.define(QUARTER)
     ask(world, "join", "2024-04-01", "2024-04-30")
     for month in ("01", "02", "03"):
@@ -83,7 +83,7 @@ def test_a_week_goes_on_once_what_it_reads_is_there(world: World) -> None:
     assert set(states(world, "group_by").values()) == {State.SUCCEEDED, State.WAITING}
 
 
-def test_the_last_day_that_is_missing_keeps_a_week_waiting(world: World) -> None:
+def test_one_missing_day_keeps_a_week_waiting(world: World) -> None:
     world.define(QUARTER)
     ask(world, "join", "2024-04-01", "2024-04-07")
     staging = sorted(states(world, "staging"))
@@ -94,7 +94,7 @@ def test_the_last_day_that_is_missing_keeps_a_week_waiting(world: World) -> None
     assert ready(world) == {WEEK}
 
 
-def test_a_failure_takes_along_what_reads_it_and_nothing_else(world: World) -> None:
+def test_a_failed_day_fails_only_the_steps_that_read_it(world: World) -> None:
     world.define(QUARTER)
     id_ = ask(world, "join", "2024-04-01", "2024-04-30")
     end(world, "staging/2024-01-05", Ending.ERROR)
@@ -109,7 +109,7 @@ def test_a_failure_takes_along_what_reads_it_and_nothing_else(world: World) -> N
     assert world.submission(id_) is SubmissionState.FAILED
 
 
-def test_what_everybody_reads_takes_everybody_along(world: World) -> None:
+def test_a_failed_day_that_all_weeks_read_fails_all_of_them(world: World) -> None:
     world.define(QUARTER)
     id_ = ask(world, "join", "2024-04-01", "2024-04-30")
     end(world, "staging/2024-04-05", Ending.ERROR)
@@ -120,7 +120,7 @@ def test_what_everybody_reads_takes_everybody_along(world: World) -> None:
     assert world.submission(id_) is SubmissionState.FAILED
 
 
-def test_a_snapshot_of_the_day_before_moves_the_weeks_by_a_day(world: World) -> None:
+def test_reading_the_day_before_moves_the_weeks_by_a_day(world: World) -> None:
     world.define(SNAPSHOT)
     ask(world, "join", "2024-04-01", "2024-04-30")
     weeks = [
@@ -137,7 +137,7 @@ def test_a_snapshot_of_the_day_before_moves_the_weeks_by_a_day(world: World) -> 
     assert waits["join/2024-04-08"] == {weeks[1]}
 
 
-def test_a_year_that_is_no_leap_year(world: World) -> None:
+def test_june_2023_reads_the_90_days_before_it(world: World) -> None:
     world.define(QUARTER)
     ask(world, "join", "2023-06-01", "2023-06-30")
     assert states(world, "staging").keys() == _of("staging", "2023-03-03", "2023-06-30")
@@ -160,13 +160,13 @@ def test_a_year_that_is_no_leap_year(world: World) -> None:
     ],
     ids=["over a leap day", "over no leap day", "shorter than a step", "one day"],
 )
-def test_steps_begin_where_the_range_does(world: World, first: str, last: str, steps: list[str]) -> None:
+def test_steps_begin_at_the_start_of_the_range(world: World, first: str, last: str, steps: list[str]) -> None:
     world.define(lineage("g*7"))
     ask(world, "g", first, last)
     assert sorted(states(world)) == [f"g/{step}" for step in steps]
 
 
-def test_half_a_year_by_weeks(world: World) -> None:
+def test_half_a_year_has_26_weekly_steps(world: World) -> None:
     world.define(lineage("g*7"))
     ask(world, "g", "2024-01-01", "2024-06-28")
     steps = sorted(states(world))

@@ -1,4 +1,4 @@
-"""The id of a submission: repeated, used for something else, and free again after a refusal."""
+"""Ids of submissions: repeated, used for another request, and free again after a refusal."""
 
 import json
 import threading
@@ -21,7 +21,7 @@ from sluice.ledger.reads import progress
 from tests.world import World
 
 KEYED = {"app": "a", "key": "1", "id": "x"}
-#: The same request in other words.
+#: Requests that are equal to ``KEYED`` and written in another way.
 SAME: dict[str, dict[str, Any]] = {
     "in another order": {"id": "x", "key": "1", "app": "a"},
     "with defaults": KEYED | {"push": "all", "kwargs": {}, "policy": {}, "keys": None, "mode": None},
@@ -77,7 +77,7 @@ def test_the_same_request_under_one_id_is_one_submission(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_another_request_under_its_id_is_a_conflict(world: World, way: str) -> None:
+def test_another_request_under_an_existing_id_is_a_conflict(world: World, way: str) -> None:
     world.apps("a, b")
     WAYS[way](world, KEYED)
     for other in OTHER.values():
@@ -101,7 +101,7 @@ def test_a_conflict_by_message_is_kept_as_a_refused_submission_and_logged_once(
     assert world.states() == {"a": State.READY}
 
 
-def test_a_message_whose_own_id_is_taken_is_kept_under_one_made_of_it(world: World) -> None:
+def test_a_conflicting_message_is_refused_under_an_id_derived_from_its_own(world: World) -> None:
     world.apps("a")
     world.submit("a", "1", id="x")
     world.submit("a", "2", id="x")
@@ -118,7 +118,7 @@ def test_of_two_requests_under_one_id_in_one_message_the_first_counts(world: Wor
 
 
 @pytest.mark.parametrize("is_first", [False, True])
-def test_a_bad_row_does_not_take_the_id_of_a_sound_one(world: World, is_first: bool) -> None:
+def test_a_bad_row_does_not_take_the_id_of_a_valid_one(world: World, is_first: bool) -> None:
     world.apps("a")
     rows = [KEYED, KEYED | {"kee": 1}][:: -1 if is_first else 1]
     world.queue.append(SubmitMany(submissions=tuple(Raw(msgspec.json.encode(row)) for row in rows), id="m"))
@@ -128,7 +128,7 @@ def test_a_bad_row_does_not_take_the_id_of_a_sound_one(world: World, is_first: b
     assert "kee" in world.reason(refused)
 
 
-def test_a_conflict_takes_nothing_of_the_call_in(world: World) -> None:
+def test_a_conflict_rejects_the_whole_call(world: World) -> None:
     by_client(world, KEYED)
     wanted = [Submission(app="a", key="9", id="new"), Submission(app="a", key="2", id="x")]
     with pytest.raises(Conflict):
@@ -157,7 +157,7 @@ def test_the_same_request_may_be_sent_again_once_its_app_is_defined(world: World
     assert world.submission("x") is SubmissionState.ACTIVE
 
 
-def test_a_message_that_is_delivered_again_does_not_bring_a_refused_submission_back(
+def test_a_redelivered_message_does_not_reopen_a_refused_submission(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.define({"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}})
@@ -168,7 +168,7 @@ def test_a_message_that_is_delivered_again_does_not_bring_a_refused_submission_b
     assert (world.submission("x"), refusals(world), len(caplog.records)) == (SubmissionState.REFUSED, 2, 2)
 
 
-def test_a_bad_message_that_comes_twice_is_refused_once(
+def test_a_bad_message_that_is_delivered_twice_is_refused_once(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.apps("a")
@@ -179,7 +179,7 @@ def test_a_bad_message_that_comes_twice_is_refused_once(
 
 
 @pytest.mark.parametrize("second", ["another key", "in another order"])
-def test_of_two_submitters_at_once_the_second_is_compared_with_the_first(world: World, second: str) -> None:
+def test_a_concurrent_request_under_the_same_id_is_compared_with_the_first(world: World, second: str) -> None:
     request = msgspec.convert({**OTHER, **SAME}[second], Submission)
     outcome: list[object] = []
 
@@ -201,7 +201,7 @@ def test_of_two_submitters_at_once_the_second_is_compared_with_the_first(world: 
     assert outcome == [Conflict if second in OTHER else set()]
 
 
-def test_a_sound_submission_costs_one_statement(world: World) -> None:
+def test_a_valid_submission_costs_one_statement(world: World) -> None:
     before = world.ledger.round_trips()
     world.ledger.transact(lambda tx: submissions.receive(tx, [msgspec.convert(KEYED, Submission)]))
     one = world.ledger.round_trips() - before

@@ -1,4 +1,4 @@
-"""The policy of a submission, by every way in and for every kind of key, from the planner to the job."""
+"""Policies of submissions, for every way to submit and every kind of key, from the planner to the job."""
 
 import json
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def _by_sql(world: World, wanted: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("way", [_by_message, _by_program, _by_sql])
 @pytest.mark.parametrize("app", WANTED)
-def test_an_environment_that_the_app_does_not_leave_to_its_submitters_is_refused(
+def test_env_in_a_policy_is_refused_unless_the_app_permits_it(
     way: Callable[[World, dict[str, Any]], str], app: str, world: World
 ) -> None:
     world.define(APPS)
@@ -57,7 +57,7 @@ def test_an_environment_that_the_app_does_not_leave_to_its_submitters_is_refused
 
 
 @pytest.mark.parametrize("app", WANTED)
-def test_one_that_it_leaves_to_them_reaches_its_jobs(app: str, world: World) -> None:
+def test_env_in_a_policy_reaches_the_jobs_if_the_app_permits_it(app: str, world: World) -> None:
     world.define({name: words | {"submitters_may_set": ["env"]} for name, words in APPS.items()})
     world.submit(**{"app": app, "key": None, **WANTED[app], "policy": THEIRS})
     for job in world.states():
@@ -65,7 +65,7 @@ def test_one_that_it_leaves_to_them_reaches_its_jobs(app: str, world: World) -> 
     assert world.states()
 
 
-def test_a_child_that_is_pushed_does_not_inherit_what_it_does_not_leave_to_submitters(world: World) -> None:
+def test_a_pushed_child_does_not_inherit_options_that_its_app_does_not_permit(world: World) -> None:
     world.define(
         {
             "a": {"job_id": "{n}", "bash_cmd": "true", "submitters_may_set": ["env"]},

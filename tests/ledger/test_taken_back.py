@@ -16,7 +16,7 @@ BACKLOG = [f"a/{number}" for number in range(2, 7)]
 
 @pytest.fixture
 def behind(world: World) -> World:
-    """Job ``a/1`` was taken back from a lost worker, and its notification is behind those of a backlog."""
+    """Take job ``a/1`` back from a lost worker. Its notification is behind the notifications of a backlog."""
     world.apps("a")
     world.submit("a")
     assert world.claim("a", worker=world.hire())
@@ -41,7 +41,7 @@ def test_the_notifications_suffice_for_all_jobs(behind: World) -> None:
 
 
 def test_a_job_that_was_taken_back_is_claimed_alone_by_a_notification_for_several(behind: World) -> None:
-    """It may have taken its worker down. Those that gave way are announced again."""
+    """The job may have caused the loss of its worker. The jobs that the notification names are announced again."""
     keys, messages = _claimed(behind, _notification(behind, BACKLOG))
     assert keys == ["1"]
     again = [message for message in messages if isinstance(message, Execute)]
@@ -51,12 +51,12 @@ def test_a_job_that_was_taken_back_is_claimed_alone_by_a_notification_for_severa
     assert [key for message in again for key in _claimed(behind, message)[0]] == ["2", "3", "4", "5", "6"]
 
 
-def test_a_job_that_was_taken_back_is_claimed_by_a_notification_whose_jobs_are_gone(behind: World) -> None:
+def test_a_job_that_was_taken_back_is_claimed_by_an_outdated_notification(behind: World) -> None:
     gone = Execute(app="a", jobs=tuple(Turn(behind.known(job).id, 7) for job in BACKLOG[:2]))
     assert _claimed(behind, gone)[0] == ["1"]
 
 
-def test_a_job_of_higher_priority_goes_before_one_that_was_taken_back(behind: World) -> None:
+def test_a_job_of_higher_priority_is_claimed_before_a_job_taken_back(behind: World) -> None:
     behind.submit("a", "9", policy={"priority": 1})
     assert _claimed(behind, behind.offered[0])[0] == ["9"]
     assert _claimed(behind, behind.offered[1])[0] == ["1"]
@@ -73,8 +73,8 @@ def test_a_lost_notification_of_an_idle_app_is_repeated_within_two_ticks(world: 
     assert _claimed(world, message)[0] == ["1"]
 
 
-def test_a_lost_notification_is_repeated_later_where_all_workers_are_busy(world: World) -> None:
-    """It may well be where it belongs, behind those of other jobs."""
+def test_a_lost_notification_is_repeated_later_if_all_workers_are_busy(world: World) -> None:
+    """The notification may still be in its queue, behind the notifications of other jobs."""
     world.apps("a, b")
     world.submit("b")
     assert world.claim("b")
@@ -89,7 +89,7 @@ def test_a_lost_notification_is_repeated_later_where_all_workers_are_busy(world:
 
 
 def test_a_notification_is_repeated_at_longer_and_longer_intervals(world: World) -> None:
-    """A worker with room that is not reached is not to find a heap of them later."""
+    """A worker that has room and cannot be reached must not find many repeated notifications later."""
     world.apps("a")
     world.submit("a")
     repeated = []
@@ -104,7 +104,7 @@ def test_a_notification_is_repeated_at_longer_and_longer_intervals(world: World)
 
 
 def _claimed(world: World, message: Execute) -> tuple[list[str], Sequence[Message]]:
-    """The keys of the jobs that a worker claims by a notification, and the messages that follow."""
+    """Claim with this notification. Return the keys of the claimed jobs, and the messages to send."""
     claimed: list[Claimed]
     claimed, messages = executor.claim(world.ledger, world.catalogue, message, world.worker)
     return [job.key for job in claimed], messages
@@ -114,7 +114,7 @@ def _notification(world: World, jobs: Sequence[str]) -> Execute:
     return Execute(app="a", jobs=tuple(Turn(world.known(job).id, world.round(job)) for job in jobs))
 
 
-def test_a_lost_worker_is_logged_once_with_what_was_taken_back(
+def test_a_lost_worker_is_logged_once_with_the_number_of_its_jobs(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.apps("a, b")

@@ -1,4 +1,4 @@
-"""Counting: what the history comes to, whoever commits late, and however often it is counted."""
+"""Counting of transitions: the counts are exact, also if transactions commit late or counting is repeated."""
 
 import random
 from collections import Counter
@@ -25,7 +25,10 @@ _COUNTED = "SELECT app, state, jobs FROM tally WHERE jobs <> 0"
 
 
 def counts_all(world: World) -> int:
-    """However many others are at work in the same Postgres, whose transactions hold it up; how many it counts."""
+    """Count until no transition is left, and return how many were counted.
+
+    Transactions of other tests in the same Postgres may delay the counting.
+    """
     total = 0
 
     def has_counted() -> bool:
@@ -42,7 +45,7 @@ def rows(world: World, sql: str) -> set[tuple[object, ...]]:
     return {tuple(row) for row in world.ledger.transact(lambda tx: tx.rows(sql))}
 
 
-def test_it_is_known_before_and_after_it_is_counted(world: World) -> None:
+def test_the_counts_are_exact_before_and_after_the_history_is_counted(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     world.finish("a")
@@ -58,7 +61,7 @@ def test_it_is_known_before_and_after_it_is_counted(world: World) -> None:
     assert rows(world, _COUNTED) != rows(world, _TRUTH), "it is not counted again"
 
 
-def test_each_row_is_counted_once(world: World) -> None:
+def test_each_transition_is_counted_once(world: World) -> None:
     world.apps("a")
     world.submit("a")
     assert counts_all(world) > 0
@@ -68,8 +71,8 @@ def test_each_row_is_counted_once(world: World) -> None:
     assert rows(world, _COUNTED) == rows(world, _TRUTH)
 
 
-def test_whoever_commits_late_is_waited_for(world: World) -> None:
-    """His ids are smaller than those of others who have committed long ago."""
+def test_counting_waits_for_a_transaction_that_commits_late(world: World) -> None:
+    """The late transaction has smaller transition ids than another transaction, which has already committed."""
     world.apps("a")
     for key in "12":
         world.submit("a", key)
@@ -92,14 +95,14 @@ SELECT id, changed_at, 'ready', 'waiting', 'put_back', 'executor', round, claim 
 """
 
 
-def test_how_long_jobs_stay_in_a_state(world: World) -> None:
+def test_the_time_that_jobs_stay_in_a_state_is_counted(world: World) -> None:
     world.apps("a")
     world.submit("a")
     world.now += timedelta(seconds=10)
     claimed = world.claim("a")
     assert claimed is not None
     began = world.now
-    counts_all(world)  # The step before is counted by another counting than the one after it.
+    counts_all(world)  # So the start and the end of the stay are counted in different passes.
     world.now = began + timedelta(seconds=60)
     assert world.record(claimed)
     counts_all(world)
@@ -112,7 +115,7 @@ def test_how_long_jobs_stay_in_a_state(world: World) -> None:
     }, "a stay as long as a bound is within it"
 
 
-def test_what_happened_by_the_minute(world: World) -> None:
+def test_transitions_are_counted_by_the_minute(world: World) -> None:
     world.apps("a")
     world.submit("a", "1")
     world.finish("a/1")
@@ -128,7 +131,7 @@ def test_what_happened_by_the_minute(world: World) -> None:
     assert len(world.ledger.transact(lambda tx: minutes(tx, 3, wanted))) == 2, "no more than is asked for"
 
 
-def test_minutes_are_kept_for_a_day(world: World) -> None:
+def test_counts_by_the_minute_are_removed_after_25_hours(world: World) -> None:
     world.apps("a")
     world.submit("a", "1")
     counts_all(world)
@@ -138,7 +141,7 @@ def test_minutes_are_kept_for_a_day(world: World) -> None:
     assert len(rows(world, "SELECT minute FROM tally_minute")) == 1
 
 
-def test_who_lost_how_many_runs(world: World) -> None:
+def test_lost_runs_are_counted_with_the_component_that_found_them(world: World) -> None:
     world.apps("a")
     world.submit("a")
     assert world.claim("a") is not None
@@ -148,7 +151,7 @@ def test_who_lost_how_many_runs(world: World) -> None:
     assert (lost, str(Lost.LEASE_LOST)) == ({("groomer", 1)}, "lease lost")
 
 
-def test_only_one_counts(world: World) -> None:
+def test_only_one_transaction_counts_at_a_time(world: World) -> None:
     world.apps("a")
     world.submit("a")
     world.now += timedelta(seconds=tallies.EVERY_S + 1)
@@ -158,8 +161,8 @@ def test_only_one_counts(world: World) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_overlaps_is_counted_once(world: World, seed: int) -> None:
-    """Many move jobs, some give up, and two count: at the end, and whenever somebody looks, the numbers are right."""
+def test_the_counts_are_exact_with_concurrent_transitions_and_counts(world: World, seed: int) -> None:
+    """Four threads move jobs and sometimes roll back, and two threads count. The counts are exact at each check."""
     rng = random.Random(seed)
     world.apps("a, b, c")
     for app in "abc":
@@ -175,7 +178,7 @@ def test_whatever_overlaps_is_counted_once(world: World, seed: int) -> None:
         moved = sum((each.result() for each in movers), Counter())
         for each in counters:
             each.result()
-    world.now += timedelta(days=1)  # Later than any of those who have counted.
+    world.now += timedelta(days=1)  # Later than the clocks of the two counting threads.
     counts_all(world)
     assert rows(world, _COUNTED) == rows(world, _TRUTH)
     entered = dict(
@@ -222,7 +225,7 @@ def _moves(world: World, seed: int) -> Counter[str]:
 
 
 def _counts(world: World, is_over: Callable[[], bool]) -> None:
-    """Whenever it looks, counting is due."""
+    """Count until the other threads are done. On each read of the clock, counting is due."""
     seconds = count(step=10)
     late = closing(
         Ledger(world.url, connections=1, clock=lambda: world.now + timedelta(seconds=next(seconds)))
@@ -232,7 +235,7 @@ def _counts(world: World, is_over: Callable[[], bool]) -> None:
             ledger.transact(tallies.count)
 
 
-def test_what_is_removed_before_it_is_counted_is_counted_by_whoever_removes_it(world: World) -> None:
+def test_pruning_counts_the_transitions_that_were_not_counted_before(world: World) -> None:
     world.apps("a -> b")
     world.submit("b", "1")
     world.finish("a/1")

@@ -1,4 +1,4 @@
-"""Sagas that are called off after they have begun: they are undone, and only then over."""
+"""Sagas that are called off after they have started: they are undone before they end."""
 
 from datetime import timedelta
 
@@ -22,18 +22,18 @@ def sagas(world: World) -> Sagas:
 
 
 def _undone(sagas: Sagas, claimed: Claimed) -> None:
-    """The run goes back from after its first step."""
+    """Undo the first step, and end the run."""
     for entry in (switched(2, 0), undid(3, 0)):
         assert sagas.write(claimed, entry).stands
     sagas.end(claimed, Ending.ERROR, "CalledOff")
 
 
-def test_a_saga_that_has_not_begun_is_cancelled_like_any_job(sagas: Sagas) -> None:
+def test_a_saga_that_has_not_started_is_cancelled_like_any_job(sagas: Sagas) -> None:
     sagas.world.cancel(sagas.world.submit("a"))
     assert sagas.world.state("a") is State.CANCELLED
 
 
-def test_a_running_saga_hears_that_it_was_cancelled_and_ends_so_once_it_is_undone(sagas: Sagas) -> None:
+def test_a_running_saga_that_is_cancelled_is_notified_and_ends_when_it_is_undone(sagas: Sagas) -> None:
     submission = sagas.world.submit("a")
     claimed = sagas.claim()
     assert sagas.write(claimed, did(1)).turn_back is None
@@ -45,7 +45,7 @@ def test_a_running_saga_hears_that_it_was_cancelled_and_ends_so_once_it_is_undon
     assert sagas.world.submission(submission) is SubmissionState.CANCELLED
 
 
-def test_the_next_entry_is_answered_with_the_news(sagas: Sagas) -> None:
+def test_the_answer_to_the_next_journal_entry_reports_the_cancellation(sagas: Sagas) -> None:
     submission = sagas.world.submit("a")
     claimed = sagas.claim()
     sagas.world.cancel(submission)
@@ -53,7 +53,7 @@ def test_the_next_entry_is_answered_with_the_news(sagas: Sagas) -> None:
     assert (heard.stands, heard.turn_back) == (True, TurnBack.UNWANTED)
 
 
-def test_a_suspended_saga_is_woken_to_be_undone(sagas: Sagas) -> None:
+def test_a_suspended_saga_that_is_cancelled_resumes_and_is_undone(sagas: Sagas) -> None:
     submission = sagas.world.submit("a")
     sagas.suspend(sagas.claim(), 1, "approved")
     sagas.world.cancel(submission)
@@ -66,7 +66,7 @@ def test_a_suspended_saga_is_woken_to_be_undone(sagas: Sagas) -> None:
     assert sagas.world.state("a") is State.CANCELLED
 
 
-def test_one_that_is_called_off_while_it_asks_to_wait_does_not_wait(sagas: Sagas) -> None:
+def test_a_saga_that_is_cancelled_before_it_suspends_does_not_wait(sagas: Sagas) -> None:
     submission = sagas.world.submit("a")
     claimed = sagas.claim()
     sagas.world.cancel(submission)
@@ -74,8 +74,8 @@ def test_one_that_is_called_off_while_it_asks_to_wait_does_not_wait(sagas: Sagas
     assert sagas.world.state("a") is State.READY
 
 
-def test_one_that_waits_on_its_way_back_goes_on_waiting(sagas: Sagas) -> None:
-    """It could do nothing else, and would be resumed again and again."""
+def test_a_saga_that_waits_during_its_undo_continues_to_wait_if_it_is_cancelled(sagas: Sagas) -> None:
+    """A resumed run could only wait again, and would be resumed again and again."""
     submission = sagas.world.submit("a")
     claimed = sagas.claim()
     sagas.write(claimed, switched(1, 0))
@@ -89,7 +89,7 @@ def test_one_that_waits_on_its_way_back_goes_on_waiting(sagas: Sagas) -> None:
     assert sagas.world.state("a") is State.CANCELLED
 
 
-def test_one_that_is_handed_back_or_lost_meanwhile_reads_it_when_it_is_taken_up(sagas: Sagas) -> None:
+def test_a_cancelled_saga_that_is_handed_back_or_lost_is_notified_in_its_next_run(sagas: Sagas) -> None:
     submission = sagas.world.submit("a")
     first = sagas.claim()
     sagas.write(first, did(1))
@@ -104,7 +104,7 @@ def test_one_that_is_handed_back_or_lost_meanwhile_reads_it_when_it_is_taken_up(
     assert (log.last, log.turn_back) == (did(1), TurnBack.UNWANTED)
 
 
-def test_one_whose_last_do_is_done_succeeds_all_the_same(sagas: Sagas) -> None:
+def test_a_cancelled_saga_succeeds_if_its_last_step_is_done(sagas: Sagas) -> None:
     submission = sagas.world.submit("a")
     claimed = sagas.claim()
     sagas.world.cancel(submission)
@@ -112,7 +112,7 @@ def test_one_whose_last_do_is_done_succeeds_all_the_same(sagas: Sagas) -> None:
     assert sagas.world.state("a") is State.SUCCEEDED
 
 
-def test_what_was_cancelled_is_not_tried_again(world: World) -> None:
+def test_a_cancelled_saga_that_fails_is_not_tried_again(world: World) -> None:
     world.apps("a", max_fails=3)
     submission = world.submit("a")
     sagas = Sagas(world)
@@ -122,8 +122,8 @@ def test_what_was_cancelled_is_not_tried_again(world: World) -> None:
     assert world.state("a") is State.CANCELLED
 
 
-def test_one_that_failed_before_it_was_called_off_is_not_tried_again(world: World) -> None:
-    """Its flight is over, so it is cancelled like any job that would begin another round."""
+def test_a_cancelled_saga_that_fails_has_no_flight_any_more(world: World) -> None:
+    """The flight is over, so the saga is cancelled like any job that would start another round."""
     world.apps("a", max_fails=3)
     submission = world.submit("a")
     sagas = Sagas(world)
@@ -134,7 +134,7 @@ def test_one_that_failed_before_it_was_called_off_is_not_tried_again(world: Worl
     assert not world.field("a", "flying")
 
 
-def test_whoever_wants_it_anew_while_it_is_undone_gets_another_flight(sagas: Sagas) -> None:
+def test_a_saga_that_is_requested_again_while_it_is_undone_gets_another_flight(sagas: Sagas) -> None:
     submission = sagas.world.submit("a")
     claimed = sagas.claim()
     sagas.write(claimed, did(1))
@@ -151,14 +151,14 @@ def test_whoever_wants_it_anew_while_it_is_undone_gets_another_flight(sagas: Sag
     assert sagas.world.submission(again) is SubmissionState.SUCCEEDED
 
 
-def test_one_that_somebody_else_wants_too_goes_on(sagas: Sagas) -> None:
+def test_a_saga_that_another_submission_requests_continues(sagas: Sagas) -> None:
     first, _ = sagas.world.submit("a"), sagas.world.submit("a")
     claimed = sagas.claim()
     sagas.world.cancel(first)
     assert sagas.heed(claimed).turn_back is None
 
 
-def test_a_job_that_is_cancelled_by_name_is_undone_whoever_wants_it(sagas: Sagas) -> None:
+def test_a_saga_that_is_cancelled_by_name_is_undone_although_it_is_requested(sagas: Sagas) -> None:
     submission = sagas.world.submit("a")
     claimed = sagas.claim()
     sagas.cancel_job("a")
@@ -168,7 +168,7 @@ def test_a_job_that_is_cancelled_by_name_is_undone_whoever_wants_it(sagas: Sagas
     assert sagas.world.submission(submission) is SubmissionState.FAILED
 
 
-def test_its_children_hear_of_it_once_it_is_undone(world: World) -> None:
+def test_the_children_of_a_cancelled_saga_wait_until_it_is_undone(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     sagas = Sagas(world)
@@ -180,7 +180,7 @@ def test_its_children_hear_of_it_once_it_is_undone(world: World) -> None:
 
 
 @pytest.mark.parametrize("suspended", [False, True])
-def test_one_whose_time_is_up_is_undone_and_then_expired(sagas: Sagas, suspended: bool) -> None:
+def test_a_saga_past_its_deadline_is_undone_and_then_expired(sagas: Sagas, suspended: bool) -> None:
     sagas.world.submit("a", policy={"end_before": _in_10_s(sagas)})
     claimed = sagas.claim()
     if suspended:
@@ -193,7 +193,7 @@ def test_one_whose_time_is_up_is_undone_and_then_expired(sagas: Sagas, suspended
     assert sagas.world.state("a") is State.EXPIRED
 
 
-def test_one_that_is_handed_back_after_its_time_is_taken_up_to_be_undone(sagas: Sagas) -> None:
+def test_a_saga_that_is_handed_back_past_its_deadline_is_claimed_again_and_notified(sagas: Sagas) -> None:
     sagas.world.submit("a", policy={"end_before": _in_10_s(sagas)})
     first = sagas.claim()
     sagas.world.tick(after_s=11)
@@ -202,8 +202,8 @@ def test_one_that_is_handed_back_after_its_time_is_taken_up_to_be_undone(sagas: 
     assert sagas.heed(sagas.claim()).turn_back == TurnBack.EXPIRED
 
 
-def test_one_that_ends_well_after_its_time_has_ended_well(sagas: Sagas) -> None:
-    """What it has done stands; of a saga that is expired nothing does."""
+def test_a_saga_that_ends_well_past_its_deadline_succeeds(sagas: Sagas) -> None:
+    """The effects of the saga stay. An expired saga has no effects left."""
     sagas.world.submit("a", policy={"end_before": _in_10_s(sagas)})
     claimed = sagas.claim()
     sagas.world.tick(after_s=11)
@@ -211,14 +211,14 @@ def test_one_that_ends_well_after_its_time_has_ended_well(sagas: Sagas) -> None:
     assert sagas.world.state("a") is State.SUCCEEDED
 
 
-def test_the_groomer_does_not_look_for_the_same_again(sagas: Sagas) -> None:
+def test_the_groomer_handles_a_saga_past_its_deadline_only_once(sagas: Sagas) -> None:
     sagas.world.submit("a", policy={"end_before": _in_10_s(sagas)})
     sagas.claim()
     sagas.world.tick(after_s=11)
     assert Chore.EXPIRE not in sagas.world.ledger.transact(grooming.due)
 
 
-def test_one_that_was_paused_before_its_last_wisher_left_is_undone(sagas: Sagas) -> None:
+def test_a_saga_that_was_paused_before_it_was_cancelled_is_undone(sagas: Sagas) -> None:
     submission = sagas.world.submit("a")
     sagas.suspend(sagas.claim(), 1, "approved")
     sagas.world.pause(submission)
@@ -237,8 +237,11 @@ def _in_10_s(sagas: Sagas) -> str:
 
 @pytest.fixture
 def child(world: World) -> Sagas:
-    """``b`` could not be undone; its parent ``a`` is run again, and so is ``b``, which goes on with what is left to
-    undo without waiting for ``a``. It may try again after that."""
+    """Prepare saga ``b``, which could not be undone.
+
+    Rerun it and its parent ``a``. The run of ``b`` continues with the remaining undo and does not wait for ``a``.
+    ``b`` has one more try after it.
+    """
     world.apps("a -> b", max_fails=1)
     world.submit("b")
     world.finish("a")
@@ -251,7 +254,7 @@ def child(world: World) -> Sagas:
     return sagas
 
 
-def test_whose_parent_is_run_again_while_it_flies_waits_for_that_before_its_next_flight(child: Sagas) -> None:
+def test_the_next_flight_of_a_saga_waits_for_a_parent_that_was_rerun_meanwhile(child: Sagas) -> None:
     child.end(child.claim("b"), Ending.ERROR)
     assert child.world.state("b") is State.WAITING
     assert child.world.field("a", "priority") == 7
@@ -259,7 +262,7 @@ def test_whose_parent_is_run_again_while_it_flies_waits_for_that_before_its_next
     assert child.world.state("b") is State.READY
 
 
-def test_whose_parent_has_failed_while_it_flew_is_not_tried_again(child: Sagas) -> None:
+def test_a_saga_is_not_tried_again_if_its_parent_has_failed_meanwhile(child: Sagas) -> None:
     claimed = child.claim("b")
     child.world.finish("a", Ending.ERROR)
     child.world.finish("a", Ending.ERROR)

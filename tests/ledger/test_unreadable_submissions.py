@@ -1,4 +1,4 @@
-"""A submission that cannot be read is refused alone, whichever way it got into the ledger."""
+"""Unreadable submissions: each is refused alone, in whatever way it got into the ledger."""
 
 import json
 
@@ -16,14 +16,14 @@ from tests.world import World
 
 
 def deep(levels: int) -> str:
-    """A submission that nests this deep."""
+    """Return a submission with this nesting depth."""
     inside = levels - 1
     return '{"app": "a", "key": "1", "kwargs": ' + '{"x": ' * inside + "1" + "}" * inside + "}"
 
 
 LARGE = json.dumps({"app": "a", "key": "1", "kwargs": {"x": "y" * BYTES_MAX}})
 LARGEST = json.dumps({"app": "a", "key": "3", "kwargs": {"x": "y" * (KWARGS_BYTES_MAX - 10)}})
-#: What no planner can read, each with a part of the reason.
+#: Submissions that no planner can read, each with a part of the reason.
 POISON = {
     "a list": ("[]", "Expected `object`"),
     "a text": ('"x"', "Expected `object`"),
@@ -46,7 +46,7 @@ POISON = {
 
 
 def write_past_the_function(world: World, id: str, request: str) -> None:
-    """As a program with rights to the table may, or an older version of the function did."""
+    """Write the row as a program with rights to the table may, or as an earlier version of the function did."""
     world.ledger.transact(
         lambda tx: tx.write(
             "INSERT INTO submission (id, app, state, request, push, received_at)"
@@ -58,7 +58,7 @@ def write_past_the_function(world: World, id: str, request: str) -> None:
 
 
 @pytest.mark.parametrize("what", POISON)
-def test_a_bad_row_is_refused_with_its_reason_and_the_sound_ones_around_it_are_planned(
+def test_a_bad_row_is_refused_with_its_reason_and_valid_rows_are_planned(
     world: World, what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     request, reason = POISON[what]
@@ -75,7 +75,7 @@ def test_a_bad_row_is_refused_with_its_reason_and_the_sound_ones_around_it_are_p
     assert reason in logged.getMessage()
 
 
-def test_people_can_list_and_open_bad_rows(world: World) -> None:
+def test_bad_rows_can_be_listed_and_opened(world: World) -> None:
     for what, (request, _) in POISON.items():
         write_past_the_function(world, what, request)
     with world.ledger.begin() as tx:
@@ -97,7 +97,7 @@ REFUSED_BY_SQL = {
 }
 
 
-def test_sql_refuses_them_at_once(world: World) -> None:
+def test_submit_in_sql_refuses_bad_requests_at_once(world: World) -> None:
     with psycopg.connect(world.url, autocommit=True) as connection:
         for request in REFUSED_BY_SQL.values():
             with pytest.raises(InvalidParameterValue, match="is refused"):
@@ -105,7 +105,7 @@ def test_sql_refuses_them_at_once(world: World) -> None:
     assert world.ledger.transact(lambda tx: progress.recent(tx, 10)) == []
 
 
-def test_sql_takes_what_is_within_the_limits(world: World) -> None:
+def test_submit_in_sql_accepts_requests_at_the_limits(world: World) -> None:
     world.apps("a")
     world.now = world.now.replace(year=2100)
     with psycopg.connect(world.url) as connection:
@@ -137,7 +137,7 @@ def test_a_client_refuses_a_large_policy(world: World) -> None:
         client.submit(Submission(app="a", key="1", policy={"env": {"A": "x" * POLICY_BYTES_MAX}}))
 
 
-def test_a_client_refuses_them_before_the_ledger_is_asked(world: World) -> None:
+def test_a_client_refuses_unfit_kwargs_and_writes_nothing(world: World) -> None:
     client = Client(world.ledger, lambda _: None)
     for kwargs in UNFIT.values():
         with pytest.raises(BadRequest):

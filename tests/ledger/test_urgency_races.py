@@ -1,4 +1,4 @@
-"""Hints that meet, and plans that lend to the same parents: stopped at every statement, nobody is taken twice."""
+"""Races of notifications for one app, and of plans that lend to the same parents, stopped at every statement."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,14 +11,14 @@ from tests.ledger import races
 from tests.ledger.races import Act, Acts
 from tests.world import World
 
-#: No handler here has more statements than this.
+#: Upper limit of the number of statements of the handlers in these races.
 STATEMENTS_MAX = 60
 
 Arrange = Callable[[Acts], tuple[Act, Act]]
 
 
 def hint(world: World, *jobs: str) -> Act:
-    """Have a worker of its own claim by a message for these jobs; the keys that it gets."""
+    """Return an act by which a new worker claims with a message for these jobs. The act returns the claimed keys."""
     turns = tuple(Turn(world.known(job).id, world.round(job)) for job in jobs)
     message = Execute(app=world.known(jobs[0]).app, jobs=turns)
     worker = world.hire()
@@ -51,7 +51,10 @@ def _overlapping(m: Acts) -> tuple[Act, Act]:
 
 
 def _crosswise(m: Acts) -> tuple[Act, Act]:
-    """The one names a job of low number and is after a high one, the other names both."""
+    """One notification names a job with a low number and takes the most urgent one.
+
+    The other notification names both.
+    """
     _queue(m.world, "1", "2", "3", "4", high=("9",))
     return hint(m.world, "a/1"), hint(m.world, "a/1", "a/9")
 
@@ -65,7 +68,7 @@ def _doubled(m: Acts) -> tuple[Act, Act]:
     ("arrange", "places"), [(_overlapping, (3, 2)), (_crosswise, (1, 2)), (_doubled, (1, 1))]
 )
 @pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
-def test_two_hints_take_as_many_jobs_as_they_are_for_and_none_twice(
+def test_two_notifications_claim_as_many_jobs_as_they_name_and_none_twice(
     embedded_url: str, arrange: Arrange, places: tuple[int, int], swapped: bool
 ) -> None:
     def check(world: World, one: list[str], two: list[str]) -> None:
@@ -75,7 +78,7 @@ def test_two_hints_take_as_many_jobs_as_they_are_for_and_none_twice(
     meet(embedded_url, arrange, check, swapped=swapped)
 
 
-def test_the_most_urgent_job_is_taken_by_one_of_the_next_two_hints(embedded_url: str) -> None:
+def test_either_of_the_next_two_notifications_claims_the_most_urgent_job(embedded_url: str) -> None:
     def arrange(m: Acts) -> tuple[Act, Act]:
         _queue(m.world, "1", "2", high=("9",))
         return hint(m.world, "a/1"), hint(m.world, "a/2")
@@ -132,7 +135,7 @@ def _a_plan_and_the_judgement_of_its_parent(m: Acts) -> tuple[Act, Act]:
     ],
 )
 @pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
-def test_whoever_plans_meanwhile_the_most_urgent_lends_to_all(
+def test_the_most_urgent_child_lends_to_all_parents_despite_concurrent_verbs(
     embedded_url: str, arrange: Arrange, swapped: bool
 ) -> None:
     def check(world: World, one: list[Any], two: list[Any]) -> None:
@@ -141,8 +144,8 @@ def test_whoever_plans_meanwhile_the_most_urgent_lends_to_all(
     meet(embedded_url, arrange, check, swapped=swapped)
 
 
-def test_a_pushed_child_lends_past_its_parents_whoever_plans_those_meanwhile(embedded_url: str) -> None:
-    """``c`` is pushed above ``p``, which waits for ``g``, which nobody asked for until now."""
+def test_a_pushed_child_lends_to_parents_that_are_planned_concurrently(embedded_url: str) -> None:
+    """``c`` is pushed. It needs ``p``, which waits for ``g``, which was not requested until now."""
 
     def arrange(m: Acts) -> tuple[Act, Act]:
         _define(m.world, "hgqpxc", "hg", "gp", "qp", "pc", "xc", priority=7)

@@ -1,4 +1,4 @@
-"""Every verb of the table is carried out by something, and leaves its row in the history."""
+"""Verbs of the table of states: each is used by an operation, and is recorded in the history."""
 
 from collections.abc import Callable
 
@@ -139,12 +139,12 @@ SCENARIOS: dict[str, Callable[[World], None]] = {
 }
 
 
-def test_there_is_a_scenario_for_every_verb() -> None:
+def test_every_verb_has_a_scenario() -> None:
     assert list(SCENARIOS) == [verb.name for verb in VERBS]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-def test_each_verb_is_carried_out_by_whom_it_says(verb: Verb, world: World) -> None:
+def test_each_verb_is_recorded_with_its_documented_states_and_actor(verb: Verb, world: World) -> None:
     SCENARIOS[verb.name](world)
     rows = world.ledger.transact(
         lambda tx: tx.rows("SELECT source, target, by FROM transition WHERE verb = %(verb)s", verb=verb.name)

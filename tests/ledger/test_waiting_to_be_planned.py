@@ -1,4 +1,4 @@
-"""A submission about work IDs waits unplanned while others have under way what it would run itself."""
+"""Submissions of work IDs that stay unplanned while other jobs with the same work are under way."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -17,7 +17,7 @@ REPORT = {"chunk_size": 3, "bash_cmd": "true", "dependencies": [{"job_type": "fe
 APPS = {"report": REPORT, "fetch": {"chunk_size": 2, "bash_cmd": "true"}}
 
 
-def test_it_is_planned_once_that_has_ended_and_finds_it_fresh(world: World) -> None:
+def test_a_submission_waits_for_work_under_way_and_then_finds_it_fresh(world: World) -> None:
     world.define(APPS)
     world.submit("fetch", None, work_ids=[1, 2])
     waiting = world.submit("report", None, work_ids=[1, 2, 3])
@@ -37,7 +37,7 @@ def test_it_is_planned_once_that_has_ended_and_finds_it_fresh(world: World) -> N
     assert world.submission(waiting) is SubmissionState.SUCCEEDED
 
 
-def test_jobs_that_are_named_are_waited_for_in_place_of_dependencies(world: World) -> None:
+def test_after_replaces_the_dependencies_with_the_named_jobs(world: World) -> None:
     world.define(APPS)
     world.submit("fetch", None, work_ids=[7])
     submission = world.submit("report", None, work_ids=[1, 2, 3, 4], after=[["fetch", "7@1"]])
@@ -52,7 +52,7 @@ def test_jobs_that_are_named_are_waited_for_in_place_of_dependencies(world: Worl
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
-def test_a_job_that_is_named_and_has_failed_fails_whoever_waits_for_it(world: World) -> None:
+def test_a_failed_job_that_after_names_fails_the_jobs_that_wait_for_it(world: World) -> None:
     world.define(APPS)
     world.submit("fetch", None, work_ids=[7])
     world.finish("fetch/7@1", Ending.ERROR)
@@ -61,7 +61,7 @@ def test_a_job_that_is_named_and_has_failed_fails_whoever_waits_for_it(world: Wo
     assert world.submission(submission) is SubmissionState.FAILED
 
 
-def test_without_any_that_is_named_it_waits_for_nobody(world: World) -> None:
+def test_an_empty_after_leaves_the_jobs_without_parents(world: World) -> None:
     world.define(APPS)
     world.submit("report", None, work_ids=[1], after=[])
     assert world.states() == {"report/1@1": State.READY}
@@ -79,7 +79,7 @@ def test_without_any_that_is_named_it_waits_for_nobody(world: World) -> None:
         ("plain", {"key": "1", "after": []}, "after is for submissions about work IDs."),
     ],
 )
-def test_what_is_not_there_cannot_be_waited_for(
+def test_a_submission_with_an_invalid_after_is_refused(
     world: World, app: str, words: dict[str, Any], reason: str
 ) -> None:
     world.define(APPS | {"plain": {"job_id": "{x}", "bash_cmd": "true"}})
@@ -89,7 +89,7 @@ def test_what_is_not_there_cannot_be_waited_for(
     assert world.states() == {}
 
 
-def test_while_one_planner_asks_for_work_ids_no_other_does(world: World) -> None:
+def test_only_one_planner_at_a_time_selects_work_ids(world: World) -> None:
     world.define(APPS | {"own": {"chunk_size": 2, "bash_cmd": "true", "select_work": f"{__name__}:choose"}})
     others: list[int] = []
 
@@ -106,7 +106,7 @@ def test_while_one_planner_asks_for_work_ids_no_other_does(world: World) -> None
     assert world.states() == {"own/4-5@1": State.READY}
 
 
-#: What happens while work IDs are chosen, each once.
+#: Callbacks that run while work IDs are selected, each once.
 ASKED: list[Callable[[], None]] = []
 
 

@@ -1,4 +1,7 @@
-"""Looks at work that no worker holds, against whoever else has to do with its job: stopped at every statement."""
+"""Races of polls of external work that no worker holds, with other operations on its job.
+
+Each act is stopped at every statement.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +18,7 @@ from tests.ledger import races
 from tests.ledger.races import Act, Acts
 from tests.world import LEASE_S
 
-#: No handler here has more statements than this.
+#: Upper limit of the number of statements of the handlers in these races.
 STATEMENTS_MAX = 60
 HANDLE = "w1"
 FAILED = Outcome(ending=Ending.ERROR, error="it broke")
@@ -32,7 +35,10 @@ class Grid:
 
 
 class Meeting(Acts):
-    """``far`` is claimed; once it is ``left`` its work goes on. ``after`` needs it and is not planned."""
+    """World in which ``far`` is claimed, and ``after``, which needs it, is not planned.
+
+    If ``left`` is set, the worker has left the work of ``far``, which continues without a worker.
+    """
 
     def __init__(self, url: str, *, left: bool) -> None:
         super().__init__(url)
@@ -55,7 +61,7 @@ class Meeting(Acts):
         return lambda ledger: executor.leave(ledger, right, HANDLE, every_s=5.0, said="")
 
     def announce(self) -> None:
-        """A look is due, and its hint sent."""
+        """Let a poll become due, and send its notification."""
         self.world.tick(after_s=5)
         assert self.world.looks
 
@@ -81,7 +87,7 @@ class Meeting(Acts):
 
     @property
     def far(self) -> tuple[State, Any, bool]:
-        """Its state, its handle, and whether somebody is to look."""
+        """State and handle of ``far``, and True if a poll of its work is planned."""
         watched = self.world.field("far", "watch_at") is not None
         return self.world.state("far"), self.world.field("far", "handle"), watched
 
@@ -105,7 +111,7 @@ swapped = pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
 
 
 @swapped
-def test_two_who_are_sent_for_one_look(ledger_url: str, swapped: bool) -> None:
+def test_of_two_workers_with_one_notification_one_takes_the_poll(ledger_url: str, swapped: bool) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.announce()
         return m.take(), m.take()
@@ -117,7 +123,7 @@ def test_two_who_are_sent_for_one_look(ledger_url: str, swapped: bool) -> None:
 
 
 @swapped
-def test_two_who_find_that_it_has_ended(ledger_url: str, swapped: bool) -> None:
+def test_of_two_polls_that_find_the_work_ended_one_is_recorded(ledger_url: str, swapped: bool) -> None:
     def check(m: Meeting, one: list[Any], two: list[Any]) -> None:
         assert sorted([one, two], key=len) == [[], [m.claimed.right]], "one of them is refused"
         assert m.far == (State.EXECUTED, None, False)
@@ -127,8 +133,10 @@ def test_two_who_find_that_it_has_ended(ledger_url: str, swapped: bool) -> None:
 
 @pytest.mark.parametrize("what", ["goes_on", "missed"])
 @swapped
-def test_a_look_against_a_cancellation(ledger_url: str, swapped: bool, what: str) -> None:
-    """Whoever comes first, the work is to be ended at once."""
+def test_a_poll_that_races_a_cancellation_does_not_delay_the_end_of_the_work(
+    ledger_url: str, swapped: bool, what: str
+) -> None:
+    """In either order, the next poll is due at once. It ends the work."""
 
     def check(m: Meeting, _: object, __: object) -> None:
         assert m.far == (State.CANCELLED, HANDLE, True)
@@ -139,8 +147,8 @@ def test_a_look_against_a_cancellation(ledger_url: str, swapped: bool, what: str
 
 
 @swapped
-def test_an_end_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
-    """Either its round has ended and the judge cancels it, or it is cancelled and its work is to be ended."""
+def test_an_end_that_races_a_cancellation_is_recorded_or_refused(ledger_url: str, swapped: bool) -> None:
+    """Either the round has ended and the judge cancels the job, or the job is cancelled and its work must be ended."""
 
     def check(m: Meeting, refused: list[Any], _: object) -> None:
         expected = (State.CANCELLED, HANDLE, True) if refused else (State.EXECUTED, None, False)
@@ -150,7 +158,9 @@ def test_an_end_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
 
 
 @swapped
-def test_a_work_that_was_ended_against_one_who_wants_it_anew(ledger_url: str, swapped: bool) -> None:
+def test_a_job_that_is_requested_again_while_its_work_is_ended_is_ready(
+    ledger_url: str, swapped: bool
+) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.cancel(m.submission)(m.world.ledger)
         return m.is_ended(), m.plan("far")
@@ -162,7 +172,9 @@ def test_a_work_that_was_ended_against_one_who_wants_it_anew(ledger_url: str, sw
 
 
 @swapped
-def test_leaving_against_the_end_of_the_lease(ledger_url: str, swapped: bool) -> None:
+def test_leaving_the_work_that_races_the_end_of_the_lease_succeeds_or_is_refused(
+    ledger_url: str, swapped: bool
+) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.world.now = m.world.now.replace(second=int(LEASE_S) + 1)
         return m.leave(), m.groom()
@@ -177,8 +189,10 @@ def test_leaving_against_the_end_of_the_lease(ledger_url: str, swapped: bool) ->
 
 
 @swapped
-def test_leaving_against_a_plan_for_who_needs_it_to_run(ledger_url: str, swapped: bool) -> None:
-    """No wake-up is lost: whoever comes second sees the other."""
+def test_leaving_the_work_that_races_the_plan_of_a_child_loses_no_wake_up(
+    ledger_url: str, swapped: bool
+) -> None:
+    """The second transaction sees the committed change of the first."""
 
     def check(m: Meeting, _: object, __: object) -> None:
         assert m.world.state("after") is State.READY
@@ -187,8 +201,10 @@ def test_leaving_against_a_plan_for_who_needs_it_to_run(ledger_url: str, swapped
 
 
 @swapped
-def test_leaving_against_a_cancellation(ledger_url: str, swapped: bool) -> None:
-    """Refused, the worker ends what it has started; otherwise somebody is sent to."""
+def test_leaving_the_work_that_races_a_cancellation_is_refused_or_a_poll_is_due(
+    ledger_url: str, swapped: bool
+) -> None:
+    """If leaving is refused, the worker itself ends the work that it has started. Otherwise a poll ends it."""
 
     def check(m: Meeting, sent: object, _: object) -> None:
         assert m.far == ((State.CANCELLED, None, False) if sent is None else (State.CANCELLED, HANDLE, True))

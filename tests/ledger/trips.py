@@ -1,4 +1,4 @@
-"""Trips: apps whose jobs undo those of others, and sagas across them that fail."""
+"""Apps with compensations, and sagas across these apps that fail."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ UNDONE = "s/compensation"
 
 
 def undone(*parents: str, by: str = "", **words: Any) -> dict[str, Any]:
-    """An app that needs these, and is undone by that."""
+    """Return an app that needs ``parents`` and is undone by the app ``by``."""
     needs = {"depends_on": {"app_name": [*parents]}} if parents else {}
     return {"job_id": "{x}", "bash_cmd": "true", **needs, **({"compensate": by} if by else {}), **words}
 
@@ -29,7 +29,7 @@ def chain(world: World) -> None:
 
 
 def fail(world: World, *done: str, at: str, app: str | None = None) -> None:
-    """A saga that comes so far, and fails there; what undoes it is planned."""
+    """Run a saga in which the jobs ``done`` succeed and ``at`` fails, and have its compensation planned."""
     world.submit(app or at, id="s", mode="saga")
     for job in done:
         world.finish(job)

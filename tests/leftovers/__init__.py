@@ -1,8 +1,9 @@
 """Clean-up after a test run: a *reaper* process removes its remains, however the run ends.
 
-The run has a mark in its environment, which every program that it starts inherits (a fork of the run's own process does
-not), and one folder for all temporary files. The reaper waits for the run to end. Then it kills the processes with that
-mark, executes the undo commands that are still registered (delete a virtual host, say), and removes the folder.
+The run has a mark in its environment and one folder for all temporary files. Every program that it starts inherits the
+mark; a fork of the run's own process does not. The reaper waits for the run to end. Then it kills the processes with
+that mark, and executes the undo commands that are still registered, for example to delete a virtual host. Finally it
+removes the folder.
 
     with run_without_leftovers():
         ...                         # TMPDIR is the run's folder
@@ -25,24 +26,27 @@ from uuid import uuid4
 
 from tests.leftovers import reaper
 
-#: Neither begins with SLUICE_, because tests take such variables away from what they start.
+#: Names that do not begin with SLUICE_, because tests remove such variables from the environment of their processes.
 MARK, FOLDER = "TEST_RUN_MARK", "TEST_RUN_FOLDER"
 
 
 class Run(NamedTuple):
     folder: Path
-    #: False within another run, of which this is a part then: a worker of pytest-xdist, say.
+    #: False inside of another run, of which this is a part, for example a worker of pytest-xdist.
     is_outermost: bool
 
 
 @contextmanager
 def run_without_leftovers() -> Iterator[Run]:
-    """Until the end of the block. SIGTERM and SIGHUP interrupt it like SIGINT; it has 20 s to end by itself then."""
+    """Run the block with a reaper, and yield the run.
+
+    SIGTERM and SIGHUP interrupt it like SIGINT. It then has 20 s to end by itself.
+    """
     if FOLDER in os.environ:
         yield Run(Path(os.environ[FOLDER]), is_outermost=False)
         return
     before = {name: os.environ.get(name) for name in (MARK, FOLDER, "TMPDIR")}
-    # A short path: the sockets of servers lie below it, and theirs may have 107 characters.
+    # A short path, because the sockets of servers are below it, and a socket's path may have 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="sl-"))
     folder.chmod(0o711)  # Some servers run as other users.
     (folder / reaper.UNDO).mkdir()
@@ -62,7 +66,7 @@ def run_without_leftovers() -> Iterator[Run]:
 
 @contextmanager
 def undone_by(*command: str) -> Iterator[None]:
-    """Run this command at the end of the block; the reaper runs it if this process dies before."""
+    """Run this command at the end of the block. If this process dies before, the reaper runs it."""
     undo = [*command]
     entry = Path(os.environ[FOLDER], reaper.UNDO, uuid4().hex) if FOLDER in os.environ else None
     if entry is not None:
@@ -76,12 +80,15 @@ def undone_by(*command: str) -> Iterator[None]:
 
 
 def survivors(*, within_s: float = 10.0) -> list[str]:
-    """Return the processes of this run besides this one and its reaper that have not ended after a while."""
+    """Return the processes of this run that have not ended after a while, without this process and its reaper."""
     return reaper.survivors(os.environ[MARK], {os.getpid()}, within_s)
 
 
 def _start_reaper(folder: Path) -> subprocess.Popen[bytes]:
-    """In a session of its own, so that Ctrl-C does not reach it, and without streams that a caller may wait for."""
+    """Start the reaper in a session of its own, so that Ctrl-C does not reach it, and without streams of the caller.
+
+    A caller might wait for the end of its streams.
+    """
     return subprocess.Popen(
         [sys.executable, "-I", "-S", reaper.__file__, str(os.getpid()), os.environ[MARK], str(folder)],
         stdin=subprocess.DEVNULL,
@@ -93,7 +100,7 @@ def _start_reaper(folder: Path) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def _interrupted_by_signals(folder: Path) -> Iterator[None]:
-    """Interrupt the run at SIGINT, SIGTERM or SIGHUP; the reaper then measures how long it takes to end."""
+    """Interrupt the run at SIGINT, SIGTERM or SIGHUP. The reaper then limits how long it takes to end."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         (folder / reaper.ENDING).touch()

@@ -1,4 +1,4 @@
-"""The reaper: started as a script, so it uses the standard library alone.
+"""The reaper. It is started as a script, so it uses the standard library alone.
 
     python reaper.py PID MARK FOLDER
 
@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-#: In the run's folder: files that say that it has ended in order, and that a signal has interrupted it; and a folder of
-#: commands that are still to be executed.
+#: Names in the run's folder: a file that marks the orderly end, a file that marks an interruption by a signal, and a
+#: folder with commands that are still to be executed.
 OVER, ENDING, UNDO = "over", "ending", "undo"
-#: Seconds for an interrupted run to tear down its fixtures in: twice what pytest-xdist gives its workers.
+#: Seconds for an interrupted run to tear down its fixtures: twice the limit of pytest-xdist for its workers.
 _ENDING_S = 20.0
 #: Seconds between two checks whether the run has ended.
 _POLL_S = 0.1

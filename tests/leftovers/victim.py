@@ -1,4 +1,4 @@
-"""A test run to be ended in the middle; collected only where its path is named."""
+"""A test run that is ended in the middle. pytest collects it only by its path."""
 
 import os
 import subprocess
@@ -27,10 +27,10 @@ def rabbitmq() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("number", range(2))
-def test_that_is_still_at_work(
+def test_a_run_waits_to_be_ended(
     number: int, embedded_url: str, rabbitmq: str, redis: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """It has servers, a folder, and a child that has left its session and hears no signal; then it waits."""
+    """Start servers, a folder, and a child that has left its session and ignores SIGTERM; then wait."""
     deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
     with private_servers.redis(), tempfile.TemporaryDirectory():
         subprocess.Popen([sys.executable, "-c", deaf], start_new_session=True)

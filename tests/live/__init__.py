@@ -1,1 +1,1 @@
-"""Real worker processes on real servers, killed at random."""
+"""Tests with real worker processes on real servers, which are killed at random."""

@@ -1,5 +1,7 @@
-"""Two tables, one made from the other in steps of another size. Each partition leaves a line when it is begun, and one
-when the ledger has it."""
+"""Two tables, one made from the other in steps of another size.
+
+Each partition leaves a line when it is begun, and one when the ledger has acknowledged it.
+"""
 
 import os
 

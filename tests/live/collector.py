@@ -1,4 +1,4 @@
-"""A collector of traces: takes OTLP over HTTP, and keeps the spans."""
+"""Collector of traces: receives OTLP over HTTP, and keeps the spans."""
 
 import gzip
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from tests.live.receiver import Post, receiving
 
 
 class Seen(NamedTuple):
-    """One span as it came."""
+    """One span as it was received."""
 
     name: str
     trace: str
@@ -40,7 +40,7 @@ class Collector:
         return HTTPStatus.OK
 
     def spans(self) -> list[Seen]:
-        """Those with one name are one span: a hint may come twice."""
+        """Return the spans. Spans with the same id are one: a notification may be delivered twice."""
         seen = {span.span: span for body in list(self.bodies) for span in _read(body)}
         return list(seen.values())
 

@@ -25,7 +25,7 @@ def redis() -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def nobodys(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Tests have ledgers of different installations, and share servers."""
+    """Remove the owner of each used broker. Tests have ledgers of different installations, and share servers."""
     used = [
         str(request.getfixturevalue(name))
         for name in ("rabbitmq", "redis")
@@ -43,7 +43,7 @@ def broker_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def live_ledger_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Postgres that keeps what it has promised: these tests are about keeping promises."""
+    """Yield the URL of a Postgres that is durable, because these tests kill processes and servers."""
     with started_ledger(tmp_path_factory.mktemp("live"), durable=True) as url:
         yield url
 

@@ -1,4 +1,4 @@
-"""A fleet of ``python -m actors.worker`` processes, each in a session of its own, to be killed and replaced."""
+"""Fleet of ``python -m actors.worker`` processes, each in a session of its own, to be killed and replaced."""
 
 import os
 import random
@@ -15,7 +15,7 @@ PIPELINE = Path(__file__).parent / "pipeline.py"
 
 
 class Fleet:
-    """``size`` workers that share definitions, a ledger and a broker. Their log goes to one file."""
+    """Workers that share definitions, a ledger and a broker. All log to one file."""
 
     def __init__(
         self,
@@ -46,25 +46,25 @@ class Fleet:
         self.kills += 1
 
     def kill_all(self) -> None:
-        """SIGKILL all of them at once; nobody is left."""
+        """SIGKILL all workers at once, without a replacement."""
         for worker in self._workers:
             os.killpg(worker.pid, signal.SIGKILL)
         self.kills += len(self._workers)
         self.close()
 
     def start_all(self) -> None:
-        """As many as there were, after they were killed."""
+        """Start the same number of workers again after they were killed."""
         self._workers = [self._start() for _ in self._workers]
 
     def revive(self) -> None:
-        """Start another in the place of each that has died by itself."""
+        """Replace each worker that died by itself."""
         for place, worker in enumerate(self._workers):
             if worker.poll() is not None:
                 self._workers[place] = self._start()
                 self.kills += 1
 
     def terminate(self) -> list[int]:
-        """SIGTERM all of them; their exit codes."""
+        """SIGTERM all workers. Return their exit codes."""
         for worker in self._workers:
             worker.terminate()
         return [worker.wait(timeout=40) for worker in self._workers]
@@ -74,11 +74,11 @@ class Fleet:
             self._end(worker, signal.SIGKILL)
 
     def first_processes(self) -> list[int]:
-        """The process that was started for each worker, which started the others."""
+        """Return the first process of each worker, which started the others."""
         return [worker.pid for worker in self._workers]
 
     def resident_bytes(self) -> int:
-        """Of all of them."""
+        """Return the resident memory of the first processes of all workers together."""
         pages = [int(Path(f"/proc/{worker.pid}/statm").read_text().split()[1]) for worker in self._workers]
         return sum(pages) * os.sysconf("SC_PAGE_SIZE")
 
@@ -86,7 +86,7 @@ class Fleet:
         return self._log.read_text() if self._log.exists() else ""
 
     def lines(self) -> list[list[str]]:
-        """What ran: app, key, claim, process."""
+        """Return the runs that began: app, key, claim, process."""
         return (
             [line.split() for line in self.effects.read_text().splitlines()] if self.effects.exists() else []
         )
@@ -130,8 +130,10 @@ def fleet(
     root: Path = ROOT,
     **words: str,
 ) -> Iterator[Fleet]:
-    """A fleet with short leases, so that what a killed worker held is taken over soon. Without ``queues`` it serves
-    all of them. Its code is what lies under ``root``."""
+    """Yield a fleet with short leases, so that jobs of a killed worker are taken over soon.
+
+    Without ``queues`` it serves all of them. ``root`` is the folder of the code that it runs.
+    """
     environment = {
         "SLUICE_LEDGER_URL": ledger,
         "SLUICE_BROKER_URL": broker,
@@ -153,7 +155,7 @@ def wait_until(
     meanwhile: Callable[[], object] | None = None,
     explain: Callable[[], str] | None = None,
 ) -> None:
-    """Wait for a condition; ``meanwhile`` is done between looks. A failure shows what ``explain`` says."""
+    """Wait for a condition. Call ``meanwhile`` between two checks. On a timeout, raise the text of ``explain``."""
     deadline = time.monotonic() + within_s
     while not is_so():
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Sagas for workers that are killed: what becomes of a journey is drawn from its key."""
+"""Sagas for workers that are killed. The fate of a journey is drawn from its key."""
 
 import random
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from sluice.jobs.sagas.answers import Answer
 from sluice.jobs.sagas.flight import Flight
 from tests.scripted import Place, call_of
 
-#: Of a journey.
+#: Stages of a journey.
 STAGES = 5
 
 
 class Stage(Step):
-    """What becomes of it is drawn from the key, so each worker draws the same."""
+    """Step with a fate that is drawn from the key, so that each worker draws the same."""
 
     retry = fixed(seconds=0.01, times=3)
 

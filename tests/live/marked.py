@@ -1,4 +1,4 @@
-"""Processes of this machine, by a mark in the environment that they were started with."""
+"""Processes of this machine, identified by a mark in the environment that they were started with."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ def marking(token: str) -> dict[str, str]:
 
 
 def processes(token: str) -> list[int]:
-    """Those that live and bear the mark. What has ended has no environment any more."""
+    """Return the living processes with the mark. An ended process has no environment any more."""
     mark = f"{_VARIABLE}={token}".encode()
     found = []
     for place in Path("/proc").glob("[0-9]*/environ"):
@@ -18,5 +18,5 @@ def processes(token: str) -> list[int]:
             if mark in place.read_bytes().split(b"\0"):
                 found.append(int(place.parent.name))
         except OSError:
-            continue  # It has just ended, or is somebody else's.
+            continue  # The process has just ended, or belongs to another user.
     return found

@@ -1,4 +1,4 @@
-"""OpenLineage's own classes, which are made from its schema, as the judge of what is an event."""
+"""Check of events by OpenLineage's own classes, which are generated from its schema."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,10 @@ _FACETS: Mapping[tuple[str, str], type] = {
 
 
 def check(event: Mapping[str, Any]) -> None:
-    """That this is a run event of 2-0-2, down to its facets: all that is required, and nothing that is unknown."""
+    """Assert that this is a run event of version 2-0-2, including its facets.
+
+    All required fields must be present, and unknown fields are an error.
+    """
     assert event["schemaURL"] == base.RunEvent._get_schema()
     run, job = event["run"], event["job"]
     inputs = [_dataset(base.InputDataset, "input", each) for each in event["inputs"]]

@@ -1,5 +1,8 @@
-"""Workers whom the network no longer leads to the ledger nor to the broker: ``python -m tests.live.parted BROKER
-FOLDER``, in a network of its own. It ends well where all work is done once the network is there again."""
+"""Workers that lose the network to the ledger and to the broker.
+
+``python -m tests.live.parted BROKER FOLDER`` runs in a network of its own. It exits with 0 if all work is done after
+the network is back.
+"""
 
 import sys
 from contextlib import closing

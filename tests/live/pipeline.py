@@ -1,6 +1,6 @@
-"""Three apps in a row, slow ones, and one whose work is elsewhere.
+"""Three apps in a row, slow ones, and one with external work.
 
-Each run leaves one line outside the ledger: what really ran can be counted.
+Each run leaves one line outside the ledger, so that the runs that really happened can be counted.
 """
 
 import os
@@ -39,7 +39,7 @@ def third(job: Job) -> None:
 
 @app(job_id="{x}")
 def patient(job: Job) -> None:
-    """Runs until it is told to stop, or until a file with its key in its name appears."""
+    """Run until the job is cancelled, or until a file with its key in its name appears."""
     _note(job)
     while not job.cancelled and not Path(f"{os.environ['EFFECTS']}.{job.key}").exists():
         time.sleep(0.02)
@@ -47,14 +47,14 @@ def patient(job: Job) -> None:
 
 @app(job_id="{x}", job_type="python", isolate=True)
 def remote(job: Job) -> None:
-    """The same, in a process of its own, which has to be killed to stop."""
+    """Run in a process of its own for ten minutes. The process has to be killed to stop it."""
     _note(job)
     time.sleep(600)
 
 
 @app(name="far", job_id="{x}", max_losses=1000)
 class Elsewhere:
-    """Starts work that needs no process of ours: it ends when a file with its key in its name appears."""
+    """External work that needs no process: it ends when a file with its key in its name appears."""
 
     poll_s = 0.05
 

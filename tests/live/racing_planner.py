@@ -1,7 +1,7 @@
-"""A planner in a process of its own, which plans each submission it is told of at the moment that it is told.
+"""Planner process that plans each submission at a given moment.
 
-``python -m tests.live.racing_planner DEFINITIONS LEDGER``: a line in is a moment and a submission, a line out is when
-planning it began and when it ended.
+Usage: ``python -m tests.live.racing_planner DEFINITIONS LEDGER``. An input line holds a moment, an id and a submission.
+The output line holds the times at which planning began and ended.
 """
 
 import json
@@ -26,7 +26,7 @@ def main() -> None:
         at_s, id_, words = json.loads(line)
         message = Submit(id=id_, submission=msgspec.Raw(msgspec.json.encode(words)))
         while time.time() < at_s:
-            pass  # A sleep may end much later, and the other would be done by then.
+            pass  # A sleep may end much later; the other process would be done by then.
         began_s = time.time()
         taken_in(ledger, catalogue, message)
         sys.stdout.write(json.dumps([began_s, time.time()]) + "\n")

@@ -1,4 +1,4 @@
-"""Whoever takes what is posted to him, in place of a server that Sluice tells things."""
+"""HTTP server that accepts posts, in place of a server to which Sluice sends data."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Post(NamedTuple):
-    """``headers`` go by any spelling of their names."""
+    """One post. ``headers`` are found under any spelling of their names."""
 
     path: str
     headers: Mapping[str, str]
@@ -18,7 +18,10 @@ class Post(NamedTuple):
 
 @contextmanager
 def receiving(take: Callable[[Post], HTTPStatus]) -> Iterator[str]:
-    """Its URL. ``take`` says how each is answered; several may come at once."""
+    """Yield the URL of a server.
+
+    ``take`` returns the status of each answer; it may be called by several threads at once.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -28,7 +31,7 @@ def receiving(take: Callable[[Post], HTTPStatus]) -> Iterator[str]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """It says nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever)

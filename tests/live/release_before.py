@@ -1,4 +1,4 @@
-"""The release before this one: the last commit before the newest migration was added, as a folder to run it from."""
+"""The previous release: the last commit before the newest migration was added, as a folder to run it from."""
 
 import io
 import subprocess
@@ -11,14 +11,14 @@ import pytest
 from sluice.ledger import migrate
 from tests.live.fleet import ROOT
 
-#: The migration that makes a ledger.
+#: Revision of the migration that creates a ledger.
 FIRST = "0001"
 _MIGRATIONS = "ledger/migrations/versions"
 _WHICH = "from sluice.ledger import migrate; print(migrate.REVISION, migrate.__file__)"
 
 
 def export(folder: Path) -> Path:
-    """Its files. Where there is no history to take them from the test is skipped."""
+    """Extract the files of the previous release. Skip the test if there is no history to take them from."""
     made = folder / "release-before"
     with ZipFile(io.BytesIO(_git("archive", "--format=zip", _commit()))) as archive:
         archive.extractall(made)
@@ -26,7 +26,7 @@ def export(folder: Path) -> Path:
 
 
 def revision(release: Path) -> str:
-    """The schema it was written for; its own code says so, and not this one."""
+    """Return the schema revision for which the release was written, as its own code reports it."""
     told = subprocess.run(
         [sys.executable, "-c", _WHICH], cwd=release, capture_output=True, text=True, check=True
     ).stdout
@@ -52,7 +52,7 @@ def _commit() -> str:
 
 
 def _none(why: str) -> str:
-    """No package brings a history, so that there is none is no fault of whoever runs the tests."""
+    """Skip the test, also under CI: no package provides a history, so a missing one is not a fault of the machine."""
     pytest.skip(f"the release before is not to be had: {why}")
 
 

@@ -1,4 +1,4 @@
-"""Apps whose jobs speak, in each way there is."""
+"""Apps that log in each possible way."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Apps keyed by partition: one fails first, one loses its worker, one takes too long."""
+"""Apps keyed by partition: one fails first, one loses its worker, one exceeds its timeout."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ def sums(job):
 @app(output_table="trends", step_size=2, table_dependencies=[{"table": "sums"}])
 def trends(job):
     if job.claim == 1:
-        # What a killed process has not sent yet, nobody hears of.
+        # A killed process loses the events that it has not sent yet. So wait until the server has received the first.
         while not Path(os.environ["HEARD"]).exists():
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGKILL)

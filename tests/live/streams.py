@@ -1,7 +1,7 @@
-"""Work that goes on until it is stopped, as processes of this machine, and an app that needs it to run.
+"""A long-running service, as processes of this machine, and an app that needs it to run.
 
-Files beside ``EFFECTS`` say what is to happen: ``before`` and ``after`` hold whoever starts a process before it has
-done so and after that, while ``mute`` is there no question is answered.
+Files beside ``EFFECTS`` control it. While ``before`` exists, ``run`` waits before it starts a process; while ``after``
+exists, it waits after that. While ``mute`` exists, each poll raises an error.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Functions that go wrong with what is secret near at hand, in processes that log all that there is to log."""
+"""A function that fails while secrets are in its arguments and environment. Its process logs at level DEBUG."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""``sluice autoscale`` with real workers: load that comes and goes, one that is killed, one that is told to go."""
+"""``sluice autoscale`` with real workers: changing load, a worker that is killed, an autoscaler that is stopped."""
 
 import json
 import os
@@ -33,7 +33,7 @@ SELECT count(*) FROM transition JOIN job ON job.id = transition.job WHERE job.ap
 
 
 class Scaled:
-    """An autoscaler, and what its workers have to do."""
+    """An autoscaler, and the jobs of its workers."""
 
     def __init__(self, process: subprocess.Popen[str], ledger: Ledger, client: Client, folder: Path) -> None:
         self.process = process
@@ -46,7 +46,7 @@ class Scaled:
         self.client.submit_many([Submission(app=app, key=key) for key in keys])
 
     def workers(self, queue: str) -> list[int]:
-        """The process ids of those that have a lease."""
+        """Return the process ids of the workers of this queue that have a lease."""
         found = self._ledger.transact(fleet.workers)
         here = socket.gethostname()
         return [each.pid for each in found if each.alive and each.host == here and queue in each.queues]
@@ -125,7 +125,7 @@ def scaled(ledger: Ledger, folder: Path, rabbitmq: str) -> Iterator[Scaled]:
         yield made
 
 
-def test_workers_come_and_go_with_the_load_and_nobodys_job_is_lost(scaled: Scaled, ledger: Ledger) -> None:
+def test_the_number_of_workers_follows_the_load_and_no_job_is_lost(scaled: Scaled, ledger: Ledger) -> None:
     scaled.waits_until_there_are(1, "planner")
     assert scaled.workers("quick") == []
     scaled.submit("quick", 0, 60)
@@ -134,7 +134,7 @@ def test_workers_come_and_go_with_the_load_and_nobodys_job_is_lost(scaled: Scale
     scaled.waits_until_there_are(0, "quick")
     assert scaled.starts("quick") == 60
 
-    # The next wave finds nobody, loses one, and is worked off all the same.
+    # The next wave finds no worker, loses one, and is completed all the same.
     scaled.submit("quick", 60, 60)
     scaled.waits_until_there_are(3, "quick")
     os.kill(scaled.workers("quick")[0], signal.SIGKILL)
@@ -148,7 +148,7 @@ def test_workers_come_and_go_with_the_load_and_nobodys_job_is_lost(scaled: Scale
     assert scaled.workers("planner") == []
 
 
-def test_told_to_stop_it_waits_for_what_runs(scaled: Scaled, folder: Path) -> None:
+def test_an_autoscaler_that_gets_sigterm_waits_for_running_jobs(scaled: Scaled, folder: Path) -> None:
     scaled.submit("slow", 0, 1)
     wait_until((folder / "began").exists, within_s=60, explain=scaled.log)
     scaled.process.terminate()
@@ -157,7 +157,7 @@ def test_told_to_stop_it_waits_for_what_runs(scaled: Scaled, folder: Path) -> No
     assert scaled.starts("slow") == 1
 
 
-def test_told_twice_it_kills_what_runs(scaled: Scaled, folder: Path) -> None:
+def test_an_autoscaler_that_gets_sigterm_twice_kills_running_jobs(scaled: Scaled, folder: Path) -> None:
     scaled.submit("slow", 0, 1)
     wait_until((folder / "began").exists, within_s=60, explain=scaled.log)
     below = psutil.Process(scaled.process.pid).children(recursive=True)
@@ -170,7 +170,7 @@ def test_told_twice_it_kills_what_runs(scaled: Scaled, folder: Path) -> None:
     assert alive == []
 
 
-def test_where_it_dies_without_a_word_its_workers_finish_and_go(scaled: Scaled, folder: Path) -> None:
+def test_the_workers_of_a_killed_autoscaler_finish_their_jobs_and_exit(scaled: Scaled, folder: Path) -> None:
     scaled.submit("slow", 0, 1)
     wait_until((folder / "began").exists, within_s=60, explain=scaled.log)
     workers = psutil.Process(scaled.process.pid).children()

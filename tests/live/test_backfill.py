@@ -1,4 +1,4 @@
-"""A thousand partitions, and every process killed in the middle: it goes on where it was."""
+"""A backfill of a thousand partitions. It continues after every process was killed in the middle."""
 
 import logging
 from collections import Counter
@@ -17,7 +17,7 @@ _LOG = logging.getLogger("sluice.tests")
 
 BACKFILL = Path(__file__).parent / "backfill.py"
 DAYS = 500
-#: 2023-01-01 and the 499 days after it; the two before are what the first needs besides.
+#: 2023-01-01 and the 499 days after it. The first of them needs the two days before, too.
 ASKED = Submission(app="cleanse", start="2023-01-01", end="2024-05-14", id="backfill")
 PARTITIONS = DAYS + DAYS + 2
 KILLED_AT = (150, 450, 800)
@@ -26,7 +26,7 @@ _DONE = "SELECT place, partition, done_at FROM partition WHERE done_at IS NOT NU
 
 
 @pytest.mark.timeout(400)
-def test_a_backfill_goes_on_after_every_process_was_killed(
+def test_a_backfill_continues_after_every_process_was_killed(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     broker = connect(broker_url)
@@ -54,7 +54,10 @@ def test_a_backfill_goes_on_after_every_process_was_killed(
 
 
 def _check(lines: list[list[str]]) -> None:
-    """Each is made once; what was just being made when its process was killed is begun again."""
+    """Check that each partition is made once.
+
+    A partition is begun again if its process was killed while it was made.
+    """
     over: set[tuple[str, str]] = set()
     begun: Counter[tuple[str, str]] = Counter()
     for word, app, partition, *_ in lines:

@@ -1,6 +1,6 @@
-"""What is secret is told by nobody: each secret is a word of its own, and all that anybody can see is searched for it.
+"""Secrets that must appear nowhere. Each secret is a unique word, and all visible output is searched for it.
 
-What an app's own code prints is its own affair. A password in a key is shown, too: that is its job's name.
+The output of an app's own code is not searched. A password in a key is shown, because the key is the job's name.
 """
 
 import json
@@ -40,11 +40,11 @@ SECRETS = {
         "typed",
     )
 }
-#: As long as the secret of a key has to be.
+#: Padded to the required length of the secret of a key.
 SECRETS["signing"] = "canarysigning".ljust(SECRET_LENGTH_MIN, "5")
-#: Nobody answers at port 1.
+#: No server answers at port 1.
 SOURCE = f"http://me:{SECRETS['source']}@127.0.0.1:1/a.zip?signature={SECRETS['query']}"
-#: What a submission brings: a URL with a password, and a value for the environment.
+#: Contents of a submission: a URL with a password, and a value for the environment.
 KWARGS = json.dumps({"page": f"http://me:{SECRETS['kwarg']}@host/"}).replace(" ", "")
 FETCHED = json.dumps({"source": SOURCE}).replace(" ", "")
 POLICY = json.dumps({"env": {"OTHER_KEY": SECRETS["env"]}}).replace(" ", "")
@@ -71,7 +71,7 @@ COMMANDS = [
 
 
 class Scene:
-    """A worker that holds one job, with others that have failed; and somebody who asks."""
+    """A worker that holds one job, while others have failed, and a command line to query it."""
 
     def __init__(self, kind: str, desk: Typist, workers: Fleet, secrets: dict[str, str]) -> None:
         self.kind = kind
@@ -80,7 +80,7 @@ class Scene:
         self.secrets = secrets
 
     def plays(self) -> None:
-        """Once all that fails has failed, and the one that waits runs."""
+        """Submit all jobs. Wait until the failing jobs have failed and the waiting job runs."""
         for words in (
             f"submit held 1 --policy {POLICY} --kwargs {KWARGS}",
             f"submit fetched 1 --kwargs {FETCHED}",
@@ -95,7 +95,7 @@ class Scene:
         wait_until((self.desk.folder / "held").exists, within_s=30)
 
     def told(self, text: str) -> list[str]:
-        """The names of the secrets that are in a text, as they are or as a URL spells them."""
+        """Return the names of the secrets in a text, plain or quoted as in a URL."""
         return [name for name, word in self.secrets.items() if word in text or quote(word) in text]
 
 
@@ -174,7 +174,7 @@ def _split(words: str) -> list[str]:
 
 
 @pytest.mark.timeout(900)
-def test_no_command_tells_a_secret(scene: Scene) -> None:
+def test_no_command_shows_a_secret(scene: Scene) -> None:
     told: dict[str, list[str]] = {}
     for command in COMMANDS:
         said = scene.desk.runs(*_split(command), "--json" if scene.kind == "json" else "--verbose")
@@ -183,8 +183,8 @@ def test_no_command_tells_a_secret(scene: Scene) -> None:
     assert {command: names for command, names in told.items() if names} == {}
 
 
-def test_the_console_tells_no_secret(scene: Scene) -> None:
-    """Each page and document that has no words of its own in its path, and what hangs together with one job."""
+def test_the_console_shows_no_secret(scene: Scene) -> None:
+    """Request each page and document. Parameters in a path are filled with the names of one job."""
     with console(scene.desk) as caller:
         asker = Caller(caller.port, Authorization=f"Bearer {SECRETS['token']}")
         paths = asker.reads("/api/openapi.json")["paths"]
@@ -207,7 +207,7 @@ def test_the_console_tells_no_secret(scene: Scene) -> None:
 
 
 def test_no_process_has_a_secret_in_its_title(scene: Scene) -> None:
-    """Of the whole machine, while a job runs: whoever is logged in can list them."""
+    """List the processes of the whole machine while a job runs, as any logged-in user can."""
     with console(scene.desk):
         titles = {each.pid: " ".join(each.info["cmdline"] or []) for each in psutil.process_iter(["cmdline"])}
     own = f"{scene.desk.folder}/held; while"
@@ -217,13 +217,16 @@ def test_no_process_has_a_secret_in_its_title(scene: Scene) -> None:
     assert {pid: scene.told(title) for pid, title in titles.items() if scene.told(title)} == {}
 
 
-def test_no_trace_tells_a_secret(scene: Scene, collector: Collector) -> None:
+def test_no_trace_contains_a_secret(scene: Scene, collector: Collector) -> None:
     wait_until(lambda: collector.named("run raises") or len(collector.bodies) > 3, within_s=30)
     assert scene.told(b"".join(collector.bodies).decode("utf-8", "replace")) == []
 
 
-def test_no_log_tells_a_secret(scene: Scene) -> None:
-    """All levels of all libraries: the definitions see to that. To the last line, so the worker is told to leave."""
+def test_no_log_contains_a_secret(scene: Scene) -> None:
+    """Search all levels of all libraries: the definitions enable them.
+
+    The worker is stopped to get its last lines, too.
+    """
     log = scene.workers.log()
     assert "DEBUG" in log or '"level":"debug"' in log
     assert scene.told(log) == []
@@ -248,10 +251,10 @@ def test_no_log_tells_a_secret(scene: Scene) -> None:
         ["--apps", "https://me:{typed}@127.0.0.1:1/x.json", "apps", "check"],
     ],
 )
-def test_no_error_tells_a_password_that_was_typed(
+def test_no_error_shows_a_password_from_the_command_line(
     words: list[str], live_ledger_url: str, folder: Path
 ) -> None:
-    """Nor its traceback, which ends with the same lines: those of drivers quote what they were called with."""
+    """Search the traceback, too. It ends with messages of drivers, which quote their arguments."""
     secret = SECRETS["typed"]
     outer = {name: text for name, text in os.environ.items() if not name.startswith("SLUICE_")}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Definitions are edited, in a file or in Redis, while workers run by them."""
+"""Definitions that are edited, in a file or in Redis, while workers use them."""
 
 import json
 from contextlib import closing
@@ -20,7 +20,7 @@ WORKERS = 2
 
 
 class Source:
-    """Apps that write down what they have to say. ``redis`` empty: they are defined in a file."""
+    """Source of apps that echo a word. With an empty ``redis`` they are defined in a file."""
 
     def __init__(self, folder: Path, redis: str) -> None:
         self._file = folder / "apps.json"
@@ -51,7 +51,7 @@ def source(request: pytest.FixtureRequest, folder: Path) -> Source:
 
 
 @pytest.mark.timeout(120)
-def test_workers_run_what_the_definitions_say_by_then(
+def test_workers_use_the_definitions_that_are_current_when_a_job_runs(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path, source: Source
 ) -> None:
     broker = connect(broker_url)
@@ -84,7 +84,7 @@ def test_workers_run_what_the_definitions_say_by_then(
 
 
 @pytest.mark.timeout(120)
-def test_a_worker_for_all_apps_serves_one_that_is_added_and_no_queue_of_sluices_own(
+def test_a_worker_for_all_apps_serves_an_added_app_but_no_control_queue(
     ledger: Ledger, live_ledger_url: str, redis: str, folder: Path
 ) -> None:
     source = Source(folder, "")

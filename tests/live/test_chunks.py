@@ -1,4 +1,4 @@
-"""Chunks on real workers: one that is killed in the middle of one, and one that fails."""
+"""Chunks on real workers: a worker is killed in the middle of a chunk, and a chunk fails."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def _states(ledger: Ledger) -> dict[str, State]:
 
 
 @pytest.mark.timeout(120)
-def test_a_worker_killed_in_a_chunk_gives_it_up_and_its_dependents_are_unharmed(
+def test_a_chunk_of_a_killed_worker_runs_again_and_its_dependents_wait(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     broker = connect(broker_url)
@@ -71,7 +71,7 @@ def test_a_worker_killed_in_a_chunk_gives_it_up_and_its_dependents_are_unharmed(
 
 
 @pytest.mark.timeout(120)
-def test_a_chunk_that_fails_takes_what_is_above_it_along_at_once_and_nothing_else(
+def test_a_failed_chunk_fails_only_its_dependents_and_at_once(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     broker = connect(broker_url)
@@ -84,7 +84,7 @@ def test_a_chunk_that_fails_takes_what_is_above_it_along_at_once_and_nothing_els
             within_s=30,
             explain=workers.log,
         )
-        # What does not depend on it still runs, and what does elsewhere still waits.
+        # Chunks that do not depend on the failed one are not affected: the rest still waits.
         states = _states(ledger)
         assert states["clean/1-2@1"] is State.FAILED
         assert states["report/4-6@1"] is State.WAITING

@@ -1,4 +1,4 @@
-"""A worker under whose feet the clock is set back by an hour, as when a machine wakes up or a time server was wrong."""
+"""A worker with a clock that is set back by an hour, as when a machine wakes up or a time server was wrong."""
 
 from pathlib import Path
 
@@ -9,14 +9,14 @@ from tests import clocks
 from tests.clocks import Clock
 from tests.live.fleet import fleet, wait_until
 
-#: A process looks at its clock anew each second, and this many submissions, one after the other, take longer.
+#: Submissions, one after the other. A process reads its changed clock once per second, and these take longer.
 SUBMISSIONS = 4
 
 
-def test_it_goes_on_to_find_what_nobody_tells_it_of(
+def test_the_groomer_still_finds_submissions_after_the_clock_is_set_back(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
-    """What comes by the ledger alone is found by the groomer, which whoever keeps the time has look."""
+    """Submit without a message, so that only the groomer finds the job. The scheduler's leader sends its ticks."""
     clocks.require()
     clock = Clock(folder / "clock")
     client = Client(ledger, lambda messages: None)

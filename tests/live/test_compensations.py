@@ -1,4 +1,7 @@
-"""Sagas across apps, on workers that are killed: each is whole in the end, or undone in order, or is named."""
+"""Sagas across apps, on workers that are killed.
+
+In the end each is complete, or undone in order, or parked and named.
+"""
 
 import logging
 import random
@@ -25,7 +28,7 @@ _LOG = logging.getLogger("sluice.tests")
 VOYAGES = Path(__file__).parent / "voyages.py"
 VOYAGE_COUNT = 100
 SEASON_COUNT = 50
-#: Called off while they are under way, or at least told to be.
+#: Voyages that are cancelled while they are under way, or for which at least a cancellation is tried.
 CALLED_OFF = range(0, VOYAGE_COUNT, 9)
 KILL_EVERY_S = 2.0
 KILLS_MIN = 6
@@ -34,7 +37,7 @@ _OPEN = {SubmissionState.RECEIVED, SubmissionState.ACTIVE}
 
 
 @pytest.mark.timeout(600)
-def test_sagas_across_apps_are_whole_or_undone_or_parked(
+def test_sagas_across_apps_end_complete_undone_or_parked(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     broker = connect(broker_url)
@@ -72,7 +75,7 @@ def test_sagas_across_apps_are_whole_or_undone_or_parked(
 
 
 def _voyages() -> Iterator[Submission]:
-    """Half of them ask for the end, and half for the beginning, from which the rest follows."""
+    """Yield the voyages. Half of them request the last app, and half the first one, which triggers the others."""
     for n in range(VOYAGE_COUNT):
         yield Submission(app="book" if n % 2 else "arrive", key=str(n), mode="saga", id=f"voyage-{n}")
 
@@ -85,7 +88,7 @@ def _seasons() -> Iterator[Submission]:
 
 
 class _Unrest:
-    """Workers are killed now and then, and some voyages are called off."""
+    """Disturbance: workers are killed at random, and some voyages are cancelled."""
 
     def __init__(self, client: Client, ledger: Ledger, workers: Fleet) -> None:
         self._client = client
@@ -107,7 +110,7 @@ class _Unrest:
                 _LOG.info("%s had ended before it was called off", id_)
 
     def _begun(self) -> list[str]:
-        """Those to be called off of whose jobs so many have succeeded, or that are over."""
+        """Return the voyages to cancel of which enough jobs have succeeded, or which have ended."""
         if not self._to_call_off:
             return []
         jobs = jobs_of(self._ledger)
@@ -124,7 +127,7 @@ class _Unrest:
 
 
 def _is_over(asked: Mapping[str, Asked]) -> bool:
-    """Whether each has ended, and so has what undoes it where it has not ended well."""
+    """Return whether all submissions have ended, and those with a bad end have a compensation."""
     bad = {SubmissionState.FAILED, SubmissionState.CANCELLED}
     return all(each.state not in _OPEN for each in asked.values()) and all(
         f"{id_}/compensation" in asked

@@ -1,4 +1,4 @@
-"""Thousands of jobs against a server that is dead: few are tried before it is back, and all succeed then."""
+"""Thousands of jobs that call a dead server. Few are tried before it is back, and then all succeed."""
 
 import socket
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ from tests.live.fleet import Fleet, fleet, wait_until
 APPS = str(Path(__file__).parent / "dependent.py")
 JOBS, ASKING = 5000, 1500
 WORKERS, THREADS = 2, 4
-#: How often it is tried in vain before the server is back.
+#: Failed trials of the breaker before the server is back.
 TRIALS_SEEN = 3
 
 
 class Server:
-    """Its port is its own from the beginning on; whoever calls is refused until it listens."""
+    """Server that owns its port from the beginning. It refuses connections until it listens."""
 
     def __init__(self) -> None:
         self._socket = socket.socket()
@@ -67,7 +67,7 @@ def _count(ledger: Ledger, state: State) -> int:
 
 
 def _open_for_s(ledger: Ledger) -> float:
-    """For how long the breaker has been open, by the clock that its pauses are counted by."""
+    """Return how long the breaker has been open, by the clock that its pauses use."""
     found = ledger.transact(
         lambda tx: tx.column(
             "SELECT extract(epoch FROM clock_timestamp() - since)::float8 FROM app_pause WHERE until IS NOT NULL"
@@ -77,7 +77,7 @@ def _open_for_s(ledger: Ledger) -> float:
 
 
 def _retrying_for_s(ledger: Ledger) -> float:
-    """Since the first of them failed."""
+    """Return the seconds since the first failure was judged and given a retry."""
     found = ledger.transact(
         lambda tx: tx.column(
             "SELECT extract(epoch FROM clock_timestamp() - min(at))::float8 FROM transition WHERE verb = %(verb)s",
@@ -88,14 +88,16 @@ def _retrying_for_s(ledger: Ledger) -> float:
 
 
 def _trials_max(within_s: float) -> int:
-    """How many trials there is time for: before each there is a pause."""
+    """Return how many trials there is time for. Each trial comes after a pause."""
     pauses_s = (min(PAUSE_S * 2**nth, PAUSE_S_MAX) for nth in range(10_000))
     return sum(1 for _ in takewhile(lambda due_s: due_s <= within_s, accumulate(pauses_s)))
 
 
 class Storm(NamedTuple):
-    """Thousands of jobs of one app that call a server, and nobody is there. ``passes`` brings it back, and waits until
-    all of them have succeeded."""
+    """Thousands of jobs of one app that call a dead server.
+
+    ``passes`` revives the server, and waits until all jobs have succeeded.
+    """
 
     ledger: Ledger
     server: Server
@@ -134,7 +136,7 @@ def storm(
 
 
 @pytest.mark.timeout(900)
-def test_few_are_tried_while_the_server_is_dead_and_all_succeed_once_it_is_back(
+def test_a_breaker_limits_runs_against_a_dead_server_and_all_jobs_succeed_later(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     with storm(
@@ -155,7 +157,7 @@ def test_few_are_tried_while_the_server_is_dead_and_all_succeed_once_it_is_back(
 
 
 @pytest.mark.timeout(600)
-def test_what_has_failed_comes_back_within_its_budget_and_all_succeed_once_the_server_is_back(
+def test_a_retry_budget_limits_retries_against_a_dead_server_and_all_jobs_succeed_later(
     ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
 ) -> None:
     with storm(
@@ -171,5 +173,5 @@ def test_what_has_failed_comes_back_within_its_budget_and_all_succeed_once_the_s
 
 
 def _again(workers: Fleet) -> list[list[str]]:
-    """The runs of jobs that had run before."""
+    """Return the runs of jobs that had run before."""
     return [line for line in workers.lines() if int(line[2]) > 1]

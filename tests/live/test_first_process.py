@@ -1,4 +1,4 @@
-"""SIGKILL of a worker's first process: nothing that it started survives it."""
+"""SIGKILL of a worker's first process. Nothing that it started survives."""
 
 import json
 import os

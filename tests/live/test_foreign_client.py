@@ -1,4 +1,4 @@
-"""A program in another language submits by publishing a message: docs/submit.mjs, as it stands."""
+"""A program in another language that submits by publishing a message: ``docs/submit.mjs``, unchanged."""
 
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ KEY = "node:" + "k" * 32
 
 @pytest.mark.timeout(480)
 @pytest.mark.parametrize("key", [None, KEY], ids=["unsigned", "signed"])
-def test_a_node_program_submits_and_the_job_is_run(
+def test_a_job_that_a_node_program_submits_is_run(
     ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path, key: str | None
 ) -> None:
     node, npm = shutil.which("node"), shutil.which("npm")
@@ -35,7 +35,7 @@ def test_a_node_program_submits_and_the_job_is_run(
 
 
 def _install(npm: str, folder: Path) -> None:
-    """A registry that is out of breath for a moment is asked again."""
+    """Install amqplib. Try up to three times, because the registry may be unavailable for a moment."""
     words = [
         npm,
         "install",

@@ -1,4 +1,4 @@
-"""Strangers who write whatever they like on the planner's queue: the worker lives, and says one line of each."""
+"""Hostile messages on the planner's queue. The worker survives, and logs one line for each."""
 
 from pathlib import Path
 
@@ -17,12 +17,12 @@ from tests.broker.hostile import Hostile, hostile_messages
 from tests.live.fleet import fleet, wait_until
 
 COUNT = 100
-#: Of these every tenth can be read and is handled; the others are for the dead letters.
+#: Messages that can be read and are handled: every tenth. The others become dead letters.
 READABLE = COUNT // 10
 
 
 @pytest.mark.timeout(180)
-def test_a_hundred_hostile_messages_leave_the_worker_at_work(
+def test_a_worker_survives_a_hundred_hostile_messages(
     ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
 ) -> None:
     broker = connect(rabbitmq)
@@ -52,8 +52,10 @@ def test_a_hundred_hostile_messages_leave_the_worker_at_work(
 
 
 def _bodies() -> list[bytes]:
-    """Of a fixed draw what is for the planner and cannot be read, and a few submissions that can: one of those that
-    make no sense is refused, which is no matter for the dead letters."""
+    """Return bodies for the planner from a fixed draw: many that cannot be read, and a few readable submissions.
+
+    A readable submission that makes no sense is refused, and does not become a dead letter.
+    """
     drawn = [hostile for hostile in hostile_messages(5, 2000) if hostile.queue == PLANNER]
     unreadable = [hostile.body for hostile in drawn if _read(hostile) is None]
     submissions = [hostile.body for hostile in drawn if isinstance(_read(hostile), Submit | SubmitMany)]

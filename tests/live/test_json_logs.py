@@ -1,4 +1,4 @@
-"""What a worker says of a job, it says with the job's fields."""
+"""JSON log lines about a job, which contain the job's fields."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_every_line_about_a_job_names_it(
     assert about(said, "process") == [("process/7: from another process", child)]
 
 
-def test_a_line_about_a_claim_that_is_gone_names_its_job(
+def test_a_line_about_a_lost_claim_names_its_job(
     ledger: Ledger, live_ledger_url: str, redis: str, folder: Path
 ) -> None:
     broker = connect(redis)

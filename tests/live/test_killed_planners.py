@@ -1,4 +1,4 @@
-"""A large submission whose planners are killed: the third death is the last."""
+"""A large submission that is being planned when its planners are killed. After the third death it is refused."""
 
 import json
 import logging
@@ -20,11 +20,11 @@ _LOG = logging.getLogger("sluice.tests")
 
 DEATHS = 3
 APPS = {"large": {"chunk_size": 1, "bash_cmd": "true"}, "small": {"job_id": "{x}", "bash_cmd": "true"}}
-#: Planning it takes longer than a planner lives here: 5 seconds on a quiet machine.
+#: Planning this submission takes longer than a planner lives here: 5 seconds on a quiet machine.
 LARGE = Submission(app="large", id="large", kwargs={"work_ids": "1-100000"})
-#: After a kill the database may finish a long statement first, which holds the submission.
+#: Seconds to wait. After a kill, the database may first finish a long statement, which holds the submission's row.
 WITHIN_S = 120
-#: Those at other submissions are none of its deaths.
+#: Only attempts at the large submission. Attempts at others are not counted as its deaths.
 _ATTEMPTS = """
 SELECT count(*) FROM plan_attempt JOIN submission ON number = plan_attempt.submission WHERE id = 'large'
 """

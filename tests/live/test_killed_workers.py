@@ -1,4 +1,4 @@
-"""Two thousand jobs on three workers that are killed at random: everything ends, exactly once."""
+"""Two thousand jobs on three workers that are killed at random. Each job succeeds exactly once."""
 
 import logging
 import random
@@ -54,7 +54,7 @@ def test_every_job_succeeds_exactly_once_while_workers_are_killed(
 
 
 class _Killer:
-    """Kills a worker now and then, at moments that have nothing to do with the work."""
+    """Killer of workers, at random moments that do not depend on the work."""
 
     def __init__(self, workers: Fleet, rng: random.Random) -> None:
         self._workers = workers
@@ -75,7 +75,7 @@ def _check(ledger: Ledger, workers: Fleet) -> None:
     assert ledger.transact(lambda tx: tx.column(_EARLY)) == [0]
     lines = workers.lines()
     assert len({(app, key) for app, key, *_ in lines}) == JOBS
-    # One claim of one job was run by one process, once.
+    # Each claim of a job was run by one process, once.
     assert len({tuple(line[:3]) for line in lines}) == len(lines)
     _LOG.info("%d jobs, %d workers killed, %d runs, each job succeeded once", JOBS, workers.kills, len(lines))
 

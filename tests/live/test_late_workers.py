@@ -1,4 +1,4 @@
-"""A worker that stands still for longer than its lease, and comes back: its result is dropped, and it goes on."""
+"""A worker that is stopped for longer than its lease, and continues. Its result is dropped, and it goes on working."""
 
 import json
 import os
@@ -29,7 +29,7 @@ class Scene:
         self.stopped: int | None = None
 
     def submit(self, *keys: str, **policy: object) -> None:
-        """One by one, so that they do not come to one worker in one parcel."""
+        """Submit the keys one by one, so that one worker does not get them in one batch."""
         for key in keys:
             self.client.submit(Submission(app="patient", key=key, policy=policy))
 
@@ -39,7 +39,7 @@ class Scene:
         return found
 
     def runs(self, *keys: str) -> list[tuple[str, int]]:
-        """Each run of these jobs that has begun: its claim, and the process."""
+        """Return the claim and the process of each run of these jobs that has begun."""
         return [(claim, int(pid)) for _, key, claim, pid in self.workers.lines() if key in keys]
 
     def allow_end(self, *keys: str) -> None:
@@ -47,7 +47,7 @@ class Scene:
             (self._folder / f"effects.{key}").touch()
 
     def stop_whoever_runs_it(self) -> int:
-        """That process alone, not what it shares a session with."""
+        """Stop the process that runs job 1, without the other processes of its session. Return its id."""
         self.waits(lambda: self.runs("1"))
         ((_, process),) = self.runs("1")
         os.kill(process, signal.SIGSTOP)
@@ -60,7 +60,7 @@ class Scene:
             self.stopped = None
 
     def said(self) -> list[tuple[int, str]]:
-        """What was logged of the first claim, by whom."""
+        """Return the process and the text of each log message about claim 1."""
         lines = [json.loads(line) for line in self.workers.log().splitlines() if line.startswith("{")]
         return [(line["pid"], line["message"]) for line in lines if "claim 1 of job" in line["message"]]
 
@@ -79,7 +79,7 @@ def _scene(ledger: Ledger, ledger_url: str, broker_url: str, folder: Path, *, le
 
 
 def _works_on(scene: Scene, late: int) -> None:
-    """Both are busy with one of two jobs, so the late one has taken one of them."""
+    """Check that both workers run jobs again, including the late one. Each runs one of two jobs."""
     scene.submit("2", "3")
     scene.waits(lambda: len(scene.runs("2", "3")) == 2)
     assert late in {process for _, process in scene.runs("2", "3")}
@@ -90,7 +90,7 @@ def _works_on(scene: Scene, late: int) -> None:
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("has_ended", [True, False], ids=["another has ended", "another runs"])
-def test_a_worker_that_was_overtaken_is_refused_and_works_on(
+def test_a_late_worker_is_refused_after_another_took_its_job_and_works_on(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path, *, has_ended: bool
 ) -> None:
     with _scene(ledger, live_ledger_url, broker_url, folder, lease="2s") as scene:
@@ -121,7 +121,7 @@ def test_a_worker_that_was_overtaken_is_refused_and_works_on(
 
 
 @pytest.mark.timeout(240)
-def test_a_worker_that_comes_back_after_the_timeout_is_refused_and_works_on(
+def test_a_late_worker_is_refused_after_the_timeout_of_its_job_and_works_on(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     with _scene(ledger, live_ledger_url, broker_url, folder, lease="15s") as scene:

@@ -1,4 +1,4 @@
-"""What a server of lineage hears of partitioned apps, from real workers, when runs fail, are lost and are late."""
+"""Lineage events of partitioned apps from real workers, when runs fail, are lost and time out."""
 
 import json
 import os
@@ -28,7 +28,7 @@ TOKEN = "a key of that server"
 
 
 class Marquez:
-    """Whoever takes events."""
+    """Server that receives lineage events."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, str | None, dict[str, Any]]] = []
@@ -39,7 +39,7 @@ class Marquez:
         return HTTPStatus.CREATED
 
     def events(self, app: str) -> list[dict[str, Any]]:
-        """In the order of what they tell: of two processes any may be heard first."""
+        """Return the events of an app in the order of their times. Events of two processes may arrive in any order."""
         found = [event for _, _, event in self.heard if event["job"]["name"] == app]
         return sorted(found, key=lambda event: event["eventTime"])
 
@@ -113,7 +113,7 @@ def partitions(dataset: dict[str, Any], which: str) -> list[str]:
     return [each["identifier"] for each in condition["partitions"]]
 
 
-def test_each_run_is_told_of_with_what_it_reads_and_makes(
+def test_each_run_sends_lineage_events_with_its_inputs_and_outputs(
     ledger: Ledger, live_ledger_url: str, redis: str, folder: Path, marquez: Marquez
 ) -> None:
     broker = connect(redis)
@@ -139,7 +139,7 @@ def test_each_run_is_told_of_with_what_it_reads_and_makes(
             return status is not None and status.state not in {"received", "active"}
 
         wait_until(lambda: is_over("good"), within_s=60, meanwhile=workers.replace, explain=workers.log)
-        # Not before: what the worker that is killed has not sent yet, nobody hears of.
+        # Submitted only now, because a worker that is killed loses the events that it has not sent yet.
         client.submit(Submission(app="late", start="2024-04-02", end="2024-04-02", id="late"))
         wait_until(lambda: is_over("late"), within_s=60, explain=workers.log)
         workers.close()

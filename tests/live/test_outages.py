@@ -1,4 +1,4 @@
-"""What a whole installation goes through: wiped queues, a database that dies, workers that are told to go."""
+"""Outages of a whole installation: wiped queues, a database crash, a broker that is down, stopped workers."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ def _all_succeed(ledger: Ledger, workers: Fleet, jobs: int) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_a_run_whose_queues_are_wiped_finishes_by_itself(
+def test_a_pipeline_finishes_although_its_queues_are_wiped(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     broker = connect(broker_url)
@@ -61,7 +61,7 @@ def test_a_run_whose_queues_are_wiped_finishes_by_itself(
 
 
 @pytest.mark.timeout(300)
-def test_a_database_that_dies_in_the_middle_delays_and_loses_nothing(rabbitmq: str, folder: Path) -> None:
+def test_a_database_crash_delays_jobs_and_loses_none(rabbitmq: str, folder: Path) -> None:
     broker = connect(rabbitmq)
     home = folder / "home"
     with started_ledger(home, durable=True) as url:
@@ -82,7 +82,7 @@ def test_a_database_that_dies_in_the_middle_delays_and_loses_nothing(rabbitmq: s
 
 
 @pytest.mark.timeout(120)
-def test_workers_that_are_told_to_go_finish_or_hand_back_and_lose_nothing(
+def test_workers_that_get_sigterm_finish_their_jobs_or_hand_them_back(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     broker = connect(broker_url)
@@ -110,7 +110,7 @@ def test_workers_that_are_told_to_go_finish_or_hand_back_and_lose_nothing(
     broker.close()
 
 
-def test_a_broker_that_is_down_at_submit_delays_and_loses_nothing(
+def test_a_job_submitted_while_the_broker_is_down_still_runs(
     ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
 ) -> None:
     nobody = connect("amqp://guest:guest@127.0.0.1:1")
@@ -123,7 +123,7 @@ def test_a_broker_that_is_down_at_submit_delays_and_loses_nothing(
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("server", SERVERS.values(), ids=SERVERS)
-def test_workers_that_are_started_while_the_broker_is_away_work_when_it_is_back(
+def test_workers_started_while_the_broker_is_down_work_when_it_is_back(
     server: Callable[[], AbstractContextManager[PrivateServer]],
     ledger: Ledger,
     live_ledger_url: str,
@@ -145,9 +145,9 @@ def test_workers_that_are_started_while_the_broker_is_away_work_when_it_is_back(
 
 
 def _crash(home: Path) -> None:
-    """Postgres's immediate shutdown: every connection breaks, nothing is written that was not before.
+    """Shut Postgres down in immediate mode: every connection breaks, and unwritten data is lost.
 
-    Until it is over, whoever has a connection may still be served.
+    Until the shutdown is over, open connections may still be served. So wait for it.
     """
     pid_file = home / "postgres" / "data" / "postmaster.pid"
     os.kill(int(pid_file.read_text().splitlines()[0]), signal.SIGQUIT)

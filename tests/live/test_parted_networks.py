@@ -1,4 +1,4 @@
-"""A network that stops carrying packets, in a network namespace whose loopback is taken down under the workers."""
+"""A network that stops carrying packets: a network namespace with a loopback that is taken down under the workers."""
 
 from pathlib import Path
 
@@ -10,5 +10,5 @@ from tests.private_servers import SERVERS
 
 @pytest.mark.timeout(S_MAX + 60)
 @pytest.mark.parametrize("broker", SERVERS)
-def test_a_network_that_leads_nowhere_for_a_while_delays_and_loses_nothing(broker: str, folder: Path) -> None:
+def test_a_network_outage_delays_jobs_and_loses_none(broker: str, folder: Path) -> None:
     runs_alone("tests.live.parted", broker, str(folder))

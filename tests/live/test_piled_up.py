@@ -1,4 +1,4 @@
-"""A queue in which many messages lie when the first worker comes, and all of them but the last lead nowhere."""
+"""A queue that contains many messages when the first worker starts. All but the last are stale."""
 
 import os
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from tests.live.fleet import fleet, wait_until
 
 #: ``SLUICE_TEST_PILE=100000`` takes minutes.
 MESSAGES, _AT_ONCE = int(os.environ.get("SLUICE_TEST_PILE", "10000")), 1000
-#: No job has an id from here on.
+#: No job has this id or a higher one.
 _NOBODY = 10**12
 
 
 @pytest.mark.timeout(1200)
-def test_stale_hints_are_worked_off_and_the_job_behind_them_runs(
+def test_stale_notifications_are_consumed_and_the_job_behind_them_runs(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     broker = connect(broker_url)

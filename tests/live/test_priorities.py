@@ -1,4 +1,4 @@
-"""An urgent job overtakes hundreds that stand before it in the queue, on any broker."""
+"""An urgent job overtakes hundreds of jobs that are before it in the queue, on any broker."""
 
 from pathlib import Path
 
@@ -25,10 +25,13 @@ def _count(ledger: Ledger, state: State) -> int:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("paced", [False, True], ids=["one-by-one", "in-parcels"])
-def test_an_urgent_job_is_the_next_that_is_begun(
+def test_an_urgent_job_is_the_next_that_runs(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path, paced: bool
 ) -> None:
-    """A worker with one thread takes one message at a time and claims only then, so not one job goes before it."""
+    """Use a worker with one thread.
+
+    It takes one message at a time and claims only then, so no other job comes first.
+    """
     broker = connect(broker_url)
     client = Client(ledger, broker.publish)
     with fleet(1, folder, ledger=live_ledger_url, broker=broker_url, threads=1) as workers:
@@ -52,7 +55,7 @@ def test_an_urgent_job_is_the_next_that_is_begun(
 
 
 def _run_one(client: Client, ledger: Ledger, workers: Fleet) -> int:
-    """Have the ledger learn how little one of these jobs takes; how many jobs that was."""
+    """Run one job, so that the ledger learns how short these jobs are. Return the number of jobs that ran."""
     client.submit(Submission(app="first", key="0", push="wanted"))
     wait_until(lambda: _count(ledger, State.SUCCEEDED) == 1, within_s=60, explain=workers.log)
     return 1

@@ -1,4 +1,4 @@
-"""Programs as jobs of a real worker: over their timeouts all that they have started ends with them."""
+"""Programs as jobs of a real worker. When they exceed their timeout, all processes that they started end."""
 
 import re
 import sys
@@ -18,10 +18,11 @@ from tests.live.fleet import fleet, wait_until
 
 JOBS = 20
 THREADS = 10
-#: Many times what all processes of one program take to begin.
+#: Timeout of a program. It is many times longer than all of its processes take to start.
 TIMEOUT = "8s"
 KINDS = {"child", "session", "daemon", "itself"}
-#: Each sleeps under a name of its own. One stays with its parent, one leaves the session, one loses its parents.
+#: Each process sleeps under a name of its own. One stays with its parent, one leaves the session, one loses its
+#: parents.
 RUN = """#!/bin/bash
 bash -c 'exec -a "$0" sleep 600' "$1-child" &
 setsid bash -c 'exec -a "$0" sleep 600' "$1-session" &
@@ -35,7 +36,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 
 
 
 @pytest.mark.timeout(240)
-def test_twenty_jobs_over_their_timeout_leave_no_process(
+def test_programs_that_exceed_their_timeout_leave_no_process(
     ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
 ) -> None:
     mark = f"sluice-{uuid.uuid4().hex[:12]}"
@@ -64,7 +65,7 @@ def test_twenty_jobs_over_their_timeout_leave_no_process(
         assert report is not None
         assert (report.state, report.round, report.timeouts) == (State.TIMED_OUT, 0, 1)
         assert "0:timed_out" in report.record
-    # The processes were there before they were ended.
+    # All kinds of processes existed before they were ended.
     assert set(re.findall(rf"{mark}-\d+-(\w+)", " ".join(seen))) >= KINDS
     assert ledger.transact(breaches) == []
 
@@ -93,7 +94,7 @@ def _ended(ledger: Ledger) -> list[str]:
 
 
 def _bearing(mark: str) -> list[str]:
-    """The names of all living processes that bear the mark."""
+    """Return the command lines of all living processes that contain the mark."""
     names = [
         " ".join(each.info["cmdline"] or [])
         for each in psutil.process_iter(["cmdline", "status"])

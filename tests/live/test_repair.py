@@ -1,4 +1,4 @@
-"""`sluice db repair` while workers work: they do not stumble over what it does."""
+"""``sluice db repair`` while workers run: it does not disturb them."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _SHUT = (
 _DONE = f"SELECT count(*) FROM job WHERE app = 'second' AND state = '{State.SUCCEEDED}'"
 
 
-def test_a_ledger_is_damaged_and_repaired_under_way(
+def test_a_ledger_is_damaged_and_repaired_while_workers_run(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     broker = connect(broker_url)

@@ -1,4 +1,4 @@
-"""A ledger is backed up in the middle of a pipeline, lost, and restored as the runbook says."""
+"""A ledger that is backed up in the middle of a pipeline, lost, and restored as in the runbook."""
 
 import logging
 from collections import Counter
@@ -23,7 +23,7 @@ from tests.ops.backups import commands, typed
 
 _LOG = logging.getLogger("sluice.tests")
 
-#: Asked for before the backup, and after it.
+#: Keys that are requested before the backup, and after it.
 KEYS, LATER = range(40), range(40, 60)
 APPS = ("first", "second", "third")
 _OPEN = "SELECT count(*) FROM submission WHERE state <> 'succeeded'"
@@ -37,7 +37,7 @@ _NEW = "SELECT min(id) FROM job WHERE key::int = ANY(%(later)s)"
 
 @contextmanager
 def _asked(url: str, broker_url: str, keys: range) -> Iterator[Ledger]:
-    """A ledger that was asked for these, whose ids are the same however often that is."""
+    """Yield a ledger in which these keys were requested. The submissions have the same ids each time."""
     with closing(connect(broker_url)) as broker, closing(Ledger(url)) as ledger:
         Client(ledger, broker.publish).submit_many(
             [Submission(app="third", key=str(key), push="wanted", id=f"s{key}") for key in keys]
@@ -58,7 +58,7 @@ def _one(ledger: Ledger, sql: str, **words: object) -> int:
 
 
 @pytest.mark.timeout(600)
-def test_a_pipeline_goes_on_after_its_ledger_was_restored_to_an_earlier_moment(
+def test_a_pipeline_continues_after_its_ledger_was_restored_to_an_earlier_moment(
     live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     dump, restore = commands()
@@ -70,7 +70,7 @@ def test_a_pipeline_goes_on_after_its_ledger_was_restored_to_an_earlier_moment(
                 wait_until(lambda: len(workers.lines()) > len(KEYS) // 2, within_s=100, explain=workers.log)
                 typed(dump, folder, url)
                 with _asked(url, broker_url, LATER) as ledger:
-                    # All of it ends, and nobody will know.
+                    # All of these jobs succeed, but the restored ledger does not contain them.
                     wait_until(lambda: _one(ledger, _SUCCEEDED) == 180, within_s=200, explain=workers.log)
                     before = ledger.transact(lambda tx: tx.rows(_NUMBERS))[0]
             workers.terminate()
@@ -83,7 +83,7 @@ def test_a_pipeline_goes_on_after_its_ledger_was_restored_to_an_earlier_moment(
             (folder / "effects.9001").touch()
             with _asked(url, broker_url, LATER) as again:
                 wait_until(lambda: _is_over(again), within_s=200, explain=lambda: workers.log()[-3000:])
-                # One that does not hear yet that it is told to end dies of it.
+                # A worker that does not handle SIGTERM yet would die of it. Wait until both have joined.
                 wait_until(lambda: _one(again, _AT_WORK) == 2, within_s=60, explain=workers.log)
                 assert workers.terminate() == [0, 0]
                 assert again.transact(breaches) == []
@@ -100,7 +100,7 @@ def test_a_pipeline_goes_on_after_its_ledger_was_restored_to_an_earlier_moment(
 
 
 def _have_one_run(url: str, broker_url: str, folder: Path) -> None:
-    """So that somebody runs at the time of the backup, and has not ended by then."""
+    """Start a job that runs at the time of the backup, and has not ended by then."""
     with closing(connect(broker_url)) as broker, closing(Ledger(url)) as ledger:
         Client(ledger, broker.publish).submit(Submission(app="patient", key="9001", id="patient"))
     effects = folder / "effects"

@@ -1,4 +1,4 @@
-"""A whole installation whose parts have a database role each, and no more rights than that."""
+"""A whole installation in which each part has a database role with no more rights than it needs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.ledger.roled import Roled, roled
 from tests.live.fleet import PIPELINE, fleet, wait_until
 from tests.ops.typist import Typist
 
-#: Everything that looks, and what it needs to be told.
+#: All commands that only read, with their arguments.
 LOOKS = (
     *("ls", "submissions", "workers", "audit", "freshness third 7", "demand"),
     *("show third 7", "why third 7", "logs third 7", "parents third 7", "children first 7", "graph third 7"),
@@ -27,8 +27,10 @@ def place(tmp_path: Path) -> Iterator[Roled]:
 
 
 @pytest.mark.timeout(300)
-def test_a_pipeline_runs_with_a_role_for_each_part(place: Roled, rabbitmq: str, folder: Path) -> None:
-    """Somebody who may only submit asks for it by SQL; control plans it and workers run it; a reader looks at it."""
+def test_a_pipeline_runs_with_a_database_role_for_each_part(
+    place: Roled, rabbitmq: str, folder: Path
+) -> None:
+    """Submit by SQL as ``submitter``, plan as ``control``, run as ``worker``, and read as ``reader``."""
     control, worker = folder / "control", folder / "worker"
     control.mkdir()
     worker.mkdir()

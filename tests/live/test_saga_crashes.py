@@ -1,4 +1,4 @@
-"""A worker is killed at each point of a flight at which one can die; another goes on from there."""
+"""Workers that are killed at each point of a saga's flight. Another worker continues from there."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,8 +22,11 @@ _STUCK: Mapping[str, list[str]] = {"do 1": ["fatal"], "undo 1": ["fatal", "fatal
 
 
 class Death(Struct, frozen=True):
-    """Where the worker dies in a flight whose steps answer so, and what is called over all of its runs. In ``calls`` d1
-    stands for the do of step 1, u1 for its undo."""
+    """Point of a flight at which the worker dies, and the calls that are expected over all runs.
+
+    In ``calls``, d1 stands for the ``do`` of step 1, and u1 for its ``undo``. ``answers`` are the scripted answers of
+    the steps.
+    """
 
     dies: str
     calls: str
@@ -44,7 +47,7 @@ _DEATHS = (
     Death("behind do 2: success", "d0 d1 d2 d2"),
     Death("landed: succeeded", "d0 d1 d2"),
     Death("behind do 1: fatal", "d0 d1 d1 u1 u0", State.FAILED, {"do 1": ["fatal", "fatal"]}),
-    # What failed before anybody wrote it down has not failed: it is called again, and works.
+    # The worker dies before the failure is recorded. So the step is called again, and succeeds.
     Death("behind do 1: fatal", "d0 d1 d1 d2", State.SUCCEEDED, _FAILS),
     Death("before undo 1", "d0 d1 u1 u0", State.FAILED, _FAILS),
     Death("in undo 1", "d0 d1 u1 u1 u0", State.FAILED, _FAILS),
@@ -55,7 +58,7 @@ _DEATHS = (
     Death("before undo 0", "d0 d1 u1 u0", State.FAILED, _FAILS),
     Death("in undo 0", "d0 d1 u1 u0 u0", State.FAILED, _FAILS),
     Death("landed: undone", "d0 d1 u1 u0", State.FAILED, _FAILS),
-    # An undo whose failure was written down, and judged by nobody, is tried once more.
+    # The failure of an undo was recorded, but not judged. The undo is tried once more.
     Death("landed: dismal", "d0 d1 u1 u1", State.FATAL, _STUCK),
     Death("behind undo 1: fatal", "d0 d1 u1 u1", State.FATAL, _STUCK),
 )
@@ -63,7 +66,7 @@ _WAITS = Death("landed: suspended", "d0 d1 d2", answers={"do 1": ["wait"]})
 
 
 @pytest.mark.timeout(300)
-def test_a_flight_goes_on_where_its_worker_died(
+def test_a_flight_continues_where_its_worker_died(
     ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
 ) -> None:
     broker = connect(rabbitmq)
@@ -94,7 +97,7 @@ def test_a_flight_goes_on_where_its_worker_died(
 
 
 def _left(death: Death) -> set[int]:
-    """What is there in the end: all of it, nothing, or what could not be undone."""
+    """Return the steps with effects that are left in the end: all, none, or the ones up to the failed undo."""
     return {State.SUCCEEDED: {0, 1, 2}, State.FAILED: set(), State.FATAL: {0, 1}}[death.state]
 
 

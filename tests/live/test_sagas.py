@@ -1,4 +1,4 @@
-"""Five hundred flights at once, on workers that are killed: each has all of its effects, or none, or is named."""
+"""Five hundred flights at once, on workers that are killed. Each has all of its effects, or none, or is named."""
 
 import logging
 import random
@@ -33,7 +33,7 @@ SELECT error FROM round JOIN job ON job.id = round.job WHERE job.key = %(key)s O
 
 
 @pytest.mark.timeout(600)
-def test_five_hundred_flights_end_with_all_of_their_effects_or_none(
+def test_sagas_on_killed_workers_end_with_all_effects_or_none_or_fatal(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     broker = connect(broker_url)
@@ -59,7 +59,7 @@ def test_five_hundred_flights_end_with_all_of_their_effects_or_none(
 
 
 class _Unrest:
-    """Workers are killed now and then. Half of those who will wait hear beforehand what they wait for."""
+    """Disturbance: workers are killed at random. Half of the sagas that will wait get their events in advance."""
 
     def __init__(self, client: Client, ledger: Ledger, workers: Fleet) -> None:
         self._client = client
@@ -89,7 +89,7 @@ class _Unrest:
                 self._client.resume_job(JobName("journey", key), f"go{stage}")
         except BadRequest:
             if key not in _states(self._ledger):
-                return  # Nobody has planned it yet.
+                return  # It has not been planned yet.
         self._early.discard(key)
 
     def _waiting(self) -> list[tuple[str, str]]:
@@ -117,7 +117,7 @@ def _check(ledger: Ledger, folder: Path, key: str, state: State, calls: list[tup
 
 
 def _down(first: int, undone: list[int]) -> Iterator[int]:
-    """From the step that has failed down to the last that was undone, without a gap."""
+    """Return the steps from the failed one down to the last undone one, without a gap."""
     return iter(range(first, undone[-1] - 1, -1)) if undone else iter(())
 
 

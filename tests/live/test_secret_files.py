@@ -1,4 +1,4 @@
-"""A worker and the autoscaler, given every secret by a file: no environment of theirs or of a job holds one."""
+"""A worker and the autoscaler that get every secret by a file. No environment of theirs or of a job holds a secret."""
 
 import json
 import os
@@ -50,7 +50,7 @@ _APPS = {
 
 @pytest.fixture
 def files(folder: Path, live_ledger_url: str, redis: str) -> dict[str, str]:
-    """The settings that name a file, and nothing else that is secret."""
+    """Return the settings that name a file. Nothing else in the environment is secret."""
     texts = {
         "ledger-url": live_ledger_url,
         "broker-url": redis.replace("redis://", f"redis://default:{BROKER}@"),

@@ -1,4 +1,4 @@
-"""A connection to the ledger that stays open and brings no answers: two runs of a job never overlap."""
+"""A connection to the ledger that stays open and brings no answers. Two runs of a job never overlap."""
 
 import json
 from collections import defaultdict
@@ -18,7 +18,7 @@ LEASE = {"SLUICE_LEASE": "6s"}
 JOBS = 2
 _POSTGRES_PORT = 5432
 
-#: Each run says so ten times a second, ignores SIGTERM, and lasts for two leases.
+#: Each run writes a line ten times a second, ignores SIGTERM, and lasts for two leases.
 _RUN = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -31,7 +31,7 @@ while (now := time.monotonic()) < until:
 
 
 class Runs:
-    """What the runs of the app ``long`` have written, outside of the ledger."""
+    """Lines that the runs of the app ``long`` have written outside of the ledger."""
 
     def __init__(self, folder: Path) -> None:
         self._effects = folder / "runs"
@@ -42,7 +42,7 @@ class Runs:
         self.apps.write_text(json.dumps({"long": {"job_id": "{x}", "bash_cmd": command}}))
 
     def spans(self) -> dict[str, dict[int, tuple[float, float]]]:
-        """By job and claim, when it was first and last at work."""
+        """Return the times of the first and the last line, by job and claim."""
         times: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         for line in self._effects.read_text().splitlines() if self._effects.exists() else []:
             key, claim, at = line.split()
@@ -54,7 +54,7 @@ class Runs:
 
 
 @pytest.mark.timeout(180)
-def test_a_worker_whose_ledger_is_silent_ends_its_runs_before_others_begin_them(
+def test_a_worker_with_a_silent_ledger_ends_its_runs_before_another_begins_them(
     ledger: Ledger, live_ledger_url: str, redis: str, tmp_path: Path
 ) -> None:
     runs = Runs(tmp_path)

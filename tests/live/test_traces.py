@@ -1,4 +1,4 @@
-"""One trace joins whoever submits, the planner, the runs, their verdicts, and what comes after, over processes."""
+"""One trace joins the submitter, the planner, the runs, their verdicts and their children, across processes."""
 
 import json
 import os
@@ -30,7 +30,7 @@ REPORT = {
 
 
 class House:
-    """Processes that share a ledger, a broker and a collector. Who dies is replaced."""
+    """Processes that share a ledger, a broker and a collector. A process that dies is replaced."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self._folder = folder
@@ -63,7 +63,7 @@ class House:
         ).stdout
 
     def close(self) -> None:
-        """In order, so that what they have seen is told."""
+        """Stop the workers in order, so that they send their remaining spans."""
         for worker in self._workers.values():
             worker.terminate()
         for worker in self._workers.values():
@@ -122,7 +122,7 @@ def run_it(made: House, ledger: Ledger, **environment: str) -> None:
     made.close()
 
 
-def test_one_trace_joins_all(
+def test_one_trace_joins_the_submitter_the_planner_the_runs_and_the_verdicts(
     ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path, collector: Collector
 ) -> None:
     with house(folder, live_ledger_url, rabbitmq, collector) as made:
@@ -152,7 +152,7 @@ def test_one_trace_joins_all(
 
 
 def _check_verdicts(collector: Collector, runs: dict[str, list[Seen]]) -> None:
-    """Each run that was recorded has one; and each run is linked to that which it came after."""
+    """Check that each recorded run has a verdict, and that each run is linked to the run that it came after."""
     verdicts = {span.parent: span.attributes["sluice.state"] for span in collector.named("judge planner")}
     assert verdicts == {
         runs["fetch"][0].span: "waiting",
@@ -178,7 +178,7 @@ def _check_conventions(spans: list[Seen]) -> None:
 
 
 def _check_what_jobs_see(collector: Collector, runs: dict[str, list[Seen]], ledger: Ledger) -> None:
-    """The span of the run, by the environment; and a library's span is inside of it."""
+    """Check that a job's environment names the span of its run, and that a library's span is inside of it."""
     outputs = dict(
         ledger.transact(
             lambda tx: tx.rows(
@@ -192,7 +192,7 @@ def _check_what_jobs_see(collector: Collector, runs: dict[str, list[Seen]], ledg
     assert {span.parent for span in inner} == {run.span for run in runs["fetch"]}
 
 
-def test_without_a_sender_a_submission_begins_a_trace_that_all_processes_agree_on(
+def test_a_submission_without_a_trace_begins_a_trace_for_all_processes(
     ledger: Ledger, live_ledger_url: str, redis: str, folder: Path, collector: Collector
 ) -> None:
     with house(folder, live_ledger_url, redis, collector) as made:
@@ -204,7 +204,7 @@ def test_without_a_sender_a_submission_begins_a_trace_that_all_processes_agree_o
     assert {span.parent for span in collector.named("execute report")} == {plan.span}
 
 
-def test_what_is_not_sampled_is_not_sent(
+def test_spans_of_an_unsampled_trace_are_not_sent(
     ledger: Ledger, live_ledger_url: str, redis: str, folder: Path, collector: Collector
 ) -> None:
     with house(folder, live_ledger_url, redis, collector) as made:

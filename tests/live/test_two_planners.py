@@ -1,5 +1,7 @@
-"""Submissions that overlap, planned at the same time by two processes: each partition is made once, and both get
-all they asked for."""
+"""Overlapping submissions that two processes plan at the same time.
+
+Each partition is made once, and both submissions get all partitions that they requested.
+"""
 
 import json
 import logging
@@ -32,12 +34,12 @@ _LOG = logging.getLogger("sluice.tests")
 
 PAIRS = 200
 LINEAGES = 8
-#: So many days are free for each pair; what it asks for is among the last of them.
+#: Days that belong to one pair of submissions. A pair requests days among the last ``ASKED`` of them.
 DAYS_EACH = 40
 ASKED = 12
 _DAYS = Calendar("day")
 _FIRST = _DAYS.read("2001-01-01")
-#: The two begin together this long after they have been told.
+#: Seconds between the request and the moment at which both processes begin to plan.
 NOTICE_S = 0.003
 
 _READY = f"SELECT id, app, round FROM job WHERE state = '{State.READY}' ORDER BY app, id"
@@ -50,7 +52,7 @@ _SUBMISSIONS = "SELECT state, count(*) FROM submission GROUP BY state"
 
 
 def _drawn_lineage(rng: random.Random, number: int) -> dict[str, Any]:
-    """Two to four tables; each reads any that were drawn before it, from some days back."""
+    """Draw two to four tables. Each reads a random choice of the tables before it, from some days back."""
     apps: dict[str, Any] = {}
     for place in range(rng.randint(2, 4)):
         reads = [name for name in apps if rng.random() < 0.7]
@@ -64,7 +66,7 @@ def _drawn_lineage(rng: random.Random, number: int) -> dict[str, Any]:
 
 
 class Expected:
-    """What has to be made, one day after the other."""
+    """Expected partitions, computed one day at a time."""
 
     def __init__(self, apps: dict[str, Any]) -> None:
         self._apps = apps
@@ -79,7 +81,7 @@ class Expected:
 
 
 class Racer:
-    """One of the two processes."""
+    """Process that plans submissions. Two of them race."""
 
     def __init__(self, definitions: Path, url: str) -> None:
         self._process = subprocess.Popen(
@@ -97,7 +99,7 @@ class Racer:
         self._process.stdin.flush()
 
     def span_s(self) -> tuple[float, float]:
-        """From when to when it planned."""
+        """Return the times at which planning began and ended."""
         began_s, ended_s = json.loads(self._answer())
         return began_s, ended_s
 
@@ -114,7 +116,7 @@ class Racer:
 
 
 @pytest.mark.timeout(180)
-def test_overlapping_submissions_planned_at_once_make_each_partition_once(
+def test_overlapping_submissions_planned_at_the_same_time_make_each_partition_once(
     ledger: Ledger, live_ledger_url: str, folder: Path
 ) -> None:
     seed = int(os.environ.get("SLUICE_TEST_SEED", time.time_ns() % 100_000))
@@ -137,7 +139,10 @@ def test_overlapping_submissions_planned_at_once_make_each_partition_once(
 
 
 def _plan_at_once(rng: random.Random, racers: list[Racer], expected: Expected, pair: int) -> bool:
-    """Two submissions for tables of one lineage, of days that overlap; whether both were under way at one time."""
+    """Have two submissions of one lineage with overlapping days planned.
+
+    Return whether they were planned at the same time.
+    """
     lineage = rng.randrange(LINEAGES)
     tables = [name for name in expected._apps if name.startswith(f"l{lineage}_")]
     end = _FIRST + (pair + 1) * DAYS_EACH
@@ -153,7 +158,7 @@ def _plan_at_once(rng: random.Random, racers: list[Racer], expected: Expected, p
 
 
 class _Worker:
-    """Runs whatever is ready, and has it judged."""
+    """Worker that runs all ready jobs and has them judged."""
 
     def __init__(self, ledger: Ledger, catalogue: Catalogue) -> None:
         self._ledger = ledger

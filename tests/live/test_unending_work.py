@@ -1,4 +1,4 @@
-"""Work that goes on until it is stopped: its process outlives workers, and is there once."""
+"""Long-running services: their process outlives workers, and there is only one at a time."""
 
 import os
 import random
@@ -31,7 +31,7 @@ def alive() -> list[int]:
 
 
 class Streaming:
-    """One stream, the workers that look after it, and what the ledger has of it."""
+    """One stream, the workers that poll it, and its row in the ledger."""
 
     def __init__(self, ledger: Ledger, workers: Fleet, client: Client, folder: Path) -> None:
         self.ledger = ledger
@@ -46,7 +46,7 @@ class Streaming:
         (self.folder / word).unlink()
 
     def starts(self) -> list[str]:
-        """The claims under which run was called."""
+        """Return the claims under which ``run`` was called."""
         return [claim for app, _, claim, _ in self.workers.lines() if app == "stream"]
 
     def field(self, column: str, app: str = "stream") -> Any:
@@ -65,7 +65,7 @@ class Streaming:
         wait_until(condition, within_s=60, explain=self._explain)
 
     def waits_until_left(self, *, claim: int) -> int:
-        """The process, once no worker holds its job any more."""
+        """Wait until no worker holds the job any more. Return its process."""
         self.waits_until(state=State.RUNNING, claim=claim, worker=None)
         return int(self.field("handle")["pid"])
 
@@ -86,7 +86,7 @@ def streaming(ledger: Ledger, url: str, broker_url: str, folder: Path) -> Iterat
         broker.close()
 
 
-def test_it_outlives_its_worker_is_started_again_when_it_dies_and_stopped_when_it_is_cancelled(
+def test_a_service_outlives_its_worker_restarts_after_its_death_and_stops_when_cancelled(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     with streaming(ledger, live_ledger_url, broker_url, folder) as far:
@@ -111,7 +111,7 @@ def test_it_outlives_its_worker_is_started_again_when_it_dies_and_stopped_when_i
 
 
 @pytest.mark.parametrize("held", ["before", "after"])
-def test_a_worker_that_is_killed_while_it_starts_the_work_leaves_one_process(
+def test_a_worker_killed_while_it_starts_a_service_leaves_one_process(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path, held: str
 ) -> None:
     with streaming(ledger, live_ledger_url, broker_url, folder) as far:
@@ -128,7 +128,7 @@ def test_a_worker_that_is_killed_while_it_starts_the_work_leaves_one_process(
         assert far.field("losses") == 1
 
 
-def test_what_dies_while_nobody_looks_is_found_and_what_cannot_be_asked_is_left_alone(
+def test_a_dead_service_is_started_again_but_a_silent_one_is_left_alone(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     with streaming(ledger, live_ledger_url, broker_url, folder) as far:

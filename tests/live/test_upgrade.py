@@ -1,4 +1,4 @@
-"""Workers of the release before go on while the ledger is migrated under them, beside those of this one."""
+"""Workers of the previous release continue while the ledger is migrated, beside workers of this release."""
 
 import logging
 from contextlib import closing
@@ -20,7 +20,7 @@ from tests.live.fleet import Fleet, fleet, wait_until
 _LOG = logging.getLogger("sluice.tests")
 
 APPS = ("first", "second", "third")
-#: So many keys at once, with a job of each app.
+#: Keys per batch. Each key has a job of each app.
 BATCH = 25
 _ASKED = (
     """SELECT sluice.submit(jsonb_build_object('app', 'third', 'key', %(key)s::text, 'push', 'wanted'))"""
@@ -31,7 +31,7 @@ _OPEN = "SELECT count(*) FROM submission WHERE state <> 'succeeded'"
 
 
 class Asker:
-    """Asks for one batch of keys after the other: through the client, by messages, and by SQL, as any service may."""
+    """Client that requests one batch of keys after another, by ``Client`` and by SQL, as any service may."""
 
     def __init__(self, ledger: Ledger, client: Client) -> None:
         self._ledger = ledger
@@ -50,7 +50,7 @@ class Asker:
 
 
 @pytest.mark.timeout(600)
-def test_workers_of_the_release_before_go_on_while_the_ledger_is_migrated(
+def test_workers_of_the_previous_release_continue_while_the_ledger_is_migrated(
     live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
     release = release_before.export(folder)
@@ -82,7 +82,7 @@ def _made(folder: Path) -> Path:
 
 
 def _have_both_work(asker: Asker, ledger: Ledger, old: Fleet, new: Fleet) -> None:
-    """Until each has run, after the migration, what was asked for after it."""
+    """Wait until both releases have run jobs that were requested after the migration."""
     before = {"old": len(old.lines()), "new": 0}
 
     def both() -> bool:
@@ -109,7 +109,7 @@ def _have_all_end(asker: Asker, ledger: Ledger, old: Fleet, new: Fleet) -> None:
 
 
 def _check(asker: Asker, old: Fleet, new: Fleet) -> None:
-    """Nobody was killed, so each job has run once, by whomever."""
+    """Check that each job ran once, by either release. No worker was killed."""
     lines = old.lines() + new.lines()
     assert sorted((app, int(key)) for app, key, *_ in lines) == [
         (app, key) for app in APPS for key in range(1, asker.asked + 1)

@@ -1,4 +1,4 @@
-"""Work that job managers start elsewhere outlives the workers that look after it, and is started once."""
+"""External work that job managers start. It outlives the workers that poll it, and is started once."""
 
 import random
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.live.fleet import Fleet, fleet, wait_until
 
 
 class Far:
-    """The one job whose work is elsewhere, as ledger and files show it."""
+    """The one job with external work, as the ledger and the files show it."""
 
     def __init__(self, ledger: Ledger, workers: Fleet, folder: Path) -> None:
         self._ledger = ledger
@@ -30,7 +30,7 @@ class Far:
         wait_until(lambda: self._row()[:2] == (state, claim), within_s=60, explain=self._workers.log)
 
     def waits_until_started(self) -> Any:
-        """The handle, once the ledger has it."""
+        """Wait until the ledger has the handle of the work. Return it."""
         wait_until(lambda: self._row()[2] is not None, within_s=60, explain=self._workers.log)
         return self._row()[2]
 
@@ -53,7 +53,7 @@ class Far:
 
 
 @pytest.mark.timeout(180)
-def test_a_worker_that_is_killed_leaves_its_work_to_the_next_and_it_is_started_once(
+def test_external_work_of_a_killed_worker_is_taken_over_and_not_started_again(
     ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
 ) -> None:
     broker = connect(rabbitmq)
@@ -74,7 +74,7 @@ def test_a_worker_that_is_killed_leaves_its_work_to_the_next_and_it_is_started_o
 
 
 @pytest.mark.timeout(180)
-def test_a_worker_that_is_told_to_go_leaves_the_work_running(
+def test_a_worker_that_gets_sigterm_leaves_its_external_work_running(
     ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
 ) -> None:
     broker = connect(rabbitmq)
@@ -94,7 +94,7 @@ def test_a_worker_that_is_told_to_go_leaves_the_work_running(
 
 
 @pytest.mark.timeout(180)
-def test_an_operator_who_cancels_the_job_ends_its_work(
+def test_cancelling_the_submission_ends_the_external_work_of_its_job(
     ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
 ) -> None:
     broker = connect(rabbitmq)

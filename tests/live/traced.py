@@ -1,4 +1,4 @@
-"""Apps whose runs are traced: one fails and is tried again, one loses its worker, one is a command."""
+"""Traced apps: one fails and is tried again, one loses its worker, one is a command."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ def fetch(job):
 @app(job_id="{date}", identifiers=DATE, depends_on={"app_name": ["fetch"]})
 def lose(job):
     if job.claim == 1:
-        # What its process has told before is told; what it is at, nobody tells.
+        # Spans that have ended are sent. The span of this run is lost with its process.
         trace.get_tracer_provider().force_flush()
         os.kill(os.getpid(), signal.SIGKILL)
 

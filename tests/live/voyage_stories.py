@@ -1,4 +1,4 @@
-"""What became of voyages and seasons: what the ledger says of them, held against what their jobs have left."""
+"""Results of voyages and seasons: the ledger's record, compared with the effects of the jobs."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -33,7 +33,7 @@ Jobs = Mapping[tuple[str, str], Ran]
 
 
 class Story:
-    """What the ledger says of each saga, and what its jobs have done. Jobs are (app, key)."""
+    """The ledger's record of each saga, and the effects of its jobs. Jobs are (app, key)."""
 
     def __init__(self, ledger: Ledger, folder: Path, sagas: Sequence[str]) -> None:
         self._asked = asked_of(ledger)
@@ -63,7 +63,7 @@ class Story:
         for name, ran in self._of(saga, RANKS).items():
             by = next((undo[each] for each in undo if undone_by(*each) == name), None)
             if by is None:
-                # It has nothing to undo, cannot be undone, or has never been done.
+                # It has no undo, cannot be undone, or never succeeded.
                 assert not ran.has_succeeded or name[0] not in UNDOES.values(), self._told(saga, name)
             elif by.state is State.SUCCEEDED:
                 assert ran.state is State.CANCELLED, self._told(saga, name)
@@ -74,7 +74,7 @@ class Story:
         self._check_parked(saga, undo)
 
     def check_undone(self, saga: str) -> None:
-        """Where nothing is parked any more."""
+        """Check a saga after all failed undos were tried again."""
         if saga in self.whole:
             self._check_whole(saga)
             return
@@ -85,7 +85,7 @@ class Story:
                 assert name not in self._made, self._told(saga, name)
 
     def tried_again(self) -> list[Submission]:
-        """What asks once more for each undo that has failed."""
+        """Return the submissions that rerun each failed undo."""
         return [
             Submission(app=app, key=key, rerun="job")
             for saga in self.parked
@@ -99,7 +99,7 @@ class Story:
         assert self._of(saga, RANKS).keys() <= self._made, self._told(saga)
 
     def _check_order(self, saga: str) -> None:
-        """Nothing is undone before all that came of it is."""
+        """Check that nothing is undone before all that depended on it."""
         undo = [name for name in self._of(saga, UNDOES) if name in self._lines]
         for early, late in product(undo, undo):
             done, came = undone_by(*early), undone_by(*late)
@@ -115,7 +115,11 @@ class Story:
             assert (f"irreversible: {app}/{key}" in reason) == is_done, self._told(saga)
 
     def _check_parked(self, saga: str, undo: Jobs) -> None:
-        """Those fail that cannot but fail, and those alone that come after them are left."""
+        """Check which undos failed and which are blocked.
+
+        The failed ones are exactly the tried undos that always fail. The blocked ones are exactly those after a failed
+        one.
+        """
         failed = {name for name, ran in undo.items() if ran.state is State.FAILED}
         tried = {name for name, ran in undo.items() if ran.state is not State.UPSTREAM_FAILED}
         assert failed == {name for name in tried if fails(*name)}, self._told(saga)
@@ -141,14 +145,14 @@ class Story:
 
 
 def saga_of(app: str, key: str) -> str:
-    """The one that wants this job, which undoes nothing."""
+    """Return the saga to which this job belongs. The job is not an undo."""
     if app in {"lay", "fill", "sum", "publish"}:
         return f"season-{(date.fromisoformat(key[:10]) - FIRST_DAY).days // APART}"
     return f"voyage-{key.partition('_')[0]}"
 
 
 def _meet(one: str, other: str) -> bool:
-    """Whether two jobs of one saga have a day in common; those of a voyage have all."""
+    """Return whether two jobs of one saga have a day in common. Jobs of a voyage always do."""
     if "-" not in one:
         return True
     starts, ends = zip(*map(_days, (one, other)), strict=True)

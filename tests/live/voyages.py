@@ -1,8 +1,8 @@
-"""Apps that undo each other's jobs, for workers that are killed. What becomes of a job is drawn from its name.
+"""Apps that undo each other's jobs, for workers that are killed. The fate of a job is drawn from its name.
 
-A voyage is booked, has four seats, is paid, and goes on two ways to where it arrives; a season is laid out as a whole,
-its days, then their halves, and published. Each run of a job is one line in a file, and what it has done a file of its
-own, which whatever undoes it takes away.
+A voyage is booked, has four seats, is paid, and then has two branches that meet in ``arrive``. A season is laid out as
+a whole, then by days, then by halves, and published. Each run of a job writes one line to a shared file. The effect of
+a job is a file of its own, which the job that undoes it removes.
 """
 
 import os
@@ -16,10 +16,10 @@ from tests.appending import append
 
 DAYS = 6
 FIRST_DAY = date(2024, 1, 1)
-#: From the first day of a season to that of the next.
+#: Days from the first day of a season to the first day of the next.
 APART = DAYS + 4
 SEATS = 4
-#: For each app how much comes before it: what came of others is undone before them.
+#: Position of each app in its saga. An app of a higher rank is undone before apps of a lower rank.
 RANKS = {
     "book": 0,
     "seat": 1,
@@ -40,7 +40,7 @@ UNDOES = {
     "unfill": "fill",
     "unsum": "sum",
 }
-#: What nothing can undo is named; of what has nothing to undo nobody speaks.
+#: App that cannot be undone. Its jobs are named in the reason of a compensation; apps without an undo are not.
 IRREVERSIBLE = "mail"
 _FAILING = {"seat": 0.02, "pay": 0.1, "note": 0.05, "arrive": 0.3, "fill": 0.02, "sum": 0.08, "publish": 0.3}
 _STUCK = 0.04
@@ -50,18 +50,18 @@ _SEASON = {"partition": "day", **_WORDS}
 
 
 def fails(name: str, key: str) -> bool:
-    """Whether it does, however often it is tried."""
+    """Return whether this job fails, however often it is tried."""
     share = _STUCK if name in UNDOES else _FAILING.get(name, 0.0)
     return random.Random(f"{name}/{key}").random() < share
 
 
 def undone_by(name: str, key: str) -> tuple[str, str]:
-    """What this job undoes: of a seat the identifiers stand the other way round."""
+    """Return the job that this one undoes. Of ``unseat``, the identifiers are in the opposite order."""
     return UNDOES[name], "_".join(reversed(key.split("_"))) if name == "unseat" else key
 
 
 def _stumbles(job: Job) -> bool:
-    """Whether its first round fails, and no other."""
+    """Return whether the first round of this job fails, and later ones do not."""
     return job.round == 0 and random.Random(f"{job.app}/{job.key}/first").random() < 0.1
 
 

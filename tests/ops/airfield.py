@@ -1,7 +1,7 @@
-"""Scripted sagas on the embedded default: ``sluice up`` and ``sluice run`` in a folder, with nothing else configured.
+"""Scripted sagas on the embedded default: ``sluice up`` and ``sluice run`` in a folder without any other configuration.
 
-Each command starts the Postgres of that folder, or joins it; all messages stay in its process. What came of a flight is
-read from what ``show`` says and from the files that its steps have left.
+Each command starts the Postgres of that folder or joins it. All messages stay in the command's process. The result of a
+flight is read from ``show`` and from the files that its steps have written.
 """
 
 import json
@@ -25,15 +25,18 @@ from sluice.ops.cli.main import main
 from tests.ops.typist import ROOT, Said, Typist
 
 SCRIPTED = ROOT / "tests" / "scripted.py"
-#: Whoever was killed has this long, and then another goes on.
+#: Lease of the workers. It is short so that another worker soon continues the flights of a killed one.
 LEASE = "1s"
 RESTARTS_MAX = 60
 
 
 class Script(Struct, frozen=True, kw_only=True):
-    """One flight. In ``calls`` d1 stands for the do of step 1, u1 for its undo. ``script`` is what ``tests.scripted``
-    follows, ``debug`` what its submission asks for; ``found`` is the working map as each call has found it, and
-    ``working`` what it is in the end. ``error`` is of the do that has failed."""
+    """One flight: the script that it follows and the expected result.
+
+    In ``calls``, d1 is the do of step 1 and u1 its undo. ``script`` holds the kwargs for ``tests.scripted``, ``debug``
+    the debug options of the submission. ``found`` is the working map that each call finds, ``working`` the map at the
+    end. ``error`` belongs to the do that failed.
+    """
 
     calls: str
     state: State = State.SUCCEEDED
@@ -45,7 +48,7 @@ class Script(Struct, frozen=True, kw_only=True):
 
 
 class Airfield(Typist):
-    """``typed`` is a command in this very process; it answers a document."""
+    """Folder for commands that run in this process (``typed``, which returns a document) or as separate processes."""
 
     def __init__(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
@@ -63,15 +66,16 @@ class Airfield(Typist):
         self._capture = capture
 
     def submits(self, scripts: Mapping[str, Script]) -> None:
-        """Leave them in the ledger, for whoever comes next."""
+        """Write the submissions to the ledger, without notifying a planner."""
         with self.opened() as ledger:
             Client(ledger, lambda _: None).submit_many(
                 [_submission(key, each) for key, each in scripts.items()]
             )
 
     def drains(self, *words: str, **settings: str) -> tuple[int, Said]:
-        """``up --drain``, again whenever it is killed; how often it was, and what the last one said, after all the
-        errors of those before it."""
+        """Run ``up --drain``, and again each time that it is killed. Return the number of kills and the result of the
+        last run, with the stderr of all runs.
+        """
         errors = ""
         for deaths in range(RESTARTS_MAX):
             said = self.runs("up", "--drain", *words, **settings)
@@ -94,20 +98,20 @@ class Airfield(Typist):
 
     @contextmanager
     def opened(self) -> Iterator[Ledger]:
-        """The ledger, which is there meanwhile."""
+        """Yield the ledger. Its Postgres runs meanwhile."""
         with start(self.folder / "home") as postgres:
             migrate.upgrade(postgres.url)
             with closing(Ledger(postgres.url, connections=1)) as ledger:
                 yield ledger
 
     def leaves_nothing(self) -> None:
-        """Whoever joins the Postgres of one that was killed, and is the last to go, stops it."""
+        """Stop the Postgres of a killed process: join it, and leave it as its last user."""
         with start(self.folder / "home"):
             pass
 
     @property
     def calls(self) -> dict[str, str]:
-        """Of each flight, over all of its runs."""
+        """The calls of each flight, over all of its runs."""
         calls: dict[str, str] = {}
         effects = self.folder / "effects"
         for line in effects.read_text().splitlines() if effects.exists() else []:
@@ -116,30 +120,34 @@ class Airfield(Typist):
         return calls
 
     def found(self, key: str) -> list[dict[str, Any]]:
-        """What each call of a flight has found."""
+        """Return the working maps that the calls of a flight found."""
         file = self.folder / f"effects.pointed.{key}.found"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def made(self, key: str) -> set[int]:
-        """What the steps of a flight have made and not taken back."""
+        """Return the steps of a flight that were done and not undone."""
         return {int(file.suffix[1:]) for file in self.folder.glob(f"effects.pointed.{key}.made.*")}
 
     def waits_for_calls(self, expected: Mapping[str, str], *, within_s: float = 60.0) -> None:
-        """Wait for another process to have called at least these."""
+        """Wait until another process has made at least these calls."""
         self.awaits(
             lambda: all(self.calls.get(key, "").startswith(calls) for key, calls in expected.items()),
             within_s=within_s,
         )
 
     def awaits(self, is_so: Callable[[], object], *, within_s: float = 60.0) -> None:
-        """Wait for other processes; a look costs them time, so there are not many."""
+        """Wait until other processes have brought about a condition. It is checked every 0.2 s only, because each check
+        costs them time.
+        """
         deadline = time.monotonic() + within_s
         while not is_so():
             assert time.monotonic() < deadline, f"it did not come about; {self.calls} were called"
             time.sleep(0.2)
 
     def wrong(self, scripts: Mapping[str, Script]) -> dict[str, Any]:
-        """What each has come to, and what it should have, where those differ; and the rules that the ledger breaks."""
+        """Return the actual and the expected result of each flight where the two differ, and the invariants that the
+        ledger violates.
+        """
         with self.opened() as ledger:
             came_to = {key: (self._came_to(key, script), _told(script)) for key, script in scripts.items()}
             broken = ledger.transact(breaches)
@@ -182,7 +190,7 @@ def _told(script: Script) -> dict[str, Any]:
 
 
 def _left(script: Script) -> set[int]:
-    """What is there in the end: all of it, nothing, or what could not be undone."""
+    """Return the steps with effects that remain: all of them, none, or the steps that could not be undone."""
     calls = script.calls.split()
     steps = {int(call[1:]) for call in calls if call[0] == "d"}
     undone = [int(call[1:]) for call in calls if call[0] == "u"]

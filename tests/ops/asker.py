@@ -1,4 +1,4 @@
-"""Somebody who asks a console without a socket, on the ledger of a world."""
+"""Client that sends requests to a console without a socket, on the ledger of a ``World``."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ HERE = {
 
 
 def console_of(world: World, gate: Gate) -> Answering:
-    """On the ledger of this world, and without definitions."""
+    """Return a console on the ledger of this world, without definitions."""
     desk = Desk(Settings(ledger_url=world.url))
     installation = Installation(desk)
     installation.ledger, installation.client = world.ledger, Client(world.ledger, world.queue.extend)
@@ -36,7 +36,7 @@ def console_of(world: World, gate: Gate) -> Answering:
 
 
 class Asker:
-    """Asks without a socket."""
+    """Client of a console, without a socket."""
 
     def __init__(self, world: World, token: str = TOKEN) -> None:
         world.apps("a -> b")
@@ -62,7 +62,7 @@ class Asker:
 
 
 def told(answer: Answer) -> Any:
-    """As who reads it has it."""
+    """Return the document in the body of an answer."""
     return json.loads(answer.body)
 
 
@@ -70,7 +70,7 @@ def told(answer: Answer) -> Any:
 def serving(
     answer: Callable[[Request], Answer], refuse: Callable[[Request, int], Answer | None] = lambda _, __: None
 ) -> Iterator[Place]:
-    """A console's sockets before these answers."""
+    """Serve these answers on the sockets of a console."""
     server = Server(Place("127.0.0.1", 0), answer, refuse)
     thread = Thread(target=server.serve_forever)
     thread.start()

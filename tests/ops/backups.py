@@ -1,4 +1,4 @@
-"""To back up and to restore, by the commands that stand in the runbook."""
+"""Backup and restore by the commands in the runbook."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from tests.ops.typist import ROOT
 
 
 def commands() -> tuple[str, str]:
-    """To dump, and to restore, as they stand on the page."""
+    """Return the commands from the runbook that dump and restore a ledger."""
     page = (ROOT / "docs" / "runbook.md").read_text()
     dump = re.search(r"^(pg_dump .+)$", page, re.MULTILINE)
     restore = re.search(r"`(pg_restore [^`]+)`", page)
@@ -24,8 +24,9 @@ def commands() -> tuple[str, str]:
 
 
 def typed(command: str, folder: Path, url: str) -> None:
-    """By programs of the server's own release, where they are installed: an older server does not read what newer ones
-    write. Else by those of the Postgres that is embedded."""
+    """Run a command with the Postgres programs of the server's release, because a server cannot read dumps of newer
+    programs. If they are not installed, use the programs of the embedded Postgres.
+    """
     environment = {**os.environ, "PATH": _path(url), "SLUICE_LEDGER_URL": url}
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Somebody who asks a console that runs, by HTTP."""
+"""HTTP client of a running console."""
 
 import http.client
 import json
@@ -13,12 +13,12 @@ from urllib.parse import quote
 from tests.ops.typist import Typist, ended
 
 TIMEOUT_S = 30
-#: What a stream is to tell it has told by then.
+#: Seconds within which a stream must send the expected events.
 HEARD_S = 60.0
 
 
 class Told(NamedTuple):
-    """What a call answered."""
+    """Response to a request."""
 
     status: int
     headers: Mapping[str, str]
@@ -30,7 +30,7 @@ class Told(NamedTuple):
 
 
 class Caller:
-    """``headers`` are sent with each call."""
+    """HTTP client of a console on this machine. ``headers`` are sent with each request."""
 
     def __init__(self, port: int, **headers: str) -> None:
         self.port = port
@@ -40,7 +40,7 @@ class Caller:
         return self.calls("GET", path, None, **headers)
 
     def reads(self, path: str) -> Any:
-        """The document; it must be there."""
+        """Return the document at this path. The status must be 200."""
         told = self.gets(path)
         assert told.status == 200, told
         return told.document
@@ -59,7 +59,9 @@ class Caller:
 
     @contextmanager
     def hears(self, *watches: str) -> Iterator[Iterator[tuple[str, Any]]]:
-        """The events of a stream, as they come: each by its name and its document, a comment without a name."""
+        """Yield the events of a stream as they arrive, each with its name and its document. A comment has an empty
+        name.
+        """
         query = "&".join(f"watch={quote(watch, safe='')}" for watch in watches)
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)) as connection:
             connection.request("GET", f"/api/events?{query}", headers=self.headers)
@@ -70,7 +72,7 @@ class Caller:
 
 @contextmanager
 def console(typist: Typist, *words: str, **settings: str) -> Iterator[Caller]:
-    """A console of its own, which has to end well."""
+    """Run a console in a process of its own. It must exit with code 0."""
     with typist.starts("console", "--listen", "127.0.0.1:0", *words, **settings) as process:
         assert process.stdout
         yield printed(process.stdout.readline())
@@ -79,7 +81,7 @@ def console(typist: Typist, *words: str, **settings: str) -> Iterator[Caller]:
 
 
 def printed(line: str) -> Caller:
-    """Somebody who opens the address that a command prints, with the token in it, if there is one."""
+    """Return a client for the address that a command prints, with the token from the address if it has one."""
     found = re.search(r"http://127\.0\.0\.1:(\d+)(?:/#token=(\S+))?", line)
     assert found, line
     return Caller(int(found[1]), **({"Authorization": f"Bearer {found[2]}"} if found[2] else {}))

@@ -17,7 +17,7 @@ from sluice.ops.cli.main import main
 
 
 class Said(NamedTuple):
-    """What a command answered."""
+    """Result of a command."""
 
     code: int
     out: str
@@ -32,8 +32,8 @@ class Said(NamedTuple):
 def call(words: Sequence[str], *, folder: Path, environment: Mapping[str, str], given: str = "") -> Said:
     """Run one command to its end, with its own folder, environment and standard streams.
 
-    What a process would take with it at its end is put back: loaded modules of that folder, ``sys.path``, log
-    handlers, the reaction to SIGINT.
+    State that would end with a process is restored: loaded modules of that folder, ``sys.path``, log handlers and the
+    handler of SIGINT.
     """
     with (
         patch.dict(os.environ, environment, clear=True),
@@ -63,7 +63,7 @@ def _working_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """A test runner in the background ignores SIGINT; a command that is typed does not."""
+    """Handle SIGINT as a command in a terminal does. A test runner in the background ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -73,7 +73,7 @@ def _interruptible() -> Iterator[None]:
 
 @contextmanager
 def _own_logging() -> Iterator[None]:
-    """Set the log handlers of the test run aside, and remove those of the command afterwards."""
+    """Set the log handlers of the test run aside, and remove the command's handlers afterwards."""
     loggers = [
         logging.getLogger(),
         *map(logging.getLogger, ("pika", "sluice.job", "alembic.runtime.plugins")),
@@ -95,7 +95,9 @@ def _own_logging() -> Iterator[None]:
 
 @contextmanager
 def _streams(given: str) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """Replace descriptors 0 to 2 and their Python objects by files, so that output of child processes is caught too."""
+    """Replace descriptors 0 to 2 and their Python objects by files, so that the output of child processes is captured
+    too.
+    """
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         source.write(given.encode())
         source.seek(0)

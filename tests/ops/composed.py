@@ -9,7 +9,7 @@ import yaml
 from tests.ops.typist import ROOT
 
 GIVEN = {"SLUICE_APPS": "pipelines.json"}
-#: What is asked of ``docker compose``, not of Sluice.
+#: Variables that ``docker compose`` reads, not Sluice.
 CHOICES = {
     *("SLUICE_STOP", "SLUICE_WORKER_MEMORY"),
     *("SLUICE_POSTGRES_IMAGE", "SLUICE_RABBITMQ_IMAGE", "SLUICE_REDIS_IMAGE"),
@@ -22,7 +22,7 @@ def text() -> str:
 
 
 def filled(text: str, given: Mapping[str, str]) -> str:
-    """As Compose does it: ``${A}``, ``${A:-another}`` and ``${A:?what is missing}``."""
+    """Substitute variables as Compose does: ``${A}``, ``${A:-another}`` and ``${A:?message}``."""
 
     def value(found: re.Match[str]) -> str:
         name, kind, other = found.groups()
@@ -35,12 +35,12 @@ def filled(text: str, given: Mapping[str, str]) -> str:
 
 
 def read_secrets() -> dict[str, str]:
-    """The file of each secret."""
+    """Return the file of each secret."""
     found: dict[str, dict[str, str]] = yaml.safe_load(filled(text(), GIVEN))["secrets"]
     return {name: each["file"] for name, each in found.items()}
 
 
 def read_services() -> dict[str, Any]:
-    """The services, with what has to be chosen as in ``GIVEN``."""
+    """Return the services, with the required variables set as in ``GIVEN``."""
     found: dict[str, Any] = yaml.safe_load(filled(text(), GIVEN))["services"]
     return found

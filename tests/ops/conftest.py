@@ -1,4 +1,4 @@
-"""One folder with definitions and one embedded ledger for all commands that are typed."""
+"""A folder with definitions and an embedded ledger for all commands that tests run."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -64,21 +64,21 @@ def noisy(n):
 
 @pytest.fixture(scope="session")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
-    """One for many tests. What one of them leaves behind the others meet."""
+    """Yield a folder that many tests share. Each test finds the data that earlier tests have left."""
     with desk_in(tmp_path_factory.mktemp("desk")) as typist:
         yield typist
 
 
 @pytest.fixture(scope="module")
 def desk_of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
-    """For the tests of one module, which wait until there is nothing left to do."""
+    """Yield a folder for the tests of one module, which wait until no work is left."""
     with desk_in(tmp_path_factory.mktemp("desk")) as typist:
         yield typist
 
 
 @pytest.fixture(scope="module")
 def orders(desk_of_module: Typist) -> Typist:
-    """Where there is a saga of orders."""
+    """Return the folder of the module with the definition of a saga of orders."""
     desk_of_module.write("orders.py", ORDERS)
     desk_of_module.environment |= {"SLUICE_APPS": "orders.py,apps.json", "SLUICE_TICK": "200ms"}
     return desk_of_module
@@ -86,14 +86,16 @@ def orders(desk_of_module: Typist) -> Typist:
 
 @pytest.fixture
 def desk_apart(tmp_path: Path) -> Iterator[Typist]:
-    """For tests after which the ledger is not what others expect: they kill a worker, say."""
+    """Yield a folder for one test that leaves the ledger in an unusual state, for example because it kills a worker."""
     with desk_in(tmp_path) as typist:
         yield typist
 
 
 @contextmanager
 def desk_in(folder: Path) -> Iterator[Typist]:
-    """With a ledger that is kept running: to start one for each command would take as long as the rest of it."""
+    """Yield a folder with a ledger that keeps running. Starting a ledger for each command would take as long as the
+    rest of the command.
+    """
     typist = Typist(folder, SLUICE_HOME=str(folder / "home"), SLUICE_APPS="apps.json")
     typist.apps("apps.json", APPS)
     typist.write("noisy.py", NOISY)
@@ -104,7 +106,7 @@ def desk_in(folder: Path) -> Iterator[Typist]:
 
 @pytest.fixture(scope="session")
 def offline(desk: Typist) -> Typist:
-    """The same definitions, and a ledger that does not answer."""
+    """Return a folder with the same definitions and a ledger that does not answer."""
     return Typist(desk.folder, SLUICE_LEDGER_URL=NO_LEDGER, SLUICE_APPS="apps.json")
 
 
@@ -112,7 +114,7 @@ def offline(desk: Typist) -> Typist:
 def site(
     world: World, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Site:
-    """A ledger and definitions for commands that are called in this very process."""
+    """Return a ledger and definitions for commands that run in this process."""
     monkeypatch.setenv("SLUICE_LEDGER_URL", world.url)
     monkeypatch.setenv("SLUICE_APPS", str(tmp_path / "apps.json"))
     return Site(world, tmp_path, capfd)

@@ -1,4 +1,4 @@
-"""What deployment files say that Sluice is started with, held against Sluice itself."""
+"""Check of the variables and commands in deployment files against Sluice itself."""
 
 import re
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.parsing import parse
 
 _ROOT = Path(__file__).parents[2]
-#: Each variable that the settings read is named there in the call that takes it.
+#: A call in ``settings.py`` that reads a variable. It contains the name of the variable.
 _TAKEN = re.compile(r'(?:take|found\.take)\(\s*"([A-Z_]+)"')
 
 
 def settings() -> set[str]:
-    """The names of the environment that have a meaning."""
+    """Return the names of the environment variables that the settings read."""
     text = (_ROOT / "actors" / "settings.py").read_text()
     return {f"SLUICE_{name}" for name in _TAKEN.findall(text)}
 
 
 def understood(command: Sequence[str]) -> None:
-    """Fails where a command is none of Sluice's, or is given what it does not take."""
+    """Fail if Sluice has no such command, or does not accept its arguments."""
     match list(command):
         case ["sluice", *words]:
             parse(words, COMMANDS)

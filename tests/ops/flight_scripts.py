@@ -1,4 +1,6 @@
-"""What sagas do, and what has to come of it: each row is one flight (see ``tests.scripted`` for the words)."""
+"""Scripts of sagas and their expected results. Each row is one flight. ``tests.scripted`` describes the words of a
+script.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,11 +22,11 @@ def _stuck(calls: str, **words: Any) -> Script:
 
 
 def _fails(*calls: str, **script: Any) -> dict[str, Any]:
-    """A script of which these calls fail for good."""
+    """Return a script in which these calls fail permanently."""
     return {**script, "answers": {call: ["fatal"] for call in calls} | script.get("answers", {})}
 
 
-#: Nobody dies over these.
+#: Flights that lose no worker.
 IN_PEACE: Mapping[str, Script] = {
     "all-goes-well": Script(calls="d0 d1 d2"),
     "no-steps": Script(calls="", script={"steps": 0}),
@@ -68,7 +70,7 @@ IN_PEACE: Mapping[str, Script] = {
         found=[{}, _FOO],
         working=_FOO,
     ),
-    # One object counts for each of these, and for each of their steps.
+    # These flights share one rule object. It counts the tries of each flight and of each step separately.
     **{
         f"a-rule-of-many-{n}": Script(
             calls="d0 d0 d0 d1 d1 d1 d2", script={"answers": {"do 0": _TWICE, "do 1": _TWICE}, "rule": [0, 2]}
@@ -93,7 +95,7 @@ IN_PEACE: Mapping[str, Script] = {
     ),
 }
 
-#: What a submission has asked for: steps that fail though they have really run, and a worker for each step.
+#: Flights with debug options: steps that count as failed although they have run, and a new claim for each step.
 ASKED: Mapping[str, Script] = {
     "at-a-step": _undone("d0 d1 u1 u0", "asked for by debug", debug={"fail_at": {"1": "fatal"}}),
     "at-a-step-once": Script(calls="d0 d1 d1 d2", script={"rule": [0, 1]}, debug={"fail_at": {"1": "retry"}}),
@@ -123,7 +125,7 @@ ASKED: Mapping[str, Script] = {
     ),
 }
 
-#: Their worker is killed, and takes with it whatever it has not written down.
+#: Flights with a worker that is killed, and so loses everything that it has not written to the journal.
 KILLED: Mapping[str, Script] = {
     "before-anything": Script(calls="d0 d1 d2", script={"dies": "taken up"}),
     "in-the-first-do": Script(
@@ -132,7 +134,7 @@ KILLED: Mapping[str, Script] = {
         found=[{}, {}, _FOO, _FOO],
         working=_FOO,
     ),
-    # It has as many steps as its submission says, and still has when it is taken up.
+    # The submission sets the number of steps, which is the same after the next claim.
     "between-two-dos": Script(
         calls="d0 d1 d2 d3",
         script={"steps": 4, "puts": _PUT, "dies": "before do 1"},
@@ -189,7 +191,7 @@ KILLED: Mapping[str, Script] = {
     ),
 }
 
-#: They wait, and go on when somebody says so.
+#: Flights that wait until they are resumed.
 WAITING: Mapping[str, Script] = {
     "waits": Script(calls="d0 d1 d2", script={"answers": {"do 1": ["wait"]}}),
     "waits-though-its-worker-dies": Script(
@@ -199,7 +201,8 @@ WAITING: Mapping[str, Script] = {
     "waits-on-the-way-back": _undone("d0 d1 u1 u0", script=_fails("do 1", answers={"undo 1": ["wait"]})),
 }
 
-#: What has been called when their worker is told to leave, and is called once more by the next where it was not over.
+#: Flights with a worker that is stopped, and the calls that have begun by then. If the last of them had not ended, the
+#: next worker calls it again.
 LEFT: Mapping[str, tuple[str, Script]] = {
     "in-a-do": (
         "d0 d1",
@@ -220,7 +223,7 @@ LEFT: Mapping[str, tuple[str, Script]] = {
             working=_FOO,
         ),
     ),
-    # It has no rule, and is called again all the same: nothing is undone because a worker leaves.
+    # The step has no retry rule but is called again, because a worker that leaves must not cause an undo.
     "in-a-do-that-is-to-be-tried-again": (
         "d0 d1",
         Script(
@@ -257,5 +260,5 @@ LEFT: Mapping[str, tuple[str, Script]] = {
         _undone("d0 d1 u1 u1 u0", script=_fails("do 1", hangs="undo 1")),
     ),
 }
-#: There is no thread for these before their worker leaves.
+#: Flights that find no free thread before their worker leaves.
 UNBEGUN: Mapping[str, Script] = {f"unbegun-{n}": Script(calls="d0 d1 d2") for n in range(4)}

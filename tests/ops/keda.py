@@ -1,14 +1,14 @@
-"""What of KEDA's definitions we use, as JSON schema.
+"""JSON schema of the parts of KEDA's definitions that Sluice uses.
 
-From KEDA 2.17's custom resource definitions (config/crd/bases/keda.sh_scaledobjects.yaml and
-keda.sh_triggerauthentications.yaml of github.com/kedacore/keda), and from what its scalers metrics-api and rabbitmq
-read (keda.sh/docs/2.17/scalers). Nothing else is let through, so whoever uses more of it writes it here first.
+Taken from KEDA 2.17's custom resource definitions (config/crd/bases/keda.sh_scaledobjects.yaml and
+keda.sh_triggerauthentications.yaml of github.com/kedacore/keda), and from the parameters of its scalers metrics-api and
+rabbitmq (keda.sh/docs/2.17/scalers). All other properties are refused. Before you use another one, add it here.
 """
 
 from typing import Any
 
 _TEXT = {"type": "string", "minLength": 1}
-#: Triggers are told numbers as texts.
+#: The parameters of triggers have numbers as strings.
 _NUMBER_TEXT = {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"}
 _NAME = {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"}
 _COUNT = {"type": "integer", "minimum": 0}

@@ -1,4 +1,4 @@
-"""Jobs that have gone through much more than a test has time for."""
+"""Jobs with a longer history than a test has time to produce."""
 
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import CLAIM, RECORD, RELEASE, RETRY
@@ -40,6 +40,8 @@ UPDATE job SET claim = claim + %(rounds)s, round = round + %(rounds)s WHERE app 
 
 
 def lengthen(tx: Tx, name: JobName, *, rounds: int = 2000, submissions: int = 120) -> None:
-    """A job that has ended after one round, and was asked for once, has had so many more; each round printed much."""
+    """Give a job a long history. It must have ended after one round and have been submitted once. Each added round
+    printed 60,000 bytes.
+    """
     for statement in (_ROUNDS, _HISTORY, _SUBMISSIONS, _WANTS, _JOB):
         tx.write(statement, app=name.app, key=name.key, rounds=rounds, submissions=submissions)

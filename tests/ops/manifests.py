@@ -1,4 +1,4 @@
-"""The manifests that ``sluice deploy kubernetes`` writes, and the secrets that they name."""
+"""The manifests that ``sluice deploy kubernetes`` writes, and the secrets that they refer to."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ Manifests = list[dict[str, Any]]
 
 
 def listed(folder: Path) -> Iterator[dict[str, Any]]:
-    """All that a kustomization comes to, without what kustomize itself changes."""
+    """Yield all manifests of a kustomization, without the changes that kustomize itself makes."""
     kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
     for resource in kustomization["resources"]:
         place = folder / resource
@@ -38,13 +38,13 @@ def container_of(pod: dict[str, Any]) -> dict[str, Any]:
 
 
 def secrets() -> dict[str, dict[str, Any]]:
-    """The secrets of the example, by name."""
+    """Return the secrets of the example, by name."""
     text = (ROOT / "ops/deploy/kubernetes/secret.example.yaml").read_text()
     return {each["metadata"]["name"]: each for each in yaml.safe_load_all(text)}
 
 
 def mounted_in(pod: dict[str, Any]) -> dict[str, str]:
-    """The secret that a pod mounts, by the folder where its keys are files."""
+    """Return the secret that a pod mounts, by the folder that contains its keys as files."""
     volumes = {
         each["name"]: each["secret"]["secretName"] for each in pod["spec"]["volumes"] if "secret" in each
     }

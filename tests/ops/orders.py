@@ -1,4 +1,4 @@
-"""A saga of orders, which wait to be approved, and may be locked or stuck; and what tests do with it, typed."""
+"""A saga of orders that wait for approval and may be locked or stuck, and the commands that tests run on it."""
 
 import time
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ class Pause(Step):
 def errand(flight):
     return [Pause()]
 """
-#: So long a command may take to begin a job, on a machine that has other things to do.
+#: Seconds that a command may take to begin a job on a busy machine.
 BEGINS_WITHIN_S = 15
 
 
@@ -57,7 +57,7 @@ def drained(orders: Typist) -> None:
 
 
 def waiting(orders: Typist, n: str, kwargs: str = "{}") -> None:
-    """An order that is reserved and asked about."""
+    """Bring an order to the state where it is reserved and waits for approval."""
     assert orders.types("submit", "order", n, "--kwargs", kwargs).code == 0
     drained(orders)
 
@@ -67,24 +67,24 @@ def approved(orders: Typist, n: str, payload: str = '{"ok": true}') -> Any:
 
 
 def saga_of(orders: Typist, n: str, app: str = "order") -> Mapping[str, Any]:
-    """What ``show`` has of it."""
+    """Return the saga in the document of ``show``."""
     found: Mapping[str, Any] = orders.asks("show", app, n)["saga"]
     return found
 
 
 def course(saga: Mapping[str, Any]) -> str:
-    """What its journal says, from entry to entry."""
+    """Return the journal as one line, with a word for each entry."""
     return " ".join(f"{each['direction']}{each['step']}:{each['mark']}" for each in saga["journal"])
 
 
 def why(orders: Typist, n: str) -> tuple[str, list[str]]:
-    """Why, and what to type."""
+    """Return the reason, and the commands of the remedies."""
     found = orders.asks("why", "order", n)
     return found["because"], [each["command"] for each in found["remedies"]]
 
 
 def fatal(orders: Typist, n: str) -> Path:
-    """An order that cannot be undone for as long as a file is there."""
+    """Bring an order to the state ``fatal``. It cannot be undone as long as the returned file exists."""
     lock = orders.write(f"{n}.locked", "")
     waiting(orders, n)
     approved(orders, n, '{"ok": false}')
@@ -98,7 +98,7 @@ def refused(said: Said) -> str:
 
 
 def reads(orders: Typist, n: str, entry: str) -> None:
-    """Wait until its journal ends so."""
+    """Wait until the journal ends with this entry."""
     deadline = time.monotonic() + 30
     while not course(saga_of(orders, n)).endswith(entry):
         assert time.monotonic() < deadline

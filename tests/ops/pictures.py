@@ -1,4 +1,4 @@
-"""Graphs to draw, and a close look at what was drawn."""
+"""Graphs to draw, and geometric checks of the drawings."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ STEPS = 6
 
 @st.composite
 def graphs(draw: st.DrawFn, *, nodes_max: int = 14, circles: bool = False) -> Graph:
-    """Edges lead to nodes further down the list, or with ``circles`` anywhere."""
+    """Draw a graph. Its edges lead to later nodes of the list, or to any node with ``circles``."""
     count = draw(st.integers(0, nodes_max))
     pairs = [(a, b) for a in range(count) for b in range(count) if circles or a < b]
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
@@ -27,7 +27,9 @@ def graphs(draw: st.DrawFn, *, nodes_max: int = 14, circles: bool = False) -> Gr
 
 
 def arrows(text: str, *, state: State | None = None) -> Graph:
-    """``"a -> b -> c, a -> c"``; with a state, each word is a job: ``fetch/1 -> report``, key 0 where none is said."""
+    """Return the graph of ``"a -> b -> c, a -> c"``. With a state, each word is a job: ``fetch/1 -> report``. Default
+    key: 0.
+    """
     ways = [[_node(word, state) for word in part.split("->")] for part in text.split(",")]
     sorter = TopologicalSorter({node: () for way in ways for node in way})
     for parent, child in chain.from_iterable(map(pairwise, ways)):
@@ -49,13 +51,13 @@ def overlap(one: Box, other: Box) -> bool:
 
 
 def inside(box: Box, point: Point) -> bool:
-    """Well inside, that is: a line may touch the box that it ends at."""
+    """Return whether a point is inside a box, at least 1 from its border. A line may touch the box where it ends."""
     x, y = point
     return box.x + 1 < x < box.right - 1 and box.y + 1 < y < box.bottom - 1
 
 
 def points(path: str) -> Iterator[Point]:
-    """Along an SVG path of M, L, C and Q, close to each other."""
+    """Yield points along an SVG path of M, L, C and Q, close to each other."""
     here: Point = (0.0, 0.0)
     for command, words in re.findall(r"([MLCQ])([^MLCQ]*)", path):
         numbers = [float(word) for word in re.findall(r"-?[\d.]+", words)]
@@ -71,7 +73,7 @@ def points(path: str) -> Iterator[Point]:
 
 
 def _on_curve(controls: Sequence[Point], share: float) -> Point:
-    """By halving and halving again, whatever the degree of the curve."""
+    """Return the point at this share of a Bézier curve of any degree, by repeated interpolation (de Casteljau)."""
     while len(controls) > 1:
         controls = [
             (x0 + share * (x1 - x0), y0 + share * (y1 - y0)) for (x0, y0), (x1, y1) in pairwise(controls)

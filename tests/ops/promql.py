@@ -1,6 +1,7 @@
-"""As much of Prometheus as alerts about gauges need: what an expression comes to, of what was read at one moment.
+"""Evaluator of the part of PromQL that alerts about gauges need. The values are of one moment.
 
-Its own program, which would say so, is not among what the tests can get. Prometheus's grammar reads the expression.
+Prometheus's own program, which could evaluate them, is not available to the tests. The expressions are parsed by
+Prometheus's grammar.
 """
 
 import operator
@@ -24,7 +25,7 @@ _COMPARES: Mapping[str, Callable[[float, float], bool]] = {
 
 
 def instant(written: str) -> dict[str, Vector]:
-    """By the names of its samples, what a text for Prometheus says."""
+    """Return the samples of a text for Prometheus, by name."""
     found: dict[str, Vector] = {}
     for family in text_string_to_metric_families(written):
         for sample in family.samples:
@@ -71,7 +72,7 @@ def _set(how: str, left: Vector, right: Vector, told_apart_by: set[str] | None) 
 
 
 def _told_apart_by(node: Any) -> set[str] | None:
-    """The labels that are compared; None for all of them."""
+    """Return the labels that are compared, or None for all labels."""
     if node.modifier is None or node.modifier.matching is None:
         return None
     assert node.modifier.matching.type == promql_parser.LabelModifierType.Include

@@ -1,4 +1,4 @@
-"""A world of today, which ``sluice why`` is asked about as an operator would."""
+"""World at the current time, on which an operator's commands run, for example ``sluice why``."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ WORDS = {"job_id": "{x}", "bash_cmd": "true"}
 
 
 class Site:
-    """A world of today, that the command is asked about as an operator would."""
+    """World at the current time, on which commands run as an operator types them."""
 
     def __init__(self, world: World, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
         world.now = datetime.now(UTC)
@@ -27,7 +27,7 @@ class Site:
         self.hire(queues=[], threads=1)
 
     def hire(self, *, queues: list[str], threads: int) -> UUID:
-        """A worker that is there for the next hour; from now on it is the one that runs jobs."""
+        """Add a worker with a lease of one hour. It runs the jobs from now on."""
         id_ = self.world.worker = uuid4()
         terms = {
             "host": "site",
@@ -48,7 +48,7 @@ class Site:
         (self.folder / "apps.json").write_text(json.dumps(apps))
 
     def chain(self, text: str, **words: Any) -> None:
-        """``"a -> b"``: b needs a."""
+        """Define apps by ``"a -> b"``, where b needs a."""
         names = [name.strip() for name in text.split("->")]
         needs = [{}, *({"depends_on": {"app_name": [name]}} for name in names)]
         self.define({name: WORDS | words | need for name, need in zip(names, needs, strict=False)})
@@ -59,12 +59,12 @@ class Site:
         return said
 
     def says(self, *words: str, code: int = 0) -> Any:
-        """The document that a command answers."""
+        """Return the document that a command prints."""
         assert main(["--json", *words]) == code
         return json.loads(self._capture.readouterr().out)
 
     def types(self, *words: str, code: int = 0) -> str:
-        """What a command prints for people."""
+        """Return the text that a command prints for people."""
         assert main([*words]) == code
         return self._capture.readouterr().out
 

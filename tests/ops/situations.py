@@ -1,4 +1,4 @@
-"""How a job comes to be stuck: the one called a, b or c, at the latest."""
+"""Situations in which a job is stuck. The job in question is a, b or c unless a test names another."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ def a_parent_nobody_asked_for(site: Site) -> None:
 
 
 def a_way_that_is_too_old_beside_one_under_way(site: Site) -> None:
-    """``b`` was chosen, for ``a`` would have to run again."""
+    """Leave c with two alternatives. ``b`` was chosen because ``a`` would have to run again."""
     groups = {"first": {"app_name": ["b"]}, "second": {"app_name": ["a"], "max_lag": "1h"}}
     site.define({"a": WORDS, "b": WORDS, "c": WORDS | {"depends_on": groups}})
     site.world.submit("a", push="wanted")

@@ -1,4 +1,4 @@
-"""What holds jobs, in every way there is, and what ``sluice why`` has to say of it."""
+"""All reasons for which a job can be stuck, and the answer of ``sluice why`` to each."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from tests.ops.site import Site
 
 
 class Waits(NamedTuple):
-    """What is waited for, or has happened: its kind, words of it, and the job that it names, with its state."""
+    """An entry of ``waits_for``: its kind, a part of its text, and the job that it names, with its state."""
 
     kind: str
     what: str
@@ -18,7 +18,7 @@ class Waits(NamedTuple):
 
 
 class Case(NamedTuple):
-    """How it came about; and what is said of which job."""
+    """A situation, the job in question, and the expected answer about it."""
 
     made: Callable[[Site], object]
     job: str

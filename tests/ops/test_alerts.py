@@ -1,4 +1,4 @@
-"""When the alerts of Prometheus are raised, on a ledger that is brought there."""
+"""The situations in which the alerts of Prometheus fire."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -24,14 +24,14 @@ EXPRESSIONS: dict[str, str] = {
 
 
 def raised(world: World, alert: str) -> list[str]:
-    """About which apps it is, or about nothing by name."""
+    """Return the apps that an alert fires for. The name is empty if the alert has no app."""
     said = instant(text(world.ledger.transact(lambda tx: numbers(tx, ["a", "b"]))))
     return sorted(dict(labels).get("app", "") for labels in value_of(EXPRESSIONS[alert], said))
 
 
 @pytest.fixture
 def office(world: World) -> World:
-    """Where somebody serves everything, and leads."""
+    """Return a world with a worker that serves all queues and leads."""
     world.apps("a, b")
     lead(world)
     return world
@@ -64,7 +64,7 @@ def nothing(world: World) -> None:
 
 
 @pytest.mark.parametrize(("happens", "told"), [(nothing, ["a"]), (pause, []), (trip_the_breaker, [])])
-def test_jobs_that_nobody_may_begin_need_no_worker(
+def test_a_paused_app_raises_no_queue_without_worker(
     office: World, happens: Callable[[World], None], told: list[str]
 ) -> None:
     happens(office)
@@ -74,7 +74,7 @@ def test_jobs_that_nobody_may_begin_need_no_worker(
 
 
 @pytest.mark.parametrize(("happens", "told"), [(nothing, ["a"]), (pause, []), (trip_the_breaker, [])])
-def test_jobs_that_nobody_may_begin_may_grow_old(
+def test_a_paused_app_raises_no_oldest_ready_job(
     office: World, happens: Callable[[World], None], told: list[str]
 ) -> None:
     happens(office)
@@ -84,13 +84,13 @@ def test_jobs_that_nobody_may_begin_may_grow_old(
     assert raised(office, "OldestReadyJob") == told
 
 
-def test_of_the_queues_that_are_no_apps_each_wants_somebody(office: World) -> None:
+def test_each_control_queue_without_a_worker_raises_an_alert(office: World) -> None:
     assert raised(office, "QueueWithoutWorker") == []
     serve_only(office, "a", "planner")
     assert raised(office, "QueueWithoutWorker") == ["groomer", "scheduler"]
 
 
-def test_that_nobody_has_ever_led_is_told_and_without_metrics_it_is_not(world: World) -> None:
+def test_no_leader_is_raised_without_a_leader_but_not_without_metrics(world: World) -> None:
     assert raised(world, "NoLeader") == [""]
     assert value_of(EXPRESSIONS["NoLeader"], {}) == {}
     assert value_of(EXPRESSIONS["MetricsAway"], {}) != {}

@@ -1,4 +1,4 @@
-"""``sluice apps pause`` and ``apps resume``, and how what they hold back is told."""
+"""``sluice apps pause`` and ``apps resume``, and how jobs of a paused app are shown."""
 
 import pytest
 
@@ -17,12 +17,12 @@ def test_an_app_is_paused_and_resumed(site: Site) -> None:
     site.world.finish("a")
 
 
-def test_one_that_is_mistyped_is_not_paused(site: Site) -> None:
+def test_an_unknown_app_is_not_paused(site: Site) -> None:
     site.chain("alpha")
     assert "alhpa" in site.says("apps", "pause", "alhpa", code=2)["error"]["what"]
 
 
-def test_why_says_who_has_paused_it_and_how_it_goes_on(site: Site) -> None:
+def test_why_explains_a_paused_app_and_how_to_resume_it(site: Site) -> None:
     site.chain("a")
     site.world.submit("a")
     site.says("apps", "pause", "a")
@@ -32,14 +32,14 @@ def test_why_says_who_has_paused_it_and_how_it_goes_on(site: Site) -> None:
     assert said["remedies"][0]["command"] == "sluice apps resume a"
 
 
-def test_why_says_so_of_one_in_line_for_a_pool(site: Site) -> None:
+def test_why_explains_a_paused_app_to_a_job_without_a_slot(site: Site) -> None:
     site.define({"a": {"job_id": "{x}", "bash_cmd": "true", "concurrency": {"pool": "db", "limit": 1}}})
     site.world.submit("a")
     site.says("apps", "pause", "a")
     assert site.why("a")["because"].startswith("a/1 may run, but its app a is paused by ")
 
 
-def test_why_says_what_a_breaker_has_opened_for_and_when_a_job_is_tried(site: Site) -> None:
+def test_why_explains_an_open_breaker_and_its_trial(site: Site) -> None:
     site.define({"a": {"job_id": "{x}", "bash_cmd": "true", "breaker": {"fails": 1, "pause": 30}}})
     site.world.submit("a", "1")
     site.world.submit("a", "2")
@@ -58,12 +58,12 @@ def test_why_says_what_a_breaker_has_opened_for_and_when_a_job_is_tried(site: Si
     assert site.world.claim("a/2") is not None
 
 
-def test_apps_show_tells_when_a_breaker_opens(site: Site) -> None:
+def test_apps_show_includes_the_breaker(site: Site) -> None:
     site.define({"a": {"job_id": "{x}", "bash_cmd": "true", "breaker": {"fails": 20}}})
     assert site.says("apps", "show", "a")["breaker"] == {"fails": 20, "pause_s": 30.0, "pause_s_max": 600.0}
 
 
-def test_apps_show_tells_the_retry_budget(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+def test_apps_show_includes_the_retry_budget(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
     site.define({"a": {"job_id": "{x}", "bash_cmd": "true", "retry_budget": {"retries": 5, "per": "1m"}}})
     assert site.says("apps", "show", "a")["retry_budget"] == {"retries": 5, "per_s": 60.0}
     assert main(["apps", "show", "a"]) == 0

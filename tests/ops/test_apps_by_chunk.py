@@ -1,4 +1,4 @@
-"""What is told of apps that are keyed by chunk without a ledger, and the example of Stau's way."""
+"""Commands about apps that are keyed by chunk, without a ledger, and the example of Stau."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def chunked(tmp_path: Path) -> Typist:
     return typist
 
 
-def test_the_list_says_how_large_chunks_are(chunked: Typist) -> None:
+def test_the_list_of_apps_has_the_chunk_sizes(chunked: Typist) -> None:
     rows = [line.split("  ") for line in chunked.types("apps", "show").out.splitlines()]
     cells = [[cell.strip() for cell in row if cell.strip()] for row in rows]
     assert cells == [
@@ -44,7 +44,7 @@ def test_the_list_says_how_large_chunks_are(chunked: Typist) -> None:
     ]
 
 
-def test_all_of_an_app_is_told(chunked: Typist) -> None:
+def test_apps_show_prints_everything_about_a_chunked_app(chunked: Typist) -> None:
     orders = chunked.types("apps", "show", "orders").out
     for line in (
         "  key: up to 50 work IDs\n",
@@ -62,7 +62,7 @@ def test_all_of_an_app_is_told(chunked: Typist) -> None:
         assert line in customers, customers
 
 
-def test_the_document_has_every_word(chunked: Typist) -> None:
+def test_the_document_of_a_chunked_app_has_every_option(chunked: Typist) -> None:
     orders = chunked.asks("apps", "show", "orders")
     assert (orders["job_id"], orders["identifiers"]) == (None, {})
     assert orders["parents"] == [{"group": "default", "apps": ["customers"]}]
@@ -95,7 +95,7 @@ def test_dependencies_are_edges_of_the_graph(chunked: Typist) -> None:
     assert [(edge["from"], edge["to"]) for edge in graph["edges"]] == [("customers", "orders")]
 
 
-def test_a_chunk_can_be_run_here_and_now(chunked: Typist) -> None:
+def test_a_chunk_can_be_run_with_bypass(chunked: Typist) -> None:
     (job,) = chunked.types("run", "--bypass", "orders", "7,1-3", "--json").document["jobs"]
     assert (job["key"], job["output"]) == ("1-3,7", "1-3,7\n")
     said = chunked.types("run", "--bypass", "orders", "3-1")
@@ -104,13 +104,13 @@ def test_a_chunk_can_be_run_here_and_now(chunked: Typist) -> None:
     assert "sluice run --bypass orders 1-3,7" in chunked.types("run", "--bypass", "orders").err
 
 
-def test_the_example_is_a_folder_of_two_files(chunked: Typist) -> None:
+def test_the_example_folder_defines_two_apps(chunked: Typist) -> None:
     shown = chunked.asks("--apps", EXAMPLE, "apps", "show")
     assert [(app["app"], app["chunks"]["chunk_size"]) for app in shown] == [("hello", 1), ("goodbye", 2)]
     assert shown[1]["chunks"]["select_work"] == f"{EXAMPLE}/goodbye.py:select_work"
 
 
-def test_the_example_says_hello_and_goodbye(chunked: Typist) -> None:
+def test_the_example_prints_hello_and_goodbye(chunked: Typist) -> None:
     assert chunked.types("--apps", EXAMPLE, "run", "--bypass", "hello", "1").out == "Hello work ID 1\n"
     words = ("run", "--bypass", "goodbye", "0,1", "--kwargs", '{"final_message": "Thanks for trying Stau!"}')
     said = chunked.types("--apps", EXAMPLE, *words)

@@ -1,4 +1,4 @@
-"""What is told of apps that are keyed by partition without a ledger."""
+"""Commands about apps that are keyed by partition, without a ledger."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def partitioned(tmp_path: Path) -> Typist:
     return typist
 
 
-def test_a_check_tells_which_tables_come_from_elsewhere(partitioned: Typist) -> None:
+def test_apps_check_lists_the_tables_that_no_app_fills(partitioned: Typist) -> None:
     assert partitioned.types("apps", "check").out == (
         "3 apps, no faults.\nTables that no app fills: logs, prices.\n"
     )
@@ -42,7 +42,7 @@ def test_a_check_tells_which_tables_come_from_elsewhere(partitioned: Typist) -> 
     }
 
 
-def test_the_list_says_how_much_a_job_makes(partitioned: Typist) -> None:
+def test_the_list_of_apps_has_the_partitions_per_job(partitioned: Typist) -> None:
     rows = [line.split("  ") for line in partitioned.types("apps", "show").out.splitlines()]
     cells = [[cell.strip() for cell in row if cell.strip()] for row in rows]
     assert cells == [
@@ -53,7 +53,7 @@ def test_the_list_says_how_much_a_job_makes(partitioned: Typist) -> None:
     ]
 
 
-def test_all_of_such_an_app_is_told(partitioned: Typist) -> None:
+def test_apps_show_prints_everything_about_a_partitioned_app(partitioned: Typist) -> None:
     version = partitioned.asks("apps", "show", "grouped")["version"]
     grouped = partitioned.types("apps", "show", "grouped").out
     for line in (
@@ -83,7 +83,7 @@ def test_all_of_such_an_app_is_told(partitioned: Typist) -> None:
         assert line in staging, staging
 
 
-def test_the_document_of_such_an_app_has_every_word(partitioned: Typist) -> None:
+def test_the_document_of_a_partitioned_app_has_every_option(partitioned: Typist) -> None:
     grouped = partitioned.asks("apps", "show", "grouped")
     assert (grouped["job_id"], grouped["identifiers"], grouped["chunks"]) == (None, {}, None)
     assert grouped["parents"] == [{"group": "default", "apps": ["staging"]}]

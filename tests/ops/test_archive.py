@@ -1,4 +1,4 @@
-"""``sluice archive``, and how what nobody has collected is shown."""
+"""``sluice archive``, and how uncollected jobs are shown."""
 
 import pytest
 
@@ -9,7 +9,9 @@ from tests.ops.site import WORDS, Site
 
 @pytest.fixture
 def full(site: Site) -> Site:
-    """Of ``a`` 1 and 2 have succeeded, 3 has failed, 4 is ready; of ``b``, which nobody has to collect, 1 has ended."""
+    """Return a site with jobs of two apps. Of ``a``, 1 and 2 have succeeded, 3 has failed and 4 is ready. The job of
+    ``b``, which needs no collecting, has ended.
+    """
     site.define({"a": WORDS | {"archive": "manual"}, "b": WORDS})
     for key in "1234":
         site.world.submit("a", key)
@@ -24,7 +26,7 @@ def uncollected(site: Site) -> set[tuple[str, str]]:
     return {(job["app"], job["key"]) for job in site.says("ls", "--uncollected")}
 
 
-def test_all_that_has_ended_is_archived(full: Site) -> None:
+def test_archive_takes_all_finished_jobs_of_an_app(full: Site) -> None:
     assert uncollected(full) == {("a", "1"), ("a", "2"), ("a", "3")}
     assert full.says("archive", "a") == {"archived": 3}
     assert uncollected(full) == set()
@@ -32,13 +34,13 @@ def test_all_that_has_ended_is_archived(full: Site) -> None:
     assert {job["state"] for job in full.says("ls", "--app", "a")} == {"succeeded", "failed", "ready"}
 
 
-def test_what_ended_so_is_archived(full: Site) -> None:
+def test_archive_takes_jobs_with_the_given_outcomes(full: Site) -> None:
     assert full.says("archive", "a", "--outcome", "failed", "--outcome", "expired") == {"archived": 1}
     assert uncollected(full) == {("a", "1"), ("a", "2")}
     assert full.says("archive", "b") == {"archived": 0}
 
 
-def test_these_jobs_are_archived_all_of_them_or_none(full: Site) -> None:
+def test_archive_takes_all_given_jobs_or_none(full: Site) -> None:
     for words, what in (
         (("a", "1", "4"), "a/4 is ready; only what has ended"),
         (("a", "1", "7"), "has no job a/7"),
@@ -53,7 +55,7 @@ def test_these_jobs_are_archived_all_of_them_or_none(full: Site) -> None:
     assert uncollected(full) == {("a", "2")}
 
 
-def test_what_is_uncollected_is_shown(full: Site, capfd: pytest.CaptureFixture[str]) -> None:
+def test_show_and_ls_mark_uncollected_jobs(full: Site, capfd: pytest.CaptureFixture[str]) -> None:
     assert (full.says("show", "a", "1")["uncollected"], full.says("show", "a", "1")["archived_at"]) == (
         True,
         None,

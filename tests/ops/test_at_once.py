@@ -1,4 +1,4 @@
-"""What is asked for beside ``sluice up`` begins because somebody said so, not because somebody looked."""
+"""Submissions of other processes beside ``sluice up``: a notification starts them, not a poll."""
 
 import subprocess
 import sys
@@ -6,9 +6,9 @@ import sys
 from sluice.jobs.states import State
 from tests.ops.typist import Typist
 
-#: As if it never looked.
+#: Tick interval that no test reaches.
 SELDOM = "10h"
-#: A program that knows the folder alone, as a user's would.
+#: A user's program, which knows nothing but the folder.
 PROGRAM = """
 from sluice.actors.connect import connect
 from sluice.jobs.submission import Submission
@@ -18,10 +18,10 @@ with connect() as client:
 """
 
 
-def test_what_other_processes_ask_for_waits_for_no_look(desk_apart: Typist) -> None:
+def test_a_submission_of_another_process_does_not_wait_for_a_tick(desk_apart: Typist) -> None:
     desk = desk_apart
     with desk.starts("up", SLUICE_TICK=SELDOM):
-        # What was asked for before it could hear anything it finds by itself.
+        # ``up`` finds submissions from before it listened for notifications by itself.
         desk.asks("submit", "fetch", "20260101_graz")
         desk.waits_until("fetch", "20260101_graz", State.SUCCEEDED)
 

@@ -1,4 +1,4 @@
-"""``sluice autoscale``: what it is told, and whom it sends away."""
+"""``sluice autoscale``: its options, and the workers that it starts and stops."""
 
 import os
 import signal
@@ -26,9 +26,10 @@ from tests.ops.typist import NO_LEDGER
 from tests.world import World, catalogue_of
 
 APP = {"job_id": "{x}", "bash_cmd": "true"}
-#: Goes when it is told to, once it has said that it hears.
+#: Program that exits on SIGTERM.
 HEARS = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(0)); time.sleep(600)"
-#: Writes a line into a file of its own as soon as it hears, and one whenever it is told to go. It takes a second then.
+#: Program that writes a line to its own file when it is ready for signals, and a line for each SIGTERM. It exits one
+#: second after the last SIGTERM.
 TAKES_ITS_TIME = """
 import os, pathlib, signal, sys
 log = open(pathlib.Path(sys.argv[1]) / str(os.getpid()), "w", buffering=1)
@@ -68,14 +69,12 @@ def test_queues_are_read_with_their_bounds() -> None:
         (["z=1..2"], "There is no queue z"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(texts: list[str], told: str) -> None:
+def test_invalid_queues_and_bounds_are_refused(texts: list[str], told: str) -> None:
     with pytest.raises(BadRequest, match=told):
         read_watches(texts, catalogue_of({"a": APP, "b": APP}))
 
 
-def test_without_a_broker_that_is_shared_there_are_no_workers(
-    site: Site, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_autoscale_needs_a_shared_ledger_and_broker(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
     site.define({"a": APP})
     assert main(["autoscale", "--queue", "a=1..2"]) == 2
     assert "Set SLUICE_LEDGER_URL and SLUICE_BROKER_URL" in capfd.readouterr().err
@@ -89,14 +88,14 @@ def crew() -> Iterator[Crew]:
         made.kill()
 
 
-def test_who_holds_nothing_goes_first_and_then_the_youngest(crew: Crew) -> None:
+def test_workers_without_jobs_are_stopped_first_then_the_youngest(crew: Crew) -> None:
     first, second, third, fourth = crew.start(4)
     assert crew.send_away(1, {first: 1, second: 2, third: 1}) == [fourth]
     assert crew.send_away(1, {first: 1, second: 2, third: 1}) == [third]
     assert (crew.working, crew.leaving) == (2, 2)
 
 
-def test_the_one_who_has_the_lease_may_be_a_child(crew: Crew) -> None:
+def test_jobs_of_a_child_process_count_for_its_worker(crew: Crew) -> None:
     parents = crew.start(2)
     child = subprocess.Popen([sys.executable, "-c", HEARS])
     try:
@@ -106,7 +105,7 @@ def test_the_one_who_has_the_lease_may_be_a_child(crew: Crew) -> None:
         child.wait()
 
 
-def test_those_that_have_gone_are_told_of_once(crew: Crew) -> None:
+def test_an_exited_worker_is_reported_once(crew: Crew) -> None:
     (asked, killed) = crew.start(2)
     os.kill(killed, signal.SIGKILL)
     assert crew.send_away(1, {killed: 1}) == [asked]
@@ -116,7 +115,7 @@ def test_those_that_have_gone_are_told_of_once(crew: Crew) -> None:
     assert (crew.working, crew.leaving) == (0, 0)
 
 
-def test_who_has_ended_just_before_he_is_told_to_go_is_told_of_all_the_same(crew: Crew) -> None:
+def test_a_worker_that_exits_just_before_its_signal_is_reported(crew: Crew) -> None:
     (pid,) = crew.start(1)
     os.kill(pid, signal.SIGKILL)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
@@ -124,9 +123,9 @@ def test_who_has_ended_just_before_he_is_told_to_go_is_told_of_all_the_same(crew
     assert [each.pid for each in crew.look()] == [pid]
 
 
-def test_who_is_left_behind_is_told_once_to_go_and_nobody_else_is(crew: Crew) -> None:
+def test_the_guard_signals_only_the_workers_that_are_left(crew: Crew) -> None:
     left, gone = crew.start(2)
-    # It leads no group, so it has come to that number since.
+    # It leads no process group, as a process that has reused the ID of a worker.
     member = subprocess.Popen([sys.executable, "-c", HEARS])
     try:
         watch([f"+{left}\n", f"+{gone}\n", f"-{gone}\n", f"+{member.pid}\n"])
@@ -137,7 +136,7 @@ def test_who_is_left_behind_is_told_once_to_go_and_nobody_else_is(crew: Crew) ->
         member.wait()
 
 
-def test_while_the_ledger_does_not_answer_all_stay_and_are_replaced(
+def test_without_a_ledger_no_worker_is_stopped_and_exited_ones_are_replaced(
     crew: Crew, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sluice.ledger.connection.PATIENCE_S", 0.1)
@@ -167,7 +166,7 @@ class Unforeseen(Exception):
     """Raised in the middle of a step."""
 
 
-def test_whatever_ends_it_each_is_told_once_and_waited_for(world: World, tmp_path: Path) -> None:
+def test_after_an_error_each_worker_is_signalled_once_and_waited_for(world: World, tmp_path: Path) -> None:
     def say(text: str) -> None:
         if "started" in text:
             _until(lambda: [each.read_text() for each in tmp_path.iterdir()] == ["hears\n"] * 2)
@@ -181,7 +180,7 @@ def test_whatever_ends_it_each_is_told_once_and_waited_for(world: World, tmp_pat
     assert [each.read_text() for each in tmp_path.iterdir()] == ["hears\ntold to go\ngoes\n"] * 2
 
 
-def test_whoever_was_told_to_go_is_not_told_again_where_all_ends(tmp_path: Path) -> None:
+def test_the_guard_does_not_signal_a_stopping_worker_again(tmp_path: Path) -> None:
     with Guard() as guard:
         crew = Crew([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
         (pid,) = crew.start(1)
@@ -193,7 +192,7 @@ def test_whoever_was_told_to_go_is_not_told_again_where_all_ends(tmp_path: Path)
     assert log.read_text() == "hears\ntold to go\ngoes\n"
 
 
-def test_told_twice_while_it_looks_it_kills_them(world: World, tmp_path: Path) -> None:
+def test_an_interrupt_during_a_step_kills_the_workers(world: World, tmp_path: Path) -> None:
     def say(text: str) -> None:
         if "started" in text:
             raise KeyboardInterrupt
@@ -206,7 +205,7 @@ def test_told_twice_while_it_looks_it_kills_them(world: World, tmp_path: Path) -
     assert [log for log in tmp_path.iterdir() if "told" in log.read_text()] == []
 
 
-def test_who_cannot_be_started_is_told_of_once_and_tried_again(world: World, tmp_path: Path) -> None:
+def test_a_failed_start_is_reported_once_and_tried_again(world: World, tmp_path: Path) -> None:
     program, said = tmp_path / "worker", list[str]()
     with Guard() as guard:
         crew = Crew([str(program)], os.environ, guard)
@@ -223,7 +222,7 @@ def test_who_cannot_be_started_is_told_of_once_and_tried_again(world: World, tmp
         crew.kill()
 
 
-def test_a_look_that_is_refused_is_told_of_once_and_sends_nobody_away(crew: Crew, world: World) -> None:
+def test_a_refused_query_is_reported_once_and_stops_no_worker(crew: Crew, world: World) -> None:
     refused, said = Event(), list[str]()
 
     def refuse(_: Tx, __: object) -> None:

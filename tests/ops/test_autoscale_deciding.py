@@ -1,4 +1,4 @@
-"""How many workers there should be: what holds whatever is seen, and what a wave of work comes to."""
+"""Decision on the number of workers: invariants for any observations, and the response to a wave of work."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -24,7 +24,7 @@ TERMS = Terms(bounds=Bounds(1, 4), capacity=2, cool_down_s=COOL_DOWN_S)
 
 
 class Play:
-    """Workers that do as they are told: who is started works, who is told to go is gone ``gone_after`` looks later."""
+    """Workers that follow each decision at once. A stopped worker is gone ``gone_after`` observations later."""
 
     def __init__(self, terms: Terms = TERMS, *, gone_after: int = 1) -> None:
         self.terms = terms
@@ -57,13 +57,13 @@ class Play:
         return self.working + len(self._leaving)
 
 
-def test_the_least_are_started_where_there_is_nothing_to_do() -> None:
+def test_without_work_the_minimum_is_started() -> None:
     play = Play()
     assert play.look(0).start == 1
     assert play.look(0).start == 0
 
 
-def test_a_wave_is_met_at_once_and_left_behind_slowly() -> None:
+def test_workers_start_at_once_and_stop_after_the_cool_down() -> None:
     play = Play()
     play.look(0)
     assert play.look(5).start == 2
@@ -74,7 +74,7 @@ def test_a_wave_is_met_at_once_and_left_behind_slowly() -> None:
     assert play.working == 1
 
 
-def test_a_short_calm_sends_nobody_away() -> None:
+def test_no_worker_is_stopped_within_the_cool_down() -> None:
     play = Play()
     for _ in range(20):
         play.look(8, after_s=COOL_DOWN_S - 1)
@@ -82,7 +82,7 @@ def test_a_short_calm_sends_nobody_away() -> None:
     assert play.working == 4
 
 
-def test_it_is_left_by_as_much_as_the_calm_allows() -> None:
+def test_the_highest_need_within_the_cool_down_keeps_its_workers() -> None:
     play = Play()
     play.look(8)
     play.look(6, after_s=30.0)
@@ -93,19 +93,19 @@ def test_it_is_left_by_as_much_as_the_calm_allows() -> None:
     assert play.working == 1
 
 
-def test_while_nobody_says_how_much_there_is_to_do_all_stay_and_the_dead_are_replaced() -> None:
+def test_without_a_demand_no_worker_is_stopped_and_exited_ones_are_replaced() -> None:
     play = Play()
     play.look(6)
     for _ in range(50):
         assert play.look(None).send_away == 0
     assert play.look(None, lived_s=[100.0]).start == 1
     assert play.working == 3
-    # Nobody has seen a calm while nobody could look.
+    # A time without observations does not count as low demand.
     assert play.look(0).send_away == 0
     assert play.look(0, after_s=COOL_DOWN_S).send_away == 2
 
 
-def test_one_that_crashes_is_replaced_at_once_and_one_that_goes_on_crashing_ever_later() -> None:
+def test_the_first_crash_is_replaced_at_once_and_further_ones_ever_later() -> None:
     play = Play(Terms(bounds=Bounds(1, 1), capacity=1, cool_down_s=0.0))
     play.look(0)
     pauses = []
@@ -118,11 +118,11 @@ def test_one_that_crashes_is_replaced_at_once_and_one_that_goes_on_crashing_ever
     assert pauses[0] < 0.2
     assert pauses == sorted(pauses)
     assert PAUSE_S_MAX <= pauses[-1] <= PAUSE_S_MAX + 1
-    # One that was sound begins a new row.
+    # The exit of a sound worker starts a new count of crashes.
     assert play.look(0, after_s=SOUND_S, lived_s=[SOUND_S]).start == 1
 
 
-def test_those_that_leave_are_among_the_most() -> None:
+def test_stopping_workers_count_towards_the_maximum() -> None:
     play = Play(Terms(bounds=Bounds(0, 3), capacity=1, cool_down_s=0.0), gone_after=3)
     play.look(3)
     assert play.look(0).send_away == 3
@@ -150,7 +150,7 @@ _TERMS = st.builds(
 
 
 @given(terms=_TERMS, looks=_LOOKS, gone_after=st.integers(1, 5))
-def test_whatever_comes_the_bounds_hold(
+def test_the_bounds_hold_for_any_observations(
     terms: Terms, looks: list[tuple[int | None, float, list[float]]], gone_after: int
 ) -> None:
     play, bounds = Play(terms, gone_after=gone_after), terms.bounds
@@ -174,7 +174,7 @@ def test_whatever_comes_the_bounds_hold(
 
 
 @given(terms=_TERMS, looks=_LOOKS, demand=st.integers(0, 40))
-def test_what_goes_on_for_long_enough_has_as_many_as_it_needs(
+def test_a_constant_demand_gets_the_workers_that_it_needs(
     terms: Terms, looks: list[tuple[int | None, float, list[float]]], demand: int
 ) -> None:
     play = Play(terms)
@@ -186,7 +186,7 @@ def test_what_goes_on_for_long_enough_has_as_many_as_it_needs(
 
 
 @pytest.mark.parametrize(("less", "more"), [(0, 1), (3, 4), (7, 8), (8, 100)])
-def test_more_to_do_never_asks_for_fewer(less: int, more: int) -> None:
+def test_more_demand_never_starts_fewer_workers(less: int, more: int) -> None:
     seen = Seen(at_s=1.0, demand=less, working=0, leaving=0)
     more_seen = Seen(at_s=1.0, demand=more, working=0, leaving=0)
     assert decide(TERMS, Memory(), more_seen).start >= decide(TERMS, Memory(), seen).start

@@ -1,11 +1,11 @@
-"""Bad input: an exit code, a line each for what, where and what to do, and the same as JSON."""
+"""Bad input: an exit code, the error with its place and advice in lines, and the same as JSON."""
 
 import pytest
 
 from tests.ops.typist import Typist
 
 CASES = [
-    # What is typed, the exit code, and words of the answer.
+    # The command line, the exit code, and parts of the error.
     ("", 2, ["A command is missing", "sluice --help"]),
     ("plam report", 2, ["no command 'plam'", "did you mean plan?"]),
     ("db chek", 2, ["did you mean check?"]),
@@ -44,7 +44,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("typed", "code", "words"), CASES)
-def test_bad_input_is_told(offline: Typist, typed: str, code: int, words: list[str]) -> None:
+def test_bad_input_is_reported_with_advice(offline: Typist, typed: str, code: int, words: list[str]) -> None:
     said = offline.types(*typed.split(), "--json")
     assert said.code == code, said.err
     assert said.err.startswith("sluice: ")
@@ -76,7 +76,7 @@ def test_every_fault_of_the_definitions_is_listed_at_once(offline: Typist) -> No
     assert "nothing_of_that_name" in said.err
 
 
-def test_definitions_have_to_be_named(offline: Typist) -> None:
+def test_apps_check_without_definitions_is_refused(offline: Typist) -> None:
     said = offline.types("apps", "check", SLUICE_APPS="")
     assert said.code == 2
     assert said.err.splitlines() == [
@@ -85,7 +85,7 @@ def test_definitions_have_to_be_named(offline: Typist) -> None:
     ]
 
 
-def test_a_traceback_is_shown_to_who_asks_for_it(offline: Typist) -> None:
+def test_debug_shows_the_traceback(offline: Typist) -> None:
     with offline.starts("--debug", "parents", "fetch", "x") as process:
         _, err = process.communicate(timeout=20)
     assert "Traceback" in err

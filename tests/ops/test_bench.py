@@ -1,4 +1,4 @@
-"""``sluice bench``: that each workload runs and says what it was asked. No figure of it is judged here."""
+"""``sluice bench``: each workload runs and returns its figures. The figures are not judged here."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -22,20 +22,20 @@ SCALE = "0.004"
 @pytest.mark.parametrize(
     "apps", [many_apps(), grid(), layers(), deep(groups=3)], ids=["many", "grid", "layers", "deep"]
 )
-def test_what_is_measured_can_be_loaded(apps: Apps) -> None:
+def test_the_measured_definitions_can_be_loaded(apps: Apps) -> None:
     assert len(catalogue_of(apps)) == len(apps)
 
 
 @pytest.mark.parametrize(
     "name", [name for name in workloads.WORKLOADS if not name.startswith(("plan", "embedded", "looking"))]
 )
-def test_a_workload_says_what_it_took(name: str, embedded_url: str) -> None:
+def test_a_workload_returns_positive_figures(name: str, embedded_url: str) -> None:
     figures = workloads.WORKLOADS[name].run(embedded_url)
     assert figures
     assert all(value > 0 for value in figures.values())
 
 
-def test_a_plan_is_measured_with_what_it_came_to(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plan_workload_counts_its_jobs_and_needs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def small() -> Mapping[str, Any]:
         return {
             "row": {"job_id": "{y}"},
@@ -58,7 +58,7 @@ def test_a_plan_that_is_refused_is_not_measured(world: World, monkeypatch: pytes
     assert error.value.where
 
 
-def test_a_deep_plan_is_measured_beside_its_rows_and_its_graph(desk: Typist) -> None:
+def test_a_deep_plan_is_compared_with_its_copy_and_with_networkx(desk: Typist) -> None:
     figures = _figures(desk, "plan")
     assert (figures["jobs"], figures["needs"]) == (4 * 103, 4 * 300)
     both_s = figures["copy_s"] + figures["networkx_s"]
@@ -71,7 +71,7 @@ def test_the_embedded_default_is_measured_without_a_broker(desk: Typist) -> None
     assert all(value > 0 for figure, value in figures.items() if not figure.endswith("_a_job"))
 
 
-def test_what_takes_long_is_run_only_where_it_is_named(desk: Typist) -> None:
+def test_long_workloads_run_only_by_name(desk: Typist) -> None:
     figures = _figures(desk, "plan-million")
     assert (figures["jobs"], figures["needs"]) == (38 * 103, 38 * 300)
     assert [name for name, workload in workloads.WORKLOADS.items() if workload.by_name] == [
@@ -80,13 +80,13 @@ def test_what_takes_long_is_run_only_where_it_is_named(desk: Typist) -> None:
     ]
 
 
-def test_what_is_looked_at_is_measured_screen_by_screen(desk: Typist) -> None:
+def test_the_looking_workload_measures_each_screen(desk: Typist) -> None:
     figures = _figures(desk, "looking")
     assert {"overview_p95_ms", "job_p95_ms", "grid_p95_ms", "search_key_p95_ms"} < figures.keys()
     assert all(value > 0 for value in figures.values())
 
 
-def test_the_twins_of_the_tables_have_the_same_rows_and_indexes(embedded_url: str) -> None:
+def test_the_copied_tables_have_the_same_rows_and_indexes(embedded_url: str) -> None:
     with scratch.scratch_ledger(embedded_url) as url, World(url) as world:
         world.apps("a -> c, b -> c")
         world.submit("c")
@@ -99,8 +99,8 @@ def test_the_twins_of_the_tables_have_the_same_rows_and_indexes(embedded_url: st
         assert (len(jobs), len(needs)) == (3, 2)
 
 
-def test_a_past_is_one_that_could_have_been(embedded_url: str) -> None:
-    """Nothing of it breaks what holds of every ledger, and the ledger goes on from there."""
+def test_a_multiplied_history_is_a_valid_one(embedded_url: str) -> None:
+    """The ``World`` checks the invariants at the end, and a further job runs as before."""
     with scratch.scratch_ledger(embedded_url) as url, World(url) as world:
         world.apps("a")
         for key in ("0", "1"):
@@ -117,7 +117,7 @@ def test_a_past_is_one_that_could_have_been(embedded_url: str) -> None:
         assert world.history("a/8") == history
 
 
-def test_what_is_left_out_is_no_work(world: World) -> None:
+def test_has_work_leaves_out_the_given_app(world: World) -> None:
     world.apps("a")
     world.submit("a")
     work = [world.ledger.transact(partial(scratch.has_work, besides=app)) for app in (None, "a", "b")]
@@ -125,7 +125,7 @@ def test_what_is_left_out_is_no_work(world: World) -> None:
 
 
 def _table(world: World, name: str) -> tuple[list[Any], list[Any]]:
-    """Its rows, and how many indexes it has."""
+    """Return the rows of a table, and the number of its indexes."""
     indexes = "SELECT count(*) FROM pg_indexes WHERE tablename = %(name)s"
     return world.ledger.transact(
         lambda tx: (tx.rows(f"SELECT * FROM {name} AS each ORDER BY each"), tx.column(indexes, name=name))
@@ -133,7 +133,7 @@ def _table(world: World, name: str) -> tuple[list[Any], list[Any]]:
 
 
 def _figures(desk: Typist, workload: str) -> Mapping[str, float]:
-    """Of one run, with a fraction of the jobs."""
+    """Return the figures of one run with a fraction of the jobs."""
     answer = desk.runs("bench", workload, "--runs", "1", "--json", **{courses.VARIABLE: SCALE}).document
     return {each["figure"]: each["median"] for each in answer["summaries"]}
 
@@ -141,7 +141,7 @@ def _figures(desk: Typist, workload: str) -> Mapping[str, float]:
 @pytest.mark.parametrize(
     ("name", "jobs", "needs"), [("plan-chunks", 28, 30), ("plan-chunks-on-past", 22, 24)]
 )
-def test_chunks_are_measured_with_what_they_came_to(
+def test_the_chunk_workloads_count_their_jobs_and_needs(
     name: str, jobs: int, needs: int, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def few() -> list[int]:
@@ -153,18 +153,18 @@ def test_chunks_are_measured_with_what_they_came_to(
     assert (figures["jobs"], figures["needs"]) == (jobs, needs)
 
 
-def test_all_runs_are_told_with_their_median_and_their_spread() -> None:
+def test_a_summary_has_all_runs_their_median_and_their_extremes() -> None:
     [took] = summaries("plan", None, [{"wall_s": 3.0}, {"wall_s": 1.0}, {"wall_s": 7.0}])
     assert (took.median, took.least, took.most, took.runs) == (3.0, 1.0, 7.0, (3.0, 1.0, 7.0))
 
 
-def test_the_command_tells_all_runs(desk: Typist) -> None:
+def test_the_document_has_all_runs(desk: Typist) -> None:
     answer = desk.runs("bench", "load", "--runs", "2", "--json").document
     [summary] = answer["summaries"]
     assert (summary["workload"], summary["figure"], len(summary["runs"])) == ("load", "load_s", 2)
 
 
-def test_the_help_lists_each_by_its_name(desk: Typist) -> None:
+def test_the_help_lists_every_workload(desk: Typist) -> None:
     said = desk.runs("bench", "--help").out
     for name in (*workloads.WORKLOADS, *courses.COURSES):
         assert f"\n  {name} " in said

@@ -1,4 +1,4 @@
-"""Two installations that are configured with one broker: the second does not start, unless it takes the broker over."""
+"""Two installations that are configured with one broker: the second does not start unless it takes the broker over."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,9 @@ APPS = {"a": {"job_id": "{x}", "bash_cmd": "true"}}
 
 @pytest.fixture
 def two(tmp_path: Path) -> Iterator[tuple[Typist, Typist]]:
-    """Two folders with a ledger each, and one Redis. The second ledger is a copy with an identity of its own."""
+    """Yield two folders with a ledger each and one Redis. The second ledger is marked as a copy, so it has its own
+    identity.
+    """
     with redis_url() as url:
         made = []
         for name in ("one", "two"):
@@ -44,7 +46,7 @@ def test_the_second_installation_does_not_start(two: tuple[Typist, Typist]) -> N
         wait_for_servers(replace(settings, home=second.folder / ".sluice"), "planner")
 
 
-def test_what_is_submitted_is_safe_in_its_own_ledger(two: tuple[Typist, Typist]) -> None:
+def test_a_submission_stays_in_the_ledger_of_its_installation(two: tuple[Typist, Typist]) -> None:
     first, second = two
     assert first.types("up", "--drain").code == 0
     assert second.types("submit", "a", "1", "--id", "mine").code == 0
@@ -52,7 +54,7 @@ def test_what_is_submitted_is_safe_in_its_own_ledger(two: tuple[Typist, Typist])
     assert first.asks("submissions") == []
 
 
-def test_an_installation_that_replaces_another_takes_the_broker(two: tuple[Typist, Typist]) -> None:
+def test_an_installation_can_take_over_the_broker(two: tuple[Typist, Typist]) -> None:
     first, second = two
     assert first.asks("broker", "take")["before"] is None
     taken = second.asks("broker", "take")

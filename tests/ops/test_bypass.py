@@ -1,4 +1,4 @@
-"""``sluice run --bypass``: the jobs' code and nothing else. Nothing here has a ledger that answers."""
+"""``sluice run --bypass`` runs the code of the jobs and nothing else. No ledger answers in these tests."""
 
 import signal
 import time
@@ -83,14 +83,14 @@ def here(tmp_path: Path) -> Typist:
 
 
 def _bypass(here: Typist, *words: str, **settings: str) -> list[dict[str, object]]:
-    """What came of each job."""
+    """Return the outcome of each job."""
     jobs: list[dict[str, object]] = here.types("run", "--bypass", "--json", *words, **settings).document[
         "jobs"
     ]
     return jobs
 
 
-def test_keys_are_run_one_after_another_and_what_they_print_goes_to_the_terminal(here: Typist) -> None:
+def test_keys_run_one_after_another_and_print_to_the_terminal(here: Typist) -> None:
     said = here.types("run", "--bypass", "say", "2026-01-01_oslo", "20260102_graz")
     assert said.code == 0
     assert said.out == "20260101 in oslo\n20260102 in graz\n"
@@ -102,7 +102,7 @@ def test_keys_are_run_one_after_another_and_what_they_print_goes_to_the_terminal
     ]
 
 
-def test_the_document_is_all_there_is_on_stdout(here: Typist) -> None:
+def test_with_json_stdout_has_nothing_but_the_document(here: Typist) -> None:
     said = here.types("run", "--bypass", "say", "2026-01-01_oslo", "--json")
     (job,) = said.document["jobs"]
     assert job.pop("took_s") >= 0
@@ -119,7 +119,7 @@ def test_the_document_is_all_there_is_on_stdout(here: Typist) -> None:
     }
 
 
-def test_one_that_fails_does_not_keep_the_next_from_being_run_and_nothing_is_tried_again(
+def test_a_failed_key_is_not_tried_again_and_the_next_one_runs(
     here: Typist,
 ) -> None:
     said = here.types("run", "--bypass", "fail", "1", "2")
@@ -134,11 +134,11 @@ def test_neither_ledger_nor_embedded_postgres_is_touched(here: Typist) -> None:
     assert not (here.folder / ".sluice").exists()
 
 
-def test_a_key_that_no_group_and_no_filter_knows_is_run_all_the_same(here: Typist) -> None:
+def test_a_key_runs_although_no_group_and_no_filter_accepts_it(here: Typist) -> None:
     assert _bypass(here, "child", "77")[0]["output"] == "ran 77\n"
 
 
-def test_a_run_without_a_claim_has_the_lowest_number_and_the_usual_token(here: Typist) -> None:
+def test_a_run_without_a_claim_has_number_0_and_a_token(here: Typist) -> None:
     assert _bypass(here, "env", "1")[0]["output"] == "0 0 red 32\n"
 
 
@@ -152,11 +152,11 @@ def test_kwargs_and_the_policy_of_the_run_apply(here: Typist) -> None:
     assert (slow["ending"], slow["error"]) == ("timed_out", "It ran over its timeout of 0.3 s.")
 
 
-def test_a_function_in_its_own_process_is_heard_too(here: Typist) -> None:
+def test_the_output_of_an_isolated_function_is_printed(here: Typist) -> None:
     assert here.types("run", "--bypass", "alone", "1").out == "alone 0\n"
 
 
-def test_partitions_are_named_by_their_key_and_all_of_them_are_made(here: Typist) -> None:
+def test_a_range_of_partitions_runs_as_one_job(here: Typist) -> None:
     (week,) = _bypass(here, "week", "2024-04-01..2024-04-07")
     assert week["output"] == "2024-04-01 to 2024-04-07\n"
     (days,) = _bypass(here, "days", "2024-04-01..2024-04-02")
@@ -168,7 +168,7 @@ def test_there_is_no_transaction(here: Typist) -> None:
     assert "job.transaction() needs the ledger, and --bypass runs without one." in str(job["error"])
 
 
-def test_work_elsewhere_is_watched_to_its_end(here: Typist) -> None:
+def test_external_work_is_polled_until_it_ends(here: Typist) -> None:
     (job,) = _bypass(here, "far", "1")
     assert job["ending"] == "done"
     assert str(job["output"]).endswith("INFO starting\n")
@@ -184,18 +184,18 @@ def test_work_elsewhere_is_watched_to_its_end(here: Typist) -> None:
         ("fail 1 --timeout soon", ["timeout", "'soon' is not a duration"]),
     ],
 )
-def test_what_cannot_be_run_is_told_before_anything_is(here: Typist, typed: str, words: list[str]) -> None:
+def test_bad_arguments_are_refused_before_any_key_runs(here: Typist, typed: str, words: list[str]) -> None:
     said = here.types("run", "--bypass", *typed.split())
     assert (said.code, said.out) == (2, "")
     assert [word for word in words if word not in said.err] == []
 
 
-def test_a_bad_key_keeps_the_good_ones_before_it_from_being_run(here: Typist) -> None:
+def test_a_bad_key_keeps_the_keys_before_it_from_running(here: Typist) -> None:
     said = here.types("run", "--bypass", "say", "2026-01-01_oslo", "nonsense")
     assert (said.code, said.out) == (2, "")
 
 
-def test_an_interrupt_ends_the_process_group_and_begins_no_other_key(here: Typist) -> None:
+def test_an_interrupt_ends_the_process_group_and_starts_no_other_key(here: Typist) -> None:
     with here.starts("run", "--bypass", "sleep", "1", "2", "--json") as run:
         pid = _written(here.folder / "pid")
         run.send_signal(signal.SIGINT)
@@ -205,7 +205,7 @@ def test_an_interrupt_ends_the_process_group_and_begins_no_other_key(here: Typis
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_an_interrupt_ends_work_elsewhere(here: Typist) -> None:
+def test_an_interrupt_ends_external_work(here: Typist) -> None:
     with here.starts("run", "--bypass", "far", "long") as run:
         assert run.stdout is not None
         assert run.stdout.readline().endswith("INFO starting\n")
@@ -215,7 +215,7 @@ def test_an_interrupt_ends_work_elsewhere(here: Typist) -> None:
 
 
 def _written(file: Path) -> int:
-    """The number that a job has written there, once it has."""
+    """Wait until a job has written its process ID to this file. Return the ID."""
     deadline = time.monotonic() + 20
     while not (file.exists() and file.read_text().endswith("\n")):
         assert time.monotonic() < deadline, "the job did not begin"

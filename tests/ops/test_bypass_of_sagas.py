@@ -1,4 +1,4 @@
-"""``sluice run --bypass`` of a saga: flown in memory, and never left half done."""
+"""``sluice run --bypass`` of a saga: it runs in memory and is never left half done."""
 
 import signal
 import time
@@ -58,12 +58,12 @@ def here(tmp_path: Path) -> Typist:
     return typist
 
 
-def test_it_is_flown_until_it_has_landed_though_it_is_handed_back(here: Typist) -> None:
+def test_a_saga_that_is_handed_back_runs_to_its_end(here: Typist) -> None:
     said = here.types("run", "--bypass", "trip", "1")
     assert (said.code, said.out.splitlines()) == (0, ["do seat", "do money", "do ticket"])
 
 
-def test_it_is_debugged_here_as_anywhere(here: Typist) -> None:
+def test_debug_options_apply_to_a_saga(here: Typist) -> None:
     said = here.types("run", "--bypass", "trip", "1", "--fail-last", "--restart-each-step")
     calls = ["do seat", "do money", "do ticket", "undo ticket", "undo money", "undo seat"]
     assert [line for line in said.out.splitlines() if " WARNING " not in line] == calls
@@ -71,7 +71,7 @@ def test_it_is_debugged_here_as_anywhere(here: Typist) -> None:
     assert "ticket failed: Fatal: asked for by debug, in place of stop" in said.err
 
 
-def test_one_that_waits_is_undone_and_says_why(here: Typist) -> None:
+def test_a_saga_that_waits_is_undone_with_the_reason(here: Typist) -> None:
     said = here.types("run", "--bypass", "asking", "1", "--json")
     assert said.code == 1
     (job,) = said.document["jobs"]
@@ -82,21 +82,21 @@ def test_one_that_waits_is_undone_and_says_why(here: Typist) -> None:
     assert job["output"].count("The flight is undone from money on") == 1
 
 
-def test_one_that_waits_on_its_way_back_goes_on(here: Typist) -> None:
+def test_a_wait_in_an_undo_does_not_stop_the_undoing(here: Typist) -> None:
     said = here.types("run", "--bypass", "settling", "1")
     assert said.code == 1
     assert said.out.splitlines()[-1] == "undo seat"
     assert "money failed: Fatal: none left" in said.err
 
 
-def test_one_that_cannot_be_undone_says_so(here: Typist) -> None:
+def test_a_failed_undo_is_reported(here: Typist) -> None:
     said = here.types("run", "--bypass", "stuck", "1")
     assert said.code == 1
     assert "stuck/1: dismal" in said.err
     assert "DISMAL FAILURE: undo of seat failed: Fatal: gone" in said.err
 
 
-def test_one_that_is_interrupted_is_undone(here: Typist) -> None:
+def test_an_interrupted_saga_is_undone(here: Typist) -> None:
     with here.starts("run", "--bypass", "slow", "1", "2") as run:
         deadline = time.monotonic() + 20
         while not (here.folder / "begun").exists():
@@ -110,7 +110,7 @@ def test_one_that_is_interrupted_is_undone(here: Typist) -> None:
     assert "do ticket" not in said.out.replace("undo ticket", "")
 
 
-def test_what_a_thread_cannot_have_is_refused(here: Typist) -> None:
+def test_options_that_need_a_process_are_refused(here: Typist) -> None:
     said = here.types("run", "--bypass", "trip", "1", "--policy", '{"cwd": "/"}')
     assert (said.code, said.out) == (1, "")
     assert "env, cwd, limits or keep_output, which a thread cannot have" in said.err

@@ -1,4 +1,4 @@
-"""A saga across apps, through the command line: asked for, failed, undone, parked, and gone on with."""
+"""A saga across apps on the command line: submitted, failed, undone, stuck, and continued."""
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
@@ -15,7 +15,7 @@ APPS = {
 
 
 def _failed(site: Site) -> None:
-    """A trip of which the last job has failed, and whose undoing is planned."""
+    """Submit a trip, let its last job fail, and plan the compensation."""
     site.define(APPS)
     site.says("submit", "send", "7", "--mode", "saga", "--id", "trip")
     site.world.tick(after_s=60)
@@ -30,7 +30,7 @@ def _mode(site: Site, id: str) -> str | None:
     return status.mode if status else None
 
 
-def test_each_job_names_what_undoes_it(site: Site) -> None:
+def test_show_and_why_name_the_compensation_of_a_job(site: Site) -> None:
     _failed(site)
     assert site.says("show", "pay", "7")["compensated_by"] == ["refund", "7", "ready"]
     assert site.says("show", "refund", "7")["compensates"] == ["pay", "7", "succeeded"]
@@ -42,7 +42,7 @@ def test_each_job_names_what_undoes_it(site: Site) -> None:
     assert site.why("pay/7")["because"] == "pay/7 was undone by refund/7, for its saga had failed"
 
 
-def test_a_saga_is_not_tried_again_before_it_is_undone(site: Site) -> None:
+def test_a_saga_cannot_be_retried_before_it_is_undone(site: Site) -> None:
     _failed(site)
     assert "is being undone" in str(site.says("retry", "trip", code=2))
     site.world.finish("refund/7")
@@ -53,7 +53,7 @@ def test_a_saga_is_not_tried_again_before_it_is_undone(site: Site) -> None:
     assert site.world.ready() == {"book/7"}
 
 
-def test_a_parked_compensation_is_gone_on_with_by_a_retry(site: Site) -> None:
+def test_a_retry_continues_a_failed_compensation(site: Site) -> None:
     _failed(site)
     site.world.finish("refund/7", Ending.ERROR)
     assert site.says("submissions", "trip/compensation")["state"] == "failed"
@@ -66,7 +66,7 @@ def test_a_parked_compensation_is_gone_on_with_by_a_retry(site: Site) -> None:
     assert {site.world.state("book/7"), site.world.state("pay/7")} == {State.CANCELLED}
 
 
-def test_nobody_takes_the_id_of_what_undoes_a_saga(site: Site) -> None:
+def test_a_user_cannot_take_the_id_of_a_compensation(site: Site) -> None:
     site.define(APPS)
     said = str(site.says("submit", "book", "7", "--id", "trip/compensation", code=2))
     assert "an id that ends in /compensation is of what undoes another submission" in said

@@ -1,4 +1,4 @@
-"""Completion in the shells themselves, and what is looked up meanwhile."""
+"""Completion in the shells themselves, and the names that it looks up."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from sluice.ops.starter import files
 from tests.ops.typist import ROOT
 
 SHOPS = "sluice.jobs.examples.shops"
-#: A command line, and what its last word can become: all there is, or some of it.
+#: Command lines, each with all completions of its last word.
 CASES = [
     ("sluice subm", ["submissions", "submit"]),
     ("sluice schedules ", ["ls", "next", "pause", "resume", "fire"]),
@@ -49,7 +49,7 @@ COMMAND_LINES = [line for line, _ in CASES]
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project, and the scripts beside it."""
+    """Return a project. The completion scripts are in the folder that contains it."""
     folder = tmp_path_factory.mktemp("shop")
     for name, text in files().items():
         (folder / name).write_text(text)
@@ -79,7 +79,7 @@ def _said(shop: Path, command: Sequence[str]) -> str:
 
 
 @pytest.mark.parametrize(("line", "expected"), CASES, ids=COMMAND_LINES)
-def test_bash_completes(shop: Path, line: str, expected: list[str]) -> None:
+def test_bash_completes_the_last_word(shop: Path, line: str, expected: list[str]) -> None:
     words = line.split(" ")
     ask = f"""
         compopt() {{ :; }}
@@ -92,7 +92,7 @@ def test_bash_completes(shop: Path, line: str, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("line", "expected"), CASES, ids=COMMAND_LINES)
-def test_fish_completes(shop: Path, line: str, expected: list[str]) -> None:
+def test_fish_completes_the_last_word(shop: Path, line: str, expected: list[str]) -> None:
     ask = f"source ../sluice.fish; complete -C '{line}'"
     told = _said(shop, [_shell("fish"), "--no-config", "-c", ask]).splitlines()
     assert sorted(each.partition("\t")[0] for each in told) == sorted(expected)
@@ -107,8 +107,8 @@ def test_fish_completes(shop: Path, line: str, expected: list[str]) -> None:
     ],
 )
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_what_is_typed_becomes_a_command(shop: Path, shell: str, typed: str, becomes: str) -> None:
-    """With a terminal, a Tab for each word, and Enter."""
+def test_a_shell_at_a_terminal_completes_each_word(shop: Path, shell: str, typed: str, becomes: str) -> None:
+    """The input has a Tab for each word and ends with Enter."""
     commands = {
         "bash": [_shell("bash"), "--norc", "--noprofile", "-i"],
         "zsh": [_shell("zsh"), "-f", "-i"],
@@ -120,7 +120,9 @@ def test_what_is_typed_becomes_a_command(shop: Path, shell: str, typed: str, bec
 
 
 def _at_terminal(command: Sequence[str], folder: Path, lines: Sequence[tuple[str, str]]) -> str:
-    """What the terminal shows when these have been typed, each once what is said of the one before it was there."""
+    """Type lines at a terminal and return its content. Each line is typed as soon as the expected text of the line
+    before has appeared.
+    """
     ours, theirs = pty.openpty()
     environment = os.environ | {"TERM": "dumb", "PS1": "$ "}
     with subprocess.Popen(
@@ -155,13 +157,12 @@ def _until(terminal: int, seen: bytes, awaited: bytes) -> bytes:
     return seen
 
 
-def test_zsh_takes_it_as_a_file_of_its_own(shop: Path) -> None:
-    """As one of the folders of ``fpath`` has it."""
+def test_the_sourced_zsh_script_registers_its_function(shop: Path) -> None:
     ask = "autoload -U compinit; compinit -D -u; source ../sluice.zsh; print -r -- $_comps[sluice]"
     assert _said(shop, [_shell("zsh"), "-f", "-c", ask]).strip() == "_sluice"
 
 
-def test_every_word_of_every_command_is_known() -> None:
+def test_the_tree_has_the_commands_their_options_and_arguments() -> None:
     tree = {words.way: words for words in read_tree(COMMANDS)}
     assert [word for word, _ in tree[""].commands] == [entry.word for entry in COMMANDS]
     assert {"--where", "--state", "--json"} <= {flag for each in tree["ls"].options for flag in each.flags}
@@ -204,8 +205,7 @@ key = "1"
 @pytest.mark.parametrize(
     "name", ["apps.json", "apps.yaml", "apps.toml", "pipeline.py", "folder", SHOPS, "trips"]
 )
-def test_names_are_those_of_the_catalogue(tmp_path: Path, name: str) -> None:
-    """Read off the text, they are what a load comes to."""
+def test_names_read_from_the_text_equal_the_names_of_the_catalogue(tmp_path: Path, name: str) -> None:
     for text, suffix in ((json.dumps(DOCUMENT), "json"), (YAML, "yaml"), (TOML, "toml")):
         (tmp_path / f"apps.{suffix}").write_text(text)
     (tmp_path / "pipeline.py").write_text(files()["pipeline.py"])
@@ -217,7 +217,7 @@ def test_names_are_those_of_the_catalogue(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["environment", ".env", "sluice.toml"])
-def test_sources_are_found_where_settings_are(
+def test_sources_are_read_from_all_places_of_settings(
     shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -233,7 +233,7 @@ def test_sources_are_found_where_settings_are(
 
 @pytest.mark.parametrize("text", ["", "{", "[1, 2]", "\x00", "def f(:"])
 @pytest.mark.parametrize("suffix", ["json", "toml", "yaml", "py"])
-def test_what_cannot_be_read_is_left_out(tmp_path: Path, suffix: str, text: str) -> None:
+def test_unreadable_sources_are_left_out(tmp_path: Path, suffix: str, text: str) -> None:
     path = tmp_path / f"odd.{suffix}"
     path.write_text(text)
     command = [
@@ -249,8 +249,8 @@ def test_what_cannot_be_read_is_left_out(tmp_path: Path, suffix: str, text: str)
     assert _said(tmp_path, command) == ""
 
 
-def test_names_needs_nothing_of_ours() -> None:
-    """It runs without the folders in which anything but Python itself is found."""
+def test_names_needs_nothing_but_the_standard_library() -> None:
+    """The script runs without the folders of installed packages."""
     ask = f"""
 import runpy, sys
 sys.argv[1:] = ["apps", "{SHOPS}"]

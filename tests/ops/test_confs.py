@@ -1,4 +1,4 @@
-"""What is told of submissions that name a conf, a mode or a branch."""
+"""Plans, listings and grids of submissions that name a conf, a mode or a branch."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def planned(site: Site, *words: str) -> list[tuple[str, list[str]]]:
     return [(job["app"], job["span"]) if "span" in job else (job["app"], []) for job in jobs]
 
 
-def test_a_plan_is_of_the_app_that_the_conf_ends_in(site: Site) -> None:
+def test_a_plan_of_a_conf_is_for_the_app_of_the_mode(site: Site) -> None:
     site.define(APPS)
     offline = [
         ("days", ["2024-04-02", "2024-04-02"]),
@@ -39,7 +39,7 @@ def test_a_plan_is_of_the_app_that_the_conf_ends_in(site: Site) -> None:
     assert said["advice"] == "Its modes: offline, online."
 
 
-def test_a_plan_goes_by_the_definitions_of_its_branch(site: Site, tmp_path: Path) -> None:
+def test_a_plan_uses_the_definitions_of_its_branch(site: Site, tmp_path: Path) -> None:
     site.define(WIDER)
     site.says("apps", "sync", "--branch", "wider")
     site.define(APPS)
@@ -65,7 +65,7 @@ def test_submissions_are_listed_with_their_mode_and_branch(
     assert (listed["mode"], listed["branch"]) == ("offline", "trial")
 
 
-def test_a_grid_leaves_out_what_makes_no_partitions(site: Site) -> None:
+def test_a_grid_leaves_out_apps_without_partitions(site: Site) -> None:
     site.define(APPS)
     id_ = site.world.submit("features", None, start="2024-04-03", end="2024-04-03", mode="online")
     assert [each["app"] for each in site.says("grid", id_)["apps"]] == ["days", "sums"]

@@ -1,4 +1,4 @@
-"""The console's calls by HTTP: what each comes to, and who is turned away."""
+"""The calls of the console by HTTP, their results and their refusals."""
 
 import signal
 from http import HTTPStatus
@@ -22,7 +22,7 @@ def asker(world: World) -> Asker:
     return Asker(world)
 
 
-def test_a_submission_is_taken_in_planned_and_cancelled(asker: Asker) -> None:
+def test_a_submission_is_received_planned_and_cancelled(asker: Asker) -> None:
     said = asker.asks("/api/submissions", {"app": "b", "key": "1", "id": "one"})
     assert (said.status, told(said)) == (202, {"submission": "one", "state": "received"})
     assert asker.world.state("a") is State.READY
@@ -31,14 +31,14 @@ def test_a_submission_is_taken_in_planned_and_cancelled(asker: Asker) -> None:
     assert asker.world.submission("one") is SubmissionState.CANCELLED
 
 
-def test_a_submission_belongs_where_the_header_says(asker: Asker) -> None:
+def test_a_submission_keeps_the_traceparent_of_its_header(asker: Asker) -> None:
     place = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     asker.asks("/api/submissions", {"app": "b", "key": "1"}, traceparent=place)
     kept = "SELECT request->>'traceparent' FROM submission"
     assert asker.world.ledger.transact(lambda tx: tx.column(kept)) == [place]
 
 
-def test_an_id_may_hold_what_a_path_does_not(asker: Asker) -> None:
+def test_an_id_may_have_a_slash_and_a_space(asker: Asker) -> None:
     asker.asks("/api/submissions", {"app": "b", "key": "1", "id": "one/two three"})
     assert asker.asks("/api/submissions/one%2Ftwo%20three/cancel").status == HTTPStatus.OK
 
@@ -62,9 +62,7 @@ def test_an_id_may_hold_what_a_path_does_not(asker: Asker) -> None:
         ("/", None, 404, "no such call"),
     ],
 )
-def test_what_cannot_be_done_is_told_as_a_problem(
-    path: str, words: Any, status: int, told: str, asker: Asker
-) -> None:
+def test_a_refusal_is_a_problem_document(path: str, words: Any, status: int, told: str, asker: Asker) -> None:
     said = asker.asks(path, words)
     assert (said.status, said.kind) == (status, "application/problem+json")
     assert said.document["status"] == status
@@ -74,11 +72,11 @@ def test_what_cannot_be_done_is_told_as_a_problem(
 @pytest.mark.parametrize(
     "body", [b"{", b"[]", b"\xff", b"[" * 100_000], ids=["open", "list", "bytes", "deep"]
 )
-def test_a_body_that_is_no_document_is_refused(body: bytes, asker: Asker) -> None:
+def test_a_body_that_is_not_a_json_object_is_refused(body: bytes, asker: Asker) -> None:
     assert asker.asks("/api/submissions", body=body).status == HTTPStatus.BAD_REQUEST
 
 
-def test_a_call_of_another_method_says_which_it_is(asker: Asker) -> None:
+def test_a_wrong_method_is_answered_with_the_allowed_ones(asker: Asker) -> None:
     said = asker.asks("/api/submissions", method="DELETE")
     assert (said.status, said.headers) == (405, {"Allow": "GET, POST"})
 
@@ -86,7 +84,7 @@ def test_a_call_of_another_method_says_which_it_is(asker: Asker) -> None:
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
-        # A page that has its own name resolve to this machine has no session of that name.
+        # A page that makes its own name resolve to this machine has no session under that name.
         ({"host": "rebound.example.org:8484", "authorization": ""}, 401),
         ({"origin": "https://elsewhere.example.org"}, 403),
         ({"origin": "null"}, 403),
@@ -97,7 +95,7 @@ def test_a_call_of_another_method_says_which_it_is(asker: Asker) -> None:
         ({"content_type": "application/json; charset=utf-8"}, 422),
     ],
 )
-def test_pages_of_others_are_turned_away(headers: dict[str, str], status: int, asker: Asker) -> None:
+def test_requests_of_foreign_pages_are_refused(headers: dict[str, str], status: int, asker: Asker) -> None:
     assert asker.asks("/api/submissions/none/cancel", **headers).status == status
 
 
@@ -112,7 +110,7 @@ def test_pages_of_others_are_turned_away(headers: dict[str, str], status: int, a
         (f"Bearer {TOKEN}", 422),
     ],
 )
-def test_with_a_token_whoever_sends_it_may_ask(sent: str, status: int, world: World) -> None:
+def test_a_request_is_accepted_only_with_the_token(sent: str, status: int, world: World) -> None:
     said = Asker(world, TOKEN).asks(
         "/api/submissions/none/cancel", host="console.example.org", authorization=sent
     )
@@ -134,6 +132,6 @@ def test_a_saga_that_waits_is_resumed_by_http(orders: Typist) -> None:
     assert orders.asks("show", "order", "41")["state"] == "succeeded"
 
 
-def test_others_may_not_ask_without_a_token(orders: Typist) -> None:
+def test_a_console_on_a_public_address_needs_a_token(orders: Typist) -> None:
     said = orders.types("console", "--listen", "0.0.0.0:0")
     assert (said.code, "there is no token" in said.err) == (2, True)

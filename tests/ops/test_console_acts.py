@@ -1,4 +1,4 @@
-"""What is done by the console: each act by HTTP against a console that runs, and what the audit tells of it."""
+"""Actions by HTTP on a running console, and their entries in the audit."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -36,7 +36,7 @@ def caller(desk: Typist) -> Iterator[Caller]:
 
 
 class Notes:
-    """What the audit has got since the last look."""
+    """Entries of the audit since the last read."""
 
     def __init__(self, desk: Typist) -> None:
         self._desk = desk
@@ -48,7 +48,7 @@ class Notes:
         return found
 
     def one(self) -> tuple[str, Any, Any]:
-        """The only one: what was done, about what, and what it came to."""
+        """Return the only new entry: the action, its object and its result."""
         (found,) = self.new()
         assert found.who == "operate from 127.0.0.1"
         return found.did, found.about, found.came_to
@@ -68,7 +68,7 @@ def done(caller: Caller, path: str, document: Any = None, status: int = 200) -> 
     return told.document
 
 
-def test_a_submission_is_taken_in_paused_let_go_and_cancelled(caller: Caller, notes: Notes) -> None:
+def test_a_submission_is_received_paused_resumed_and_cancelled(caller: Caller, notes: Notes) -> None:
     wanted = {"app": "report", "key": "2026-11-01", "id": "november"}
     assert done(caller, "/api/submissions", wanted, 202) == {"submission": "november", "state": "received"}
     about = {"id": "november", "app": "report", "key": "2026-11-01"}
@@ -84,7 +84,7 @@ def test_a_submission_is_taken_in_paused_let_go_and_cancelled(caller: Caller, no
     assert notes.one() == ("cancel", {"submission": "november"}, {"cancelled": 0})
 
 
-def test_a_submission_that_was_cancelled_is_retried(caller: Caller, notes: Notes) -> None:
+def test_a_cancelled_submission_is_retried(caller: Caller, notes: Notes) -> None:
     done(caller, "/api/submissions", {"app": "report", "key": "2026-10-01", "id": "october"}, 202)
     done(caller, "/api/submissions/october/cancel")
     notes.new()
@@ -96,9 +96,7 @@ def test_a_submission_that_was_cancelled_is_retried(caller: Caller, notes: Notes
     notes.new()
 
 
-def test_what_was_asked_for_is_kept_without_the_values_of_its_environment(
-    caller: Caller, notes: Notes
-) -> None:
+def test_the_audit_keeps_no_values_of_the_environment_or_kwargs(caller: Caller, notes: Notes) -> None:
     policy = {"env": {"DB_PASSWORD": "hunter2"}, "priority": 3}
     kwargs = {"page": "https://me:hunter2@host/", "all": True}
     wanted = {"app": "open", "key": "1", "id": "secretive", "policy": policy, "kwargs": kwargs}
@@ -145,7 +143,7 @@ def test_what_was_asked_for_is_kept_without_the_values_of_its_environment(
         ("/api/apps/none/pause", {}, 422),
     ],
 )
-def test_what_is_refused_is_not_written(
+def test_a_refused_action_has_no_audit_entry(
     path: str, document: Any, status: int, caller: Caller, notes: Notes
 ) -> None:
     told = caller.posts(path, document)
@@ -172,7 +170,7 @@ def test_a_job_is_cancelled_and_run_again(caller: Caller, desk: Typist, notes: N
     assert desk.asks("show", "nap", "0")["state"] == "succeeded"
 
 
-def test_an_app_is_paused_once(caller: Caller, notes: Notes) -> None:
+def test_a_repeated_pause_of_an_app_has_no_audit_entry(caller: Caller, notes: Notes) -> None:
     assert done(caller, "/api/apps/mail/pause") == {"paused": ["mail"]}
     assert notes.one() == ("apps pause", {"app": "mail"}, {"paused": ["mail"]})
     assert done(caller, "/api/apps/mail/pause") == {"paused": []}
@@ -180,7 +178,7 @@ def test_an_app_is_paused_once(caller: Caller, notes: Notes) -> None:
     assert [each.did for each in notes.new()] == ["apps resume"]
 
 
-def test_what_a_job_came_to_is_collected(caller: Caller, desk: Typist, notes: Notes) -> None:
+def test_the_outcome_of_a_job_is_archived(caller: Caller, desk: Typist, notes: Notes) -> None:
     desk.asks("submit", "box", "a b")
     drained(desk)
     path = f"/api/jobs/box/{quote('a b')}/archive"
@@ -190,7 +188,7 @@ def test_what_a_job_came_to_is_collected(caller: Caller, desk: Typist, notes: No
     assert notes.new() == []
 
 
-def test_a_saga_hears_what_it_waits_for(caller: Caller, desk: Typist, notes: Notes) -> None:
+def test_an_event_resumes_a_waiting_saga(caller: Caller, desk: Typist, notes: Notes) -> None:
     waiting(desk, "71")
     said = {"event": "approved", "payload": {"ok": True}, "id": "evt_1"}
     told = {"app": "order", "key": "71", "event": "approved"}
@@ -202,7 +200,7 @@ def test_a_saga_hears_what_it_waits_for(caller: Caller, desk: Typist, notes: Not
     assert [each["by"] for each in events] == ["the console, operate from 127.0.0.1"]
 
 
-def test_a_saga_that_has_begun_turns_back(caller: Caller, desk: Typist, notes: Notes) -> None:
+def test_a_cancelled_saga_is_undone_first(caller: Caller, desk: Typist, notes: Notes) -> None:
     waiting(desk, "72")
     told = done(caller, "/api/jobs/order/72/cancel")
     assert (told["cancelled"], told["undone_first"]) == (0, 1)
@@ -211,7 +209,7 @@ def test_a_saga_that_has_begun_turns_back(caller: Caller, desk: Typist, notes: N
     assert desk.asks("show", "order", "72")["state"] == "cancelled"
 
 
-def test_an_undo_that_failed_is_tried_again_or_counts_as_done(
+def test_a_failed_undo_is_retried_or_forced_to_count_as_done(
     caller: Caller, desk: Typist, notes: Notes
 ) -> None:
     lock = fatal(desk, "73")

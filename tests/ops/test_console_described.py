@@ -1,4 +1,4 @@
-"""The description of the console's calls, and that they are what it says: asked at random, by HTTP."""
+"""The description of the console's calls, and random requests by HTTP that check it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,9 +18,9 @@ from tests.ops.typist import Typist
 from tests.ops.weeks import APPS as TABLES
 
 SCHEDULES = {"schedules": [{"id": "nightly", "app": "fetch", "cron": "0 2 * * *", "key": "20261120_oslo"}]}
-#: Whoever listens to it listens for ever.
+#: The stream of events, which does not end.
 STREAM = "/api/events"
-#: What it comes to by chance is no harm: of such names there is nothing.
+#: Calls that change nothing with random names, because no object has such a name.
 HARMLESS = {
     ("POST", path)
     for path in (
@@ -55,7 +55,7 @@ CHECKS = [
 
 @pytest.fixture(scope="module")
 def caller(orders: Typist) -> Iterator[Caller]:
-    """A console on a ledger that has something of everything."""
+    """Yield a console on a ledger with data of every kind."""
     orders.apps("tables.json", TABLES)
     orders.apps("times.json", SCHEDULES)
     orders.environment["SLUICE_APPS"] = "orders.py,apps.json,tables.json,times.json"
@@ -116,8 +116,7 @@ def test_each_call_is_described(description: Any) -> None:
         "/api/audit",
     ],
 )
-def test_what_is_there_is_answered_as_described(path: str, caller: Caller) -> None:
-    """To the last word."""
+def test_each_answer_has_exactly_the_described_fields(path: str, caller: Caller) -> None:
     words = path.partition("?")[0].strip("/").split("/")
     route = next(each for each in ROUTES if each.method == "GET" and each.given(words) is not None)
     told = caller.gets(path)
@@ -127,7 +126,7 @@ def test_what_is_there_is_answered_as_described(path: str, caller: Caller) -> No
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
-def test_calls_asked_at_random_answer_as_described(
+def test_random_requests_are_answered_as_described(
     mode: GenerationMode, caller: Caller, description: Any
 ) -> None:
     schema = schemathesis.openapi.from_dict(description)
@@ -149,4 +148,4 @@ def _asked_at_random(operation: Any, mode: GenerationMode) -> None:
     try:
         ask()
     except Unsatisfiable:
-        return  # It takes nothing that could be wrong.
+        return  # The call has no arguments that could be wrong.

@@ -1,4 +1,4 @@
-"""The page's files: each under its own path, and the page itself under every other."""
+"""The files of the console's page: each file under its own path, and the page under every other path."""
 
 from pathlib import Path
 
@@ -38,7 +38,9 @@ def asked(files: Files, path: str, **headers: str) -> Answer:
         ("/secret.txt", 200, "text/html; charset=utf-8", PAGE),
     ],
 )
-def test_a_path_has_its_file(path: str, status: int, kind: str, content: bytes, files: Files) -> None:
+def test_a_path_returns_its_file_or_the_page(
+    path: str, status: int, kind: str, content: bytes, files: Files
+) -> None:
     said = asked(files, path)
     assert (said.status, said.kind, said.body) == (status, kind, content)
 
@@ -54,11 +56,11 @@ def test_a_path_has_its_file(path: str, status: int, kind: str, content: bytes, 
         "/assets//main.js",
     ],
 )
-def test_no_path_leads_elsewhere(path: str, files: Files) -> None:
+def test_no_path_leads_out_of_the_assets(path: str, files: Files) -> None:
     assert asked(files, path).status == 404
 
 
-def test_who_has_it_is_not_sent_it_again(files: Files) -> None:
+def test_a_file_that_the_client_has_is_not_sent_again(files: Files) -> None:
     tag = asked(files, "/assets/main.js").headers["ETag"]
     for known in (tag, f"W/{tag}", f'"another", {tag}'):
         said = asked(files, "/assets/main.js", **{"if-none-match": known})
@@ -66,5 +68,5 @@ def test_who_has_it_is_not_sent_it_again(files: Files) -> None:
     assert asked(files, "/", **{"if-none-match": tag}).status == 200
 
 
-def test_without_a_page_there_are_the_calls_alone(tmp_path: Path) -> None:
+def test_without_a_built_page_the_path_is_not_found(tmp_path: Path) -> None:
     assert asked(Files(tmp_path), "/").status == 404

@@ -1,4 +1,4 @@
-"""The console of ``sluice up``: beside whatever that does, and never in its way."""
+"""The console of ``sluice up``, which runs beside the work and never stops it."""
 
 import json
 import signal
@@ -9,7 +9,7 @@ from tests.ops.caller import Caller, printed
 from tests.ops.typist import Typist, ended
 
 
-def test_what_is_asked_of_it_is_done_by_the_same_process(desk_of_module: Typist) -> None:
+def test_a_submission_to_the_console_runs_in_the_same_process(desk_of_module: Typist) -> None:
     with desk_of_module.starts("up", "--listen", "127.0.0.1:0") as up:
         assert up.stdout
         told = next(line for line in up.stdout if "console" in line)
@@ -23,7 +23,7 @@ def test_what_is_asked_of_it_is_done_by_the_same_process(desk_of_module: Typist)
         assert ended(up).code == 0
 
 
-def test_where_somebody_else_listens_the_work_goes_on(desk_of_module: Typist) -> None:
+def test_the_work_continues_if_the_port_is_taken(desk_of_module: Typist) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         place = f"127.0.0.1:{taken.getsockname()[1]}"
         desk_of_module.asks("submit", "nap", "1")
@@ -34,12 +34,12 @@ def test_where_somebody_else_listens_the_work_goes_on(desk_of_module: Typist) ->
     assert desk_of_module.asks("show", "nap", "1")["state"] == "succeeded"
 
 
-def test_whoever_drains_or_wants_none_has_none(desk_of_module: Typist) -> None:
+def test_a_draining_up_has_no_console(desk_of_module: Typist) -> None:
     for words in (["--drain"], ["--drain", "--no-console"]):
         assert json.loads(desk_of_module.types("up", *words, "--json").out)["console"] is None
 
 
-def test_a_place_that_others_can_reach_needs_a_token(desk_of_module: Typist) -> None:
+def test_a_public_address_needs_a_token(desk_of_module: Typist) -> None:
     said = desk_of_module.types("up", "--listen", "0.0.0.0:0")
     assert (said.code, "there is no token" in said.err, said.out) == (2, True, "")
     assert desk_of_module.types("up", "--listen", "nowhere").code == 2

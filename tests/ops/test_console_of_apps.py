@@ -1,4 +1,4 @@
-"""Apps are paused and resumed by HTTP, and who did it is kept."""
+"""Pausing and resuming apps by HTTP, with entries in the audit."""
 
 from collections.abc import Iterator
 
@@ -32,5 +32,5 @@ def test_an_app_is_paused_and_resumed(caller: Caller, orders: Typist) -> None:
     ]
 
 
-def test_one_that_there_is_not_is_not_paused(caller: Caller) -> None:
+def test_an_unknown_app_cannot_be_paused(caller: Caller) -> None:
     assert caller.posts("/api/apps/fetsh/pause").status == 422

@@ -1,4 +1,4 @@
-"""What the documentation says to type is what the console answers."""
+"""The ``curl`` commands of the documentation, sent to a console."""
 
 import json
 import re
@@ -18,7 +18,7 @@ PAGES = ("console.md", "http.md", "deploy.md")
 
 
 class Curl(NamedTuple):
-    """What a command line of curl's asks for."""
+    """Request of a ``curl`` command line."""
 
     path: str
     headers: Mapping[str, str]
@@ -43,7 +43,7 @@ def port(orders: Typist) -> Iterator[int]:
         )
     ],
 )
-def test_what_is_to_be_typed_is_answered(line: str, port: int) -> None:
+def test_the_console_answers_each_documented_command(line: str, port: int) -> None:
     asked = _read(line)
     caller = Caller(port, Authorization=f"Bearer {TOKEN}", **asked.headers)
     if "watch=job" not in asked.path:
@@ -57,7 +57,7 @@ def test_what_is_to_be_typed_is_answered(line: str, port: int) -> None:
 
 
 def _read(line: str) -> Curl:
-    """Its own options besides what is sent (-s, -N) make no difference to that."""
+    """Return the request of a command line. The options -s and -N do not change it."""
     words = [word for word in shlex.split(line) if word.strip() and word not in ("curl", "-s", "-N")]
     headers, body, path = {}, None, ""
     given = iter(words)

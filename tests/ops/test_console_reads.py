@@ -1,4 +1,4 @@
-"""What the console answers to those who look, by HTTP, on a ledger that has something of everything."""
+"""Read calls of the console by HTTP, on a ledger with data of every kind."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,9 @@ SCHEDULES = {"schedules": [{"id": "nightly", "app": "fetch", "cron": "0 2 * * *"
 
 @pytest.fixture(scope="module")
 def stocked(orders: Typist) -> Typist:
-    """Three jobs in a row of which the last fails, a saga that waits, and tables of which two days are asked for."""
+    """Return a folder with three dependent jobs of which the last fails, a waiting saga, and tables with two requested
+    days.
+    """
     orders.apps("tables.json", TABLES)
     orders.apps("times.json", SCHEDULES)
     orders.environment["SLUICE_APPS"] = "orders.py,apps.json,tables.json,times.json"
@@ -45,13 +47,13 @@ def caller(stocked: Typist) -> Iterator[Caller]:
         ("/api/workers", ["workers"]),
     ],
 )
-def test_a_call_answers_what_the_command_does(
+def test_a_call_returns_the_document_of_the_command(
     path: str, words: list[str], caller: Caller, stocked: Typist
 ) -> None:
     assert caller.reads(path) == stocked.asks(*words)
 
 
-def test_what_earlier_rounds_printed_is_told_by_its_length(caller: Caller, stocked: Typist) -> None:
+def test_earlier_rounds_have_the_length_of_their_output_only(caller: Caller, stocked: Typist) -> None:
     found = caller.reads("/api/jobs/publish/2026-11-20")
     whole = stocked.asks("show", "publish", "2026-11-20")
     assert [(each["output"], each["output_bytes"]) for each in found["rounds"]] == [
@@ -66,7 +68,7 @@ def test_what_earlier_rounds_printed_is_told_by_its_length(caller: Caller, stock
     assert found == whole
 
 
-def test_of_a_job_that_has_gone_through_much_the_last_is_told(caller: Caller, stocked: Typist) -> None:
+def test_a_job_with_a_long_history_has_its_latest_entries_only(caller: Caller, stocked: Typist) -> None:
     stocked.asks("run", "nap", "0")
     stocked.ledger.transact(lambda tx: lengthen(tx, JobName("nap", "0")))
     told = caller.gets("/api/jobs/nap/0")
@@ -91,14 +93,14 @@ def test_of_a_job_that_has_gone_through_much_the_last_is_told(caller: Caller, st
     assert len(whole["log"]) > 2001
 
 
-def test_an_app_is_told_with_how_many_jobs_it_has(caller: Caller, stocked: Typist) -> None:
+def test_an_app_has_the_counts_of_its_jobs(caller: Caller, stocked: Typist) -> None:
     found = caller.reads("/api/apps/fetch")
     assert found.pop("counts") == {"succeeded": 2}
     assert found == stocked.asks("apps", "show", "fetch")
     assert "fetch" in names(caller.reads("/api/apps")["apps"], "app")
 
 
-def test_the_graph_of_the_apps_is_drawn_once(caller: Caller) -> None:
+def test_the_graph_of_the_apps_is_sent_once(caller: Caller) -> None:
     told = caller.gets("/api/graph")
     drawn = {each["name"]: each for each in told.document["apps"]}
     assert drawn["fetch"]["keyed_by"] == "template"
@@ -111,7 +113,7 @@ def test_the_graph_of_the_apps_is_drawn_once(caller: Caller) -> None:
     assert (again.status, again.body) == (304, b"")
 
 
-def test_a_jobs_relatives_are_drawn(caller: Caller) -> None:
+def test_the_graph_of_a_job_has_its_upstream_and_downstream_jobs(caller: Caller) -> None:
     found = caller.reads("/api/jobs/report/2026-11-20/graph")
     assert found["focus"] == "report/20261120"
     assert {(each["app"], each["state"]) for each in found["jobs"]} == {
@@ -121,7 +123,7 @@ def test_a_jobs_relatives_are_drawn(caller: Caller) -> None:
     }
 
 
-def test_what_a_round_printed_is_shown_and_kept(caller: Caller) -> None:
+def test_the_output_of_a_round_can_be_shown_and_downloaded(caller: Caller) -> None:
     rounds = caller.reads("/api/jobs/publish/2026-11-20")["rounds"]
     path = f"/api/jobs/publish/2026-11-20/rounds/{rounds[0]['claim']}/output"
     told = caller.gets(path)
@@ -132,8 +134,8 @@ def test_what_a_round_printed_is_shown_and_kept(caller: Caller) -> None:
     assert caller.gets("/api/jobs/publish/2026-11-20/rounds/999/output").status == 404
 
 
-def test_what_was_stored_whole_is_given_out_whole(caller: Caller, stocked: Typist) -> None:
-    """Of a large output the ledger has the two ends."""
+def test_a_stored_output_can_be_downloaded_whole(caller: Caller, stocked: Typist) -> None:
+    """The ledger keeps only the beginning and the end of a large output."""
     stocked.apps("loud.json", {"loud": {"job_id": "{n}", "bash_cmd": "seq 1 100000", "keep_output": True}})
     sources = {"SLUICE_APPS": "loud.json"}
     assert stocked.types("run", "loud", "1", **sources).code == 0
@@ -143,7 +145,7 @@ def test_what_was_stored_whole_is_given_out_whole(caller: Caller, stocked: Typis
     assert len(caller.gets(path).body) < len(text)
 
 
-def test_tables_stand_side_by_side(caller: Caller) -> None:
+def test_tables_are_listed_and_shown_in_one_grid(caller: Caller) -> None:
     tables = {each["table"]: each for each in caller.reads("/api/partitions")["tables"]}
     assert tables["joined"] == {
         "table": "joined",
@@ -171,11 +173,11 @@ def test_tables_stand_side_by_side(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("query", ["from=soon", "to=2024-13-01", "from=2024-04-02&to=2024-04-01", "since=1"])
-def test_what_is_no_stretch_of_time_is_refused(query: str, caller: Caller) -> None:
+def test_a_grid_of_an_invalid_range_is_refused(query: str, caller: Caller) -> None:
     assert caller.gets(f"/api/partitions/grid?{query}").status == 400
 
 
-def test_whose_a_partition_is(caller: Caller) -> None:
+def test_a_grid_cell_has_the_app_and_state_of_a_partition(caller: Caller) -> None:
     made = caller.reads("/api/partitions/cell?table=joined&partition=2024-04-01")
     assert (made["app"], made["state"], made["there"]) == ("joined", "succeeded", True)
     landed = caller.reads("/api/partitions/cell?table=events&partition=2024-04-01")
@@ -186,7 +188,7 @@ def test_whose_a_partition_is(caller: Caller) -> None:
     assert caller.gets("/api/partitions/cell?table=none&partition=2024-04-01").status == 404
 
 
-def test_how_far_submissions_are(caller: Caller) -> None:
+def test_submissions_have_their_progress(caller: Caller) -> None:
     found = caller.reads("/api/submissions?state=failed&state=succeeded&app=publish")
     assert names(found["submissions"], "id") == ["first"]
     progress = {"total": 4, "ended": 4, "failed": 1, "about": False}
@@ -201,7 +203,7 @@ def test_how_far_submissions_are(caller: Caller) -> None:
     assert caller.gets("/api/submissions?after=elsewhere").status == 400
 
 
-def test_a_saga_that_waits_and_a_schedule_that_comes(caller: Caller) -> None:
+def test_waiting_sagas_and_coming_due_times_are_listed(caller: Caller) -> None:
     (saga,) = caller.reads("/api/sagas")["sagas"]
     assert (saga["app"], saga["key"], saga["name"], saga["event"]) == ("order", "41", "Ask", "approved")
     (schedule,) = caller.reads("/api/schedules")["schedules"]
@@ -209,7 +211,7 @@ def test_a_saga_that_waits_and_a_schedule_that_comes(caller: Caller) -> None:
     assert all(due.endswith("T02:00:00Z") for due in schedule["coming"])
 
 
-def test_jobs_are_found(caller: Caller) -> None:
+def test_jobs_are_found_by_filters_and_pages(caller: Caller) -> None:
     found = caller.reads("/api/jobs?app=fetch&state=succeeded&limit=1")
     more = caller.reads(f"/api/jobs?app=fetch&state=succeeded&limit=1&after={found['next']}")
     assert {each["key"] for each in [*found["jobs"], *more["jobs"]]} == {"20261120_graz", "20261120_oslo"}
@@ -228,6 +230,6 @@ def test_jobs_are_found(caller: Caller) -> None:
         "/api/none",
     ],
 )
-def test_what_is_not_there_is_told_as_a_problem(path: str, caller: Caller) -> None:
+def test_unknown_objects_are_a_problem_document(path: str, caller: Caller) -> None:
     told = caller.gets(path)
     assert (told.status, told.headers["Content-Type"]) == (404, "application/problem+json")

@@ -1,4 +1,4 @@
-"""Tokens that were wrong: how long each answer waits, and what the log has of them."""
+"""Wrong tokens: the pause before each answer, and the lines in the log."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -35,7 +35,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_each_waits_longer_than_the_one_before(clock: Clock) -> None:
+def test_the_pause_grows_with_each_wrong_token(clock: Clock) -> None:
     refusals = Refusals(clock)
     waits = []
     for _ in range(7):
@@ -46,13 +46,13 @@ def test_each_waits_longer_than_the_one_before(clock: Clock) -> None:
     assert refusals.refused(ADDRESS) == PAUSE_S
 
 
-def test_those_at_once_are_answered_one_after_another_whoever_sends_them(clock: Clock) -> None:
+def test_simultaneous_wrong_tokens_of_all_clients_are_answered_one_after_another(clock: Clock) -> None:
     refusals = Refusals(clock)
     waits = [refusals.refused(f"192.0.2.{n}") for n in range(6)]
     assert waits == [0.25, 0.75, 1.75, 3.75, 7.75, WAIT_S_MAX]
 
 
-def test_the_log_has_each_address_once_in_a_while(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_each_address_once_per_period(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     refusals = Refusals(clock)
     for address in (ADDRESS, ADDRESS, "192.0.2.8", ADDRESS):
         refusals.refused(address)
@@ -64,7 +64,7 @@ def test_the_log_has_each_address_once_in_a_while(clock: Clock, caplog: pytest.L
     assert [record.getMessage() for record in caplog.records] == [*told, told[0]]
 
 
-def test_however_many_addresses_there_are_few_are_told(
+def test_the_number_of_log_lines_per_period_is_limited(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     refusals = Refusals(clock)
@@ -77,7 +77,7 @@ def test_however_many_addresses_there_are_few_are_told(
     assert len(caplog.records) == LINES_MAX + 1
 
 
-def test_whoever_sends_no_token_waits_for_nothing(clock: Clock) -> None:
+def test_a_request_without_a_token_is_answered_without_a_pause(clock: Clock) -> None:
     gate = Gate("a word", clock=clock)
     asked = Request(method="GET", path="/api/session", headers={"cookie": "theme=dark"}, address=ADDRESS)
     assert gate.stranger(asked).after_s == 0.0

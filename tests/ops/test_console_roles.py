@@ -1,4 +1,4 @@
-"""Who may ask a console, and for what: by the tokens of two roles, by a session, and from where."""
+"""Access control of a console: the tokens of two roles, sessions, and origins."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,20 +30,20 @@ def of(caller: Caller, token: str) -> Caller:
 
 
 def signed_in(caller: Caller, token: str, **headers: str) -> tuple[Caller, str]:
-    """Somebody who has the cookie of a session, and that cookie as it was set."""
+    """Return a client with the cookie of a session, and the cookie as it was set."""
     told = caller.posts("/api/session", {"token": token}, **headers)
     assert told.status == 200, told
     cookie = told.headers["Set-Cookie"]
     return Caller(caller.port, Cookie=cookie.partition(";")[0]), cookie
 
 
-def test_without_a_token_nobody_is_told_anything(guarded: Caller) -> None:
+def test_without_a_token_every_call_is_refused(guarded: Caller) -> None:
     paths = ("/api/session", "/api/overview", "/api/openapi.json", "/api/events?watch=overview", "/api/none")
     assert {guarded.gets(path).status for path in paths} == {401}
     assert guarded.posts("/api/submissions/none/cancel").status == 401
 
 
-def test_who_looks_may_not_act(guarded: Caller) -> None:
+def test_the_view_role_may_read_but_not_act(guarded: Caller) -> None:
     viewer = of(guarded, VIEW)
     assert viewer.reads("/api/session")["role"] == "view"
     assert viewer.gets("/api/submissions").status == 200
@@ -55,7 +55,7 @@ def test_who_looks_may_not_act(guarded: Caller) -> None:
 
 
 @pytest.mark.parametrize(("token", "role", "status"), [(VIEW, "view", 403), (OPERATE, "operate", 422)])
-def test_a_session_stands_for_the_token(token: str, role: str, status: int, guarded: Caller) -> None:
+def test_a_session_has_the_role_of_its_token(token: str, role: str, status: int, guarded: Caller) -> None:
     session, cookie = signed_in(guarded, token)
     assert cookie.endswith("; Path=/; HttpOnly; SameSite=Strict")
     assert token not in cookie
@@ -69,9 +69,7 @@ def test_a_session_stands_for_the_token(token: str, role: str, status: int, guar
     assert "Max-Age=0" in signed_out.headers["Set-Cookie"]
 
 
-def test_a_session_is_of_its_role_and_good_at_every_console_with_the_token(
-    guarded: Caller, desk_of_module: Typist
-) -> None:
+def test_a_session_is_valid_at_every_console_with_its_token(guarded: Caller, desk_of_module: Typist) -> None:
     viewer, _ = signed_in(guarded, VIEW)
     forged = viewer.headers["Cookie"].replace("view.", "operate.")
     assert Caller(guarded.port, Cookie=forged).gets("/api/session").status == 401
@@ -92,12 +90,12 @@ BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
         (timedelta(0), True),
         (LASTS - timedelta(seconds=1), True),
         (LASTS, False),
-        # Of two machines one may be ahead, though not by this much.
+        # The clock of another machine may be ahead by minutes, but not by an hour.
         (timedelta(minutes=-4), True),
         (timedelta(hours=-1), False),
     ],
 )
-def test_a_session_lasts_so_long(after: timedelta, is_good: bool) -> None:
+def test_a_session_expires(after: timedelta, is_good: bool) -> None:
     now = BEGAN
     gate = Gate(OPERATE, VIEW, clock=lambda: now)
     cookie = gate.session(Role.VIEW, Request(method="POST", path="/")).partition(";")[0]
@@ -106,8 +104,8 @@ def test_a_session_lasts_so_long(after: timedelta, is_good: bool) -> None:
     assert (who is not None and who.role is Role.VIEW) is is_good
 
 
-def test_a_session_that_is_made_up_waits_like_a_wrong_token() -> None:
-    """Else tokens could be tried out by what they would sign. One of ours that is over has not been guessed."""
+def test_a_forged_session_is_paused_like_a_wrong_token() -> None:
+    """Otherwise a client could guess tokens by signing sessions with them. An expired session is not a guess."""
     now = BEGAN
     gate, guessed = Gate(OPERATE, VIEW, clock=lambda: now), Gate("a guess", clock=lambda: now)
     ask = Request(method="POST", path="/")
@@ -136,7 +134,7 @@ def test_a_session_that_is_made_up_waits_like_a_wrong_token() -> None:
         f'{COOKIE}="',
     ],
 )
-def test_what_is_no_session_is_none(cookie: str, guarded: Caller) -> None:
+def test_a_malformed_session_is_refused(cookie: str, guarded: Caller) -> None:
     assert Caller(guarded.port, Cookie=cookie).gets("/api/session").status == 401
 
 
@@ -144,25 +142,25 @@ def test_what_is_no_session_is_none(cookie: str, guarded: Caller) -> None:
     "around",
     ['foo={"a":1}; %s', "flag; %s", "theme=a b; %s", "=; %s", ";;%s", f"{COOKIE}=older; %s", "%s; [bad]=\\"],
 )
-def test_cookies_of_others_do_no_harm(around: str, guarded: Caller) -> None:
+def test_unrelated_cookies_are_ignored(around: str, guarded: Caller) -> None:
     session, _ = signed_in(guarded, VIEW)
     sent = around % session.headers["Cookie"]
     assert Caller(guarded.port, Cookie=sent).reads("/api/session")["role"] == "view"
 
 
-def test_a_wrong_token_is_told_so(guarded: Caller) -> None:
+def test_a_wrong_token_is_refused(guarded: Caller) -> None:
     assert guarded.posts("/api/session", {"token": "another"}).status == 401
     assert guarded.posts("/api/session", {"token": ""}).status == 401
     assert guarded.posts("/api/session", {}).status == 400
     assert of(guarded, "another").gets("/api/session").status == 401
 
 
-def test_behind_a_proxy_that_has_https_the_cookie_is_for_that_alone(guarded: Caller) -> None:
+def test_behind_an_https_proxy_the_cookie_is_secure(guarded: Caller) -> None:
     _, cookie = signed_in(guarded, VIEW, X_Forwarded_Proto="https")
     assert cookie.endswith("; Secure")
 
 
-def test_a_page_of_another_origin_is_turned_away_with_a_session_too(guarded: Caller) -> None:
+def test_a_page_of_another_origin_is_refused_even_with_a_session(guarded: Caller) -> None:
     session, _ = signed_in(guarded, OPERATE)
     told = session.posts("/api/submissions/none/cancel", Origin="https://elsewhere.example.org")
     assert told.status == 403
@@ -171,7 +169,7 @@ def test_a_page_of_another_origin_is_turned_away_with_a_session_too(guarded: Cal
     assert session.gets("/api/session", Origin="http://[", Host="[").status == 403
 
 
-def test_every_answer_says_what_a_page_may_do_with_it(guarded: Caller) -> None:
+def test_every_answer_has_the_security_headers(guarded: Caller) -> None:
     for told in (guarded.gets("/"), guarded.gets("/api/session"), of(guarded, VIEW).gets("/api/submissions")):
         policy = told.headers["Content-Security-Policy"]
         assert policy.startswith("default-src 'self'; ")
@@ -181,13 +179,13 @@ def test_every_answer_says_what_a_page_may_do_with_it(guarded: Caller) -> None:
         assert told.headers["Referrer-Policy"] == "no-referrer"
 
 
-def test_with_a_token_for_looking_alone_nobody_acts(desk_of_module: Typist) -> None:
+def test_with_a_view_token_only_no_client_may_act(desk_of_module: Typist) -> None:
     with console(desk_of_module, SLUICE_CONSOLE_VIEW_TOKEN=VIEW) as caller:
         assert of(caller, VIEW).posts("/api/submissions/none/cancel").status == 403
         assert caller.posts("/api/submissions/none/cancel").status == 401
 
 
-def test_a_console_without_a_setting_makes_a_token_that_only_its_user_can_read(
+def test_a_console_without_a_setting_makes_a_private_token(
     desk_of_module: Typist,
 ) -> None:
     with console(desk_of_module) as caller:
@@ -201,7 +199,7 @@ def test_a_console_without_a_setting_makes_a_token_that_only_its_user_can_read(
         assert other.headers == caller.headers, "sessions and kept addresses outlive a restart"
 
 
-def test_a_token_that_other_users_may_know_is_refused(tmp_path: Path) -> None:
+def test_a_token_file_that_other_users_can_read_is_refused(tmp_path: Path) -> None:
     made = own_token(tmp_path)
     assert (own_token(tmp_path), kept_token(tmp_path)) == (made, made)
     (tmp_path / FILE).chmod(0o644)
@@ -209,13 +207,13 @@ def test_a_token_that_other_users_may_know_is_refused(tmp_path: Path) -> None:
         own_token(tmp_path)
 
 
-def test_consoles_that_start_at_once_make_one_token(tmp_path: Path) -> None:
+def test_consoles_that_start_at_the_same_time_make_one_token(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as several:
         assert len({*several.map(lambda _: own_token(tmp_path / "home"), range(8))}) == 1
     assert [each.name for each in (tmp_path / "home").iterdir()] == [FILE]
 
 
-def test_a_token_that_can_be_guessed_is_refused_at_the_start(desk_of_module: Typist) -> None:
+def test_a_short_token_is_refused_at_the_start(desk_of_module: Typist) -> None:
     for name in ("SLUICE_CONSOLE_TOKEN", "SLUICE_CONSOLE_VIEW_TOKEN"):
         said = desk_of_module.types("console", "--listen", "127.0.0.1:0", **{name: "fifteen letters"})
         assert (said.code, said.out) == (2, "")
@@ -224,7 +222,7 @@ def test_a_token_that_can_be_guessed_is_refused_at_the_start(desk_of_module: Typ
         assert "fifteen" not in said.err
 
 
-def test_a_proxy_on_this_machine_says_for_whom_it_asks(guarded: Caller) -> None:
+def test_a_proxy_on_this_machine_forwards_the_address_of_the_client(guarded: Caller) -> None:
     operator = of(guarded, OPERATE)
     told = operator.gets("/api/session", X_Forwarded_For="10.0.0.1, 192.0.2.7").document
     assert told["who"] == "operate from 192.0.2.7 by way of 127.0.0.1"
@@ -235,7 +233,7 @@ def test_a_proxy_on_this_machine_says_for_whom_it_asks(guarded: Caller) -> None:
         assert told["who"] == "operate from 127.0.0.1"
 
 
-def test_wrong_tokens_are_told_to_the_log_and_keep_nobody_waiting(desk_of_module: Typist) -> None:
+def test_wrong_tokens_are_logged_and_delay_no_right_token(desk_of_module: Typist) -> None:
     with desk_of_module.starts("console", "--listen", "127.0.0.1:0", SLUICE_CONSOLE_TOKEN=OPERATE) as process:
         assert process.stdout
         caller = printed(process.stdout.readline())
@@ -256,5 +254,5 @@ def test_wrong_tokens_are_told_to_the_log_and_keep_nobody_waiting(desk_of_module
     assert "guess" not in said.err
 
 
-def test_one_word_for_both_roles_has_the_greater() -> None:
+def test_one_token_for_both_roles_has_the_operate_role() -> None:
     assert Gate("a", "a").role_for("a") is Role.OPERATE

@@ -1,4 +1,4 @@
-"""The console's sockets: bytes that are not a request, slow clients, and more clients than there is room for."""
+"""The sockets of the console: malformed requests, slow clients, and more clients than the limits allow."""
 
 import http.client
 import socket
@@ -29,7 +29,7 @@ def _served(world: World) -> Iterator[Place]:
 
 
 def _answers(place: Place, *pieces: bytes) -> list[http.client.HTTPResponse]:
-    """Send this as it is; the first answer to each piece."""
+    """Send these pieces unchanged, and return the first answer to each."""
     found = []
     with socket.create_connection(place, timeout=20) as connection:
         for piece in pieces:
@@ -46,7 +46,7 @@ def _post(path: str, body: bytes = b"", *lines: str) -> bytes:
     return "\r\n".join([*head, f"Content-Length: {len(body)}", "", ""]).encode() + body
 
 
-def test_several_requests_come_on_one_connection(world: World) -> None:
+def test_one_connection_may_carry_several_requests(world: World) -> None:
     world.apps("a")
     with _served(world) as place:
         wanted = _post("/api/submissions", b'{"app": "a", "key": "1", "id": "one"}')
@@ -105,7 +105,7 @@ def test_several_requests_come_on_one_connection(world: World) -> None:
         "long header",
     ],
 )
-def test_what_is_no_request_is_answered_and_the_next_is_seen_to(
+def test_a_malformed_request_is_answered_and_the_next_one_works(
     sent: bytes, status: int, world: World
 ) -> None:
     with _served(world) as place:
@@ -113,7 +113,7 @@ def test_what_is_no_request_is_answered_and_the_next_is_seen_to(
         assert _answers(place, _post("/api/unknown"))[0].status == HTTPStatus.NOT_FOUND
 
 
-def test_a_head_that_comes_byte_by_byte_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_head_that_arrives_byte_by_byte_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "HEAD_S_MAX", 0.2)
     with _served(world) as place, socket.create_connection(place, timeout=20) as connection:
         found = b""
@@ -127,7 +127,7 @@ def test_a_head_that_comes_byte_by_byte_is_given_up(world: World, monkeypatch: p
         assert _answers(place, _post("/api/unknown"))[0].status == HTTPStatus.NOT_FOUND
 
 
-def test_a_request_that_finds_no_place_is_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_without_a_place_gets_503_with_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "PLACES", 1)
     began, may_end = Event(), Event()
 
@@ -148,7 +148,7 @@ def test_a_request_that_finds_no_place_is_told_to_come_again(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("begun", [_post("/api/unknown")[:9], _post("/api/unknown", b"{}")[:-1]])
-def test_requests_that_are_not_whole_take_no_place(
+def test_incomplete_requests_take_no_place(
     begun: bytes, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_module, "PLACES", 1)
@@ -159,7 +159,9 @@ def test_requests_that_are_not_whole_take_no_place(
 
 
 @pytest.mark.parametrize("bound", ["CONNECTIONS", "CONNECTIONS_OF_ONE"])
-def test_slow_connections_make_way_for_whole_requests(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_connections_are_closed_in_favour_of_complete_requests(
+    bound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(server_module, bound, 3)
     with serving(lambda _: Answer(document="right")) as place, ExitStack() as opened:
         slow = [opened.enter_context(socket.create_connection(place, timeout=20)) for _ in range(3)]
@@ -170,7 +172,7 @@ def test_slow_connections_make_way_for_whole_requests(bound: str, monkeypatch: p
         assert slow[0].recv(1) == b"", "the one that waited longest was closed"
 
 
-def test_wrong_tokens_push_no_right_request_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delayed_answers_displace_no_right_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "CONNECTIONS", 3)
 
     def answer(request: Request) -> Answer:
@@ -194,7 +196,7 @@ def test_an_answer_that_is_read_slowly_takes_no_place(monkeypatch: pytest.Monkey
         assert _answers(place, _post("/small"))[0].status == 200
 
 
-def test_a_large_body_is_not_read_before_its_sender_is_known(world: World) -> None:
+def test_a_large_body_is_not_read_before_the_token_is_checked(world: World) -> None:
     answering = console_of(world, Gate(TOKEN))
     known = _post("/api/submissions", b"x" * 100_000)
     head = known[:-100_000].replace(_RIGHT.encode(), b"X: 1")
@@ -203,7 +205,7 @@ def test_a_large_body_is_not_read_before_its_sender_is_known(world: World) -> No
         assert _answers(place, known)[0].status == 400
 
 
-def test_a_client_that_waits_for_leave_to_send_its_body_gets_it(world: World) -> None:
+def test_a_client_that_expects_100_continue_gets_it(world: World) -> None:
     with _served(world) as place, socket.create_connection(place, timeout=20) as connection:
         whole = _post("/api/unknown", b"{}", "Expect: 100-continue")
         connection.sendall(whole[:-2])
@@ -212,9 +214,7 @@ def test_a_client_that_waits_for_leave_to_send_its_body_gets_it(world: World) ->
         assert connection.recv(12) == b"HTTP/1.1 404"
 
 
-def test_a_connection_without_a_request_takes_nobodys_place(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_without_a_request_takes_no_place(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "PLACES", 1)
     with _served(world) as place, ExitStack() as opened:
         silent = [opened.enter_context(socket.create_connection(place, timeout=20)) for _ in range(4)]
@@ -227,7 +227,7 @@ def test_a_connection_without_a_request_takes_nobodys_place(
         assert _answers(place, _post("/api/unknown"), _post("/api/unknown"))[1].status == 404
 
 
-def test_a_connection_that_finds_no_room_is_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_above_the_limit_gets_503_with_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "CONNECTIONS", 1)
     began, may_end = Event(), Event()
 
@@ -246,7 +246,7 @@ def test_a_connection_that_finds_no_room_is_told_to_come_again(monkeypatch: pyte
         assert _answers(place, _post("/"))[0].status == 200, "a connection without a request makes way"
 
 
-def test_an_answer_that_is_held_back_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delayed_answer_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "PLACES", 1)
 
     def answer(request: Request) -> Answer:
@@ -256,19 +256,19 @@ def test_an_answer_that_is_held_back_keeps_nobody_waiting(monkeypatch: pytest.Mo
         with serving(answer) as place:
             late = opened.enter_context(socket.create_connection(place, timeout=20))
             late.sendall(_post("/late"))
-            # Its place is free again, so it has been asked, and is held back, by now.
+            # The place is free again, so the delayed answer has been made by now.
             assert _answers(place, _post("/soon"))[0].status == 200
             assert select([late], [], [], 0) == ([], [], [])
         assert late.recv(12) == b"HTTP/1.1 200", "it is held back no longer than there is a console"
 
 
 @pytest.mark.parametrize("text", ["8484", ":8484", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:70000"])
-def test_what_is_no_place_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(BadSetting, match="no place to listen at"):
         read_place(text)
 
 
-def test_a_place_that_is_taken_is_told() -> None:
+def test_an_address_in_use_is_reported() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
         pytest.raises(BadSetting, match="Nobody can listen at"),

@@ -1,4 +1,4 @@
-"""What is told as it happens: by streams of events, as many as there are seats for."""
+"""Streams of events of the console, and the limit on their number."""
 
 import http.client
 import time
@@ -20,7 +20,7 @@ def caller(desk_of_module: Typist) -> Iterator[Caller]:
 
 
 def until(events: Iterator[tuple[str, Any]], name: str, **words: Any) -> Any:
-    """The first event of this name that says so."""
+    """Return the first event with this name and these values."""
     return next(
         told
         for kind, told in events
@@ -28,9 +28,7 @@ def until(events: Iterator[tuple[str, Any]], name: str, **words: Any) -> Any:
     )
 
 
-def test_a_job_and_its_submission_are_told_from_beginning_to_end(
-    caller: Caller, desk_of_module: Typist
-) -> None:
+def test_a_stream_follows_a_job_and_its_submission(caller: Caller, desk_of_module: Typist) -> None:
     with caller.hears("job:report/20261105", "submission:fifth") as events:
         caller.posts(
             "/api/submissions", {"app": "report", "key": "20261105", "id": "fifth", "push": "wanted"}
@@ -51,7 +49,7 @@ def test_a_job_and_its_submission_are_told_from_beginning_to_end(
         }
 
 
-def test_the_overview_is_told_when_it_changes(caller: Caller) -> None:
+def test_the_overview_is_sent_when_it_changes(caller: Caller) -> None:
     with caller.hears("overview") as events:
         before = until(events, "overview")["totals"].get("waiting", 0)
         caller.posts("/api/apps/report/pause")
@@ -64,7 +62,7 @@ def test_the_overview_is_told_when_it_changes(caller: Caller) -> None:
     caller.posts("/api/apps/report/resume")
 
 
-def test_a_pause_of_a_schedule_is_told(caller: Caller, desk_of_module: Typist) -> None:
+def test_a_stream_of_schedules_begins_with_the_schedules(caller: Caller, desk_of_module: Typist) -> None:
     with caller.hears("schedules") as events:
         assert until(events, "schedules")["schedules"] == []
 
@@ -81,11 +79,11 @@ def test_a_pause_of_a_schedule_is_told(caller: Caller, desk_of_module: Typist) -
         ("?listen=overview", 400),
     ],
 )
-def test_what_cannot_be_watched_is_refused(query: str, status: int, caller: Caller) -> None:
+def test_an_invalid_watch_is_refused(query: str, status: int, caller: Caller) -> None:
     assert caller.gets(f"/api/events{query}").status == status
 
 
-def test_there_are_so_many_seats_and_places_beside_them(desk_of_module: Typist) -> None:
+def test_streams_are_limited_and_leave_places_for_requests(desk_of_module: Typist) -> None:
     with console(desk_of_module) as caller, ExitStack() as opened:
         for _ in range(SEATS):
             opened.enter_context(caller.hears("overview"))
@@ -94,7 +92,7 @@ def test_there_are_so_many_seats_and_places_beside_them(desk_of_module: Typist) 
         assert caller.gets("/api/session").status == 200
 
 
-def test_who_hangs_up_leaves_his_seat(desk_of_module: Typist) -> None:
+def test_a_closed_stream_frees_its_seat(desk_of_module: Typist) -> None:
     with console(desk_of_module) as caller:
         with ExitStack() as opened:
             for _ in range(SEATS):
@@ -115,7 +113,7 @@ def _finds_a_seat(caller: Caller) -> None:
     raise AssertionError("all seats are taken")
 
 
-def test_a_stream_ends_when_the_console_does(desk_of_module: Typist) -> None:
+def test_a_stream_ends_with_the_console(desk_of_module: Typist) -> None:
     with ExitStack() as opened:
         with console(desk_of_module) as caller:
             events = opened.enter_context(caller.hears("overview"))

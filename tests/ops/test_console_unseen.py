@@ -1,4 +1,4 @@
-"""What those who watch are told when nothing can be seen of the ledger: since when, and when it can be seen again."""
+"""Streams while the ledger cannot be read: they report since when, and when it can be read again."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -19,7 +19,7 @@ from tests.world import World
 
 
 def events(streams: Streams) -> Iterator[tuple[str, Any]]:
-    """What a stream of the overview tells, each by its name."""
+    """Yield the events of a stream of the overview, each with its name."""
     for piece in streams.tell([Watch("overview")]):
         for text in piece.decode().split("\n\n"):
             name, _, data = text.partition("\ndata: ")
@@ -28,12 +28,12 @@ def events(streams: Streams) -> Iterator[tuple[str, Any]]:
 
 
 def of_ledger(told: Iterator[tuple[str, Any]]) -> datetime | None:
-    """The next event about looks."""
+    """Return the content of the next event about the ledger: the time since which it cannot be read, or None."""
     since = next(data for name, data in told if name == "ledger")["unseen_since"]
     return since and datetime.fromisoformat(since)
 
 
-def test_looks_that_fail_are_told_and_those_that_succeed_again(
+def test_failed_reads_and_the_next_successful_one_are_sent(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "PATIENCE_S", 0.1)
@@ -52,14 +52,14 @@ def test_looks_that_fail_are_told_and_those_that_succeed_again(
             since = of_ledger(told)
             assert since is not None
             assert before <= since <= datetime.now(UTC)
-            # Whoever comes now is told so at once, behind what was seen last.
+            # A new stream gets the last overview, and at once the event about the ledger.
             late = events(streams)
             assert (next(late)[0], of_ledger(late)) == ("overview", since)
             ledgers.append(world.ledger)
             assert of_ledger(told) is None
 
 
-def test_a_look_that_does_not_end_is_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_that_does_not_end_is_sent_as_a_failure(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams_module, "LOOK_S_MAX", 0.2)
     wire = Proxy(world.url, default_port=5432)
     try:
@@ -76,7 +76,7 @@ def test_a_look_that_does_not_end_is_told(world: World, monkeypatch: pytest.Monk
         wire.close()
 
 
-def test_who_hears_of_the_ledger_all_the_time_is_told_nothing_of_it(world: World) -> None:
+def test_while_all_reads_succeed_no_event_about_the_ledger_is_sent(world: World) -> None:
     streams = Streams(world.ledger.transact, lambda tx: overview(tx, []))
     with closing(streams):
         pieces = streams.tell([Watch("overview")])

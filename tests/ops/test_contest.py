@@ -1,4 +1,4 @@
-"""``sluice bench --against``: that courses are run by all who take part, and told side by side."""
+"""``sluice bench --against``: benchmarks run by several contenders, with the figures side by side."""
 
 import struct
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ def redis() -> Iterator[str]:
         yield url
 
 
-#: Courses that show all of what a contender's module has.
+#: Benchmarks that together use all functions of a contender's module.
 RUN = [
     ("dramatiq", "chain-in-one"),
     ("dramatiq", "fan"),
@@ -41,16 +41,16 @@ RUN = [
     ("dramatiq", "start"),
     ("celery", "fan"),
 ]
-#: What is compared where it is not a rate.
+#: Compared figure by benchmark. Default: ``jobs_per_s``.
 FIGURES = {"chain-in-one": "hop_ms", "start": "start_s"}
-#: What may be nothing in so short a time: processor time, commits, rows that wait to be vacuumed.
+#: Figures that may be 0 in so short a time: processor time, commits, rows that wait to be vacuumed.
 MAY_BE_NOTHING = ("_a_job", "_cpu_percent", "_dead_rows")
-#: How many jobs there were besides.
+#: Expected numbers of jobs in addition to the measured ones.
 BESIDES = {"blocked": {"waiting_jobs": 400 + 1}, "history": {"past_jobs": 94 * (40 + 3)}}
 
 
 @pytest.mark.parametrize(("other", "course"), RUN)
-def test_a_course_is_run_by_two(
+def test_a_benchmark_is_run_by_two_contenders(
     other: str, course: str, desk_of_module: Typist, rabbitmq: str, redis: str
 ) -> None:
     _must_be_installed(other)
@@ -61,21 +61,21 @@ def test_a_course_is_run_by_two(
 
 
 @pytest.mark.parametrize("course", [course for course in COURSES if course not in {run[1] for run in RUN}])
-def test_a_course_is_run_by_sluice_alone(course: str, desk_of_module: Typist, rabbitmq: str) -> None:
+def test_a_benchmark_is_run_by_sluice_alone(course: str, desk_of_module: Typist, rabbitmq: str) -> None:
     found = _run(desk_of_module, course, rabbitmq)
     assert {contender for contender, _ in found} == {OURS}
     besides = BESIDES.get(course, {})
     assert {figure: found[OURS, figure]["median"] for figure in besides} == besides
 
 
-#: Who needs nothing but the ledger's server.
+#: Contenders that need nothing but the ledger's server.
 ON_POSTGRES = ["pgqueuer", "procrastinate", "dbos"]
 
 
 @pytest.mark.parametrize(
     ("other", "course"), [(other, course) for other in ON_POSTGRES for course in CONTENDERS[other].courses]
 )
-def test_who_keeps_everything_in_postgres_runs_all_of_its_courses(
+def test_a_contender_on_postgres_runs_all_of_its_benchmarks(
     other: str, course: str, desk_of_module: Typist, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _must_be_installed(other)
@@ -96,7 +96,7 @@ def test_who_keeps_everything_in_postgres_runs_all_of_its_courses(
     )
 
 
-def test_what_breaks_off_leaves_the_others_their_figures(embedded_url: str) -> None:
+def test_a_benchmark_that_fails_leaves_the_figures_of_the_others(embedded_url: str) -> None:
     broken: dict[Entry, str | None] = {}
     found = sit(
         [Entry("flat", "dramatiq"), Entry("load")],
@@ -116,7 +116,7 @@ def _must_be_installed(other: str) -> None:
 
 
 def _run(desk: Typist, course: str, broker: str, *words: str) -> Mapping[tuple[str, str], Any]:
-    """Each figure, by whose it is, and what it is called."""
+    """Return each figure by its contender and its name."""
     said = desk.runs(
         "--broker", broker, "bench", course, *words, "--runs", "1", "--json", **{courses.VARIABLE: SCALE}
     )
@@ -127,19 +127,19 @@ def _run(desk: Typist, course: str, broker: str, *words: str) -> Mapping[tuple[s
     return {(each["contender"], each["figure"]): each for each in answer["summaries"]}
 
 
-def test_courses_need_workers_and_contenders_have_to_be_known(desk_of_module: Typist) -> None:
+def test_benchmarks_need_a_broker_and_known_contenders(desk_of_module: Typist) -> None:
     said = desk_of_module.runs("bench", "flat")
     assert (said.code, "--broker" in said.err) == (2, True)
     said = desk_of_module.runs("bench", "flat", "--against", "nobody")
     assert (said.code, "There is no contender 'nobody'" in said.err) == (2, True)
 
 
-def test_whoever_cannot_run_a_course_is_not_entered() -> None:
+def test_a_contender_is_entered_only_for_benchmarks_that_it_can_run() -> None:
     entered = entries(["load", "flat", "diamonds"], ["dramatiq"])
     assert entered == [Entry("load"), Entry("flat", OURS), Entry("flat", "dramatiq"), Entry("diamonds", OURS)]
 
 
-def test_a_ratio_is_of_the_same_figure_of_the_same_course() -> None:
+def test_a_ratio_compares_the_same_figure_of_the_same_benchmark() -> None:
     ours = [*summaries("flat", OURS, [{"jobs_per_s": 60.0}]), *summaries("fan", OURS, [{"jobs_per_s": 5.0}])]
     [flat] = summaries("flat", "other", [{"jobs_per_s": 20.0}])
     [unknown] = summaries("flat", "other", [{"cost": 20.0}])
@@ -162,7 +162,7 @@ def test_jobs_that_do_not_begin_or_begin_twice_are_not_measured(
         marks.wait_for(2, within_s=0.01)
 
 
-def test_marks_are_told_in_the_order_of_time(tmp_path: Path) -> None:
+def test_marks_are_returned_in_the_order_of_time(tmp_path: Path) -> None:
     marks = Marks(tmp_path / "marks")
     given: list[Any] = [(7, 2_000_000_000), (3, 1_000_000_000)]
     marks.path.write_bytes(b"".join(struct.pack("=qq", *mark) for mark in given))

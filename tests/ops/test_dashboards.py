@@ -1,4 +1,4 @@
-"""The dashboard and the alert rules: every expression can be read, and asks for what there is."""
+"""The dashboard and the alert rules: every expression parses, and uses existing metrics and labels."""
 
 import json
 import re
@@ -35,9 +35,9 @@ NAMES: dict[str, Family] = {
     if family.kind is Kind.HISTOGRAM
     for part in ("bucket", "sum", "count")
 }
-#: What the plugin rabbitmq_prometheus tells.
+#: Metrics of the plugin rabbitmq_prometheus.
 OF_RABBITMQ = {"rabbitmq_alarms_free_disk_space_watermark", "rabbitmq_alarms_memory_used_watermark"}
-#: What each label may be, where there is a list.
+#: Allowed values of the labels that have a fixed list.
 VALUES = {
     "state": {*map(str, State), "alive", "lost", "busy", "idle"},
     "kind": {*map(str, REPAIRS)},
@@ -54,7 +54,7 @@ def expressions() -> list[str]:
 
 
 def parsed(expression: str) -> Any:
-    """Grafana puts its own words in before Prometheus reads it."""
+    """Parse an expression after replacing the variables that Grafana would replace."""
     return promql_parser.parse(expression.replace("$__rate_interval", "5m").replace("$app", ".*"))
 
 
@@ -71,7 +71,7 @@ def selectors(node: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("expression", expressions())
-def test_an_expression_asks_for_what_there_is(expression: str) -> None:
+def test_an_expression_uses_existing_metrics_labels_and_values(expression: str) -> None:
     found = [*selectors(parsed(expression))]
     assert found
     for selector in found:
@@ -84,7 +84,7 @@ def test_an_expression_asks_for_what_there_is(expression: str) -> None:
                 assert set(matcher.value.split("|")) <= VALUES[matcher.name]
 
 
-def test_counters_are_asked_for_their_rate_and_gauges_are_not() -> None:
+def test_counters_are_used_as_rates_and_gauges_are_not() -> None:
     for expression in expressions():
         for name in re.findall(r"sluice_\w+", expression):
             is_rate = re.search(rf"(rate|increase)\({name}\b", expression) is not None
@@ -96,7 +96,7 @@ def test_every_metric_is_on_the_board() -> None:
     assert [family.name for family in FAMILIES if family.name not in text] == []
 
 
-def test_panels_have_places_of_their_own() -> None:
+def test_panels_do_not_overlap() -> None:
     taken: set[tuple[int, int]] = set()
     for panel in BOARD["panels"]:
         at = panel["gridPos"]
@@ -108,7 +108,7 @@ def test_panels_have_places_of_their_own() -> None:
     assert all(panel["description"] for panel in PANELS)
 
 
-def test_each_alert_says_how_bad_it_is_and_where_to_read_on() -> None:
+def test_each_alert_has_a_severity_and_a_link_to_the_runbook() -> None:
     for rule in RULES:
         assert rule["labels"]["severity"] in {*map(str, Severity)}
         assert rule["annotations"]["summary"]
@@ -117,18 +117,18 @@ def test_each_alert_says_how_bad_it_is_and_where_to_read_on() -> None:
     assert len({rule["alert"] for rule in RULES}) == len(RULES)
 
 
-def test_alerts_bear_the_names_of_the_alarms_on_the_page() -> None:
-    """Whoever is told by one finds the other."""
+def test_each_alarm_of_the_overview_has_an_alert_of_its_name() -> None:
+    """An operator finds the alert of an alarm by this name."""
     text = (ROOT / "ops" / "overview" / "alarms.py").read_text()
     alarms = set(re.findall(r'name="([a-z-]+)"', text))
     assert alarms
     assert alarms <= {rule["annotations"]["runbook"].partition("#")[2] for rule in RULES}
 
 
-def test_the_runbook_has_a_heading_for_each_alert_and_there_is_an_alert_for_each() -> None:
+def test_alerts_and_headings_of_the_runbook_match() -> None:
     alarms = RUNBOOK.read_text().partition("\n## Alarms\n")[2].partition("\n## ")[0]
     headings = re.findall(r"^### ([a-z-]+)$", alarms, re.MULTILINE)
     wanted = [rule["annotations"]["runbook"].partition("#")[2] for rule in RULES]
     assert len(headings) == len(set(headings))
-    # Without the ledger there are no metrics to tell so by: metrics-away does.
+    # Without the ledger there are no metrics, so the alert metrics-away covers this alarm.
     assert sorted({*headings} - {"ledger-unreachable"}) == sorted(wanted)

@@ -1,4 +1,4 @@
-"""``sluice db status``: before and after an upgrade, and with a transaction in its way."""
+"""``sluice db status`` before and after an upgrade, and with a transaction that would block one."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.ledger.generations import database
 
 @pytest.fixture
 def fresh(embedded_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A database without a ledger, and commands that are typed about it."""
+    """Yield the address of a database without a ledger. Commands use it."""
     with database(embedded_url) as url:
         monkeypatch.setenv("SLUICE_LEDGER_URL", url)
         yield url
@@ -24,7 +24,9 @@ def _asked(capfd: pytest.CaptureFixture[str]) -> dict[str, object]:
     return said
 
 
-def test_it_names_what_an_upgrade_would_run(fresh: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_status_lists_the_migrations_that_an_upgrade_would_run(
+    fresh: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["db", "status", "--json"]) == 1
     said = _asked(capfd)
     assert (said["schema"], said["revision"], said["code"]) == ("sluice", None, migrate.REVISION)
@@ -37,7 +39,7 @@ def test_it_names_what_an_upgrade_would_run(fresh: str, capfd: pytest.CaptureFix
     assert (said["revision"], said["pending"], said["blocked_by"]) == (migrate.REVISION, [], [])
 
 
-def test_it_names_who_would_keep_a_migration_waiting(
+def test_status_lists_the_transactions_that_would_block_a_migration(
     fresh: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     migrate.upgrade(fresh)
@@ -52,7 +54,7 @@ def test_it_names_who_would_keep_a_migration_waiting(
         assert "A migration would wait for:" in capfd.readouterr().out
 
 
-def test_a_process_is_listed_by_its_command(fresh: str) -> None:
+def test_a_connection_has_the_name_of_its_command(fresh: str) -> None:
     migrate.upgrade(fresh)
     with psycopg.connect(fresh) as connection:
         connection.execute("CREATE TABLE seen AS SELECT ''::text AS name WITH NO DATA")

@@ -1,4 +1,4 @@
-"""A console by itself, whose definitions are edited while it answers."""
+"""A separate console, with definitions that are edited while it runs."""
 
 import time
 from typing import Any
@@ -10,7 +10,7 @@ from tests.ops.typist import Typist
 A = {"job_id": "{x}", "bash_cmd": "true"}
 
 
-def test_what_is_edited_is_known_and_acted_by(desk_apart: Typist) -> None:
+def test_a_console_uses_edited_definitions(desk_apart: Typist) -> None:
     _define(desk_apart, key="old", a=A)
     with console(desk_apart) as caller:
         assert _key_of_a_firing(caller) == "old"
@@ -23,7 +23,7 @@ def test_what_is_edited_is_known_and_acted_by(desk_apart: Typist) -> None:
         assert _key_of_a_firing(caller) == "new"
 
 
-def test_without_definitions_there_is_nothing_to_look_at(desk_apart: Typist) -> None:
+def test_without_definitions_the_overview_has_no_queues(desk_apart: Typist) -> None:
     with console(desk_apart, SLUICE_APPS="") as caller:
         assert caller.reads("/api/overview")["queues"] == []
 

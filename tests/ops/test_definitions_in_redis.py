@@ -1,4 +1,4 @@
-"""``--apps redis://…``: definitions that lie in Redis, as an operator names them."""
+"""``--apps redis://…``: definitions in Redis, as an operator names them."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def address(request: pytest.FixtureRequest, server: str) -> str:
     return f"{server}/{request.param}"
 
 
-def test_the_relation_is_told(offline: Typist, address: str) -> None:
+def test_parents_and_children_are_determined_by_definitions_in_redis(offline: Typist, address: str) -> None:
     fetches = [["fetch", "20261120_graz"], ["fetch", "20261120_oslo"]]
     told = offline.asks("--apps", address, "parents", "report", "2026-11-20", SLUICE_APPS="")
     assert told == [{"group": "default", "jobs": fetches}]
@@ -40,7 +40,7 @@ def test_redis_is_the_only_driver_that_is_imported(offline: Typist, address: str
     assert imported(offline, f"--apps {address} parents report 20261120") & SLOW == {"redis"}
 
 
-def test_what_is_wrong_is_told_without_the_password(offline: Typist, server: str) -> None:
+def test_errors_do_not_contain_the_password(offline: Typist, server: str) -> None:
     missing = f"{server}/nowhere"
     away = "redis://someone:secret@127.0.0.1:1/0/apps"
     said = offline.types("--apps", missing, "--apps", away, "--json", "apps", "check")

@@ -1,4 +1,4 @@
-"""``sluice demand``: what there is to do, as people and programs are told of it."""
+"""``sluice demand``: the work that is left, for people and for programs."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tests.world import World
 NOTHING = {"ready": 0, "running": 0, "soon": 0, "blocked": 0, "elsewhere": 0, "demand": 0, "at_least": False}
 
 
-def test_each_app_of_the_definitions_is_told_of(site: Site) -> None:
+def test_demand_lists_each_app_of_the_definitions(site: Site) -> None:
     site.chain("a -> b -> c")
     site.world.submit("c")
     a = {"app": "a", **NOTHING, "ready": 1, "demand": 1}
@@ -33,14 +33,14 @@ def test_each_app_of_the_definitions_is_told_of(site: Site) -> None:
     assert site.says("demand", "a", "c") == {**told, "demand": 1, "apps": [a, c]}
 
 
-def test_a_horizon_may_be_given(site: Site) -> None:
+def test_the_horizon_is_an_option(site: Site) -> None:
     site.define({"a": WORDS | {"start_after": "2999-01-01T00:00:00Z"}})
     site.world.submit("a")
     assert site.says("demand", "a")["demand"] == 0
     assert site.says("demand", "a", "--horizon", "1000000w")["demand"] == 1
 
 
-def test_people_are_told_in_a_table(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+def test_demand_is_printed_as_a_table(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
     site.chain("a -> b")
     site.world.submit("b")
     assert main(["demand"]) == 0
@@ -52,17 +52,17 @@ def test_people_are_told_in_a_table(site: Site, capfd: pytest.CaptureFixture[str
     ]
 
 
-def test_an_app_that_is_not_there_and_a_horizon_that_is_none_are_refused(site: Site) -> None:
+def test_an_unknown_app_and_an_invalid_horizon_are_refused(site: Site) -> None:
     site.chain("a -> b")
     assert "There is no app z." in str(site.says("demand", "z", code=2))
     assert "is not a duration" in str(site.says("demand", "--horizon", "soon", code=2))
 
 
-def test_it_needs_no_definitions(desk: Typist) -> None:
+def test_demand_of_an_app_needs_no_definitions(desk: Typist) -> None:
     assert desk.asks("demand", "whatever", SLUICE_APPS="")["apps"] == [{"app": "whatever", **NOTHING}]
 
 
-def test_the_console_tells_the_same_to_whoever_scales_workers(world: World) -> None:
+def test_the_console_returns_the_demand_for_autoscalers(world: World) -> None:
     asker = Asker(world)
     world.submit("b", None, keys=["1", "2", "3"])
     a = {"app": "a", **NOTHING, "ready": 3, "demand": 3}
@@ -78,7 +78,9 @@ def test_the_console_tells_the_same_to_whoever_scales_workers(world: World) -> N
     assert asker.asks("/api/demand?app=a&until=now", method="GET").status == HTTPStatus.BAD_REQUEST
 
 
-def test_many_who_ask_at_once_cost_the_ledger_one_look(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simultaneous_requests_share_one_query_of_the_ledger(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.apps("a")
     world.submit("a")
     looks = []
@@ -98,7 +100,7 @@ def test_many_who_ask_at_once_cost_the_ledger_one_look(world: World, monkeypatch
     assert len(looks) == 2
 
 
-def test_that_the_ledger_does_not_answer_is_told_to_many_at_once_too() -> None:
+def test_requests_share_the_error_of_an_unreachable_ledger() -> None:
     looks = []
 
     def ask(question: Callable[[Tx], list[Demand]]) -> list[Demand]:

@@ -1,4 +1,4 @@
-"""``docker-compose.yml`` without Docker: its words, what it starts, and what RabbitMQ is told by it."""
+"""``docker-compose.yml`` without Docker: its syntax, the commands that it starts, and its settings for RabbitMQ."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from tests.ops.typist import ROOT
 from tests.private_servers import DEBIAN_RABBITMQ, PATH, rabbitmq
 from tests.servers import rabbitmq_url
 
-#: What is asked of OpenTelemetry.
+#: Variables that OpenTelemetry reads.
 OF_TRACES = {
     *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"),
 }
@@ -30,7 +30,7 @@ RABBITMQ = ROOT / "ops" / "deploy" / "rabbitmq"
 
 
 def _commands(command: list[str]) -> list[list[str]]:
-    """Those of Sluice that a service starts, also one after another by a shell."""
+    """Return the Sluice commands that a service starts. A shell may run several of them one after another."""
     if command[:2] != ["sh", "-c"]:
         return [command]
     return [each.split(">")[0].split() for each in command[2].split(" && ")]
@@ -49,7 +49,7 @@ def rabbitmqctl() -> str:
     return found
 
 
-def test_it_is_what_the_compose_specification_allows() -> None:
+def test_the_file_conforms_to_the_compose_specification() -> None:
     with_merges = compose_spec.PyOptions(apply_merge=True)
     with_merges.from_yaml(filled(text(), GIVEN)).validate()
     with pytest.raises(ValueError, match="healthchek"):
@@ -57,13 +57,13 @@ def test_it_is_what_the_compose_specification_allows() -> None:
 
 
 @pytest.mark.parametrize("missing", sorted(GIVEN))
-def test_what_has_to_be_chosen_is_asked_for(missing: str) -> None:
+def test_a_missing_required_variable_is_an_error(missing: str) -> None:
     given = {name: value for name, value in GIVEN.items() if name != missing}
     with pytest.raises(AssertionError, match=f"{missing} is asked for"):
         filled(text(), given)
 
 
-def test_what_it_starts_is_understood_and_what_it_sets_has_a_meaning(services: dict[str, Any]) -> None:
+def test_commands_and_settings_of_the_services_exist(services: dict[str, Any]) -> None:
     for name in ("migrate", "control", "worker", "console"):
         for command in _commands(services[name]["command"]):
             understood(command)
@@ -77,10 +77,8 @@ def test_what_it_starts_is_understood_and_what_it_sets_has_a_meaning(services: d
     assert {each.removesuffix("_FILE") for each in named} <= settings()
 
 
-def test_what_may_be_chosen_is_handed_on_and_is_nothing_where_it_is_not(
-    services: dict[str, Any], tmp_path: Path
-) -> None:
-    """A name alone is set in the container where it is set outside. There it may be set to nothing, too."""
+def test_optional_settings_are_passed_on_and_may_be_empty(services: dict[str, Any], tmp_path: Path) -> None:
+    """A name without a value is set in the container if it is set outside. There it may also be empty."""
     for name in ("control", "worker", "console"):
         handed_on = {word for word, value in services[name]["environment"].items() if value is None}
         assert handed_on >= OF_TRACES | {
@@ -91,14 +89,13 @@ def test_what_may_be_chosen_is_handed_on_and_is_nothing_where_it_is_not(
         assert read_settings(empty, folder=tmp_path) == read_settings({}, folder=tmp_path)
 
 
-def test_what_is_told_to_set_is_all_that_has_to_be() -> None:
-    """Whoever types what the file and the page say has given all that is asked for."""
+def test_the_instructions_set_exactly_the_required_variables() -> None:
     for told in (text().partition("\nx-sluice")[0], (ROOT / "docs" / "deploy.md").read_text()):
         assert set(re.findall(r"export (SLUICE_[A-Z_]+)=", told)) == {*GIVEN}
         assert "sh ops/deploy/compose/secrets.sh" in told
 
 
-def test_the_pages_example_of_another_secret_fits_the_file(services: dict[str, Any]) -> None:
+def test_the_example_of_another_secret_fits_the_file(services: dict[str, Any]) -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "deploy.md").read_text(), re.DOTALL)
     compose_spec.PyOptions(apply_merge=True).from_yaml(block)
     added = yaml.safe_load(block)
@@ -110,13 +107,13 @@ def test_the_pages_example_of_another_secret_fits_the_file(services: dict[str, A
         assert {each.removesuffix("_FILE") for each in service["environment"]} <= settings()
 
 
-def test_every_part_that_stays_says_how_it_is(services: dict[str, Any]) -> None:
+def test_every_long_running_service_has_a_healthcheck(services: dict[str, Any]) -> None:
     staying = {name for name, service in services.items() if service.get("restart") == "unless-stopped"}
     assert staying == {"postgres", "rabbitmq", "redis", "control", "worker", "console"}
     assert {name for name, service in services.items() if "healthcheck" in service} == staying
 
 
-def test_what_is_waited_for_is_there_and_can_come_to_pass(services: dict[str, Any]) -> None:
+def test_the_conditions_of_depends_on_can_be_met(services: dict[str, Any]) -> None:
     for service in services.values():
         for name, how in service.get("depends_on", {}).items():
             condition = how["condition"]
@@ -126,7 +123,7 @@ def test_what_is_waited_for_is_there_and_can_come_to_pass(services: dict[str, An
             assert how.get("required", True) or services[name].get("profiles")
 
 
-def test_what_is_mounted_is_there(services: dict[str, Any]) -> None:
+def test_mounted_files_and_volumes_exist(services: dict[str, Any]) -> None:
     volumes = yaml.safe_load(text())["volumes"].keys()
     for service in services.values():
         for mount in service.get("volumes", []):
@@ -137,7 +134,7 @@ def test_what_is_mounted_is_there(services: dict[str, Any]) -> None:
                 assert source in volumes
 
 
-def test_nothing_listens_beyond_loopback_and_the_console_where_it_is_looked_for(
+def test_ports_are_on_loopback_and_the_console_uses_the_published_one(
     services: dict[str, Any],
 ) -> None:
     ports = [port for service in services.values() for port in service.get("ports", [])]
@@ -148,13 +145,13 @@ def test_nothing_listens_beyond_loopback_and_the_console_where_it_is_looked_for(
     assert f"', {listens})" in services["console"]["healthcheck"]["test"][-1]
 
 
-def test_nobody_is_killed_within_his_grace_time(services: dict[str, Any]) -> None:
+def test_no_process_is_killed_within_its_grace_time(services: dict[str, Any]) -> None:
     for name in ("control", "worker"):
         grace_s = parse_duration_s(services[name]["environment"]["SLUICE_GRACE"])
         assert parse_duration_s(services[name]["stop_grace_period"]) >= grace_s + 10
 
 
-def test_where_everything_is_written_belongs_to_who_writes_it(services: dict[str, Any]) -> None:
+def test_the_home_volume_belongs_to_the_user_of_the_image(services: dict[str, Any]) -> None:
     home = services["worker"]["environment"]["SLUICE_HOME"]
     assert f"home:{home}" in services["worker"]["volumes"]
     assert f"install --directory --owner=sluice --mode=0750 {home}" in (ROOT / "Dockerfile").read_text()
@@ -162,7 +159,7 @@ def test_where_everything_is_written_belongs_to_who_writes_it(services: dict[str
 
 @pytest.fixture
 def vhost(rabbitmqctl: str) -> Iterator[tuple[str, str]]:
-    """The URL of a virtual host of our own on the RabbitMQ whose program this is, and its name."""
+    """Yield the URL of a virtual host for this test, on the RabbitMQ that ``rabbitmqctl`` controls, and its name."""
     with rabbitmq_url() as url:
         name = unquote(urlsplit(url).path[1:])
         if not name.startswith("sluice_test_"):
@@ -170,7 +167,7 @@ def vhost(rabbitmqctl: str) -> Iterator[tuple[str, str]]:
         yield url, name
 
 
-def test_rabbitmq_takes_the_policies_and_holds_our_queues_to_them(
+def test_rabbitmq_accepts_the_policies_and_applies_them_to_our_queues(
     vhost: tuple[str, str], rabbitmqctl: str
 ) -> None:
     url, name = vhost

@@ -1,4 +1,6 @@
-"""Which part of ``docker-compose.yml`` is given which secret, how secrets are made, and what no part can do."""
+"""Secrets of ``docker-compose.yml``: which part gets which secret, how they are made, and which rights the parts
+have.
+"""
 
 import json
 import re
@@ -25,7 +27,7 @@ from tests.ops.typist import ROOT
 
 COMPOSE = ROOT / "ops" / "deploy" / "compose"
 PARTS = ("control", "worker", "console")
-#: Addresses that have no password in them, and are passed on as they are.
+#: Addresses without a password, which are passed on unchanged.
 OPEN = {"SLUICE_BLOBS_URL", "SLUICE_LINEAGE_URL"}
 _SECRET = re.compile("URL|PASS|TOKEN|KEYS|HEADERS|AUTH")
 
@@ -36,7 +38,7 @@ def services() -> dict[str, Any]:
 
 
 def _made(folder: Path, *words: str) -> dict[str, str]:
-    """The secrets that the script makes in this folder, by their names."""
+    """Run the script that makes secrets in this folder, and return them by name."""
     script = str(COMPOSE / "secrets.sh")
     subprocess.run(["sh", script, words[0] if words else "rabbitmq", str(folder)], check=True, timeout=60)
     return {each.name: each.read_text().rstrip("\n") for each in folder.iterdir()}
@@ -76,7 +78,7 @@ def _sources(service: dict[str, Any]) -> list[str]:
     return [each if isinstance(each, str) else each["source"] for each in service.get("secrets", [])]
 
 
-def test_the_script_makes_what_the_file_names_and_keeps_what_exists(tmp_path: Path) -> None:
+def test_the_script_makes_all_secrets_and_keeps_existing_ones(tmp_path: Path) -> None:
     folder = tmp_path / "secrets"
     made = _made(folder)
     assert {f"./secrets/{name}" for name in made} > {*read_secrets().values()}
@@ -93,7 +95,7 @@ def test_the_script_makes_what_the_file_names_and_keeps_what_exists(tmp_path: Pa
     assert again["worker-password"] in again["worker-ledger-url"]
 
 
-def test_a_password_that_an_address_cannot_have_is_refused_without_being_repeated(tmp_path: Path) -> None:
+def test_an_invalid_password_is_refused_without_being_printed(tmp_path: Path) -> None:
     (tmp_path / "worker-password").write_text("S3CRET@host\n")
     script = ["sh", str(COMPOSE / "secrets.sh"), "rabbitmq", str(tmp_path)]
     done = subprocess.run(script, capture_output=True, text=True, check=False)
@@ -103,7 +105,7 @@ def test_a_password_that_an_address_cannot_have_is_refused_without_being_repeate
 
 
 @pytest.mark.parametrize("broker", ["rabbitmq", "redis"])
-def test_each_part_has_a_role_in_the_database_and_a_user_of_the_broker(broker: str, tmp_path: Path) -> None:
+def test_each_part_has_a_database_role_and_a_broker_user(broker: str, tmp_path: Path) -> None:
     made = _made(tmp_path, broker)
     names = {
         name: urlsplit(url).username
@@ -135,7 +137,7 @@ def test_users_of_the_broker_have_the_rights_that_sluice_prints(tmp_path: Path) 
 
 
 def _at(url: str, server: private_servers.PrivateServer) -> str:
-    """The address of a part, on this server."""
+    """Return the address of a part on this server."""
     parts = urlsplit(url)
     port = urlsplit(server.url).port
     return parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{port}").geturl()
@@ -144,7 +146,7 @@ def _at(url: str, server: private_servers.PrivateServer) -> str:
 @pytest.mark.skipif(
     not private_servers.DEBIAN_RABBITMQ.exists(), reason="a RabbitMQ is started that is installed here"
 )
-def test_rabbitmq_has_these_users_and_policies_when_it_starts(tmp_path: Path) -> None:
+def test_rabbitmq_starts_with_these_users_and_policies(tmp_path: Path) -> None:
     made = _made(tmp_path / "secrets")
     definitions = tmp_path / "definitions"
     definitions.mkdir()
@@ -167,7 +169,7 @@ def test_rabbitmq_has_these_users_and_policies_when_it_starts(tmp_path: Path) ->
             guest.ensure(["fetch"])
 
 
-def test_redis_has_these_users_when_it_starts(tmp_path: Path) -> None:
+def test_redis_starts_with_these_users(tmp_path: Path) -> None:
     made = _made(tmp_path, "redis")
     lines = [line.split() for line in made["redis.conf"].splitlines()]
     with private_servers.redis(
@@ -179,7 +181,7 @@ def test_redis_has_these_users_when_it_starts(tmp_path: Path) -> None:
 
 
 def _parts_work(made: dict[str, str], server: private_servers.PrivateServer) -> None:
-    """Each part can do its work with the address that it is given."""
+    """Check that each part can do its work with its address."""
     queues = {"control": ["planner", "fetch"], "worker": ["fetch"]}
     for part in PARTS:
         with closing(connect(_at(made[f"{part}-broker-url"], server))) as broker:
@@ -189,8 +191,8 @@ def _parts_work(made: dict[str, str], server: private_servers.PrivateServer) -> 
 
 
 @pytest.mark.skipif(shutil.which("psql") is None, reason="psql, a program of Postgres, is not installed here")
-def test_the_roles_are_made_with_their_passwords_and_again(tmp_path: Path) -> None:
-    """Under a password that a statement could be made of."""
+def test_the_roles_are_made_with_their_passwords_also_repeatedly(tmp_path: Path) -> None:
+    """One password has characters that could end a string in SQL."""
     passwords = {"sluice_control": "it's; a \\ password", "sluice_worker": "another"}
     with started_ledger(tmp_path / "home") as url:
         sql = tmp_path / "roles.sql"

@@ -1,4 +1,4 @@
-"""``sluice deploy kubernetes``: what it writes is what Kubernetes and KEDA take, and its parts fit together."""
+"""``sluice deploy kubernetes``: Kubernetes and KEDA accept the manifests, and their parts fit together."""
 
 import json
 import shutil
@@ -33,9 +33,9 @@ from tests.ops.manifests import (
 
 SHOPS = ["fetch", "clean", "report", "publish"]
 APP = {"job_id": "{x}", "bash_cmd": "true"}
-#: The oldest and the newest that these manifests are for.
+#: Oldest and newest version of Kubernetes that the manifests are for.
 VERSIONS = ("1.27.1", "1.37.0")
-#: What containers are given that is not read by Sluice.
+#: Variables of containers that Sluice does not read.
 OTHERS = {"RABBITMQ_MANAGEMENT_URL"}
 
 
@@ -56,7 +56,7 @@ def _made(folder: Path, *words: str, apps: dict[str, Any] | None = None) -> Mani
     return [*listed(folder)]
 
 
-def test_all_of_it_is_what_kubernetes_and_keda_take(folder: Path) -> None:
+def test_all_manifests_are_valid_for_kubernetes_and_keda(folder: Path) -> None:
     kinds = set()
     for manifest in [*_made(folder), *secrets().values()]:
         kinds.add(manifest["kind"])
@@ -72,7 +72,7 @@ def test_all_of_it_is_what_kubernetes_and_keda_take(folder: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds kustomizations, and is not here")
-def test_kubectl_builds_it(folder: Path) -> None:
+def test_kubectl_builds_the_kustomization(folder: Path) -> None:
     made = _made(folder, "--namespace", "jobs", "--image", "registry.example:5000/sluice:1.2")
     built = subprocess.run(["kubectl", "kustomize", str(folder)], capture_output=True, text=True, check=True)
     manifests = [*yaml.safe_load_all(built.stdout)]
@@ -82,7 +82,7 @@ def test_kubectl_builds_it(folder: Path) -> None:
     assert images == {"registry.example:5000/sluice:1.2"}
 
 
-def test_each_app_has_workers_and_a_scaler_that_asks_for_it(folder: Path) -> None:
+def test_each_app_has_workers_and_a_scaler_by_its_demand(folder: Path) -> None:
     manifests = _made(folder, "--threads", "3", "--most", "7", "--namespace", "jobs")
     workers, scalers = of_kind(manifests, "Deployment"), of_kind(manifests, "ScaledObject")
     assert scalers.keys() == {f"sluice-worker-{app}" for app in SHOPS}
@@ -94,7 +94,7 @@ def test_each_app_has_workers_and_a_scaler_that_asks_for_it(folder: Path) -> Non
         assert (url.path, parse_qs(url.query)) == ("/api/demand", {"app": [app]})
         assert url.hostname == "sluice-console.jobs.svc"
         assert by_ledger["metadata"]["targetValue"] == "3"
-        # By AMQP nobody would count what a consumer holds.
+        # By AMQP, KEDA would not count the messages that a consumer holds.
         assert (by_queue["metadata"]["queueName"], by_queue["metadata"]["protocol"]) == (app, "http")
         worker = workers[spec["scaleTargetRef"]["name"]]
         assert "replicas" not in worker["spec"]
@@ -102,7 +102,7 @@ def test_each_app_has_workers_and_a_scaler_that_asks_for_it(folder: Path) -> Non
         assert command[-4:] == ["--queues", app, "--threads", "3"]
 
 
-def test_grouped_apps_share_workers_and_their_scaler_asks_for_all_of_them(folder: Path) -> None:
+def test_grouped_apps_share_workers_and_a_scaler(folder: Path) -> None:
     manifests = _made(folder, "--group", "nightly=fetch,clean", "--broker-is", "redis")
     scalers = of_kind(manifests, "ScaledObject")
     assert list(scalers) == ["sluice-worker-nightly", "sluice-worker-report", "sluice-worker-publish"]
@@ -111,7 +111,7 @@ def test_grouped_apps_share_workers_and_their_scaler_asks_for_all_of_them(folder
     assert "sluice-rabbitmq" not in of_kind(manifests, "TriggerAuthentication")
 
 
-def test_every_queue_is_served(folder: Path) -> None:
+def test_every_queue_has_workers(folder: Path) -> None:
     pods = pods_of(_made(folder, "--group", "nightly=fetch,clean"))
     served = [
         queue
@@ -123,7 +123,7 @@ def test_every_queue_is_served(folder: Path) -> None:
     assert sorted(served) == sorted([*SHOPS, "planner", "groomer", "scheduler"])
 
 
-def test_what_is_selected_and_named_is_there(folder: Path) -> None:
+def test_selectors_and_references_lead_to_existing_objects(folder: Path) -> None:
     manifests = _made(folder)
     pods, known = pods_of(manifests), secrets()
     labels = [pod["metadata"]["labels"].items() for pod in pods.values()]
@@ -153,7 +153,7 @@ def test_what_is_selected_and_named_is_there(folder: Path) -> None:
         assert names <= authentications.keys()
 
 
-def test_what_is_started_is_understood_and_what_is_set_has_a_meaning(folder: Path) -> None:
+def test_commands_and_settings_of_the_pods_exist(folder: Path) -> None:
     manifests = _made(folder, "--grace", "10m")
     known = settings()
     assert secret_keys() - OTHERS <= known
@@ -167,7 +167,7 @@ def test_what_is_started_is_understood_and_what_is_set_has_a_meaning(folder: Pat
                 understood(container[probe]["exec"]["command"])
 
 
-def test_nobody_is_killed_within_his_grace_time(folder: Path) -> None:
+def test_no_process_is_killed_within_its_grace_time(folder: Path) -> None:
     manifests = _made(folder, "--grace", "10m")
     usual = of_kind(manifests, "ConfigMap")["sluice"]["data"]["SLUICE_GRACE"]
     for name, pod in pods_of(manifests).items():
@@ -179,8 +179,7 @@ def test_nobody_is_killed_within_his_grace_time(folder: Path) -> None:
         assert grace_s == (20 if name == "sluice-control" else 600)
 
 
-def test_every_pod_is_restricted(folder: Path) -> None:
-    """As the pod security standard of that name asks."""
+def test_every_pod_meets_the_restricted_security_standard(folder: Path) -> None:
     for pod in pods_of(_made(folder)).values():
         shared, own = pod["spec"]["securityContext"], container_of(pod)["securityContext"]
         assert shared["runAsNonRoot"] is True
@@ -192,7 +191,7 @@ def test_every_pod_is_restricted(folder: Path) -> None:
 
 
 def test_each_part_has_a_secret_and_a_role_of_its_own(folder: Path) -> None:
-    """A pod that is given the secret of another has its rights."""
+    """A pod with the secret of another part would have its rights."""
     parts = {"sluice-migrate": "owner", "sluice-control": "control", "sluice-console": "console"}
     for name, pod in pods_of(_made(folder)).items():
         secret = f"sluice-{parts.get(name, 'worker')}"
@@ -213,7 +212,7 @@ def test_each_part_has_a_secret_and_a_role_of_its_own(folder: Path) -> None:
     }
 
 
-def test_every_pod_has_a_limit_of_memory(folder: Path) -> None:
+def test_every_pod_has_a_memory_limit(folder: Path) -> None:
     for pod in pods_of(_made(folder)).values():
         assert container_of(pod)["resources"]["limits"]["memory"]
 
@@ -229,7 +228,7 @@ def test_an_image_may_be_pinned_by_its_digest(folder: Path) -> None:
     }
 
 
-def test_it_is_the_same_each_time(folder: Path, tmp_path: Path) -> None:
+def test_the_manifests_are_the_same_each_time(folder: Path, tmp_path: Path) -> None:
     _made(folder)
     _made(tmp_path / "again")
     files = sorted(path.relative_to(folder) for path in folder.rglob("*.yaml"))
@@ -238,7 +237,7 @@ def test_it_is_the_same_each_time(folder: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_apps_whose_names_kubernetes_does_not_take_get_others(folder: Path) -> None:
+def test_app_names_that_kubernetes_does_not_accept_are_replaced(folder: Path) -> None:
     apps = ["a", "A", "a.b", "a_b", "a-b", "b" * 60]
     manifests = _made(folder, apps=dict.fromkeys(apps, APP))
     scalers = of_kind(manifests, "ScaledObject")
@@ -254,11 +253,11 @@ def test_apps_whose_names_kubernetes_does_not_take_get_others(folder: Path) -> N
 
 
 @given(st.lists(st.from_regex(r"[A-Za-z][A-Za-z0-9_.-]{0,79}", fullmatch=True), unique=True, min_size=1))
-def test_names_are_names_and_no_two_apps_have_one(apps: list[str]) -> None:
+def test_generated_names_are_valid_and_unique(apps: list[str]) -> None:
     names = [name_of(app) for app in apps]
     assert all(is_name(name) for name in names)
     assert len(set(names)) == len(apps)
-    # What is added before the name leaves it one that a label can have.
+    # With its prefix the name is still short enough for a label.
     assert all(len(f"keda-hpa-sluice-worker-{name}") <= 63 for name in names)
 
 
@@ -277,7 +276,7 @@ def test_names_are_names_and_no_two_apps_have_one(apps: list[str]) -> None:
         (["--most", "many"], "is no number"),
     ],
 )
-def test_what_cannot_be_written_is_refused(
+def test_invalid_options_are_refused(
     words: list[str], told: str, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["deploy", "kubernetes", "--output", str(folder), *words]) == 2

@@ -1,4 +1,4 @@
-"""The systemd units: systemd understands them, and what they start is understood by Sluice."""
+"""The systemd units: systemd accepts them, and Sluice accepts the commands that they start."""
 
 import re
 import shlex
@@ -16,16 +16,16 @@ from tests.ops.typist import ROOT
 
 UNITS = ROOT / "ops" / "deploy" / "systemd"
 BIN = "/opt/sluice/bin/"
-#: As an operator writes it, from the comment that tells him how.
+#: Options as an operator writes them, taken from the comment that explains them.
 _AUTOSCALE = re.compile(r"^#\s+SLUICE_AUTOSCALE=(.+)$", re.MULTILINE)
-#: What a unit itself makes use of.
+#: Variables that only the unit itself uses.
 OTHERS = {"SLUICE_AUTOSCALE"}
 
 Unit = dict[str, list[str]]
 
 
 def _unit(name: str) -> Unit:
-    """What each key is set to, in order, whatever section it is in; systemd itself looks after those."""
+    """Return the values of each key in order, from all sections. systemd itself checks the sections."""
     found: Unit = defaultdict(list)
     for line in (UNITS / name).read_text().splitlines():
         key, sign, value = line.partition("=")
@@ -69,13 +69,13 @@ def test_each_part_has_a_unit() -> None:
 
 
 @pytest.mark.parametrize("name", _names())
-def test_what_it_starts_is_understood(name: str) -> None:
+def test_commands_and_settings_of_a_unit_exist(name: str) -> None:
     understood(_command(name))
     named = set(re.findall(r"SLUICE_[A-Z_]+", (UNITS / name).read_text())) - OTHERS
     assert {each.removesuffix("_FILE") for each in named} <= settings()
 
 
-#: By unit: the folder of its secrets, which is named after the role in the database, and the secrets.
+#: By unit: the folder of its secrets, which has the name of the role in the database, and the secrets.
 SECRETS = {
     "sluice-migrate.service": ("owner", {"ledger-url"}),
     "sluice-control.service": ("control", {"ledger-url", "broker-url"}),
@@ -96,14 +96,14 @@ def test_each_part_is_given_its_own_secrets_and_no_other(name: str) -> None:
 
 
 def test_no_part_runs_as_the_user_of_another() -> None:
-    """A process can read the environment and the credentials of all others of its user."""
+    """A process can read the environment and the credentials of all other processes of its user."""
     users = {name: _unit(name)["User"][0] for name in _names()}
     assert users.pop("sluice-autoscale.service") == users["sluice-worker@.service"], "it starts workers"
     assert len(set(users.values())) == len(users)
     assert {_unit(name)["Group"][0] for name in _names()} == {"sluice"}
 
 
-def test_the_environment_that_all_parts_share_has_no_secret() -> None:
+def test_the_shared_environment_has_no_secret() -> None:
     secret = re.compile("URL$|TOKEN|KEYS|PASSWORD")
     assert [name for name in _environment() if secret.search(name)] == ["SLUICE_BLOBS_URL"]
 
@@ -116,12 +116,12 @@ def test_no_part_can_get_more_rights_or_all_of_the_memory(name: str) -> None:
     assert unit["MemoryMax"]
 
 
-def test_what_the_environment_may_say_has_a_meaning() -> None:
+def test_the_settings_of_the_example_environment_exist() -> None:
     assert _environment().keys() <= settings()
 
 
 @pytest.mark.parametrize("name", [each for each in _names() if "migrate" not in each])
-def test_it_comes_after_the_migrations_and_is_started_again_where_it_ends(name: str) -> None:
+def test_a_unit_starts_after_the_migrations_and_is_restarted(name: str) -> None:
     unit = _unit(name)
     assert unit["Requires"] == ["sluice-migrate.service"]
     assert "sluice-migrate.service" in unit["After"][0].split()
@@ -131,18 +131,18 @@ def test_it_comes_after_the_migrations_and_is_started_again_where_it_ends(name: 
 @pytest.mark.parametrize(
     "name", ["sluice-autoscale.service", "sluice-control.service", "sluice-worker@.service"]
 )
-def test_nobody_is_killed_within_his_grace_time(name: str) -> None:
+def test_no_process_is_killed_within_its_grace_time(name: str) -> None:
     (stop_s,) = map(float, _unit(name)["TimeoutStopSec"])
     assert stop_s >= parse_duration_s(_environment()["SLUICE_GRACE"]) + 10
-    # Who is told first sees to the others: told all at once, workers would be told twice.
+    # Only the main process gets SIGTERM, and it stops the others. Otherwise workers would get the signal twice.
     assert _unit(name)["KillMode"] == ["mixed"]
 
 
 @pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="systemd itself looks at them, where it is there"
 )
-def test_systemd_has_nothing_to_say_about_them(tmp_path: Path) -> None:
-    """What they start is looked for, so it stands where we have it."""
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+    """Replace the started programs by existing ones, because systemd checks that they exist."""
     for name in _names():
         text = (UNITS / name).read_text()
         text = re.sub(rf"{BIN}\S+", sys.executable, text).replace("User=sluice", "User=root")

@@ -1,4 +1,4 @@
-"""Definitions are edited while ``sluice up`` works by them."""
+"""Definitions that are edited while ``sluice up`` uses them."""
 
 import signal
 import subprocess
@@ -10,7 +10,7 @@ APP = {"job_id": "{n}", "bash_cmd": "echo {n}"}
 TOLD = "the definitions have changed: 2 apps; new: second"
 
 
-def test_what_is_defined_while_everything_is_up_runs(tmp_path: Path) -> None:
+def test_up_runs_apps_that_are_defined_or_edited_meanwhile(tmp_path: Path) -> None:
     typist = Typist(tmp_path, SLUICE_HOME=str(tmp_path / "home"), SLUICE_APPS="apps.json")
     typist.apps("apps.json", {"first": APP})
     with typist.starts("--verbose", "up") as up:
@@ -29,7 +29,7 @@ def test_what_is_defined_while_everything_is_up_runs(tmp_path: Path) -> None:
 
 
 def _wait_for(process: subprocess.Popen[str], words: str) -> None:
-    """Reads what it logs up to a line with these words."""
+    """Read the log of a process up to a line with these words."""
     assert process.stderr is not None
     said = []
     for line in process.stderr:

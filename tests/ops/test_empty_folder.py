@@ -1,4 +1,4 @@
-"""Commands that look, in a folder in which there is no ledger: they make none, and say what does."""
+"""Commands that need an existing ledger, in a folder without one. They create none, and advise how to create one."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("typed", LOOKING)
-def test_a_command_that_looks_makes_no_ledger(
+def test_a_command_that_needs_a_ledger_creates_none(
     empty: Path, capsys: pytest.CaptureFixture[str], typed: str
 ) -> None:
     assert main(typed.split()) == 3
@@ -47,7 +47,7 @@ def test_a_command_that_looks_makes_no_ledger(
     assert [path.name for path in empty.iterdir()] == ["apps.json"]
 
 
-def test_a_plan_is_made_without_one(empty: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_is_made_without_a_ledger(empty: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "a", "1"]) == 0
     said = capfd.readouterr()
     assert "1 job would run" in said.out
@@ -55,13 +55,13 @@ def test_a_plan_is_made_without_one(empty: Path, capfd: pytest.CaptureFixture[st
     assert [path.name for path in empty.iterdir()] == ["apps.json"]
 
 
-def test_doctor_makes_none_either(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_creates_no_ledger(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctor"])
     assert "An embedded one is made" in capsys.readouterr().out
     assert not (empty / ".sluice" / "postgres").exists()
 
 
-def test_those_that_make_one_are_few() -> None:
+def test_only_these_commands_create_a_ledger() -> None:
     making = {
         f"{entry.word} {each.word}" if each is not entry else entry.word
         for entry in COMMANDS

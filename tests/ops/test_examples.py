@@ -1,4 +1,4 @@
-"""The examples of each command's ``--help``: all of them parse, and those that end by themselves do what they say."""
+"""The examples of each command's ``--help``: all of them parse, and all that end by themselves run as described."""
 
 import json
 import shlex
@@ -18,8 +18,8 @@ from tests.ops.conftest import desk_in
 from tests.ops.orders import ORDERS, approved
 from tests.ops.typist import ROOT, Typist
 
-#: They go on until they are told to stop, or until others do; take minutes; are about a server that is not here; or are
-#: refused while anybody works.
+#: Examples that do not run here. They run until they or other processes are stopped, take minutes, need a server that
+#: is not available here, or are refused while a worker runs.
 NOT_HERE = {
     "up": {1, 2, 3},
     "console": {1, 2},
@@ -31,7 +31,7 @@ NOT_HERE = {
     "autoscale": {1, 2},
     "worker": {1, 2, 3},
 }
-#: It is undone then, and that is no success.
+#: Examples that exit with an error, because the saga is undone and so does not succeed.
 FAILING = {("saga retry-undo", 2)}
 TABLES = {
     "daily": {"partition": "day", "bash_cmd": "true", "table_dependencies": [{"table": "events"}]},
@@ -64,13 +64,13 @@ def _typed(line: str) -> list[str]:
 LINES = [(way, number, line) for way in EXAMPLES for number, line in enumerate(examples(way), start=1)]
 
 
-def test_every_command_has_two_or_three() -> None:
+def test_every_command_has_two_or_three_examples() -> None:
     assert {"", *_ways()} == EXAMPLES.keys()
     assert {len(examples(way)) for way in EXAMPLES} <= {2, 3}
 
 
 @pytest.mark.parametrize(("way", "number", "line"), LINES, ids=[line for _, _, line in LINES])
-def test_it_parses(way: str, number: int, line: str) -> None:
+def test_an_example_parses(way: str, number: int, line: str) -> None:
     words = _typed(line)
     assert line.startswith("sluice ")
     assert " ".join(words).find(way) >= 0, "it is an example of its own command"
@@ -87,7 +87,7 @@ def _named(way: str) -> Command:
     return found
 
 
-def test_help_ends_with_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_ends_with_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["--help"], ["ls", "--help"], ["apps", "show", "--help"]):
         with pytest.raises(SystemExit):
             main(words)
@@ -99,7 +99,7 @@ def test_help_ends_with_them(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
-    """Where everything is that the examples are about, and a process that works on it."""
+    """Yield a folder with everything that the examples refer to, while a process works on it."""
     with desk_in(tmp_path_factory.mktemp("shop")) as typist:
         typist.write("orders.py", ORDERS)
         typist.write("pipeline.py", files()["pipeline.py"])
@@ -138,8 +138,8 @@ def _prepare(typist: Typist) -> None:
 RUNNING = [each for each in LINES if each[1] not in NOT_HERE.get(each[0], ())]
 
 
-def test_they_run(shop: Typist, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """In the order of the table: some go by what those before them have left."""
+def test_the_examples_run(shop: Typist, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They run in the order of the table, because some depend on the results of earlier ones."""
     for name, value in shop.environment.items():
         monkeypatch.setenv(name, value)
     failed = []

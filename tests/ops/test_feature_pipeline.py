@@ -11,17 +11,17 @@ from tests.homes import started_ledger
 from tests.ops.transcripts import Document, said
 from tests.ops.typist import ROOT
 
-#: Its loops wait for other processes. Where these fail, the test is not to wait for ever.
+#: Seconds. The loops of the tutorial wait for other processes. If these fail, the test must not wait indefinitely.
 TIMEOUT_S = 180
 
 
-def test_the_pipelines_commands_answer_what_the_tutorial_says(tmp_path: Path) -> None:
+def test_the_commands_of_the_pipeline_print_the_shown_answers(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "feature-pipeline.md").read_text()
     with started_ledger(tmp_path / ".sluice"), _cleared(tmp_path / FOLDER):
         steps = list(Document(text, tmp_path, timeout_s=TIMEOUT_S).run())
         assert len(steps) > 40
         for step, told in steps:
-            # A run tells its apps in the order in which they began; two that run at once may begin either way.
+            # A run lists its apps in the order in which they began. Apps that run at once may begin in any order.
             order = sorted if step.command.startswith("sluice run") else list
             assert order(map(said, told)) == order(map(said, step.answer)), step.command
         assert not any(map(_alive, _started(tmp_path / FOLDER)))
@@ -29,7 +29,9 @@ def test_the_pipelines_commands_answer_what_the_tutorial_says(tmp_path: Path) ->
 
 @contextmanager
 def _cleared(folder: Path) -> Iterator[None]:
-    """What the commands have started outlives those who type them; if the test fails it is ended all the same."""
+    """Kill the processes that the commands have started. They outlive the commands, so a failed test would leave them
+    running.
+    """
     try:
         yield
     finally:
@@ -39,7 +41,7 @@ def _cleared(folder: Path) -> Iterator[None]:
 
 
 def _started(folder: Path) -> list[int]:
-    """Who leads the processes of each run."""
+    """Return the leader of the process group of each run."""
     return [int(each.read_text().split()[0]) for each in folder.glob("*/*/started")]
 
 

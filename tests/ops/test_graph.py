@@ -1,4 +1,4 @@
-"""What is on a picture, and in the text for other programs: everything, legibly, in its colours."""
+"""The content of pictures and of the text formats for other programs: complete, legible, and in the right colours."""
 
 from datetime import UTC, datetime
 from xml.etree import ElementTree
@@ -49,7 +49,7 @@ def test_names_are_quoted_in_every_format() -> None:
     assert 'n0 -.->|"a &amp; b: failed"| n1' in as_mermaid(NASTY)
 
 
-def test_the_document_has_everything() -> None:
+def test_the_document_has_all_fields_of_nodes_and_edges() -> None:
     document = as_document(NASTY)
     assert document["nodes"][0] == {  # type: ignore[index] # it is plain data
         "id": 'say/"<hi>"',
@@ -71,7 +71,7 @@ def test_a_state_has_its_colour_in_every_picture() -> None:
         assert colour(node.state).dark in draw(NASTY)
 
 
-def test_who_points_at_a_job_is_told_everything() -> None:
+def test_tooltips_have_the_details_of_jobs_and_edges() -> None:
     tips = texts(NASTY, "title")
     assert 'say/"<hi>"\nfailed since 2026-11-20 12:00:00 UTC' in tips
     assert 'say/"<hi>" → back/\\slash\N{REPLACEMENT CHARACTER}#1: a & b: failed' in tips
@@ -103,14 +103,14 @@ def test_equal_jobs_are_drawn_as_one() -> None:
     assert "fetch \N{MULTIPLICATION SIGN}19" in texts(found)
 
 
-def test_what_is_not_equal_is_drawn_one_by_one() -> None:
+def test_different_or_few_jobs_are_drawn_one_by_one() -> None:
     chain = arrows(" -> ".join(f"roll/{day}" for day in range(30)), state=State.SUCCEEDED)
     assert folded(chain) == chain
     few = arrows(", ".join(f"a/{key} -> end" for key in range(6)), state=State.READY)
     assert folded(few) == few
 
 
-def test_the_job_that_was_asked_for_is_never_folded() -> None:
+def test_the_focused_job_is_never_folded() -> None:
     graph = arrows(", ".join(f"a/{key} -> end" for key in range(9)), state=State.READY)
     found = folded(replace(graph, focus="a/4"))
     assert [node.key for node in found.nodes if node.app == "a"] == ["0 … 8", "4"]
@@ -119,7 +119,7 @@ def test_the_job_that_was_asked_for_is_never_folded() -> None:
 WORDS = {"job_id": "{n}", "bash_cmd": "true"}
 
 
-def test_an_app_is_drawn_with_everything_above_and_below_it() -> None:
+def test_an_app_is_drawn_with_its_upstream_and_downstream_apps() -> None:
     needs = {"b": ["a"], "c": ["b"], "side": ["a"]}
     apps = {
         name: WORDS | ({"depends_on": {"app_name": needs[name]}} if name in needs else {})
@@ -131,7 +131,7 @@ def test_an_app_is_drawn_with_everything_above_and_below_it() -> None:
     assert graph.focus == "b"
 
 
-def test_alternatives_are_named_on_the_edges_and_dashed() -> None:
+def test_alternatives_are_named_on_edges_with_lines_of_their_own() -> None:
     groups = {"fast": {"app_name": ["a"]}, "slow": {"app_name": ["b"], "when": "failed"}}
     graph = app_graph(catalogue_of({"a": WORDS, "b": WORDS, "c": WORDS | {"depends_on": groups}}), None)
     assert graph.edges == (Edge("a", "c", "fast"), Edge("b", "c", "slow", "failed"))
@@ -140,7 +140,7 @@ def test_alternatives_are_named_on_the_edges_and_dashed() -> None:
     assert lines == ["line alternative0", "line alternative1"]
 
 
-def test_a_live_graph_has_everything_above_and_below_a_job(world: World) -> None:
+def test_a_live_graph_has_the_upstream_and_downstream_jobs(world: World) -> None:
     world.apps("a -> b, b -> c, x -> c, a -> side")
     world.submit("c")
     world.finish("a")
@@ -157,7 +157,7 @@ def test_a_live_graph_has_everything_above_and_below_a_job(world: World) -> None
     assert (graph.title, graph.note) == ("b/1 as of 2026-01-01 00:00:00 UTC", "")
 
 
-def test_a_live_graph_of_many_is_cut_and_says_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_live_graph_is_cut_with_a_note(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sluice.ledger.reads.kinship.JOBS_MAX", 2)
     world.apps(", ".join(f"a{number} -> c" for number in range(5)))
     world.submit("c")
@@ -168,7 +168,7 @@ def test_a_live_graph_of_many_is_cut_and_says_so(world: World, monkeypatch: pyte
     assert job_graph(found).note == "It needs more jobs than the nearest 2, which are drawn."
 
 
-def test_functions_may_lead_round_in_a_circle_of_apps() -> None:
+def test_dependency_functions_may_form_a_circle_of_apps() -> None:
     by = {"_func": "tests.ops.test_graph:Neighbours"}
     apps = {
         "roll": WORDS | {"depends_on": by | {"app_name": ["roll"]}},
@@ -185,7 +185,7 @@ def test_functions_may_lead_round_in_a_circle_of_apps() -> None:
 
 
 class Neighbours:
-    """A two-way function that nobody asks here."""
+    """Two-way function that these tests do not call."""
 
     @staticmethod
     def parents(app: str, ids: object) -> list[object]:

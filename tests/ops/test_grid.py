@@ -33,7 +33,7 @@ def test_each_app_has_a_line_of_its_partitions(site: Site, capfd: pytest.Capture
     ]
 
 
-def test_a_document_counts_states_by_cell(site: Site) -> None:
+def test_the_document_counts_states_by_cell(site: Site) -> None:
     asked_for(site)
     finish(site, "staging", "2024-04-01", ending=Ending.ERROR)
     staging, grouped, _ = site.says("grid", "week")["apps"]
@@ -48,7 +48,7 @@ def test_a_document_counts_states_by_cell(site: Site) -> None:
     assert grouped["counts"] == {State.UPSTREAM_FAILED: 7}
 
 
-def test_several_partitions_share_a_column_where_there_are_too_many(site: Site) -> None:
+def test_too_many_partitions_share_columns(site: Site) -> None:
     site.define(APPS)
     site.world.submit("staging", None, start="2024-01-01", end="2024-04-30", id="long")
     finish(site, "staging", "2024-01-02")
@@ -59,7 +59,7 @@ def test_several_partitions_share_a_column_where_there_are_too_many(site: Site) 
     assert sum(sum(cell["counts"].values()) for cell in staging["cells"]) == 121
 
 
-def test_what_was_there_before_and_what_others_make_is_shown_too(site: Site) -> None:
+def test_landed_partitions_and_partitions_of_other_submissions_are_shown(site: Site) -> None:
     site.define(APPS)
     site.says("partitions", "land", "staging", "2024-04-01..2024-04-02")
     site.world.submit("staging", None, start="2024-04-03", end="2024-04-03")
@@ -71,7 +71,7 @@ def test_what_was_there_before_and_what_others_make_is_shown_too(site: Site) -> 
     ]
 
 
-def test_where_all_was_there_that_is_shown(site: Site) -> None:
+def test_a_grid_shows_partitions_that_all_existed_before(site: Site) -> None:
     site.define(APPS)
     site.says("partitions", "land", "staging", WEEK)
     site.world.submit("staging", None, start="2024-04-01", end="2024-04-07", id="none")
@@ -79,7 +79,7 @@ def test_where_all_was_there_that_is_shown(site: Site) -> None:
     assert staging["counts"] == {State.SUCCEEDED: 7}
 
 
-def test_a_failed_partition_that_another_submission_made_is_there(site: Site) -> None:
+def test_a_failed_partition_that_another_submission_made_counts_as_succeeded(site: Site) -> None:
     site.define(APPS)
     days = {"start": "2024-04-01", "end": "2024-04-02"}
     site.world.submit("staging", None, id="first", **days)
@@ -128,7 +128,7 @@ def test_columns_are_as_long_as_the_longest_partitions_or_longer(
         assert laid.before + len(laid.stretches) <= count
 
 
-def test_hours_stand_below_their_days() -> None:
+def test_hours_are_aligned_with_their_days() -> None:
     days, hours = _row("day", "2024-04-01", "2024-04-03"), _row("hour", "2024-04-02-05", "2024-04-03-04")
     laid = strip(hours, axis([days, hours], 80))
     assert (laid.before, [len(each) for each in laid.stretches]) == (1, [19, 5])
@@ -137,7 +137,7 @@ def test_hours_stand_below_their_days() -> None:
 @pytest.mark.parametrize(
     ("columns", "words"), [(80, "one hour"), (30, "2 hours"), (10, "6 hours"), (3, "one day"), (1, "7 days")]
 )
-def test_how_long_a_column_is_is_said_in_the_longest_unit(columns: int, words: str) -> None:
+def test_the_length_of_a_column_is_in_the_longest_unit(columns: int, words: str) -> None:
     assert axis([_row("hour", "2024-04-02-05", "2024-04-03-22")], columns).in_words == words
 
 
@@ -155,16 +155,16 @@ def test_how_long_a_column_is_is_said_in_the_longest_unit(columns: int, words: s
         ({State.CANCELLED: 1, State.SUCCEEDED: 1}, "x"),
     ],
 )
-def test_a_cell_shows_what_needs_an_eye_the_most(counts: dict[State, int], sign: str) -> None:
+def test_a_cell_shows_the_state_that_needs_the_most_attention(counts: dict[State, int], sign: str) -> None:
     assert mark(Span(1, 2), counts).sign == sign
 
 
-def test_every_state_has_a_sign_of_its_own_kind() -> None:
+def test_only_succeeded_has_the_sign_of_existing_partitions() -> None:
     signs = {state: mark(Span(1, 1), {state: 1}) for state in State if state is not State.SPLIT}
     assert [state for state, its in signs.items() if its is THERE] == [State.SUCCEEDED]
 
 
-def test_the_page_on_partitions_has_every_sign() -> None:
+def test_the_page_on_partitions_explains_every_sign() -> None:
     page = (Path(__file__).parents[2] / "docs" / "partitions.md").read_text()
     signs = {each.sign for _, each in MARKS} | {THERE.sign, PARTLY.sign, NOTHING.sign}
     assert [sign for sign in sorted(signs) if f"`{sign}`" not in page] == []

@@ -1,4 +1,4 @@
-"""Keys that are written to be run: from the command line to the shell of a command, they are words and nothing else."""
+"""Keys that contain shell code: from the command line to the shell of a command they remain plain words."""
 
 import pytest
 
@@ -20,7 +20,7 @@ COMMAND = """printf '<%s>' {who} "{who}" '{who}' -- {job_id}; test $(printenv | 
 
 
 @pytest.mark.timeout(240)
-def test_no_key_is_run_by_the_shell_that_is_given_it(desk: Typist) -> None:
+def test_the_shell_of_a_command_runs_no_key(desk: Typist) -> None:
     desk.apps("hostile.json", {"say": {"job_id": "{who}", "bash_cmd": COMMAND, "cwd": str(desk.folder)}})
     desk.write("hostile.keys", "\n".join(KEYS))
     said = desk.types("--apps", "hostile.json", "run", "say", "--keys-from", "hostile.keys", "--json")

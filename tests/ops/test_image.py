@@ -1,4 +1,4 @@
-"""The image, without a Docker to build it: what is installed in it is what its settings may ask for."""
+"""The image, without Docker to build it: it has the packages and programs that its settings may need."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
 IMAGE = [*PROJECT["dependencies"], *OPTIONAL["trace"]]
-#: What a checkout runs on.
+#: Requirements of a checkout.
 CHECKOUT = [*PROJECT["dependencies"], *OPTIONAL["embedded"]]
 _SED = r"""sed (?:'[^']+'|"[^"]+") requirements\.lock"""
 _PIN = re.compile(r"^([\w.-]+)==", re.MULTILINE)
@@ -34,7 +34,7 @@ def cut(script: str, folder: Path, *arguments: str) -> set[str]:
 
 
 def needed(requirements: Iterable[str]) -> set[str]:
-    """The packages that these bring, as the packages themselves say that are installed here."""
+    """Return the packages that these requirements bring, according to the packages that are installed here."""
     found, left = set[str](), [Requirement(text) for text in requirements]
     while left:
         one = left.pop()
@@ -54,22 +54,22 @@ def installed(tmp_path: Path) -> set[str]:
     return cut(DOCKERFILE, tmp_path)
 
 
-def test_it_has_all_that_sluice_runs_on_and_what_traces_take(installed: set[str]) -> None:
+def test_the_image_has_the_packages_for_sluice_and_for_traces(installed: set[str]) -> None:
     assert needed(IMAGE) <= installed
     assert {"opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"} <= installed
 
 
-def test_it_has_no_postgres(installed: set[str]) -> None:
+def test_the_image_has_no_postgres(installed: set[str]) -> None:
     assert not (needed(OPTIONAL["embedded"]) - needed(IMAGE)) & installed
 
 
-def test_what_only_the_tests_need_is_not_in_it(installed: set[str]) -> None:
+def test_the_image_has_no_packages_for_tests_only(installed: set[str]) -> None:
     tools = {canonicalize_name(Requirement(text).name) for text in OPTIONAL["dev"]}
     assert tools & installed <= needed(IMAGE)
     assert not {"pytest", "mypy", "ruff", "hypothesis"} & installed
 
 
-def test_a_checkout_has_no_packages_of_other_extras_before_its_tests(tmp_path: Path) -> None:
+def test_the_minimal_checkout_has_no_packages_of_other_extras(tmp_path: Path) -> None:
     script = (ROOT / "ops" / "setup" / "venv.sh").read_text()
     (section,) = re.findall(r'^running\)\n.*\n +install_up_to "([^"]+)"$', script, re.MULTILINE)
     least = cut(script, tmp_path, section.replace("\\", ""))
@@ -77,15 +77,15 @@ def test_a_checkout_has_no_packages_of_other_extras_before_its_tests(tmp_path: P
     assert not (needed(OPTIONAL["trace"]) - needed(CHECKOUT)) & least
 
 
-def test_it_has_the_programs_that_settings_and_sources_ask_for() -> None:
+def test_the_image_has_the_programs_for_settings_and_sources() -> None:
     final = DOCKERFILE.rpartition("\nFROM ")[2]
     (line,) = re.findall(r"apt-get install --yes --no-install-recommends ([^\\]+?) *\\\n", final)
     assert line.split() == ["bubblewrap", "openssh-client", "rsync"]
     assert final.index("apt-get install") < final.index("\nUSER ")
 
 
-def test_what_a_worker_needs_is_small() -> None:
-    """Without the extra ``embedded``: a worker on a server's ledger. Setuptools is for the build alone."""
+def test_the_packages_of_a_worker_are_below_60_mb() -> None:
+    """The worker uses a ledger on a server, so the extra ``embedded`` is left out. Setuptools is only for the build."""
     names = needed(PROJECT["dependencies"]) | {"psycopg-binary", "psycopg-pool"}
     files = [file for name in names for file in metadata.files(name) or [] if not file.name.endswith(".pyc")]
     size = sum(Path(str(file.locate())).stat().st_size for file in files if Path(str(file.locate())).exists())

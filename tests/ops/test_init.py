@@ -1,4 +1,4 @@
-"""The project that ``sluice init`` makes: it runs as it is, and its own tests pass."""
+"""The project that ``sluice init`` creates: it runs unchanged, and its own tests pass."""
 
 import os
 import subprocess
@@ -18,7 +18,9 @@ def typist(tmp_path: Path) -> Typist:
 
 
 def _in_project(typist: Typist) -> Typist:
-    """Somebody who has made one, and types in it; ``sluice`` is there also where it is not installed."""
+    """Create a project and return a typist in it. A script provides ``sluice``, because the package may not be
+    installed.
+    """
     assert set(typist.asks("init", "shop")["files"]) == NAMES
     programs = typist.folder / "bin"
     programs.mkdir()
@@ -28,7 +30,7 @@ def _in_project(typist: Typist) -> Typist:
     return Typist(typist.folder / "shop", PATH=f"{programs}{os.pathsep}{os.environ['PATH']}")
 
 
-def test_its_own_tests_pass(typist: Typist) -> None:
+def test_the_tests_of_the_project_pass(typist: Typist) -> None:
     project = _in_project(typist)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error"],
@@ -43,7 +45,7 @@ def test_its_own_tests_pass(typist: Typist) -> None:
     assert "2 passed" in done.stdout
 
 
-def test_it_runs_with_nothing_said(typist: Typist) -> None:
+def test_the_project_runs_without_any_options(typist: Typist) -> None:
     project = _in_project(typist)
     ran = project.asks("run", "report", "2026-11-20")
     assert ran["jobs"] == {"succeeded": 4}
@@ -53,7 +55,7 @@ def test_it_runs_with_nothing_said(typist: Typist) -> None:
     assert project.types("doctor").code == 0
 
 
-def test_the_readme_of_it_can_be_typed(typist: Typist) -> None:
+def test_the_commands_of_its_readme_succeed(typist: Typist) -> None:
     project = _in_project(typist)
     lines = (project.folder / "README.md").read_text().splitlines()
     assert len(lines) <= 10
@@ -62,7 +64,7 @@ def test_the_readme_of_it_can_be_typed(typist: Typist) -> None:
     assert answers == {"plan": 0, "run": 0, "why": 0, "doctor": 0}
 
 
-def test_it_is_written_as_we_write(typist: Typist) -> None:
+def test_the_project_passes_our_ruff_rules(typist: Typist) -> None:
     project = _in_project(typist)
     ruff = Path(sys.executable).with_name("ruff")
     if not ruff.exists():
@@ -73,7 +75,7 @@ def test_it_is_written_as_we_write(typist: Typist) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_what_is_there_is_left_alone(typist: Typist) -> None:
+def test_existing_files_are_not_overwritten(typist: Typist) -> None:
     typist.write("pipeline.py", "mine")
     said = typist.types("init")
     assert said.code == 2
@@ -83,13 +85,13 @@ def test_what_is_there_is_left_alone(typist: Typist) -> None:
     assert typist.types("init", "pipeline.py").code == 2, "a file is no folder"
 
 
-def test_a_folder_may_be_there_with_other_things(typist: Typist) -> None:
+def test_the_folder_may_have_other_files(typist: Typist) -> None:
     typist.write("notes.txt", "mine")
     assert typist.types("init", ".").code == 0
     assert {path.name for path in typist.folder.iterdir()} == NAMES | {"notes.txt"}
 
 
-def test_it_has_types(typist: Typist) -> None:
+def test_the_project_passes_mypy_in_strict_mode(typist: Typist) -> None:
     project = _in_project(typist)
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir=mypy", "."],

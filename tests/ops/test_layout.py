@@ -1,4 +1,4 @@
-"""Where things are on a picture: nothing lies on anything else, and lines lead from left to right around the boxes."""
+"""Layout of a picture: nothing overlaps, and lines lead from left to right around the boxes."""
 
 from itertools import combinations
 from pathlib import Path
@@ -40,7 +40,7 @@ def look_at(sheet: Sheet) -> None:
 
 
 @given(graphs())
-def test_nothing_lies_on_anything_else(graph: Graph) -> None:
+def test_boxes_lines_and_sheets_do_not_overlap(graph: Graph) -> None:
     found = sheets(graph)
     assert sorted(node.id for sheet in found for cell in sheet.chart.cells for node in cell.nodes) == sorted(
         node.id for node in graph.nodes
@@ -54,7 +54,7 @@ def test_nothing_lies_on_anything_else(graph: Graph) -> None:
 
 
 @given(graphs(nodes_max=8, circles=True))
-def test_circles_can_be_drawn_too(graph: Graph) -> None:
+def test_circles_can_be_drawn(graph: Graph) -> None:
     for sheet in sheets(graph):
         look_at(sheet)
 
@@ -72,7 +72,7 @@ def test_a_long_chain_is_cut_into_strips() -> None:
     assert len({box.y for box in sheet.boxes}) > 10
 
 
-def test_what_has_the_same_neighbours_shares_a_frame_and_a_line() -> None:
+def test_nodes_with_the_same_neighbours_share_a_frame_and_a_line() -> None:
     graph = arrows(", ".join(f"part_{number:03} -> report -> mail" for number in range(200)))
     (sheet,) = sheets(graph)
     assert [len(cell.nodes) for cell in sheet.chart.cells] == [200, 1, 1]
@@ -80,19 +80,19 @@ def test_what_has_the_same_neighbours_shares_a_frame_and_a_line() -> None:
     assert sheet.width < 3 * sheet.height < 9 * sheet.width
 
 
-def test_what_has_no_neighbours_stands_in_a_block() -> None:
+def test_nodes_without_neighbours_form_a_block() -> None:
     alone = Graph(tuple(Node(f"app_{number:03}") for number in range(150)), ())
     (sheet,) = sheets(alone)
     assert sheet.width < 3 * sheet.height < 9 * sheet.width
 
 
-def test_many_short_branches_stand_in_several_columns() -> None:
+def test_many_short_branches_form_several_columns() -> None:
     (sheet,) = sheets(arrows(", ".join(f"a_{number:03} -> b_{number:03} -> end" for number in range(100))))
     look_at(sheet)
     assert sheet.height < 2.5 * sheet.width
 
 
-def test_a_parent_stands_next_to_its_nearest_child() -> None:
+def test_a_parent_is_next_to_its_nearest_child() -> None:
     (sheet,) = sheets(arrows("a -> b -> c -> d, late -> d"))
     assert box_of(sheet, "late").x == box_of(sheet, "c").x
 
@@ -105,13 +105,15 @@ def test_lines_from_one_parent_share_their_way() -> None:
     assert to_e.startswith(to_d[: to_d.rindex("C")])
 
 
-def test_there_is_one_line_between_two_boxes_whatever_it_stands_for() -> None:
+def test_several_edges_between_two_boxes_are_one_line() -> None:
     graph = Graph((Node("a"), Node("b")), (Edge("a", "b", "fast"), Edge("a", "b", "slow", "failed")))
     (sheet,) = sheets(graph)
     assert [link.label for link in sheet.lines] == ["fast, slow: failed"]
 
 
-def test_graphviz_lays_out_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graphviz_lays_out_the_graph_if_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     (chart,) = charts(arrows(" -> ".join(f"step_{number}" for number in range(8))))
     nodes = [f"node {at} {at + 1} {at + 0.5} 1 0.3 x solid box black white" for at in range(8)]
@@ -124,9 +126,7 @@ def test_graphviz_lays_out_where_it_is_installed(tmp_path: Path, monkeypatch: py
     assert sheet.lines[chart.links[0]].path == "M72.0,540.0 C144.0,540.0 216.0,540.0 288.0,468.0"
 
 
-def test_what_graphviz_makes_unreadable_is_laid_out_by_us(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unusable_layout_of_graphviz_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     (chart,) = charts(CHAIN)
     nodes = [f"node {at} {at + 1} 0.5 1 0.3 x solid box black white" for at in range(200)]
@@ -140,7 +140,7 @@ def test_what_graphviz_makes_unreadable_is_laid_out_by_us(
 
 
 def _answers(folder: Path, text: str, *, code: int = 0) -> None:
-    """A program called ``dot`` that writes this."""
+    """Write a program called ``dot`` that prints this text."""
     (folder / "plain").write_text(text)
     (folder / "dot").write_text(f"#!/bin/sh\ncat >/dev/null; cat {folder}/plain; exit {code}\n")
     (folder / "dot").chmod(0o755)

@@ -1,4 +1,4 @@
-"""The page on finding jobs: what it has people type answers what it says, and so does its Python."""
+"""docs/listing.md: its commands print the shown answers, and its Python code runs."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.world import World
 TEXT = (ROOT / "docs" / "listing.md").read_text()
 
 
-def test_the_pages_commands_answer_what_it_says(tmp_path: Path) -> None:
+def test_the_commands_of_the_page_print_the_shown_answers(tmp_path: Path) -> None:
     with start(tmp_path / ".sluice", durable=False):
         steps = list(Document(TEXT, tmp_path, timeout_s=240).run())
     assert len(steps) > 7
@@ -21,7 +21,9 @@ def test_the_pages_commands_answer_what_it_says(tmp_path: Path) -> None:
         assert list(map(said, told)) == list(map(said, step.answer)), step.command
 
 
-def test_the_pages_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: World) -> None:
+def test_the_python_code_of_the_page_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: World
+) -> None:
     code = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     assert len(code) == 1
     monkeypatch.chdir(tmp_path)

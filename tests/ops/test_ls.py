@@ -37,13 +37,13 @@ def keys(document: object) -> list[str]:
         ("ended is not null and ended > 10m", {"1_oslo"}),
     ],
 )
-def test_conditions_are_answered_as_a_plain_list(carts: Site, where: str, found: set[str]) -> None:
+def test_conditions_select_jobs_in_a_plain_list(carts: Site, where: str, found: set[str]) -> None:
     document = carts.says("ls", "--where", where)
     assert isinstance(document, list)
     assert set(keys(document)) == found
 
 
-def test_a_condition_narrows_what_the_other_options_say(carts: Site) -> None:
+def test_a_condition_narrows_the_result_of_the_other_options(carts: Site) -> None:
     assert keys(carts.says("ls", "--app", "cart", "--state", "ready", "--where", "inputs.num = '9'")) == [
         "2_oslo"
     ]
@@ -55,7 +55,7 @@ def test_orders(carts: Site) -> None:
     assert keys(carts.says("ls", "--asc", "--limit", "2")) == keys(carts.says("ls", "--limit", "9"))[::-1][:2]
 
 
-def test_pages_one_after_the_other(carts: Site) -> None:
+def test_pages_follow_one_after_the_other(carts: Site) -> None:
     words = ("ls", "--order", "created", "--desc", "--limit", "3", "--page")
     first = carts.says(*words, "first")
     assert (keys(first), first["total"]) == (["x", "2_oslo", "1_oslo"], 4)
@@ -63,7 +63,7 @@ def test_pages_one_after_the_other(carts: Site) -> None:
     assert (keys(second), second["total"], second["next"]) == (["0_oslo"], 4, None)
 
 
-def test_whoever_has_seen_all_hears_of_what_comes_later(carts: Site) -> None:
+def test_the_token_of_the_last_page_finds_later_jobs(carts: Site) -> None:
     words = ("ls", "--order", "created", "--asc", "--where", "app = trip", "--page")
     seen = carts.says(*words, "first")
     nothing = carts.says(*words, seen["next"])
@@ -73,7 +73,7 @@ def test_whoever_has_seen_all_hears_of_what_comes_later(carts: Site) -> None:
     assert (keys(later), later["total"]) == (["y"], 2)
 
 
-def test_people_are_told_the_next_page(carts: Site, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_token_of_the_next_page_is_printed(carts: Site, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["ls", "--limit", "3", "--page", "first"]) == 0
     said = capfd.readouterr()
     assert "3 of 4. The next page: --page p1." in said.err
@@ -82,7 +82,7 @@ def test_people_are_told_the_next_page(carts: Site, capfd: pytest.CaptureFixture
     assert "1 of 4.\n" in capfd.readouterr().err
 
 
-def test_without_definitions_the_key_is_not_taken_apart(
+def test_without_definitions_conditions_see_the_kwargs_alone(
     carts: Site, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SLUICE_APPS", "")
@@ -109,13 +109,15 @@ def test_without_definitions_the_key_is_not_taken_apart(
         (("--since", "1e300"), ["'1e300'", "neither a time"]),
     ],
 )
-def test_faults_are_told_with_their_place(carts: Site, words: tuple[str, ...], told: list[str]) -> None:
+def test_faults_are_reported_with_their_position(
+    carts: Site, words: tuple[str, ...], told: list[str]
+) -> None:
     error = carts.says("ls", *words, code=2)["error"]
     said = " ".join(error.values())
     assert [word for word in told if word not in said] == []
 
 
-def test_a_token_is_of_its_order(carts: Site) -> None:
+def test_a_token_is_valid_for_its_order_only(carts: Site) -> None:
     token = carts.says("ls", "--limit", "1", "--page", "first")["next"]
     assert keys(carts.says("ls", "--limit", "9", "--page", token))
     error = carts.says("ls", "--asc", "--page", token, code=2)["error"]

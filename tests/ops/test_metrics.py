@@ -1,4 +1,4 @@
-"""Each metric says what has happened; and their text is what Prometheus's own parser reads."""
+"""Metrics: each one counts its event, and Prometheus's own parser reads their text."""
 
 import re
 import signal
@@ -31,7 +31,7 @@ DAILY = {"id": "daily", "app": "a", "key": "1", "every": "1h"}
 
 
 def read(written: str) -> dict[tuple[str, tuple[str, ...]], float]:
-    """By name of the sample and values of its labels."""
+    """Return the values by the name of the sample and the values of its labels."""
     found = {}
     for family in text_string_to_metric_families(written):
         assert family.documentation
@@ -41,7 +41,7 @@ def read(written: str) -> dict[tuple[str, tuple[str, ...]], float]:
 
 
 def now(world: World, family: Family, *labels: str) -> float:
-    """What the metric says; of a histogram, how many it has in all."""
+    """Return the value of a metric, or for a histogram the number of its observations."""
     found = read(text(world.ledger.transact(lambda tx: numbers(tx, ["a"]))))
     name = f"{family.name}_count" if family.kind is Kind.HISTOGRAM else family.name
     return found.get((name, labels), 0.0)
@@ -83,7 +83,7 @@ def brings_it_late(world: World) -> None:
 def loses_a_hint(world: World) -> None:
     submits(world)
     world.lose_messages()
-    world.tick(after_s=11)  # longer than the groomer waits, shorter than the lease of whoever has room
+    world.tick(after_s=11)  # longer than the groomer waits, shorter than the lease of the free worker
 
 
 def is_late_with_a_schedule(world: World) -> None:
@@ -151,7 +151,7 @@ def drops_lineage(world: World) -> None:
     meter.read()
 
 
-#: What is done, and what the metric says then, at least, where it said nothing before.
+#: By metric: an event, the labels, and the least increase of the value.
 MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.JOBS: (submits, ("a", "ready"), 1),
     families.TRANSITIONS: (submits, ("a", "ready"), 1),
@@ -174,16 +174,16 @@ MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.BREAKER_OPEN: (keeps_failing, ("a",), 1),
     families.LINEAGE_DROPPED: (drops_lineage, (), 3),
 }
-#: These are asked of a broker, below.
+#: Metrics that are read from a broker. See ``test_metrics_of_brokers``.
 OF_THE_BROKER = {families.BROKER_UP, families.BROKER_MESSAGES, families.BROKER_DEAD}
 
 
-def test_each_metric_is_moved_here() -> None:
+def test_each_metric_has_a_case() -> None:
     assert {*MOVES} | OF_THE_BROKER == set(FAMILIES)
 
 
 @pytest.mark.parametrize("family", MOVES, ids=lambda family: family.name)
-def test_it_moves(world: World, family: Family) -> None:
+def test_a_metric_counts_its_event(world: World, family: Family) -> None:
     move, labels, least = MOVES[family]
     before = now(world, family, *labels)
     move(world)
@@ -197,7 +197,7 @@ def test_a_lost_run_is_counted_as_a_loss_and_as_a_repair(world: World) -> None:
     assert now(world, families.WORKERS, "lost") >= 1
 
 
-def test_queues_that_are_no_apps_have_workers_too(world: World) -> None:
+def test_the_control_queues_have_workers_too(world: World) -> None:
     before = {queue: now(world, families.QUEUE_WORKERS, queue) for queue in CONTROL}
     world.hire()
     assert {queue: now(world, families.QUEUE_WORKERS, queue) - before[queue] for queue in CONTROL} == (
@@ -205,28 +205,28 @@ def test_queues_that_are_no_apps_have_workers_too(world: World) -> None:
     )
 
 
-def test_what_a_process_counts_is_added_once(world: World) -> None:
+def test_counts_of_a_process_are_added_once(world: World) -> None:
     drops_lineage(world)
     assert now(world, families.LINEAGE_DROPPED) == 3
     drops_lineage(world)
     assert now(world, families.LINEAGE_DROPPED) == 6
 
 
-def test_counters_never_fall_when_what_they_count_is_counted(world: World) -> None:
+def test_counters_stay_the_same_when_transitions_are_counted(world: World) -> None:
     submits(world)
     before = now(world, families.TRANSITIONS, "a", "ready")
     counts_all(world)
     assert now(world, families.TRANSITIONS, "a", "ready") == before
 
 
-def test_a_state_that_has_had_jobs_is_told_as_none(world: World) -> None:
+def test_a_state_that_has_lost_its_jobs_is_reported_as_zero(world: World) -> None:
     runs(world)
     found = read(text(world.ledger.transact(lambda tx: numbers(tx, []))))
     assert found["sluice_jobs", ("a", "ready")] == 0
     assert found["sluice_jobs", ("a", "succeeded")] == 1
 
 
-def test_a_histogram_is_one(world: World) -> None:
+def test_a_histogram_has_cumulative_buckets(world: World) -> None:
     runs(world)
     written = text(world.ledger.transact(lambda tx: numbers(tx, [])))
     (family,) = [
@@ -239,7 +239,7 @@ def test_a_histogram_is_one(world: World) -> None:
     assert buckets[-1] == next(sample.value for sample in running if sample.name.endswith("_count"))
 
 
-def test_names_of_apps_that_need_it_are_escaped() -> None:
+def test_special_characters_in_app_names_are_escaped() -> None:
     odd = 'a "quoted" \\ app\nwith a line'
     written = text({families.JOBS: {(odd, "ready"): 2.0}, families.LEADER: {(): 0.25}})
     assert read(written) == {
@@ -249,7 +249,7 @@ def test_names_of_apps_that_need_it_are_escaped() -> None:
     assert text({families.STATE_SECONDS: {("a", "ready"): Spread((0.5,), (1, 2), 3.5)}}).count("_bucket") == 2
 
 
-def test_names_follow_the_customs() -> None:
+def test_metric_names_follow_the_conventions() -> None:
     for family in FAMILIES:
         assert re.fullmatch("sluice_[a-z_]+", family.name)
         assert family.name.endswith("_total") == (family.kind is Kind.COUNTER)
@@ -257,13 +257,13 @@ def test_names_follow_the_customs() -> None:
         assert set(family.labels) <= {"app", "state", "kind", "queue"}
 
 
-def test_programs_read_the_same_as_json(desk: Typist) -> None:
+def test_metrics_are_available_as_json(desk: Typist) -> None:
     said: dict[str, Any] = desk.asks("metrics")
     assert {"labels": {"state": "alive"}, "value": 0} in said["sluice_workers"]
 
 
-def test_the_console_answers_with_what_workers_have_done(desk_apart: Typist) -> None:
-    """A real worker, and a real console that knows of it by the ledger alone."""
+def test_the_console_serves_the_metrics_of_workers(desk_apart: Typist) -> None:
+    """The worker and the console are real and share nothing but the ledger."""
     assert desk_apart.types("run", "nap", "0").code == 0
     with desk_apart.starts("console", "--listen", "127.0.0.1:0") as console:
         assert console.stdout

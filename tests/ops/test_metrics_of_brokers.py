@@ -1,4 +1,4 @@
-"""What waits at a broker is a metric, where the broker can be asked."""
+"""Metrics of the messages that wait at a broker, if the broker can report them."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -27,7 +27,7 @@ def broker_url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def put_aside(url: str, queue: str) -> None:
-    """As the broker's own rejection would."""
+    """Add a dead letter, as a rejection by the broker would."""
     if url.startswith("redis"):
         with redis_client.Redis.from_url(url) as client:
             client.zadd(f"dramatiq:{dramatiq.common.xq_name(queue)}", {"id": 1})
@@ -38,7 +38,7 @@ def put_aside(url: str, queue: str) -> None:
         channel.basic_publish("", dramatiq.common.xq_name(queue), b"?")
 
 
-def test_what_waits_at_the_broker_is_told(desk_apart: Typist, broker_url: str) -> None:
+def test_waiting_messages_and_dead_letters_are_counted(desk_apart: Typist, broker_url: str) -> None:
     with closing(connect(broker_url)) as broker:
         broker.publish([Execute(app="nap", jobs=((1, 0),)), Execute(app="nap", jobs=((2, 0),))])
         put_aside(broker_url, "nap")
@@ -52,7 +52,7 @@ def test_what_waits_at_the_broker_is_told(desk_apart: Typist, broker_url: str) -
     assert found["sluice_broker_messages", ("planner",)] == 0
 
 
-def test_a_broker_that_is_away_takes_nothing_else_along(desk: Typist) -> None:
+def test_without_the_broker_the_other_metrics_remain(desk: Typist) -> None:
     said = desk.types("metrics", SLUICE_BROKER_URL="redis://127.0.0.1:1")
     found = read(said.out)
     assert found["sluice_broker_up", ()] == 0
@@ -60,7 +60,7 @@ def test_a_broker_that_is_away_takes_nothing_else_along(desk: Typist) -> None:
     assert ("sluice_queue_depth", ("nap",)) in found
 
 
-def test_a_broker_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_never_answers_does_not_block_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carried, "PATIENCE_S", 0.05)
     asked = []
 

@@ -1,4 +1,4 @@
-"""docs/observe.md says of metrics, fields, variables and spans what the code has."""
+"""docs/observe.md: its metrics, fields, variables and spans are the ones in the code."""
 
 import re
 from pathlib import Path
@@ -26,12 +26,12 @@ def test_all_kinds_of_repairs_are_named() -> None:
     assert [kind for kind in REPAIRS if f"`{kind}`" not in section("Metrics")] == []
 
 
-def test_fields_of_the_log_are_those_that_there_are() -> None:
+def test_the_page_has_the_fields_of_the_log() -> None:
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", section("Logs"), re.MULTILINE)
     assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == [*Subject.__struct_fields__]
 
 
-def test_variables_are_read(tmp_path: Path) -> None:
+def test_the_variables_of_the_page_are_read(tmp_path: Path) -> None:
     given = {
         "SLUICE_LINEAGE_URL": "http://somewhere",
         "SLUICE_LINEAGE_TOKEN": "t",
@@ -49,7 +49,7 @@ def test_variables_are_read(tmp_path: Path) -> None:
     assert (found.trace, found.log, found.lineage.jobs, found.lineage.tables) == (True, "json", "n", "s3://w")
 
 
-def test_spans_and_attributes_are_those_that_are_sent() -> None:
+def test_the_page_has_the_attributes_of_the_spans() -> None:
     code = "".join((ROOT / "actors" / name).read_text() for name in ("tracing.py", "sending.py"))
     attributes = set(re.findall(r"`((?:messaging|sluice)\.[\w.]+)`", section("Traces")))
     of_jobs = {"sluice.app", "sluice.key"}
@@ -58,7 +58,7 @@ def test_spans_and_attributes_are_those_that_are_sent() -> None:
     assert f"{PARENTS_MAX} at the most" in section("Traces")
 
 
-def test_bounds_of_lineage_are_those_that_hold() -> None:
+def test_the_page_has_the_limits_of_lineage() -> None:
     assert post.WAITING_MAX == 1000
     assert "a queue of a thousand" in section("Lineage")
     assert len(post.PAUSES_S) + 1 == 3

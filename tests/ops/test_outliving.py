@@ -1,4 +1,6 @@
-"""A command that outlives the worker, as an operator sees it: nothing is lost or begun again by a killed worker."""
+"""A command that outlives its worker, as an operator sees it: a killed worker loses nothing and starts nothing
+twice.
+"""
 
 from sluice.jobs.states import State
 from tests.jobs.runners.runner_bench import alive, eventually
@@ -13,11 +15,11 @@ class outlives(LocalProcess):
     command = ["sh", "-c", "echo $$ >>began; until [ -e over ]; do sleep 0.05; done; echo done {n}"]
     poll_s = 0.05
 """
-#: Long enough for a machine that is busy, and over soon.
+#: Long enough for a busy machine, and short enough that the test does not wait long.
 LEASE = "3s"
 
 
-def test_a_killed_worker_leaves_the_command_running_and_the_next_hears_its_end(
+def test_a_command_survives_its_worker_and_the_next_one_records_its_end(
     desk_apart: Typist,
 ) -> None:
     desk = desk_apart

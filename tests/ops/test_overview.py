@@ -1,4 +1,4 @@
-"""The installation at a glance, on a ledger that is brought into each of the states that somebody ought to see to."""
+"""The overview of an installation, on a ledger with each of the problems that need attention."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -25,7 +25,7 @@ def names(world: World) -> set[str]:
 
 
 def keep_alive(world: World) -> None:
-    """The worker of the world serves every queue, and leads."""
+    """Renew the lease of the world's worker, which serves every queue, and make it the leader."""
     world.beat(world.worker)
     world.ledger.transact(lambda tx: workers.take_pulse(tx, SCHEDULER, world.worker, term_s=1))
 
@@ -43,7 +43,7 @@ def office(world: World) -> World:
     return world
 
 
-def test_workers_and_a_console_with_different_definitions_are_told(office: World) -> None:
+def test_different_definitions_of_workers_and_console_raise_alarms(office: World) -> None:
     first, second, own = (KnownDefinitions(apps={"a": text}) for text in ("one", "two", "old"))
     office.ledger.transact(lambda tx: workers.know(tx, office.worker, first))
     assert "definitions-differ" not in names(office)
@@ -64,7 +64,7 @@ def test_workers_and_a_console_with_different_definitions_are_told(office: World
     assert page.definitions == shown
 
 
-def test_what_there_is_and_what_has_happened(office: World) -> None:
+def test_the_overview_has_counts_and_series_of_the_jobs(office: World) -> None:
     office.submit("b", "1")
     office.submit("b", "2")
     office.finish("a/1")
@@ -84,7 +84,7 @@ def test_what_there_is_and_what_has_happened(office: World) -> None:
     assert page.series.since + timedelta(minutes=MINUTES - 1) == page.at.replace(second=0, microsecond=0)
 
 
-def test_queues_say_who_waits_and_since_when(office: World) -> None:
+def test_queues_have_their_jobs_and_the_age_of_the_oldest(office: World) -> None:
     office.submit("b", "1")
     office.now += timedelta(seconds=7)
     office.submit("a", "2")
@@ -97,12 +97,12 @@ def test_queues_say_who_waits_and_since_when(office: World) -> None:
     assert look(office).workers[0].running == 1
 
 
-def test_an_app_that_nobody_has_used_is_there(world: World) -> None:
+def test_an_unused_app_has_a_queue(world: World) -> None:
     keep_alive(world)
     assert [queue.app for queue in look(world).queues] == ["a", "b"]
 
 
-def test_where_all_is_well_nothing_is_said(office: World) -> None:
+def test_a_healthy_installation_has_no_alarms(office: World) -> None:
     office.submit("b", "1")
     assert look(office).alarms == []
 
@@ -177,7 +177,7 @@ def _a_breaker_opens(world: World) -> None:
         (_a_breaker_opens, "breaker-open", Severity.WARN, "a is open: a round has failed"),
     ],
 )
-def test_what_somebody_ought_to_see_to(
+def test_each_problem_raises_its_alarm(
     office: World, happens: Callable[[World], None], name: str, severity: Severity, says: str
 ) -> None:
     happens(office)

@@ -1,4 +1,4 @@
-"""Lines and tables as people see them, at any width."""
+"""Lines and tables in the output for people, at any width."""
 
 from datetime import UTC, datetime
 
@@ -17,12 +17,12 @@ def shown(block: Block, width: int | None) -> list[str]:
     return ["".join(text for text, _ in spans) for spans in block.lines(width)]
 
 
-def test_columns_stand_under_each_other() -> None:
+def test_columns_are_aligned() -> None:
     table = Table(("app", "key", "state"), [("a", "1", State.READY), ("longer", "22", State.FAILED)])
     assert shown(table, None) == ["app     key  state", "a       1    ready", "longer  22   failed"]
 
 
-def test_what_has_no_room_stands_below_and_is_not_broken() -> None:
+def test_cells_without_room_go_below_and_are_not_broken() -> None:
     table = Table(("app", "key", "state", "round"), [("extract_transactions", KEY, State.UPSTREAM_FAILED, 0)])
     assert shown(table, 80) == [
         "app                   key",
@@ -38,16 +38,16 @@ def test_prose_is_wrapped_between_words_within_its_column() -> None:
     assert shown(table, 32) == ["key  error", "1    the till in oslo does not", "     answer today"]
 
 
-def test_prose_without_room_for_it_stands_below() -> None:
+def test_prose_without_room_goes_below() -> None:
     table = Table(("key", "error"), [(KEY, "the till in oslo does not answer"), ("2", "")], prose=True)
     assert shown(table, 50) == ["key", "    error", KEY, "    the till in oslo does not answer", "2"]
 
 
-def test_a_table_without_rows_says_so() -> None:
+def test_a_table_without_rows_prints_its_empty_text() -> None:
     assert shown(Table(("app",), [], empty="No jobs."), 80) == ["No jobs."]
 
 
-def test_a_line_keeps_its_margin_and_its_words() -> None:
+def test_a_wrapped_line_keeps_its_indent_and_its_words() -> None:
     assert shown(Line("waits for fetch/20261120_oslo, which is ready", indent=2), 30) == [
         "  waits for",
         "  fetch/20261120_oslo, which",
@@ -55,7 +55,7 @@ def test_a_line_keeps_its_margin_and_its_words() -> None:
     ]
 
 
-def test_users_words_cannot_move_the_cursor() -> None:
+def test_text_of_users_cannot_move_the_cursor() -> None:
     assert legible("a\x1b[2Jb\nc") == "a\N{REPLACEMENT CHARACTER}[2Jb\N{REPLACEMENT CHARACTER}c"
 
 
@@ -73,11 +73,11 @@ def test_users_words_cannot_move_the_cursor() -> None:
         (97_200, "1 d 3 h"),
     ],
 )
-def test_spans_are_told_in_units_that_fit(seconds: float | None, words: str) -> None:
+def test_durations_are_printed_in_units_that_fit(seconds: float | None, words: str) -> None:
     assert span(seconds) == words
 
 
-def test_times_are_utc() -> None:
+def test_times_are_printed_in_utc() -> None:
     at = datetime.fromisoformat("2026-11-20T03:00:00.0425+01:00")
     assert moment(at) == "2026-11-20 02:00:00"
     assert precise(at) == "2026-11-20 02:00:00.042"
@@ -93,11 +93,11 @@ def test_times_are_utc() -> None:
         ("1795140000", datetime(2026, 11, 20, 2, tzinfo=UTC)),
     ],
 )
-def test_times_are_read_as_people_write_them(text: str, at: datetime) -> None:
+def test_times_are_read_in_several_formats(text: str, at: datetime) -> None:
     assert instant(text) == at
 
 
-def test_how_long_ago_is_a_time_too() -> None:
+def test_a_duration_is_read_as_a_time_in_the_past() -> None:
     now = datetime(2026, 11, 20, 2, tzinfo=UTC)
     assert past("90m", now) == datetime(2026, 11, 20, 0, 30, tzinfo=UTC)
     with pytest.raises(ValueError, match="'soon' is neither a time nor a duration"):

@@ -1,4 +1,4 @@
-"""What an operator sees of partitions: what is there, whose they are, what is missing, and what would help."""
+"""Partitions in an operator's commands: existing and missing ones, the jobs that make them, and the remedies."""
 
 from threading import Event
 
@@ -15,7 +15,7 @@ from tests.ops.weeks import APPS, WEEK, asked_for, finish, job, land, stage
 
 
 class TestOneJob:
-    def test_a_partition_is_the_job_that_makes_it(self, site: Site) -> None:
+    def test_a_partition_names_the_job_that_makes_it(self, site: Site) -> None:
         asked_for(site)
         whole = site.says("show", "grouped", "2024-04-03")
         assert (whole["key"], whole["span"], whole["done"]) == (
@@ -26,7 +26,7 @@ class TestOneJob:
         assert site.says("show", "grouped", WEEK) == whole
         assert site.says("show", "grouped", "2024-04-02..2024-04-05") == whole
 
-    def test_what_is_there_of_a_step_is_told(self, site: Site) -> None:
+    def test_show_lists_the_partitions_that_a_job_has_made(self, site: Site) -> None:
         asked_for(site)
         stage(site)
         land(site, WEEK)
@@ -39,26 +39,26 @@ class TestOneJob:
         told = site.in_words("grouped/2024-04-03", "show")
         assert "there already: 2024-04-01..2024-04-02, 2024-04-05" in told
 
-    def test_partitions_of_several_jobs_are_not_one_job(self, site: Site) -> None:
+    def test_partitions_of_several_jobs_name_no_job(self, site: Site) -> None:
         asked_for(site)
         error = site.says("show", "joined", "2024-04-01..2024-04-02", code=2)["error"]
         assert error["what"].startswith(
             "2024-04-01..2024-04-02 of joined is not the work of one job: 2024-04-01@"
         )
 
-    def test_what_came_from_elsewhere_is_nobodys_work(self, site: Site) -> None:
+    def test_a_landed_partition_names_no_job(self, site: Site) -> None:
         site.define(APPS)
         assert site.says("partitions", "land", "grouped", "2024-04-01")["landed"] == 1
         error = site.says("show", "grouped", "2024-04-01", code=2)["error"]
         assert error["what"] == "No job made 2024-04-01 of grouped: it came from elsewhere."
 
-    def test_a_listing_has_the_partitions_of_steps_alone(self, site: Site) -> None:
+    def test_ls_has_spans_for_jobs_but_not_for_external_partitions(self, site: Site) -> None:
         asked_for(site)
         (grouped,) = site.says("ls", "--app", "grouped")
         assert grouped["span"] == ["2024-04-01", "2024-04-07"]
         assert "span" not in site.says("ls", "--app", "events")[0]
 
-    def test_cancel_and_retry_go_by_a_partition_too(self, site: Site) -> None:
+    def test_cancel_and_retry_accept_a_partition(self, site: Site) -> None:
         asked_for(site)
         assert site.says("cancel", "grouped", "2024-04-03")["cancelled"] == 1
         assert site.world.state(job(site, "grouped", WEEK)) is State.CANCELLED
@@ -66,7 +66,7 @@ class TestOneJob:
         site.world.tick(after_s=60)
         assert site.world.state(job(site, "grouped", WEEK)) is State.WAITING
 
-    def test_a_key_of_another_version_finds_the_job_it_names(self, site: Site) -> None:
+    def test_a_key_with_a_version_finds_the_job_of_that_version(self, site: Site) -> None:
         asked_for(site)
         old = job(site, "grouped", WEEK).partition("/")[2]
         site.define(APPS | {"staging": APPS["staging"] | {"bash_cmd": "false"}})
@@ -76,7 +76,7 @@ class TestOneJob:
 
 
 class TestWhy:
-    def test_what_has_not_landed_is_named_with_how_to_land_it(self, site: Site) -> None:
+    def test_missing_inputs_are_named_with_the_command_to_land_them(self, site: Site) -> None:
         asked_for(site)
         stage(site)
         land(site, "2024-04-01..2024-04-05")
@@ -93,7 +93,7 @@ class TestWhy:
             }
         ]
 
-    def test_from_below_the_cause_is_found_and_from_itself_too(self, site: Site) -> None:
+    def test_a_missing_input_is_explained_from_downstream_and_by_itself(self, site: Site) -> None:
         asked_for(site)
         stage(site)
         land(site, "2024-04-01..2024-04-06")
@@ -108,7 +108,7 @@ class TestWhy:
         site.world.tick(after_s=60)
         assert site.world.state(job(site, "grouped", WEEK)) is State.READY
 
-    def test_any_later_one_of_a_table_that_has_all_the_past(self, site: Site) -> None:
+    def test_a_cumulative_table_may_land_a_later_partition(self, site: Site) -> None:
         site.define(
             {"g": {"bash_cmd": "true", "table_dependencies": [{"table": "users", "cumulative": True}]}}
         )
@@ -117,7 +117,7 @@ class TestWhy:
         assert why["waits_for"][0]["what"] == "users/2024-04-03, or a later one, to land"
         assert why["remedies"][0]["command"] == "sluice partitions land users 2024-04-03"
 
-    def test_a_range_that_is_not_planned_yet_may_be_what_asks_for_it(self, site: Site) -> None:
+    def test_an_unplanned_range_is_named_as_a_possible_request(self, site: Site) -> None:
         site.define(APPS)
         site.says("submit", "staging", "--start", "2024-04-01", "--end", "2024-04-03")
         why = site.why("staging/2024-04-02")
@@ -126,14 +126,14 @@ class TestWhy:
         )
         assert [each["kind"] for each in why["waits_for"]] == ["submission"]
 
-    def test_other_jobs_that_nobody_asked_for_have_nothing_to_do_with_it(self, site: Site) -> None:
+    def test_jobs_without_partitions_have_no_advice_to_land(self, site: Site) -> None:
         site.chain("a -> b")
         site.world.submit("b", "1", push="wanted")
         assert "land" not in str(site.why("b"))
 
 
 class TestRetryingASubmission:
-    def test_what_is_missing_is_made_and_what_is_there_stays(self, site: Site) -> None:
+    def test_a_retry_makes_only_the_missing_partitions(self, site: Site) -> None:
         asked_for(site)
         stage(site)
         land(site, WEEK)
@@ -149,7 +149,7 @@ class TestRetryingASubmission:
         error = site.says("retry", again, code=2)["error"]
         assert error["what"] == f"Submission {again} is succeeded: nothing of it has to be run again."
 
-    def test_it_keeps_its_id_and_what_it_asked_for(self, site: Site) -> None:
+    def test_a_retry_keeps_the_id_and_the_request(self, site: Site) -> None:
         site.define(APPS)
         words = {"start": "2024-04-01", "end": "2024-04-02", "rerun": "job", "user": "ann"}
         site.world.submit("staging", None, id="two", **words)
@@ -161,7 +161,7 @@ class TestRetryingASubmission:
         )
         assert {word: rows[0].get(word) for word in words} == words
 
-    def test_a_job_that_succeeded_is_made_anew(self, site: Site) -> None:
+    def test_a_retry_makes_a_succeeded_partition_again(self, site: Site) -> None:
         site.define(APPS)
         site.world.submit("staging", None, start="2024-04-01", end="2024-04-01")
         finish(site, "staging", "2024-04-01")
@@ -171,7 +171,7 @@ class TestRetryingASubmission:
 
 
 class TestListing:
-    def test_tables_with_what_is_there_under_way_and_missing(self, site: Site) -> None:
+    def test_tables_have_counts_of_existing_active_and_missing_partitions(self, site: Site) -> None:
         asked_for(site)
         finish(site, "staging", "2024-03-30", "2024-04-01")
         finish(site, "staging", "2024-04-03", ending=Ending.ERROR)
@@ -186,7 +186,7 @@ class TestListing:
         ]
         assert [said["grouped"].get(word) for word in told] == ["grouped", None, None, 0, 0, 0, 0]
 
-    def test_one_table_in_runs(self, site: Site) -> None:
+    def test_one_table_is_listed_in_runs_of_partitions(self, site: Site) -> None:
         asked_for(site)
         finish(site, "staging", "2024-03-30", "2024-03-31")
         finish(site, "staging", "2024-04-02", ending=Ending.ERROR)
@@ -202,7 +202,7 @@ class TestListing:
         assert (told["there"], told["under_way"], told["missing"]) == (2, 2, 1)
         assert told["runs"][3]["job"] == ["staging", job(site, "staging", "2024-04-02").partition("/")[2]]
 
-    def test_what_came_from_elsewhere_is_told_apart(self, site: Site) -> None:
+    def test_landed_partitions_are_marked(self, site: Site) -> None:
         site.define(APPS)
         land(site, "2024-04-01", "2024-04-03")
         runs = site.says("partitions", "ls", "events")["runs"]
@@ -212,7 +212,7 @@ class TestListing:
             ("2024-04-03", "there", True),
         ]
 
-    def test_of_another_version_nothing_is_there(self, site: Site) -> None:
+    def test_partitions_of_another_version_are_not_listed(self, site: Site) -> None:
         site.define(APPS)
         site.says("partitions", "land", "staging", "2024-04-01")
         assert site.says("partitions", "ls", "staging")["there"] == 1
@@ -228,19 +228,21 @@ class TestListing:
             (("land", "events", "2024-04-07..2024-04-01"), "It is not a partition of events:"),
         ],
     )
-    def test_what_cannot_be_read(self, site: Site, words: tuple[str, ...], what: str) -> None:
+    def test_invalid_tables_and_ranges_are_refused(
+        self, site: Site, words: tuple[str, ...], what: str
+    ) -> None:
         site.define(APPS)
         assert site.says("partitions", *words, code=2)["error"]["what"].startswith(what)
 
 
-def test_to_land_again_lands_nothing(site: Site) -> None:
+def test_a_partition_lands_only_once(site: Site) -> None:
     site.define(APPS)
     assert land(site, "2024-04-01..2024-04-03", "2024-04-03") == 3
     assert land(site, "2024-04-03", "2024-04-04") == 1
 
 
 class TestRelatives:
-    def test_parents_are_the_partitions_that_one_is_made_from(self, site: Site) -> None:
+    def test_parents_are_the_partitions_that_a_job_reads(self, site: Site) -> None:
         site.define(APPS)
         assert site.says("parents", "grouped", "2024-04-01..2024-04-02") == [
             {
@@ -257,14 +259,14 @@ class TestRelatives:
         ]
         assert site.says("parents", "staging", "2024-04-01") == []
 
-    def test_children_are_those_that_are_made_from_it(self, site: Site) -> None:
+    def test_children_are_the_partitions_that_read_it(self, site: Site) -> None:
         site.define(APPS)
         days = "2024-04-01", "2024-04-02", "2024-04-03"
         assert site.says("children", "staging", "2024-04-01") == [["grouped", day] for day in days]
         assert site.says("children", "events", "2024-04-01") == [["grouped", "2024-04-01"]]
         assert site.says("children", "joined", "2024-04-01") == []
 
-    def test_what_has_no_end_is_said_to_have_none(self, site: Site) -> None:
+    def test_an_unbounded_range_is_marked_as_such(self, site: Site) -> None:
         reads = [{"table": "events", "start_offset": None}]
         site.define({"g": {"bash_cmd": "true", "table_dependencies": reads}})
         (gate,) = site.says("parents", "g", "2024-04-01")
@@ -272,7 +274,7 @@ class TestRelatives:
         assert "and all later" in site.in_words("events/2024-04-01", "children")
 
 
-def test_a_schedule_asks_for_the_day_before(site: Site) -> None:
+def test_a_schedule_submits_the_day_before(site: Site) -> None:
     nightly = {
         "app": "staging",
         "cron": "0 2 * * *",
@@ -287,7 +289,9 @@ def test_a_schedule_asks_for_the_day_before(site: Site) -> None:
     assert (told["id"], told["start"], told["end"]) == (fired, "2024-04-01", "2024-04-01")
 
 
-def test_a_submission_by_range_is_listed_with_it(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_submission_by_range_is_listed_with_its_range(
+    site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
     asked_for(site)
     (told,) = site.says("submissions")
     assert (told["start"], told["end"]) == ("2024-04-01", "2024-04-07")

@@ -1,4 +1,4 @@
-"""What a job was given may hold a password, which no command tells and no log holds."""
+"""Passwords in kwargs, commands and sources of a job: no command prints them and no log contains them."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ def _given(**words: Any) -> dict[str, Any]:
     return {"kwargs": {"address": URL, "nested": {"all": [URL, 7]}, **words}}
 
 
-def test_no_command_tells_the_password_of_a_kwarg(site: Site) -> None:
+def test_no_command_prints_a_password_in_kwargs(site: Site) -> None:
     pooled = {"concurrency": {"key": "{kwargs.address}", "limit": 1}}
     site.define({"a": WORDS | pooled, "b": WORDS | {"depends_on": {"app_name": ["a"]}}})
     site.world.submit("a", **_given())
@@ -44,7 +44,7 @@ def test_no_command_tells_the_password_of_a_kwarg(site: Site) -> None:
     assert SECRET not in json.dumps(documents) + "".join(pages)
 
 
-def test_what_the_job_itself_gets_is_what_was_given(site: Site) -> None:
+def test_the_job_gets_its_kwargs_unmasked(site: Site) -> None:
     site.define({"a": WORDS})
     site.world.submit("a", **_given())
     claimed = site.world.claim("a")
@@ -52,7 +52,7 @@ def test_what_the_job_itself_gets_is_what_was_given(site: Site) -> None:
     assert claimed.kwargs == _given()["kwargs"]
 
 
-def test_what_was_started_elsewhere_is_told_without_a_password(site: Site) -> None:
+def test_a_handle_is_shown_without_its_password(site: Site) -> None:
     site.define({"a": WORDS})
     site.world.submit("a")
     site.world.ledger.transact(
@@ -62,7 +62,7 @@ def test_what_was_started_elsewhere_is_told_without_a_password(site: Site) -> No
     assert SECRET not in site.in_words("a", "show")
 
 
-def test_an_app_is_told_without_the_passwords_of_its_command_and_dependencies(desk: Typist) -> None:
+def test_an_app_is_shown_without_passwords_of_its_command_and_dependencies(desk: Typist) -> None:
     desk.apps(
         "passwords.json",
         {

@@ -1,4 +1,4 @@
-"""``sluice pause`` and ``resume``, and how what is paused is shown."""
+"""``sluice pause`` and ``resume``, and how paused jobs and submissions are shown."""
 
 import pytest
 
@@ -18,21 +18,21 @@ def test_a_submission_is_paused_and_resumed(site: Site) -> None:
     assert site.world.ready() == {"a"}
 
 
-def test_what_cannot_be_paused_or_resumed_is_said(site: Site) -> None:
+def test_submissions_that_cannot_be_paused_or_resumed_are_refused(site: Site) -> None:
     site.chain("a")
     site.world.submit("a", id="nightly")
     assert "no open submission nobody" in site.says("pause", "nobody", code=2)["error"]["what"]
     assert "no paused submission nightly" in site.says("resume", "nightly", code=2)["error"]["what"]
 
 
-def test_a_submission_may_be_called_like_a_job(site: Site) -> None:
+def test_a_submission_id_may_look_like_a_job(site: Site) -> None:
     site.chain("a")
     site.world.submit("a", id="batch/0")
     site.says("pause", "batch/0")
     assert site.says("resume", "batch/0") == {"resumed": "batch/0", "let_go": 1}
 
 
-def test_what_is_paused_is_shown(site: Site) -> None:
+def test_listings_mark_paused_jobs_and_submissions(site: Site) -> None:
     site.chain("a -> b")
     site.world.submit("b", id="nightly")
     site.says("pause", "nightly")
@@ -43,7 +43,7 @@ def test_what_is_paused_is_shown(site: Site) -> None:
     assert site.says("submissions", "nightly")["paused_at"]
 
 
-def test_why_says_whom_to_resume(site: Site) -> None:
+def test_why_names_the_submission_to_resume(site: Site) -> None:
     site.chain("a -> b")
     site.world.submit("b", id="nightly", user="ana")
     site.world.pause("nightly")
@@ -59,7 +59,7 @@ def test_why_says_whom_to_resume(site: Site) -> None:
     assert child["remedies"][0]["command"] == "sluice resume nightly"
 
 
-def test_why_of_what_a_paused_submission_is_yet_to_be_planned_for(site: Site) -> None:
+def test_why_names_a_paused_submission_that_is_not_planned_yet(site: Site) -> None:
     site.define({"a": WORDS})
     asked = Submission(id="nightly", app="a", key="1")
     site.world.ledger.transact(lambda tx: submissions.receive(tx, [asked]))
@@ -69,7 +69,9 @@ def test_why_of_what_a_paused_submission_is_yet_to_be_planned_for(site: Site) ->
     assert said["remedies"][0]["command"] == "sluice resume nightly"
 
 
-def test_what_came_of_a_paused_submission_says_so(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_page_of_a_paused_submission_shows_the_pause(
+    site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
     site.chain("a")
     site.world.submit("a", id="nightly")
     site.world.pause("nightly")

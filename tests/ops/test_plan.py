@@ -1,4 +1,4 @@
-"""What a submission would come to."""
+"""``sluice plan``: the jobs that a submission would run."""
 
 import json
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ OSLO, GRAZ, REPORT = f"fetch/{DAY}_oslo", f"fetch/{DAY}_graz", f"report/{DAY}"
 
 
 class Case(NamedTuple):
-    """What is known and asked; and what would run, with its state and what it waits for."""
+    """Known states and a request, and the expected plan: jobs with their state and the jobs that they wait for."""
 
     known: dict[str, str]
     asked: str
@@ -97,11 +97,11 @@ def test_a_plan_follows_from_the_facts(offline: Typist, case: Case) -> None:
 
 
 def _told(job: dict[str, Any]) -> str:
-    """Its state, and what it waits for by the one gate that it has."""
+    """Return the state of a job, and the needs of its only gate."""
     return " ".join([job["state"], *(" ".join(gate["needs"]) for gate in job["gates"])])
 
 
-def test_the_whole_of_a_plan(offline: Typist) -> None:
+def test_the_document_of_a_plan_has_all_parts(offline: Typist) -> None:
     assert plan_on(offline, {OSLO: "succeeded", GRAZ: "running"}, 'report --kwargs {"a":1}') == {
         "jobs": [
             {
@@ -127,14 +127,14 @@ def test_the_whole_of_a_plan(offline: Typist) -> None:
     }
 
 
-def test_a_job_whose_time_has_not_come_waits(offline: Typist) -> None:
+def test_a_job_waits_until_its_start_after(offline: Typist) -> None:
     words = ("plan", "nap", "1", "--facts", "-", "--start-after", "2026-02-01T12:00:00Z", "--json", "--now")
     before, after = (offline.types(*words, now, given="{}") for now in ("2026-02-01", "2026-02-02T00:00:00"))
     assert before.document["jobs"][0]["state"] == "waiting"
     assert after.document["jobs"][0]["state"] == "ready"
 
 
-def test_people_see_the_order_and_the_ledger_knows_the_time(desk: Typist) -> None:
+def test_a_printed_plan_has_the_order_and_the_estimated_time(desk: Typist) -> None:
     desk.types("run", "nap", "0", "--push", "wanted")
     said = desk.types("plan", "nap", "2")
     assert said.out.splitlines()[-1].startswith("1 job would run, about ")
@@ -150,8 +150,8 @@ def test_people_see_the_order_and_the_ledger_knows_the_time(desk: Typist) -> Non
     ]
 
 
-def test_jobs_that_take_turns_are_told_of(desk: Typist) -> None:
-    """By pools as they are when the jobs are planned, the submission's word on it included."""
+def test_a_plan_names_the_pools_of_its_jobs(desk: Typist) -> None:
+    """The pools include the ``concurrency`` of the submission."""
     words = {
         "job_id": "{date}_{shop}",
         "bash_cmd": "true",

@@ -1,4 +1,4 @@
-"""What an operator is told of a job that stands in line for a slot of its pool."""
+"""Commands of an operator about jobs that wait for a slot of their pool."""
 
 import json
 import re
@@ -16,14 +16,14 @@ POOL = {"concurrency": {"pool": "warehouse", "limit": 2}, "submitters_may_set": 
 
 
 def _full(site: Site) -> None:
-    """``a`` runs, ``b`` is ready; ``c`` stands in line, and ``d`` behind it."""
+    """Fill a pool: ``a`` runs and ``b`` is ready. ``c`` waits for a slot, and ``d`` behind it."""
     site.define(dict.fromkeys("abcd", WORDS | POOL))
     for app in "abcd":
         site.world.submit(app)
     assert site.world.claim("a") is not None
 
 
-def test_a_job_in_line_is_told_its_pool_who_is_before_it_and_who_has_the_slots(site: Site) -> None:
+def test_why_names_the_full_pool_its_slots_and_the_jobs_before(site: Site) -> None:
     _full(site)
     said = site.why("d")
     assert said["because"] == (
@@ -37,7 +37,7 @@ def test_a_job_in_line_is_told_its_pool_who_is_before_it_and_who_has_the_slots(s
     assert {each["app"] for each in said["waits_for"] if each["kind"] == "pool"} == {"a", "b"}
 
 
-def test_what_is_offered_to_a_job_in_line_helps(site: Site) -> None:
+def test_the_suggested_priority_moves_a_job_to_the_front(site: Site) -> None:
     _full(site)
     (remedy,) = site.why("d")["remedies"]
     assert remedy["command"] == "sluice submit --priority 1 d 1"
@@ -47,7 +47,7 @@ def test_what_is_offered_to_a_job_in_line_helps(site: Site) -> None:
     assert "and 1 job is before it" in site.why("c")["because"]
 
 
-def test_a_line_of_an_app_that_runs_its_jobs_one_by_one(site: Site) -> None:
+def test_why_explains_an_app_that_runs_one_job_at_a_time(site: Site) -> None:
     site.define({"a": WORDS | {"concurrency": 1}})
     for key in "123":
         site.world.submit("a", key)
@@ -56,7 +56,7 @@ def test_a_line_of_an_app_that_runs_its_jobs_one_by_one(site: Site) -> None:
     )
 
 
-def test_a_job_whose_slot_is_free_waits_for_the_groomer(site: Site) -> None:
+def test_a_job_with_a_free_slot_waits_for_the_groomer(site: Site) -> None:
     _full(site)
     site.world.ledger.transact(lambda tx: tx.write("UPDATE job SET pool_limit = 3"))
     said = site.why("c")
@@ -64,7 +64,7 @@ def test_a_job_whose_slot_is_free_waits_for_the_groomer(site: Site) -> None:
     assert said["waits_for"][0]["what"] == "the groomer's next tick"
 
 
-def test_a_paused_job_is_told_of_the_pause_and_not_of_the_line(site: Site) -> None:
+def test_why_of_a_paused_job_names_the_pause_and_not_the_pool(site: Site) -> None:
     site.define({"a": WORDS | {"concurrency": 1}})
     site.world.submit("a", "1")
     site.world.submit("a", "2", id="nightly")
@@ -73,7 +73,7 @@ def test_a_paused_job_is_told_of_the_pause_and_not_of_the_line(site: Site) -> No
     assert "pool" not in site.why("a/2")["because"]
 
 
-def test_who_waits_for_a_job_in_line_is_told_of_the_line(site: Site) -> None:
+def test_why_of_a_child_names_the_full_pool_of_its_parent(site: Site) -> None:
     site.define({"a": WORDS | {"concurrency": 1}, "b": WORDS | {"depends_on": {"app_name": ["a"]}}})
     site.world.submit("a", "0")
     site.world.submit("b", "1")
@@ -94,7 +94,7 @@ def test_a_job_is_shown_with_its_pool(site: Site) -> None:
     assert site.says("show", "a", "2")["pool"] is None
 
 
-def test_workers_are_listed_with_the_pools_in_which_jobs_stand_in_line(
+def test_workers_are_listed_with_the_pools_that_jobs_wait_for(
     site: Site, capfd: pytest.CaptureFixture[str]
 ) -> None:
     _full(site)
@@ -110,7 +110,7 @@ def test_workers_are_listed_with_the_pools_in_which_jobs_stand_in_line(
     assert "pool warehouse    1 to 2   3        a/1 (running, site:7), b/1 (ready)\n" in told
 
 
-def test_a_pool_without_a_line_is_not_listed_with_the_workers(
+def test_a_pool_without_waiting_jobs_is_not_listed_with_the_workers(
     site: Site, capfd: pytest.CaptureFixture[str]
 ) -> None:
     site.define({"a": WORDS | POOL})
@@ -121,7 +121,7 @@ def test_a_pool_without_a_line_is_not_listed_with_the_workers(
     assert "in line" not in capfd.readouterr().out
 
 
-def test_of_many_pools_and_slots_some_are_listed_and_the_rest_is_counted(
+def test_of_many_pools_and_slots_the_rest_is_only_counted(
     site: Site, capfd: pytest.CaptureFixture[str]
 ) -> None:
     site.define({"a": WORDS | {"concurrency": {"key": "{kwargs.client}", "limit": 7}}})
@@ -135,7 +135,7 @@ def test_of_many_pools_and_slots_some_are_listed_and_the_rest_is_counted(
     assert "Jobs stand in line for 2 more pools.\n" in told
 
 
-def test_lines_are_listed_without_reading_all_jobs(world: World) -> None:
+def test_pools_are_listed_without_reading_all_jobs(world: World) -> None:
     many = """
         INSERT INTO job (app, key, state, open, pool, pool_limit, queued, created_at, changed_at)
         SELECT 'a', 'k' || n, state, true, 'pool p' || mod(n, 4), 3, state = %(waits)s, now(), now()

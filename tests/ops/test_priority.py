@@ -1,9 +1,9 @@
-"""``--priority``, as it is typed, and who inherits it."""
+"""``--priority`` on the command line, and the jobs that inherit it."""
 
 from tests.ops.typist import Typist
 
 
-def test_what_a_submission_waits_for_inherits_its_priority(desk: Typist) -> None:
+def test_upstream_jobs_inherit_the_priority_of_a_submission(desk: Typist) -> None:
     assert desk.types("submit", "report", "2026-02-01", "--push", "wanted").code == 0
     assert desk.types("submit", "publish", "2026-02-01", "--push", "wanted", "--priority", "7").code == 0
     assert desk.types("up", "--drain").code == 0

@@ -1,4 +1,4 @@
-"""Programs, from the server that has them to what ``sluice`` tells of their runs."""
+"""Programs, from the server that offers them to the output of their runs."""
 
 import hashlib
 import io
@@ -28,7 +28,7 @@ APPS = {
 
 
 class Shop:
-    """A server of one archive, which counts how often somebody comes for it."""
+    """Server of one archive, which counts its downloads."""
 
     def __init__(self, port: int, archive: bytes) -> None:
         self.source = f"http://127.0.0.1:{port}/greeter-1.2.tar.gz"
@@ -57,7 +57,7 @@ def _shop() -> Iterator[Shop]:
             self.wfile.write(archive)
 
         def log_request(self, *_: object) -> None:
-            """The test's own output is for people."""
+            """Log nothing, because people read the output of the tests."""
 
     archive = _archive()
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
@@ -86,7 +86,7 @@ def programs(desk: Typist, shop: Shop) -> Typist:
     return typist
 
 
-def test_a_program_is_fetched_once_run_and_told_of(programs: Typist, shop: Shop) -> None:
+def test_a_program_is_fetched_once_and_its_output_is_shown(programs: Typist, shop: Shop) -> None:
     said = programs.types("run", "greet", "ann_kindly", "bob_kindly", "--json")
     assert (said.code, said.document["jobs"]) == (0, {"succeeded": 2}), said
     assert programs.types("run", "greet", "cid_kindly").code == 0
@@ -102,14 +102,14 @@ def test_a_program_is_fetched_once_run_and_told_of(programs: Typist, shop: Shop)
     assert "hello ann kindly" in told
 
 
-def test_text_on_stderr_fails_a_program_unless_it_is_told_otherwise(programs: Typist) -> None:
+def test_text_on_stderr_fails_a_program_by_default(programs: Typist) -> None:
     assert programs.types("run", "greet", "ann_warn").code == 1
     (once,) = programs.asks("show", "greet", "ann_warn")["rounds"]
     assert (once["exit_code"], once["error"]) == (0, "wrote to stderr: careful")
     assert programs.types("run", "greet", "bob_warn", "--fail-on", "exit").code == 0
 
 
-def test_what_is_too_long_for_the_ledger_is_printed_whole(programs: Typist) -> None:
+def test_an_output_that_is_too_long_for_the_ledger_is_printed_whole(programs: Typist) -> None:
     assert programs.types("run", "greet", "ann_long").code == 0
     (once,) = programs.asks("show", "greet", "ann_long")["rounds"]
     assert "bytes left out" in once["output"]
@@ -127,7 +127,7 @@ def test_what_is_too_long_for_the_ledger_is_printed_whole(programs: Typist) -> N
     assert "could not be read" in elsewhere.err
 
 
-def test_a_submission_names_its_own_program(programs: Typist, tmp_path: Path) -> None:
+def test_a_submission_can_name_its_own_program(programs: Typist, tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     script.write_text('#!/bin/sh\necho "$# of $*"\n')
     script.chmod(0o755)
@@ -141,7 +141,7 @@ def test_a_submission_names_its_own_program(programs: Typist, tmp_path: Path) ->
     assert once["error"] == "invalid type of archive / program: rsync:a/b.rar"
 
 
-def test_a_program_on_a_host_that_nobody_allowed_is_not_fetched(programs: Typist, shop: Shop) -> None:
+def test_a_program_on_a_host_that_is_not_allowed_is_not_fetched(programs: Typist, shop: Shop) -> None:
     before = shop.visits
     said = programs.types(
         "run",
@@ -158,7 +158,7 @@ def test_a_program_on_a_host_that_nobody_allowed_is_not_fetched(programs: Typist
     assert shop.visits == before
 
 
-def test_a_program_runs_without_the_ledger_too(programs: Typist) -> None:
+def test_a_program_runs_without_the_ledger(programs: Typist) -> None:
     said = programs.types("run", "--bypass", "greet", "ann_kindly")
     assert (said.code, said.out) == (0, "hello ann kindly\n")
 

@@ -1,4 +1,4 @@
-"""``sluice db prune``, and what is shown of a job whose history is gone."""
+"""``sluice db prune``, and how a job without its history is shown."""
 
 import os
 import time
@@ -16,7 +16,9 @@ LONG_AGO = timedelta(days=100)
 
 @pytest.fixture
 def old(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """Of 100 days ago ``a/1`` has succeeded, ``a/2`` has failed, and ``b/4`` waits; of today is ``a/3``."""
+    """Return a site with old and new jobs. 100 days ago ``a/1`` succeeded, ``a/2`` failed, and ``b/4`` began to wait.
+    ``a/3`` succeeded today.
+    """
     monkeypatch.setenv("SLUICE_BLOBS_URL", str(site.folder / "blobs"))
     site.define({"a": WORDS, "b": WORDS | {"depends_on": {"app_name": ["c"]}}, "c": WORDS})
     today = site.world.now
@@ -37,7 +39,7 @@ def old(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 def stored(site: Site, name: str, *, days: float = 0) -> str:
-    """A blob of this name, so many days old."""
+    """Store a blob of this name and age, and return the name."""
     path = site.folder / "blobs" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("printed, and more")
@@ -60,7 +62,7 @@ def counts(site: Site, *words: str) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
-def test_what_ended_long_ago_loses_its_history_and_its_blobs(old: Site) -> None:
+def test_jobs_that_ended_long_ago_lose_their_history_and_blobs(old: Site) -> None:
     gone = {"jobs": 2, "transitions": 10, "rounds": 2, "blobs": 1}
     assert counts(old, "--dry-run") == gone
     assert len(blobs(old)) == 1
@@ -76,7 +78,7 @@ def test_what_ended_long_ago_loses_its_history_and_its_blobs(old: Site) -> None:
     }
 
 
-def test_how_old_is_too_old_is_said_or_set(old: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_age_is_an_option_or_a_setting(old: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     assert counts(old, "--older-than", "200d") == {}
     monkeypatch.setenv("SLUICE_KEEP_HISTORY", "off")
     error = old.says("db", "prune", code=2)["error"]
@@ -86,7 +88,7 @@ def test_how_old_is_too_old_is_said_or_set(old: Site, monkeypatch: pytest.Monkey
     assert counts(old, "--older-than", "99d", "--dry-run")["jobs"] == 2
 
 
-def test_for_people_it_says_what_it_removed(old: Site, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_printed_result_has_the_removed_rows(old: Site, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["db", "prune", "--older-than", "30d"]) == 0
     said = capfd.readouterr().out
     assert "The history of 2 jobs that ended more than 30 d 0 h ago was removed." in said
@@ -95,7 +97,7 @@ def test_for_people_it_says_what_it_removed(old: Site, capfd: pytest.CaptureFixt
     assert "transitions" not in capfd.readouterr().out
 
 
-def test_orphans_are_removed_where_that_is_asked_for_and_nothing_else_in_the_store_is(old: Site) -> None:
+def test_with_the_option_only_orphans_are_removed_from_the_store(old: Site) -> None:
     orphan = stored(old, "a/t/2-stderr-" + 32 * "a", days=91)
     young = stored(old, "a/t/3-output-" + 32 * "b", days=0.5)
     foreign = stored(old, "report.csv", days=400)
@@ -109,7 +111,7 @@ def test_orphans_are_removed_where_that_is_asked_for_and_nothing_else_in_the_sto
     assert blobs(old) == {young, foreign}
 
 
-def test_a_store_that_does_not_answer_is_said_and_the_blobs_go_later(
+def test_blobs_of_a_store_that_does_not_answer_are_removed_later(
     old: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
@@ -123,7 +125,7 @@ def test_a_store_that_does_not_answer_is_said_and_the_blobs_go_later(
     assert blobs(old) == set()
 
 
-def test_what_is_gone_is_said_wherever_somebody_looks_for_it(old: Site) -> None:
+def test_every_command_shows_that_the_history_was_removed(old: Site) -> None:
     old.says("db", "prune")
     shown = old.says("show", "a", "2")
     assert (shown["state"], shown["history"], shown["rounds"], shown["record"]) == ("failed", [], [], {})
@@ -140,9 +142,7 @@ def test_what_is_gone_is_said_wherever_somebody_looks_for_it(old: Site) -> None:
     assert old.says("show", "a", "3")["pruned_at"] is None
 
 
-def test_for_people_logs_say_that_what_was_printed_is_gone(
-    old: Site, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_printed_logs_show_that_the_output_was_removed(old: Site, capfd: pytest.CaptureFixture[str]) -> None:
     old.says("db", "prune")
     for words in ((), ("--course",), ("--follow",)):
         assert main(["logs", "a", "1", *words]) == 0
@@ -151,13 +151,13 @@ def test_for_people_logs_say_that_what_was_printed_is_gone(
         assert "was removed at" in said.out + said.err
 
 
-def test_submissions_count_what_they_wanted_as_before(old: Site) -> None:
+def test_submissions_keep_the_counts_of_their_jobs(old: Site) -> None:
     before = old.says("submissions")
     old.says("db", "prune")
     assert old.says("submissions") == before
 
 
-def test_a_pruned_job_is_retried_and_by_the_same_code_only_where_that_is_forced(old: Site) -> None:
+def test_a_pruned_job_is_retried_by_the_same_code_only_if_forced(old: Site) -> None:
     old.says("db", "prune")
     refused = old.says("retry", "a", "2", "--same-code", code=2)["error"]
     assert "its history was removed" in refused["what"]
@@ -169,7 +169,7 @@ def test_a_pruned_job_is_retried_and_by_the_same_code_only_where_that_is_forced(
     assert "what happened to it before was removed" in old.in_words("a/2", "show")
 
 
-def test_a_pruned_saga_says_so_in_place_of_its_steps(old: Site, capfd: pytest.CaptureFixture[str]) -> None:
+def test_saga_show_of_a_pruned_job_is_refused(old: Site, capfd: pytest.CaptureFixture[str]) -> None:
     old.says("db", "prune")
     error = old.says("saga", "show", "a", "1", code=2)["error"]
     assert "nobody can tell" in error["what"]

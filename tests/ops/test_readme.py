@@ -1,4 +1,4 @@
-"""What README.md has people define and run, as it stands there."""
+"""The examples of README.md, defined and run unchanged."""
 
 import os
 import re
@@ -12,7 +12,7 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def test_the_pipelines_of_the_readme_run(tmp_path: Path) -> None:
-    """One is a file, the other a folder of them."""
+    """One pipeline is a file, the other a folder of files."""
     section = (ROOT / "README.md").read_text().partition("## Define and run")[2].partition("\n## ")[0]
     blocks = _BLOCK.findall(section)
     for source in (text for language, text in blocks if language == "python"):
@@ -33,7 +33,7 @@ def test_the_pipelines_of_the_readme_run(tmp_path: Path) -> None:
 
 
 def _in_a_shell(folder: Path, commands: str) -> subprocess.CompletedProcess[str]:
-    """Where the package is not installed, a script of its name starts the command."""
+    """Run commands in a shell. A script provides ``sluice``, because the package may not be installed."""
     programs = folder / "bin"
     programs.mkdir()
     sluice = programs / "sluice"

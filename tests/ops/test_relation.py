@@ -1,4 +1,4 @@
-"""What the definitions alone say: none of these commands opens a ledger."""
+"""Commands that read nothing but the definitions. None of them opens a ledger."""
 
 from typing import Any
 from xml.etree import ElementTree
@@ -18,11 +18,11 @@ ANSWERS: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("words", "answer"), ANSWERS)
-def test_the_relation_is_told_without_a_ledger(offline: Typist, words: str, answer: Any) -> None:
+def test_parents_and_children_are_listed_without_a_ledger(offline: Typist, words: str, answer: Any) -> None:
     assert offline.asks(*words.split()) == answer
 
 
-def test_people_get_tables(offline: Typist) -> None:
+def test_parents_are_printed_as_a_table(offline: Typist) -> None:
     said = offline.types("parents", "report", "20261120")
     assert [line.split() for line in said.out.splitlines()] == [
         ["group", "app", "key", "must", "have"],
@@ -42,7 +42,7 @@ NONE = [
 
 
 @pytest.mark.parametrize(("words", "answer"), NONE)
-def test_that_there_are_none_is_told_with_the_reason(offline: Typist, words: str, answer: str) -> None:
+def test_an_empty_result_is_printed_with_its_reason(offline: Typist, words: str, answer: str) -> None:
     said = offline.types(*words.split())
     assert (said.code, said.out.strip()) == (0, answer)
     assert offline.asks(*words.split()) == []
@@ -58,12 +58,14 @@ GROUPS = {
 
 @pytest.fixture(scope="module")
 def many(offline: Typist) -> tuple[str, str]:
-    """Definitions by which one job needs many."""
+    """Return the options for definitions in which one job needs many."""
     offline.apps("many.json", {"part": PART, "spare": ONE, "whole": ONE | {"depends_on": GROUPS}})
     return ("--apps", "many.json")
 
 
-def test_many_parents_do_not_hide_the_others(offline: Typist, many: tuple[str, str]) -> None:
+def test_many_parents_of_one_app_are_cut_and_others_are_listed(
+    offline: Typist, many: tuple[str, str]
+) -> None:
     words = (*many, "parents", "whole", "1")
     lines = [line.split() for line in offline.types(*words).out.splitlines()]
     assert lines[0] == ["group", "app", "key", "must", "have"]
@@ -111,7 +113,7 @@ def test_the_graph_of_the_apps_is_drawn_in_every_format(offline: Typist) -> None
     ElementTree.fromstring((offline.folder / "apps.svg").read_text())
 
 
-def test_a_picture_is_of_the_kind_that_its_file_is_named_for(offline: Typist) -> None:
+def test_the_extension_of_the_file_sets_the_format_of_a_picture(offline: Typist) -> None:
     for name, begins in {"a.svg": "<svg ", "a.dot": "digraph ", "a.json": "{", "a.md": "graph TD"}.items():
         assert offline.types("graph", "-o", name).code == 0
         assert (offline.folder / name).read_text().startswith(begins)

@@ -1,10 +1,10 @@
-"""What `sluice db check` and `sluice db repair` say of a ledger that somebody has written to by hand."""
+"""The output of ``sluice db check`` and ``sluice db repair`` for a ledger that was changed by hand."""
 
 from sluice.ops.cli.main import main
 from tests.ops.site import Site
 
 
-def test_what_can_be_repaired_is(site: Site) -> None:
+def test_a_repairable_breach_is_repaired(site: Site) -> None:
     site.chain("a -> b")
     site.world.submit("b")
     damage = "UPDATE gate SET unmet = 7"
@@ -48,7 +48,7 @@ def test_submissions_that_break_a_rule_are_named_by_their_ids(site: Site) -> Non
     site.world.ledger.transact(lambda tx: tx.write("DELETE FROM schedule"))
 
 
-def test_a_job_that_cannot_be_repaired_is_named_with_the_command_that_shows_it(site: Site) -> None:
+def test_a_job_beyond_repair_is_named_with_its_show_command(site: Site) -> None:
     site.chain("a")
     site.world.submit("a")
     astray = "UPDATE transition SET source = 'running', target = 'executed' WHERE target = 'ready'"
@@ -60,7 +60,7 @@ def test_a_job_that_cannot_be_repaired_is_named_with_the_command_that_shows_it(s
     site.world.ledger.transact(lambda tx: tx.write(back))
 
 
-def test_a_count_that_is_wrong_is_shown_with_the_right_one(site: Site) -> None:
+def test_a_wrong_count_is_shown_with_the_right_one(site: Site) -> None:
     site.chain("a")
     site.world.submit("a")
     more = "INSERT INTO tally (app, state, jobs, entered) VALUES ('a', 'failed', 3, 0)"
@@ -70,7 +70,7 @@ def test_a_count_that_is_wrong_is_shown_with_the_right_one(site: Site) -> None:
     site.says("db", "repair")
 
 
-def test_what_cannot_be_repaired_is_told(site: Site) -> None:
+def test_a_breach_without_repair_has_advice_about_a_dump(site: Site) -> None:
     astray = "INSERT INTO partition (place, version, partition, job) VALUES ('a', '', 1, 999)"
     assert site.world.ledger.transact(lambda tx: tx.write(astray)) == 1
     for word in ("check", "repair"):

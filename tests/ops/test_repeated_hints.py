@@ -1,4 +1,6 @@
-"""A job whose hint was lost is announced again, and that is a repair. For one that waits for its turn it is none."""
+"""Repeated notifications of ready jobs. Repeating a lost notification counts as a repair. Repeating it for a job that
+only waits for a free worker does not.
+"""
 
 from collections.abc import Callable
 
@@ -9,7 +11,7 @@ from sluice.ops.metrics import families
 from sluice.ops.metrics.numbers import numbers
 from tests.world import World
 
-#: Longer than the groomer's patience with an announcement, shorter than a lease.
+#: Seconds: longer than the groomer waits before it repeats an announcement, shorter than a lease.
 LATER_S = 11.0
 
 
@@ -21,7 +23,7 @@ def repairs(world: World) -> float:
 
 
 def repeated(world: World) -> int:
-    """How many executions are offered once the groomer has waited for long enough."""
+    """Return the number of executions that are offered after the groomer has waited for long enough."""
     world.lose_messages()
     world.tick(after_s=LATER_S)
     return len(world.offered)
@@ -29,17 +31,17 @@ def repeated(world: World) -> int:
 
 @pytest.fixture
 def shop(world: World) -> World:
-    """One worker with one thread, and a job that is ready."""
+    """Return a world with one worker that has one thread, and with a ready job."""
     world.apps("a, b")
     world.submit("a")
     return world
 
 
-def test_a_hint_that_was_lost_is_counted(shop: World) -> None:
+def test_a_lost_notification_is_repeated_and_counted(shop: World) -> None:
     assert (repeated(shop), repairs(shop)) == (1, 1)
 
 
-def test_each_is_counted_of_those_that_were_lost_together(shop: World) -> None:
+def test_each_of_several_lost_notifications_is_counted(shop: World) -> None:
     shop.submit("b", None, keys=["1", "2"])
     assert repeated(shop) > 1
     assert repairs(shop) == 3
@@ -67,14 +69,14 @@ def may_not_begin_any(world: World) -> None:
 
 
 @pytest.mark.parametrize("the_worker", [is_busy, serves_another, runs_no_jobs, is_gone, may_not_begin_any])
-def test_what_waits_for_its_turn_is_announced_again_and_not_counted(
+def test_a_job_that_waits_for_a_worker_is_announced_but_not_counted(
     shop: World, the_worker: Callable[[World], None]
 ) -> None:
     the_worker(shop)
     assert (repeated(shop), repairs(shop)) == (1, 0)
 
 
-def test_who_is_between_two_runs_has_no_room_yet(shop: World) -> None:
+def test_a_worker_between_two_runs_does_not_count_as_free_yet(shop: World) -> None:
     shop.submit("b")
     claimed = shop.claim("b")
     assert claimed

@@ -1,4 +1,4 @@
-"""Running again what has ended: a whole submission, and only by the same code."""
+"""Retries of whole submissions, and retries by the same code only."""
 
 import json
 
@@ -20,7 +20,7 @@ CHUNKS = {
 
 
 def _fetch_one_half(site: Site) -> str:
-    """A submission of which one chunk of fetch has failed, and all else has ended."""
+    """Return a submission with one failed chunk of fetch. All its other jobs have ended."""
     site.define(CHUNKS)
     submission = site.world.submit("report", None, work_ids="1-4", kwargs={"market": "north"})
     site.world.finish("fetch/1-2@1", Ending.ERROR)
@@ -31,11 +31,11 @@ def _fetch_one_half(site: Site) -> str:
 
 
 def _planned(site: Site) -> None:
-    """Commands go by the time of the database, which is ahead of this world's."""
+    """Have the submission planned. Commands use the time of the database, which is ahead of this world's."""
     site.world.tick(after_s=60)
 
 
-def test_what_failed_of_a_submission_is_run_again_and_what_waited_for_it(site: Site) -> None:
+def test_a_retry_runs_the_failed_jobs_and_the_jobs_that_waited(site: Site) -> None:
     submission = _fetch_one_half(site)
     again = site.says("retry", submission)
     _planned(site)
@@ -63,7 +63,7 @@ WEEK = {
 }
 
 
-def test_a_retry_runs_what_was_asked_for_and_the_submission_succeeds(site: Site) -> None:
+def test_a_retry_runs_only_requested_jobs_and_the_submission_succeeds(site: Site) -> None:
     site.define(WEEK)
     site.world.submit("day", None, keys=["3", "4"], id="backfill")
     site.world.finish("day/4")
@@ -76,13 +76,13 @@ def test_a_retry_runs_what_was_asked_for_and_the_submission_succeeds(site: Site)
     assert len(site.says("submissions")) == 1
 
 
-def test_what_comes_after_a_whole_submission_is_not_run_again_with_it(site: Site) -> None:
+def test_a_submission_cannot_be_retried_with_downstream_jobs(site: Site) -> None:
     submission = _fetch_one_half(site)
     said = site.says("retry", submission, "--downstream", code=2)["error"]
     assert said["what"] == "--downstream is for one job, not for a submission."
 
 
-def test_a_submission_of_several_apps_is_run_again_as_one(site: Site) -> None:
+def test_a_submission_of_several_apps_is_retried_as_one(site: Site) -> None:
     site.define(
         {
             "fetch": WORDS,
@@ -103,9 +103,7 @@ def test_a_submission_of_several_apps_is_run_again_as_one(site: Site) -> None:
     ("ending", "what"),
     [(None, "only one that has ended can be run again"), (Ending.DONE, "nothing of it has to be run again")],
 )
-def test_a_submission_that_is_open_or_went_well_is_not_run_again(
-    site: Site, ending: Ending | None, what: str
-) -> None:
+def test_an_open_or_succeeded_submission_is_not_retried(site: Site, ending: Ending | None, what: str) -> None:
     site.define({"a": WORDS})
     submission = site.world.submit("a")
     if ending:
@@ -113,11 +111,11 @@ def test_a_submission_that_is_open_or_went_well_is_not_run_again(
     assert what in site.says("retry", submission, code=2)["error"]["what"]
 
 
-def test_an_unknown_submission_is_told(site: Site) -> None:
+def test_an_unknown_submission_is_refused(site: Site) -> None:
     assert site.says("retry", "nobody", code=2)["error"]["what"] == "There is no submission nobody."
 
 
-def test_only_by_the_same_code_unless_forced(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_code_refuses_other_code_unless_forced(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     submission = _fetch_one_half(site)
     monkeypatch.chdir(site.folder)
     monkeypatch.setenv("SLUICE_APPS", "apps.json")

@@ -1,4 +1,4 @@
-"""Every way of a job through its rounds, as commands have it run and show it."""
+"""All paths of a job through its rounds, as commands run and show them."""
 
 import time
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from sluice.jobs.states import State
 from tests.ops.typist import Typist, ended
 
-#: So long a command may take to begin a job, on a machine that has other things to do.
+#: Seconds that a command may take to begin a job on a busy machine.
 BEGINS_WITHIN_S = 15
 
 APPS = {
@@ -27,7 +27,7 @@ def rounds_desk(desk_apart: Typist) -> Typist:
 
 
 def _words(shown: dict[str, Any]) -> str:
-    """The record's moments and texts, without the values."""
+    """Return the names of the record's moments and texts, without the values."""
     return " ".join(shown["record"])
 
 
@@ -85,7 +85,7 @@ def test_rounds_that_succeed_fail_time_out_and_expire(rounds_desk: Typist) -> No
     assert _moves(late) == ["open -> expired"]
 
 
-def test_a_job_that_runs_expires(rounds_desk: Typist) -> None:
+def test_a_running_job_expires(rounds_desk: Typist) -> None:
     end = str(time.time() + BEGINS_WITHIN_S)
     with rounds_desk.starts("run", "long", "1", "--end-before", end, SLUICE_TICK="200ms") as run:
         rounds_desk.waits_until("long", "1", State.EXPIRED)
@@ -95,8 +95,8 @@ def test_a_job_that_runs_expires(rounds_desk: Typist) -> None:
     assert _path(shown) == ["waiting", "ready", "running", "expired"]
 
 
-def test_a_job_that_ended_too_late_expires_though_nobody_has_looked_meanwhile(rounds_desk: Typist) -> None:
-    """No tick comes while it runs, so it is not stopped; it is the judge who finds it too late."""
+def test_a_job_that_ended_too_late_expires_without_a_tick(rounds_desk: Typist) -> None:
+    """No tick occurs while the job runs, so it is not stopped. The judge finds that it ended too late."""
     end = str(int(time.time()) + BEGINS_WITHIN_S)
     said = rounds_desk.types("run", "until", end, "--end-before", end, SLUICE_TICK="1h")
     assert said.code == 1, said.err
@@ -105,7 +105,7 @@ def test_a_job_that_ended_too_late_expires_though_nobody_has_looked_meanwhile(ro
     assert _path(shown) == ["waiting", "ready", "running", "executed", "expired"]
 
 
-def test_the_course_of_a_job_is_told_line_by_line(rounds_desk: Typist) -> None:
+def test_the_events_of_a_job_are_printed_line_by_line(rounds_desk: Typist) -> None:
     with rounds_desk.starts("run", "fine", "2"):
         rounds_desk.waits_until("fine", "2", State.SUCCEEDED)
     log = rounds_desk.asks("show", "fine", "2")["log"]
@@ -120,7 +120,7 @@ def test_the_course_of_a_job_is_told_line_by_line(rounds_desk: Typist) -> None:
     assert rounds_desk.types("logs", "fine", "2", "--course", "--round", "0").code == 2
 
 
-def test_a_start_is_put_off_as_long_as_an_option_says(rounds_desk: Typist) -> None:
+def test_a_random_start_offset_delays_the_start(rounds_desk: Typist) -> None:
     rounds_desk.types("submit", "fine", "3", "--random-start-offset", "2s", "--id", "off")
     assert rounds_desk.types("up", "--drain", SLUICE_TICK="200ms").code == 0
     shown = rounds_desk.asks("show", "fine", "3")

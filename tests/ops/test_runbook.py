@@ -1,4 +1,4 @@
-"""What ``docs/deploy.md`` and ``docs/runbook.md`` tell people to type is understood, and comes to what they say."""
+"""docs/deploy.md and docs/runbook.md: their commands are valid and have the described results."""
 
 import re
 import shlex
@@ -32,7 +32,7 @@ from tests.servers import rabbitmq_url
 from tests.world import LEASE_S, World
 
 PAGES = ("deploy.md", "runbook.md")
-#: What a reader puts a word of his own for.
+#: Placeholders of the pages, and words in place of them.
 PLACES = {"APP": "fetch", "KEY": "1", "ID": "nightly", "NAME": "etl", "TEXT": "by hand"}
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`((?:sluice|python -m) [^`]+)`")
@@ -45,7 +45,7 @@ def _page(name: str) -> str:
 
 
 def _typed(page: str) -> Iterator[list[str]]:
-    """The commands of ours, with words for what stands for one."""
+    """Yield the commands of Sluice, with words in place of the placeholders."""
     lines = [line for block in _BLOCK.findall(page) for line in block.splitlines()]
     for line in [*lines, *_INLINE.findall(page)]:
         words = shlex.split(line)
@@ -58,7 +58,7 @@ def _anchors(page: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_what_is_to_be_typed_is_understood(name: str) -> None:
+def test_the_commands_of_a_page_are_valid(name: str) -> None:
     commands = list(_typed(_page(name)))
     assert len(commands) > 5
     for command in commands:
@@ -66,13 +66,13 @@ def test_what_is_to_be_typed_is_understood(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_what_is_to_be_set_has_a_meaning(name: str) -> None:
+def test_the_settings_of_a_page_exist(name: str) -> None:
     named = set(re.findall(r"\bSLUICE_[A-Z_]+", _page(name))) - CHOICES
     assert {each.removesuffix("_FILE") for each in named} <= settings()
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_links_lead_somewhere(name: str) -> None:
+def test_the_links_of_a_page_are_not_broken(name: str) -> None:
     for place, anchor in _LINK.findall(_page(name)):
         if "://" in place:
             continue
@@ -81,7 +81,7 @@ def test_links_lead_somewhere(name: str) -> None:
         assert not anchor or anchor in _anchors(target.read_text()), anchor
 
 
-def test_every_alarm_has_its_paragraph() -> None:
+def test_every_alarm_has_a_heading_in_the_runbook() -> None:
     names = set(re.findall(r'name="([a-z-]+)"', (ROOT / "ops" / "overview" / "alarms.py").read_text()))
     assert names
     assert names <= _anchors(_page("runbook.md"))
@@ -89,7 +89,7 @@ def test_every_alarm_has_its_paragraph() -> None:
 
 @pytest.fixture
 def restored(site: Site, tmp_path: Path) -> Iterator[str]:
-    """A ledger that was dumped and restored as the runbook says."""
+    """Yield the address of a ledger that was dumped and restored as the runbook describes."""
     site.define({"a": WORDS})
     site.world.submit("a", None, keys=["1", "2"])
     site.world.finish("a/2")
@@ -105,7 +105,7 @@ def restored(site: Site, tmp_path: Path) -> Iterator[str]:
             connection.execute("DROP DATABASE restored WITH (FORCE)")
 
 
-def test_a_ledger_that_was_restored_agrees_with_itself_and_goes_on(
+def test_a_restored_ledger_keeps_its_invariants_and_continues(
     restored: str, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = conninfo_to_dict(restored)
@@ -123,8 +123,8 @@ def test_a_ledger_that_was_restored_agrees_with_itself_and_goes_on(
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_a_ledger_with_roles_is_restored_where_they_are_not_known_yet(server: str, tmp_path: Path) -> None:
-    """Each step under the role that the page names."""
+def test_a_ledger_with_roles_is_restored_on_a_server_without_them(server: str, tmp_path: Path) -> None:
+    """Each step runs under the role that the page names."""
     dump, restore = commands()
     with SERVERS[server](tmp_path / "postgres") as lost, database(lost.admin_url) as url:
         with World(lost.admin_url) as world:
@@ -148,7 +148,7 @@ def test_a_ledger_with_roles_is_restored_where_they_are_not_known_yet(server: st
 
 
 def _claims(ledger: Ledger, catalogue: Catalogue, app: str) -> int:
-    """The number by which a worker that has just come claims the one job of the app."""
+    """Return the number under which a new worker claims the only job of the app."""
     worker = uuid4()
     words: dict[str, Any] = {"host": "test", "pid": 1, "queues": [], "threads": 1, "lease_s": LEASE_S}
     ledger.transact(lambda tx: workers.join(tx, worker, **words))

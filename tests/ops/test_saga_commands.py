@@ -1,4 +1,4 @@
-"""What operators see of sagas, and what they say to them: typed, from the first step to the last."""
+"""Commands of an operator that show sagas and send events to them, from the first step to the last."""
 
 import re
 import time
@@ -8,7 +8,7 @@ from tests.ops.orders import BEGINS_WITHIN_S, approved, course, drained, refused
 from tests.ops.typist import Typist
 
 
-def test_it_waits_until_somebody_says_what_it_waits_for(orders: Typist) -> None:
+def test_a_saga_waits_until_its_event_comes(orders: Typist) -> None:
     waiting(orders, "1")
     saga = saga_of(orders, "1")
     assert (saga["flight"], saga["direction"], saga["step"], saga["steps"]) == (0, "do", 1, 4)
@@ -30,7 +30,7 @@ def test_it_waits_until_somebody_says_what_it_waits_for(orders: Typist) -> None:
     assert "@" in event["by"]
 
 
-def test_what_comes_early_is_kept_and_a_wrong_word_is_told_of(orders: Typist) -> None:
+def test_an_early_event_is_kept_and_a_misspelled_one_is_reported(orders: Typist) -> None:
     orders.types("submit", "order", "2")
     drained(orders)
     said = orders.types("resume", "order/2", "--event", "aproved")
@@ -47,7 +47,7 @@ def test_what_comes_early_is_kept_and_a_wrong_word_is_told_of(orders: Typist) ->
     assert course(saga_of(orders, "3")).startswith("do0:done do1:awaits do1:came do2:done")
 
 
-def test_a_plain_word_ends_any_wait(orders: Typist) -> None:
+def test_a_resume_without_an_event_ends_a_wait_without_one(orders: Typist) -> None:
     orders.types("submit", "errand", "1")
     drained(orders)
     found = orders.asks("why", "errand", "1")
@@ -58,7 +58,7 @@ def test_a_plain_word_ends_any_wait(orders: Typist) -> None:
     assert orders.asks("show", "errand", "1")["state"] == "succeeded"
 
 
-def test_what_does_not_come_in_time_is_undone(orders: Typist) -> None:
+def test_a_saga_is_undone_if_its_event_does_not_come_in_time(orders: Typist) -> None:
     waiting(orders, "4", '{"within": "1s"}')
     shown = orders.asks("show", "order", "4")
     assert (shown["state"], course(shown["saga"])) == (
@@ -70,7 +70,7 @@ def test_what_does_not_come_in_time_is_undone(orders: Typist) -> None:
     assert "done, waited in vain" in orders.types("saga", "show", "order", "4").out
 
 
-def test_until_when_it_waits_is_said(orders: Typist) -> None:
+def test_why_shows_until_when_a_saga_waits(orders: Typist) -> None:
     orders.types("submit", "order", "5", "--kwargs", '{"within": "1h"}')
     with orders.starts("up"):
         orders.waits_until("order", "5", State.SUSPENDED)
@@ -82,7 +82,7 @@ def test_until_when_it_waits_is_said(orders: Typist) -> None:
     drained(orders)
 
 
-def test_before_it_begins_there_is_nothing_to_show(orders: Typist) -> None:
+def test_a_saga_that_has_not_begun_has_no_steps_to_show(orders: Typist) -> None:
     orders.types("submit", "order", "13", "--start-after", "2100-01-01")
     with orders.starts("up"):
         orders.waits_until("order", "13", State.WAITING)
@@ -92,7 +92,7 @@ def test_before_it_begins_there_is_nothing_to_show(orders: Typist) -> None:
     orders.types("cancel", "order", "13")
 
 
-def test_each_round_is_a_flight_of_its_own(orders: Typist) -> None:
+def test_each_round_is_a_separate_flight(orders: Typist) -> None:
     orders.types("submit", "order", "14", "--kwargs", '{"within": "1s"}', "--max-fails", "1")
     drained(orders)
     shown = orders.asks("show", "order", "14")
@@ -103,7 +103,7 @@ def test_each_round_is_a_flight_of_its_own(orders: Typist) -> None:
     assert "was undone, since" in orders.types("saga", "show", "order", "14").out
 
 
-def test_an_event_that_is_sent_twice_under_one_id_is_one(orders: Typist) -> None:
+def test_an_event_that_is_sent_twice_under_one_id_counts_once(orders: Typist) -> None:
     waiting(orders, "17")
     words = ("resume", "order", "17", "--event", "paid", "--id", "evt_1")
     assert orders.asks(*words)["became"] == "kept"
@@ -112,7 +112,7 @@ def test_an_event_that_is_sent_twice_under_one_id_is_one(orders: Typist) -> None
     assert len(orders.asks("saga", "show", "order", "17")["saga"]["events"]) == 1
 
 
-def test_what_has_ended_hears_nothing_more(orders: Typist) -> None:
+def test_a_finished_saga_accepts_no_more_events(orders: Typist) -> None:
     waiting(orders, "16")
     approved(orders, "16")
     drained(orders)
@@ -121,6 +121,6 @@ def test_what_has_ended_hears_nothing_more(orders: Typist) -> None:
     assert "only what is fatal" in refused(orders.types("saga", "retry-undo", "order", "16", "--json"))
 
 
-def test_what_is_no_saga_has_no_word_of_it(orders: Typist) -> None:
+def test_show_of_another_job_has_no_saga(orders: Typist) -> None:
     orders.types("run", "nap", "0")
     assert "saga" not in orders.asks("show", "nap", "0")

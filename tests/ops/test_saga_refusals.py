@@ -1,4 +1,4 @@
-"""What cannot be done for a saga is refused in a line, and nothing of it is done."""
+"""Refused commands about sagas: each is refused in one line and changes nothing."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.ops.site import WORDS, Site
 
 
 def steps(_: Any) -> list[Step]:
-    """Of a saga that nobody flies here: its journal is written by hand."""
+    """Return no steps, because the journal of this saga is written by hand."""
     return []
 
 
@@ -21,7 +21,7 @@ SAGA = {"job_id": "{x}", "job_type": "saga", "function": f"{__name__}:steps"}
 
 @pytest.fixture
 def sagas(site: Site) -> Sagas:
-    """``order/1`` waits for an approval, and ``nap/1`` is no saga."""
+    """Return sagas. ``order/1`` waits for an approval, and ``nap/1`` is no saga."""
     site.define({"order": SAGA, "nap": WORDS})
     site.world.submit("order")
     site.world.submit("nap")
@@ -51,13 +51,13 @@ def sagas(site: Site) -> Sagas:
     ],
 )
 @pytest.mark.usefixtures("sagas")
-def test_what_cannot_be_done_is_refused_in_a_line(site: Site, typed: str, words: str) -> None:
+def test_an_impossible_command_is_refused_in_one_line(site: Site, typed: str, words: str) -> None:
     error = site.says(*typed.split(), code=2)["error"]
     assert words in f"{error['what']} {error['advice']}"
     assert site.world.state("order") is State.SUSPENDED
 
 
-def test_where_no_undo_has_failed_none_can_be_forced(site: Site, sagas: Sagas) -> None:
+def test_without_a_failed_undo_none_can_be_forced(site: Site, sagas: Sagas) -> None:
     site.world.submit("order", "2")
     claimed = sagas.claim("order/2")
     for entry in (did(1), switched(2, 1), undid(3, 1)):

@@ -1,4 +1,6 @@
-"""Sagas that turn back: called off, too late, or for a failure; and what operators do where one cannot be undone."""
+"""Sagas that are undone after a cancellation, a deadline or a failure, and the commands for a saga that cannot be
+undone.
+"""
 
 import time
 
@@ -18,7 +20,7 @@ from tests.ops.orders import (
 from tests.ops.typist import Typist
 
 
-def test_an_undo_that_failed_is_tried_again(orders: Typist) -> None:
+def test_retry_undo_tries_a_failed_undo_again(orders: Typist) -> None:
     lock = fatal(orders, "6")
     shown = orders.asks("show", "order", "6")
     assert (shown["state"], shown["saga"]["direction"]) == ("fatal", "undo")
@@ -43,7 +45,7 @@ def test_an_undo_that_failed_is_tried_again(orders: Typist) -> None:
     assert "undone, since Ship failed: ValueError: not approved" in orders.types("show", "order", "6").out
 
 
-def test_retry_does_the_same_and_says_so(orders: Typist) -> None:
+def test_retry_of_a_fatal_saga_works_as_retry_undo(orders: Typist) -> None:
     lock = fatal(orders, "7")
     lock.unlink()
     said = orders.types("retry", "order", "7")
@@ -55,7 +57,7 @@ def test_retry_does_the_same_and_says_so(orders: Typist) -> None:
     orders.types("cancel", "order", "7")
 
 
-def test_an_undo_that_was_done_by_hand_counts_as_done(orders: Typist) -> None:
+def test_force_done_lets_a_failed_undo_count_as_done(orders: Typist) -> None:
     fatal(orders, "8")
     done = orders.asks("saga", "force-done", "order", "8", "--note", "cleared shelf 7")
     assert (done["app"], done["key"], done["forced"]) == ("order", "8", {"step": 0, "name": "Reserve"})
@@ -67,7 +69,7 @@ def test_an_undo_that_was_done_by_hand_counts_as_done(orders: Typist) -> None:
     assert f"done by hand ({done['by']}: cleared shelf 7)" in orders.types("saga", "show", "order", "8").out
 
 
-def test_what_cannot_be_made_again_is_mended_and_goes_on(orders: Typist) -> None:
+def test_a_saga_with_changed_steps_continues_once_they_are_restored(orders: Typist) -> None:
     waiting(orders, "9")
     orders.write("orders.py", ORDERS.replace("[Reserve(), Ask()", "[Ask(), Reserve()"))
     approved(orders, "9")
@@ -83,7 +85,7 @@ def test_what_cannot_be_made_again_is_mended_and_goes_on(orders: Typist) -> None
     assert orders.asks("show", "order", "9")["state"] == "succeeded"
 
 
-def test_one_that_runs_says_where_it_is_and_is_undone_when_it_is_cancelled(orders: Typist) -> None:
+def test_a_running_saga_shows_its_step_and_is_undone_when_cancelled(orders: Typist) -> None:
     stuck = orders.write("10.stuck", "")
     orders.types("submit", "order", "10")
     with orders.starts("up"):
@@ -103,7 +105,7 @@ def test_one_that_runs_says_where_it_is_and_is_undone_when_it_is_cancelled(order
     assert "nothing left to cancel" in refused(orders.types("cancel", "order", "10", "--json"))
 
 
-def test_one_that_waits_is_undone_with_its_submission(orders: Typist) -> None:
+def test_a_waiting_saga_is_undone_when_its_submission_is_cancelled(orders: Typist) -> None:
     orders.types("submit", "order", "11", "--id", "spring")
     drained(orders)
     assert orders.asks("cancel", "spring") == {"cancelled": 0, "undone_first": 1}
@@ -117,8 +119,8 @@ def test_one_that_waits_is_undone_with_its_submission(orders: Typist) -> None:
     )
 
 
-def test_one_that_is_too_late_is_undone(orders: Typist) -> None:
-    """Where this machine is too busy to begin one in time, the next has more of it."""
+def test_a_saga_is_undone_after_its_end_before(orders: Typist) -> None:
+    """If this machine is too busy to begin a saga in time, the next one has more time."""
     for key, within_s in (("12", 10), ("17", 20), ("18", 40)):
         orders.types("submit", "order", key, "--end-before", str(time.time() + within_s))
         drained(orders)

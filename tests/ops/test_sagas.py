@@ -1,4 +1,4 @@
-"""What is told of a saga before it flies, and how its debugging is asked for."""
+"""Sagas before they begin: how their definition is shown, and the debug options of a submission."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def _policy(typed: str) -> dict[str, Any]:
     return dict(submission_of(parser.parse_args(["trip", "ann_7", *typed.split()], Options())).policy)
 
 
-def test_nothing_is_debugged_unasked() -> None:
+def test_by_default_there_are_no_debug_options() -> None:
     assert _policy("--max-fails 2") == {"max_fails": 2}
 
 
@@ -49,14 +49,14 @@ def test_each_way_to_fail_has_an_option() -> None:
     }
 
 
-def test_an_option_stands_in_place_of_the_same_word_of_the_policy() -> None:
+def test_a_debug_option_replaces_the_one_in_the_policy() -> None:
     given = '--policy {"debug":{"fail_last":true},"priority":3}'
     assert _policy(given) == {"debug": {"fail_last": True}, "priority": 3}
     assert _policy(f"{given} --fail-at 1=retry") == {"debug": {"fail_at": {"1": "retry"}}, "priority": 3}
 
 
 @pytest.mark.parametrize("typed", ["--fail-at 3", "--fail-at =fatal", "--fail-do Pay="])
-def test_an_option_that_does_not_say_which_or_how_is_refused(typed: str) -> None:
+def test_an_incomplete_debug_option_is_refused(typed: str) -> None:
     with pytest.raises(BadRequest, match="does not say what a step answers; write 1=fatal"):
         _policy(typed)
 
@@ -71,7 +71,7 @@ def _asked(trips: Typist, typed: str) -> Any:
     return trips.types("--apps", "trips.py", "--apps", "apps.json", *typed.split(), "--json")
 
 
-def test_show_tells_what_a_saga_is_made_of(trips: Typist) -> None:
+def test_apps_show_has_the_context_and_hooks_of_a_saga(trips: Typist) -> None:
     shown = _asked(trips, "apps show trip").document
     place = str(trips.folder / "trips.py")
     assert (shown["job_type"], shown["runs"]) == ("saga", f"{place}:trip")
@@ -82,7 +82,7 @@ def test_show_tells_what_a_saga_is_made_of(trips: Typist) -> None:
     assert f"hooks: {place}:Noise" in told
 
 
-def test_check_and_graph_take_it_like_any_app(trips: Typist) -> None:
+def test_check_and_graph_accept_a_saga(trips: Typist) -> None:
     assert _asked(trips, "apps check").code == 0
     assert "trip" in trips.types("--apps", "trips.py", "graph").out
 
@@ -96,7 +96,7 @@ def test_check_and_graph_take_it_like_any_app(trips: Typist) -> None:
     ],
 )
 @pytest.mark.parametrize("command", ["submit", "run"])
-def test_what_cannot_be_debugged_is_refused_before_anything_starts(
+def test_invalid_debug_options_are_refused_before_anything_starts(
     trips: Typist, command: str, typed: str, words: str
 ) -> None:
     said = _asked(trips, f"{command} {typed}")
@@ -104,7 +104,7 @@ def test_what_cannot_be_debugged_is_refused_before_anything_starts(
     assert words in said.document["error"]["what"]
 
 
-def test_a_plan_is_of_a_debugged_saga_too(trips: Typist) -> None:
+def test_a_saga_with_debug_options_can_be_planned(trips: Typist) -> None:
     trips.write("facts.json", "{}")
     planned = _asked(trips, "plan trip ann_7 --fail-last --facts facts.json").document
     assert [job["ref"] for job in planned["jobs"]] == ["trip#1"]

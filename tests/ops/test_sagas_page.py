@@ -1,4 +1,4 @@
-"""The page of sagas: its commands are typed, its definitions loaded, its test run."""
+"""docs/sagas.md: its commands are run, its definitions loaded, and its test passes."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from tests.ops.typist import ROOT
 TEXT = (ROOT / "docs" / "sagas.md").read_text()
 
 
-def test_the_pages_commands_answer_what_it_says(tmp_path: Path) -> None:
+def test_the_commands_of_the_page_print_the_shown_answers(tmp_path: Path) -> None:
     with start(tmp_path / ".sluice", durable=False):
         steps = list(Document(TEXT, tmp_path, timeout_s=240).run())
     assert len(steps) > 15

@@ -1,4 +1,4 @@
-"""Two processes on one embedded ledger, or one after the other: who takes a saga over, and who comes too late."""
+"""Two processes on one embedded ledger, or one after the other: which takes over a saga, and which comes too late."""
 
 import signal
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from sluice.jobs.states import State
 from tests.ops.airfield import Airfield, Script
 from tests.ops.typist import ended
 
-#: It is in the middle of its second step, and has left there who it is.
+#: A flight that stays in the middle of its second step, and puts its claim into the working map there.
 _HELD = Script(
     calls="d0 d1 d1 d2",
     script={"hangs": "do 1", "puts": {"do 1": {"by": "claim"}}},
@@ -31,7 +31,7 @@ def airfield(
 
 @contextmanager
 def _two(airfield: Airfield) -> Iterator[tuple[Popen[str], Popen[str]]]:
-    """One that has a saga in its hands, and another that has nothing to do yet."""
+    """Yield two processes: the first runs a saga, and the second is idle."""
     airfield.submits({"held": _HELD})
     with airfield.starts("up") as one:
         airfield.waits_for_calls({"held": "d0 d1"})
@@ -44,7 +44,7 @@ def _comes_to(airfield: Airfield, state: State) -> None:
     airfield.awaits(lambda: airfield.shows("held")["state"] == state)
 
 
-def test_another_that_is_there_goes_on_for_one_that_is_killed(airfield: Airfield) -> None:
+def test_another_process_continues_the_saga_of_a_killed_one(airfield: Airfield) -> None:
     with _two(airfield) as (one, other):
         one.kill()
         _comes_to(airfield, State.SUCCEEDED)
@@ -53,7 +53,7 @@ def test_another_that_is_there_goes_on_for_one_that_is_killed(airfield: Airfield
     assert airfield.wrong({"held": _HELD}) == {}
 
 
-def test_one_that_was_frozen_finds_its_saga_taken_over_and_changes_nothing(airfield: Airfield) -> None:
+def test_a_frozen_process_changes_nothing_after_its_saga_was_taken_over(airfield: Airfield) -> None:
     with _two(airfield) as (one, other):
         one.send_signal(signal.SIGSTOP)
         _comes_to(airfield, State.SUCCEEDED)
@@ -65,14 +65,14 @@ def test_one_that_was_frozen_finds_its_saga_taken_over_and_changes_nothing(airfi
     assert airfield.wrong({"held": _HELD}) == {}
 
 
-def test_run_goes_on_where_it_was_killed_when_it_is_typed_again(airfield: Airfield) -> None:
+def test_a_repeated_run_continues_where_it_was_killed(airfield: Airfield) -> None:
     typed = ("run", "pointed", "held", "--id", "held", "--kwargs", '{"dies": "in do 1", "deaths": 2}')
     assert [airfield.runs(*typed).code for _ in range(3)] == [-9, -9, 0]
     assert airfield.wrong({"held": Script(calls="d0 d1 d1 d1 d2")}) == {}
 
 
-def test_what_cannot_be_made_again_stands_aside_and_all_others_go_on(airfield: Airfield) -> None:
-    """Also one that never began: that has failed, and there is nothing to undo."""
+def test_a_saga_with_broken_steps_is_fatal_and_all_others_continue(airfield: Airfield) -> None:
+    """A saga with broken steps that never began has failed, because there is nothing to undo."""
     stopped = {"answers": {"do 0": ["stop"]}}
     scripts = {
         "gone": Script(calls="d0 d1 d2", script={"breaks": True, "dies": "before do 1"}),

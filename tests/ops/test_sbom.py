@@ -1,4 +1,4 @@
-"""The bill of materials: that it is one, and that nothing is missing in it."""
+"""The software bill of materials: it is valid, and nothing is missing in it."""
 
 import json
 import re
@@ -24,13 +24,13 @@ def bill() -> Any:
     return json.loads(_made())
 
 
-def test_it_is_what_the_schema_says(bill: Any) -> None:
+def test_the_bill_conforms_to_its_schema(bill: Any) -> None:
     validator = JsonStrictValidator(SchemaVersion.V1_6)
     assert validator.validate_str(json.dumps(bill)) is None
     assert validator.validate_str(json.dumps(bill | {"colour": "red"})) is not None
 
 
-def test_every_package_that_is_run_is_in_it_with_its_digests(bill: Any) -> None:
+def test_every_runtime_package_is_in_the_bill_with_its_digests(bill: Any) -> None:
     running = LOCK.read_text().partition("# For `make test`")[0]
     locked = dict(re.findall(r"^([\w.-]+)==([\w.!+-]+)", running, re.MULTILINE))
     assert {each["name"]: each["version"] for each in bill["components"]} == locked
@@ -44,7 +44,7 @@ def test_every_package_that_is_run_is_in_it_with_its_digests(bill: Any) -> None:
     assert sorted(digests) == sorted(re.findall(r"--hash=sha256:(\w+)", running))
 
 
-def test_who_needs_whom_is_known_of_what_is_in_it(bill: Any) -> None:
+def test_the_bill_has_the_dependencies_of_each_package(bill: Any) -> None:
     known = {each["bom-ref"] for each in bill["components"]} | {bill["metadata"]["component"]["bom-ref"]}
     assert {each["ref"] for each in bill["dependencies"]} == known
     needs = {each["ref"].partition("@")[0]: each["dependsOn"] for each in bill["dependencies"]}
@@ -55,8 +55,10 @@ def test_the_same_lock_makes_the_same_bill(bill: Any) -> None:
     assert json.loads(_made()) == bill
 
 
-def test_every_package_of_the_lock_is_held_to_the_digests_of_its_files() -> None:
-    """The tests' own, too: what ``pip install --require-hashes`` would refuse otherwise, but by name."""
+def test_every_package_of_the_lock_has_digests_of_its_files() -> None:
+    """This includes the packages for the tests. ``pip install --require-hashes`` would refuse a package without digests
+    too, but this test names it.
+    """
     lock = LOCK.read_text()
     everything = pins(lock.replace("# For `make test`", "# and"))
     assert len(everything) > len(pins(lock)) > 20

@@ -1,4 +1,4 @@
-"""``sluice schedules``: what an operator types, and what comes back."""
+"""``sluice schedules``: its subcommands and their output."""
 
 import json
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from sluice.ops.cli.main import main
 from tests.timed import Timed
 
 DST = {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "key": "{due-1d:%Y%m%d}"}
-#: Long ago, so that no due time of these is near the real one.
+#: Due on 29 February only, so that no due time is near the real time.
 YEARLY = {"cron": "0 0 29 2 *"}
 
 
 class Desk:
-    """A ledger, a file of definitions, and somebody who types."""
+    """Ledger and definitions for commands that run in this process."""
 
     def __init__(self, timed: Timed, capture: pytest.CaptureFixture[str]) -> None:
         timed.now = datetime.now(UTC)
@@ -27,19 +27,19 @@ class Desk:
         self._capture = capture
 
     def asks(self, *words: str) -> Any:
-        """The document that a command answers; it must succeed."""
+        """Return the document that a command prints. The command must succeed."""
         code = main(["--json", *words])
         said = self._capture.readouterr()
         assert code == 0, said.err
         return json.loads(said.out)
 
     def reads(self, *words: str) -> list[str]:
-        """What a command tells people, by lines."""
+        """Return the lines that a command prints for people."""
         assert main([*words]) == 0
         return self._capture.readouterr().out.splitlines()
 
     def fails(self, *words: str) -> str:
-        """What is wrong and what to do about it."""
+        """Return the error and the advice of a refused command."""
         assert main([*words]) == 2
         return self._capture.readouterr().err
 
@@ -58,7 +58,7 @@ def desk(
 
 
 class TestNext:
-    def test_across_a_change_of_the_clocks(self, desk: Desk) -> None:
+    def test_due_times_across_a_change_of_the_clocks(self, desk: Desk) -> None:
         desk.timed.edit(night=DST)
         assert desk.asks("schedules", "next", "night", "--after", "2026-03-28T00:00:00Z", "--count", "3") == [
             {
@@ -76,7 +76,7 @@ class TestNext:
             )
         ]
 
-    def test_of_all_in_one_list(self, desk: Desk) -> None:
+    def test_due_times_of_all_schedules_in_one_list(self, desk: Desk) -> None:
         desk.timed.edit(night=DST, noon={"cron": "0 12 * * *", "jitter": "10m"})
         lines = desk.reads("schedules", "next", "--after", "2026-10-24T12:00:00Z", "--count", "3")
         assert [line.split()[:4] for line in lines[1:]] == [
@@ -87,7 +87,7 @@ class TestNext:
         assert lines[1].endswith("Sun 02:30:00 +0200 in Europe/Berlin")
         assert ", fired at 2026-10-25 12:0" in lines[2]
 
-    def test_without_a_ledger(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_due_times_without_a_ledger(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         desk.timed.edit(yearly=YEARLY)
         monkeypatch.setenv("SLUICE_LEDGER_URL", "postgresql://127.0.0.1:1/sluice")
         (one,) = desk.asks("schedules", "next", "yearly", "--after", "2097-01-01", "--count", "1")
@@ -103,13 +103,13 @@ class TestNext:
             (["--after", "soon"], "'soon' is not a time"),
         ],
     )
-    def test_of_what_there_is_not(self, desk: Desk, words: list[str], told: str) -> None:
+    def test_invalid_arguments_of_next_are_refused(self, desk: Desk, words: list[str], told: str) -> None:
         desk.timed.edit(night=DST)
         assert told in desk.fails("schedules", "next", *words)
 
 
 class TestLs:
-    def test_what_no_scheduler_has_seen_yet(self, desk: Desk) -> None:
+    def test_a_schedule_before_any_scheduler_has_taken_it_up(self, desk: Desk) -> None:
         desk.timed.edit(night=DST)
         (one,) = desk.asks("schedules", "ls")
         assert (one["id"], one["rule"], one["timezone"], one["taken_up"], one["last"]) == (
@@ -121,7 +121,7 @@ class TestLs:
         )
         assert "once `sluice up` runs" in desk.reads("schedules", "ls")[1]
 
-    def test_where_each_stands(self, desk: Desk) -> None:
+    def test_each_schedule_has_its_state_and_last_outcome(self, desk: Desk) -> None:
         timed = desk.timed
         timed.edit(often={"every": "1h"}, gone=YEARLY, rests=YEARLY)
         timed.look()
@@ -142,7 +142,7 @@ class TestLs:
         assert lines[2].endswith(f"fired: {timed.fired('often')[0]}, active")
         assert "paused" in lines[3]
 
-    def test_what_became_of_one(self, desk: Desk) -> None:
+    def test_the_past_due_times_of_one_schedule(self, desk: Desk) -> None:
         timed = desk.timed
         timed.edit(s={"every": "1h", "misfire_grace": "10m"})
         timed.look()
@@ -159,12 +159,14 @@ class TestLs:
         ]
         assert "There is no schedule 't'" in desk.fails("schedules", "ls", "t")
 
-    def test_without_any(self, desk: Desk) -> None:
+    def test_without_schedules_the_list_is_empty(self, desk: Desk) -> None:
         desk.timed.edit()
         assert desk.asks("schedules", "ls") == []
         assert desk.reads("schedules", "ls")[0].startswith("No schedules.")
 
-    def test_without_definitions_at_hand(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_schedules_are_listed_and_paused_without_definitions(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         desk.timed.edit(night=DST)
         desk.timed.look()
         monkeypatch.setenv("SLUICE_APPS", "")
@@ -173,7 +175,7 @@ class TestLs:
 
 
 class TestFire:
-    def test_now(self, desk: Desk) -> None:
+    def test_a_schedule_is_fired_now(self, desk: Desk) -> None:
         desk.timed.edit(night=DST)
         told = desk.asks("schedules", "fire", "night")
         assert told.keys() == {"schedule", "submission", "state", "due", "new"}
@@ -181,7 +183,7 @@ class TestFire:
         assert desk.timed.submissions() == [told["submission"]]
         assert desk.reads("schedules", "fire", "night")[0].startswith("schedule:night:by hand:")
 
-    def test_a_due_time_once(self, desk: Desk) -> None:
+    def test_a_due_time_is_fired_once(self, desk: Desk) -> None:
         desk.timed.edit(night=DST)
         words = ("schedules", "fire", "night", "--due", "2026-03-29T03:00:00+02:00")
         first, again = desk.asks(*words), desk.asks(*words)
@@ -189,7 +191,7 @@ class TestFire:
         assert (first["new"], again["new"]) == (True, False)
         assert len(desk.timed.submissions()) == 1
 
-    def test_a_due_time_of_a_rule_that_it_had(self, desk: Desk) -> None:
+    def test_a_missed_due_time_of_an_earlier_rule_can_be_fired(self, desk: Desk) -> None:
         timed = desk.timed
         timed.edit(s={"every": "1h"})
         timed.look()
@@ -209,12 +211,14 @@ class TestFire:
             (["night", "--due", "soon"], "'soon' is not a time"),
         ],
     )  # fmt: skip
-    def test_what_is_not_to_be_fired(self, desk: Desk, words: list[str], told: str) -> None:
+    def test_unknown_schedules_and_wrong_due_times_are_not_fired(
+        self, desk: Desk, words: list[str], told: str
+    ) -> None:
         desk.timed.edit(night=DST)
         assert told in desk.fails("schedules", "fire", *words)
         assert desk.timed.submissions() == []
 
-    def test_until_it_has_ended(self, desk: Desk) -> None:
+    def test_a_fired_submission_can_be_refused_by_the_planner(self, desk: Desk) -> None:
         desk.timed.edit(needy={"app": "needy", "key": "1"})
         told = desk.asks("schedules", "fire", "needy")
         desk.timed.now += timedelta(hours=1)
@@ -223,7 +227,7 @@ class TestFire:
 
 
 class TestPauseAndResume:
-    def test_there_and_back(self, desk: Desk) -> None:
+    def test_schedules_are_paused_and_resumed(self, desk: Desk) -> None:
         desk.timed.edit(night=DST, noon=YEARLY)
         assert desk.asks("schedules", "pause", "night", "noon", "night") == {"paused": ["night", "noon"]}
         assert desk.reads("schedules", "pause", "night") == ["night was paused before."]
@@ -233,15 +237,15 @@ class TestPauseAndResume:
         assert desk.reads("schedules", "resume", "noon") == ["noon goes on."]
 
     @pytest.mark.parametrize("word", ["pause", "resume"])
-    def test_of_what_there_is_not(self, desk: Desk, word: str) -> None:
+    def test_unknown_schedules_are_refused(self, desk: Desk, word: str) -> None:
         desk.timed.edit(night=DST)
         assert "There is no schedule 'nigt' (did you mean night?)" in desk.fails(
             "schedules", word, "night", "nigt"
         )
 
 
-def test_what_is_due_is_left_to_do(desk: Desk) -> None:
-    """``sluice up --drain`` does not leave before it has fired that."""
+def test_a_due_schedule_counts_as_work_that_is_left(desk: Desk) -> None:
+    """For this reason ``sluice up --drain`` does not end before it has fired the schedule."""
     timed = desk.timed
     timed.edit(s={"overlap": "queue"})
     timed.look()
@@ -267,7 +271,7 @@ def test_what_is_due_is_left_to_do(desk: Desk) -> None:
     assert is_idle()
 
 
-def test_the_definitions_are_checked_with_their_schedules(desk: Desk) -> None:
+def test_apps_check_includes_the_schedules(desk: Desk) -> None:
     desk.timed.edit(night=DST)
     assert desk.asks("apps", "check")["schedules"] == ["night"]
     assert desk.reads("apps", "check") == ["4 apps, 1 schedule, no faults."]
@@ -277,7 +281,7 @@ def test_the_definitions_are_checked_with_their_schedules(desk: Desk) -> None:
     assert "schedules.s: cron: hour: 25 is not from 0 to 23" in said
 
 
-def test_a_ledger_that_is_away(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_ledger_ls_exits_with_3(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.timed.edit(night=DST)
     monkeypatch.setenv("SLUICE_LEDGER_URL", "postgresql://127.0.0.1:1/sluice")
     assert main(["schedules", "ls"]) == 3

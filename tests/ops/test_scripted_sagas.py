@@ -1,4 +1,4 @@
-"""Sagas with nothing configured: the process that does everything is really there, and is really killed."""
+"""Scripted sagas on the embedded default. The process that does everything is real, and is really killed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ def airfield(
     made.leaves_nothing()
 
 
-def test_each_comes_to_what_its_steps_have_answered(airfield: Airfield) -> None:
+def test_each_saga_has_the_result_of_the_answers_of_its_steps(airfield: Airfield) -> None:
     scripts = IN_PEACE | ASKED
     airfield.submits(scripts)
     _, said = airfield.drains()
@@ -31,10 +31,10 @@ def test_each_comes_to_what_its_steps_have_answered(airfield: Airfield) -> None:
         assert {each["called"] for each in airfield.found(key)} == {1}, "a step has outlived its boundary"
 
 
-def test_each_goes_on_where_its_process_was_killed(airfield: Airfield) -> None:
+def test_each_saga_continues_where_its_process_was_killed(airfield: Airfield) -> None:
     scripts = KILLED | WAITING
     airfield.submits(scripts)
-    # With one thread, whoever is killed takes nobody else along.
+    # With one thread, a kill interrupts one saga only.
     deaths, _ = airfield.drains("--threads", "1")
     assert deaths == sum(each.script.get("deaths", 1) for each in scripts.values() if "dies" in each.script)
     suspended = airfield.typed("ls", "--state", "suspended")
@@ -45,7 +45,7 @@ def test_each_goes_on_where_its_process_was_killed(airfield: Airfield) -> None:
     assert airfield.wrong(scripts) == {}
 
 
-def test_who_leaves_hands_on_what_is_not_over(airfield: Airfield) -> None:
+def test_a_stopping_process_hands_back_its_unfinished_sagas(airfield: Airfield) -> None:
     scripts = {key: script for key, (_, script) in LEFT.items()}
     endless = {key for key, script in scripts.items() if "hangs" in script.script}
     airfield.submits(scripts)

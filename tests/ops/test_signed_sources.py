@@ -1,4 +1,4 @@
-"""Who may only look at the console is not told what lets one fetch a job's program."""
+"""Signed sources in the console: the view role does not see the query, which permits fetching the program of a job."""
 
 import json
 from typing import Any
@@ -31,8 +31,8 @@ def test_the_query_of_a_source_is_masked_in_a_submission(world_with_an_app: Worl
 
 
 @pytest.mark.parametrize("kwargs", [None, ["source"], "source"])
-def test_what_is_no_submission_at_all_is_told_too(world_with_an_app: World, kwargs: Any) -> None:
-    """By SQL anything may be asked for; whoever plans it refuses this."""
+def test_a_submission_with_invalid_kwargs_is_shown(world_with_an_app: World, kwargs: Any) -> None:
+    """A client that submits by SQL can send any kwargs. The planner refuses these."""
     asked = {"app": "a", "key": "1", "id": "odd", "kwargs": kwargs}
     submit = "SELECT sluice.submit(%(asked)s::jsonb)"
     world_with_an_app.ledger.transact(lambda tx: tx.column(submit, asked=json.dumps(asked)))

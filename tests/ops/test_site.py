@@ -1,4 +1,4 @@
-"""The documentation: a site without a broken link, whose examples run and whose reference is the code's."""
+"""The site of the documentation: it has no broken link, its examples run, and its reference matches the code."""
 
 import json
 import re
@@ -29,7 +29,7 @@ _JSON = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 class Seen(HTMLParser):
-    """What a page leads to, what can be led to on it, and what it would fetch to be shown."""
+    """The links of a page, its anchors, and the addresses that it would fetch to be shown."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -60,13 +60,13 @@ def seen(site: Path) -> dict[Path, Seen]:
     return {path: Seen(path.read_text()) for path in site.rglob("*.html")}
 
 
-def test_every_page_is_in_the_order() -> None:
+def test_every_page_is_in_the_order_of_the_site() -> None:
     stray, missing = strangers(DOCS)
     assert not stray, "name them in ops/tools/site/order.py"
     assert not missing
 
 
-def test_every_link_of_the_site_leads_somewhere(seen: dict[Path, Seen]) -> None:
+def test_the_site_has_no_broken_link(seen: dict[Path, Seen]) -> None:
     broken = []
     for path, page in seen.items():
         for link in [*page.links, *page.fetched]:
@@ -79,14 +79,14 @@ def test_every_link_of_the_site_leads_somewhere(seen: dict[Path, Seen]) -> None:
     assert not broken
 
 
-def test_nothing_of_it_comes_by_the_network(site: Path, seen: dict[Path, Seen]) -> None:
+def test_the_site_fetches_nothing_from_the_network(site: Path, seen: dict[Path, Seen]) -> None:
     assert not [link for page in seen.values() for link in page.fetched if "://" in link]
     for name in ("site.css", "find.js"):
         assert "://" not in (site / name).read_text()
         assert "@import" not in (site / name).read_text()
 
 
-def test_a_page_leads_to_the_next_and_to_every_other(site: Path) -> None:
+def test_a_page_links_to_the_next_and_to_every_other_page(site: Path) -> None:
     first, second = (name.replace(".md", ".html") for name in pages()[:2])
     text = (site / first).read_text()
     assert f'<a rel="next" href="{second}">' in text
@@ -95,7 +95,7 @@ def test_a_page_leads_to_the_next_and_to_every_other(site: Path) -> None:
     assert 'aria-current="page"' in text
 
 
-def test_headings_can_be_found(site: Path) -> None:
+def test_headings_are_in_the_search_index(site: Path) -> None:
     text = (site / "headings.js").read_text().removeprefix("const HEADINGS = ").rstrip(";\n")
     found = {each["at"]: each["text"] for each in json.loads(text)}
     assert found["doctor.html#completion"] == "Completion"
@@ -110,12 +110,12 @@ def test_headings_can_be_found(site: Path) -> None:
         ("![picture](picture.svg)", "'picture.svg' leads nowhere"),
     ],
 )
-def test_a_link_that_leads_nowhere_is_a_fault(text: str, fault: str) -> None:
+def test_a_broken_link_is_a_fault(text: str, fault: str) -> None:
     faults = links.faults(ROOT, {"docs/start.md": read_page(f"# Start\n\n{text}\n")})
     assert [fault in str(each) for each in faults] == [True]
 
 
-def test_with_a_fault_there_is_no_site(tmp_path: Path) -> None:
+def test_a_fault_prevents_the_build_and_keeps_the_last_site(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# Here\n\n[there](nowhere.md)\n")
     (tmp_path / "docs" / "stray.md").write_text("Nothing.\n")
@@ -130,16 +130,16 @@ def test_with_a_fault_there_is_no_site(tmp_path: Path) -> None:
     assert kept.exists(), "what was made before stays"
 
 
-def test_headings_have_the_anchors_that_they_have_where_the_pages_are_kept() -> None:
+def test_headings_have_the_anchors_that_github_uses() -> None:
     page = read_page("# A `b`: c, d\n\n## Twice\n\n## Twice\n\n## What_is-it? (1)\n")
     assert [each.anchor for each in page.headings] == ["a-b-c-d", "twice", "twice-1", "what_is-it-1"]
 
 
-def test_html_of_a_page_is_shown_and_not_obeyed() -> None:
+def test_html_in_a_page_is_escaped() -> None:
     assert "<script>" not in read_page("# A\n\n<script>alert(1)</script>\n").html(str)
 
 
-def test_it_is_made_by_one_command(tmp_path: Path) -> None:
+def test_one_command_builds_the_site(tmp_path: Path) -> None:
     to = tmp_path / "site"
     done = subprocess.run(
         [sys.executable, "-m", "sluice.ops.tools.site", str(to)],
@@ -154,7 +154,7 @@ def test_it_is_made_by_one_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_reference_is_what_the_code_says(name: str) -> None:
+def test_the_reference_matches_the_code(name: str) -> None:
     assert (DOCS / name).read_text() == PAGES[name](), "python -m sluice.ops.tools.reference"
 
 
@@ -162,8 +162,8 @@ def test_every_setting_is_explained() -> None:
     assert set(WORDS) == set(known())
 
 
-def test_the_messages_of_the_page_can_be_read() -> None:
-    """As a foreign program would send them."""
+def test_the_messages_of_the_page_can_be_decoded() -> None:
+    """They are encoded as a foreign program would send them."""
     texts = _JSON.findall((DOCS / "messages.md").read_text())
     read = [codec.unseal("planner", text.encode())[1] for text in texts]
     assert {type(each).actor for each in read} == {"submit", "submit_many", "resume", "landed"}
@@ -178,16 +178,16 @@ def _submissions(message: Message) -> tuple[msgspec.Raw, ...]:
     return message.submissions if isinstance(message, SubmitMany) else ()
 
 
-def test_the_page_of_messages_has_every_word() -> None:
+def test_the_page_of_messages_has_every_field() -> None:
     cells = re.findall(r"^\| (`[^|]*`) \|", (DOCS / "messages.md").read_text(), re.MULTILINE)
     words = {word for cell in cells for word in re.findall(r"`(\w+)`", cell)}
     assert {kind.actor for kind in MESSAGES if kind.news} <= words
-    # What a compensation compensates is the ledger's own word.
+    # ``compensates`` is set by the ledger only.
     assert set(Submission.__struct_fields__) - {"compensates"} <= words
 
 
 @pytest.mark.parametrize("name", ["start.md", "keys.md"])
-def test_what_a_page_has_people_type_answers_what_it_says(tmp_path: Path, name: str) -> None:
+def test_the_commands_of_a_page_print_the_shown_answers(tmp_path: Path, name: str) -> None:
     with started_ledger(tmp_path / ".sluice"):
         steps = list(Document((DOCS / name).read_text(), tmp_path).run())
     assert steps

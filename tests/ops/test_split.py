@@ -1,4 +1,4 @@
-"""What is shown of a chunk that was split: its halves, and no trouble of its own."""
+"""Display of a split chunk: with its halves, and not as a problem."""
 
 from sluice.jobs.gate import DEAD_FOR, MET
 from sluice.jobs.outcome import Ending
@@ -14,8 +14,8 @@ from tests.ops.site import Site
 from tests.world import World
 
 
-def test_a_split_job_is_over_and_neither_good_nor_bad() -> None:
-    """Every set of states that something is decided by."""
+def test_split_is_a_terminal_state_but_neither_success_nor_failure() -> None:
+    """Check each set of states that a decision is based on."""
     assert State.SPLIT in TERMINAL
     assert State.SPLIT not in LIVE | STOPPABLE | DEAD | REVIVE.sources
     assert all(State.SPLIT not in met for met in (*MET.values(), *DEAD_FOR.values()))
@@ -39,7 +39,7 @@ def test_show_names_the_halves_and_the_whole(site: Site) -> None:
     assert "a/2@1  ready" in printed
 
 
-def test_a_split_job_is_not_run_again_and_the_answer_names_what_can_be(site: Site) -> None:
+def test_a_split_job_cannot_be_retried_but_its_failed_part_can(site: Site) -> None:
     situations.split_to_the_last_id(site)
     error = site.says("retry", "a", "1-3@1", code=2)["error"]
     assert error["what"] == "a/1-3@1 was split, and its halves run in its place."
@@ -47,13 +47,13 @@ def test_a_split_job_is_not_run_again_and_the_answer_names_what_can_be(site: Sit
     assert site.says("retry", "a", "1@1")["state"] == SubmissionState.RECEIVED
 
 
-def test_where_nothing_of_a_split_job_has_failed_nothing_is_to_be_run_again(site: Site) -> None:
+def test_a_split_job_without_a_failure_has_nothing_to_retry(site: Site) -> None:
     situations.split_for_nothing(site)
     error = site.says("retry", "a", "1-2@1", code=2)["error"]
     assert error["advice"] == "Nothing of it has failed; `sluice why a 1-2@1` says how far it is."
 
 
-def test_in_the_course_of_a_submission_a_split_job_is_no_trouble(world: World) -> None:
+def test_a_split_job_is_not_a_problem_of_its_submission(world: World) -> None:
     world.define({"a": {"chunk_size": 2, "bash_cmd": "true", "on_failure": "bisect"}})
     submission = world.submit("a", None, work_ids=[1, 2])
     world.finish("a/1-2@1", Ending.ERROR)

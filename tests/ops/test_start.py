@@ -1,4 +1,6 @@
-"""A command imports what it needs and no more: drivers and displays take longer than it does."""
+"""Imports of a command. Each command imports only the modules that it uses, because drivers and displays take longer to
+load than the command runs.
+"""
 
 import json
 import subprocess
@@ -44,16 +46,16 @@ json.dump(sorted({name.partition(".")[0] for name in sys.modules}), sys.stderr)
         "plan report 1 --facts f",
     ],
 )
-def test_what_needs_no_ledger_imports_no_driver(offline: Typist, typed: str) -> None:
+def test_commands_without_a_ledger_import_no_driver(offline: Typist, typed: str) -> None:
     (offline.folder / "f").write_text("{}")
     assert imported(offline, typed.replace(" 1 ", " 20261120 ")) & SLOW == set()
 
 
-def test_looking_draws_no_bars(desk: Typist) -> None:
+def test_ls_imports_no_progress_bars(desk: Typist) -> None:
     assert imported(desk, "ls") & {"alembic", "apscheduler", "rich", "sqlalchemy", "yaml"} == set()
 
 
-def test_a_worker_imports_nothing_that_makes_tables_and_no_broker_but_its_own() -> None:
+def test_a_worker_imports_no_migrations_and_no_broker_driver() -> None:
     probe = "import sys, sluice.actors.worker; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
     assert {"sluice", "psycopg"} <= {*done.stdout.split()}

@@ -1,4 +1,4 @@
-"""Signals that arrive at any line of a wait for them, or of the code that hears them."""
+"""Signals that arrive at any line of a wait for them, or of the code that handles them."""
 
 import math
 import signal
@@ -15,7 +15,7 @@ import pytest
 from sluice.ops.cli import stopping
 from sluice.ops.cli.stopping import Stop, told_to_stop
 
-#: The files whose lines are counted.
+#: Files in which the lines are counted.
 TRACED = {"stopping.py", "threading.py"}
 
 
@@ -44,7 +44,7 @@ def lines_of(act: Callable[[Stop], object]) -> int:
 
 
 def ends_if_signalled_at(line: int, act: Callable[[Stop], object]) -> bool:
-    """Whether the wait reports the signal. The signal arrives before the line with this number."""
+    """Return whether the wait reports a signal that arrives before the line with this number."""
     left = iter(range(line, -1, -1))
 
     def send() -> None:
@@ -61,27 +61,27 @@ def ends_if_signalled_at(line: int, act: Callable[[Stop], object]) -> bool:
 @pytest.mark.parametrize("timeout_s", [math.inf, 3600.0])
 def test_a_signal_at_any_line_of_a_wait_ends_it(timeout_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stopping, "HEARD_WITHIN_S", 0.01)
-    # Several slices long, so that every line of the loop is among them.
+    # The wait has several slices, so that it executes every line of the loop.
     lines = lines_of(lambda stop: stop.wait(0.035))
     assert lines > 20
     assert all(ends_if_signalled_at(line, lambda stop: stop.wait(timeout_s)) for line in range(lines))
 
 
 @pytest.mark.timeout(30)
-def test_a_signal_may_arrive_while_another_is_heard() -> None:
+def test_a_signal_may_arrive_while_another_is_handled() -> None:
     lines = lines_of(Stop.set)
     assert lines > 5
     assert all(ends_if_signalled_at(line, Stop.set) for line in range(lines))
 
 
-def test_a_wait_that_is_not_told_to_stop_ends_at_its_time() -> None:
+def test_a_wait_without_a_signal_ends_after_its_timeout() -> None:
     stop = Stop()
     assert not stop.wait(0.01)
     assert not stop.is_set()
 
 
 @pytest.mark.timeout(30)
-def test_all_threads_that_wait_are_told() -> None:
+def test_all_waiting_threads_are_released() -> None:
     stop = Stop()
     threads = [Thread(target=stop.wait) for _ in range(3)]
     for thread in threads:

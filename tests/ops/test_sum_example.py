@@ -1,4 +1,4 @@
-"""The example that sums numbers, run as its text says: workers here, the manager's program beside them."""
+"""The example that sums numbers, run as its text describes: workers here, and the manager's program beside them."""
 
 import re
 import signal
@@ -36,12 +36,12 @@ def _keys(desk: Typist) -> list[int]:
 
 
 @pytest.mark.timeout(240)
-def test_the_numbers_from_10_to_100_are_5005(desk_apart: Typist) -> None:
+def test_the_sum_of_the_numbers_from_10_to_100_is_5005(desk_apart: Typist) -> None:
     with desk_apart.starts("--apps", APPS, "up"):
         out, err = _started(desk_apart, "10", "100", "3").communicate(timeout=200)
     assert (out, err) == ("The sum is 5005\n", "")
     keys = _keys(desk_apart)
-    # Each task makes one number of three or two: 31 come to 1 in 15 steps at the least and in 30 at the most.
+    # Each task replaces two or three numbers by one, so 31 numbers need 15 to 30 tasks.
     assert keys == list(range(1, len(keys) + 1))
     assert 31 + 15 <= len(keys) <= 31 + 30
     inputs = desk_apart.ledger.transact(
@@ -54,7 +54,7 @@ def test_the_numbers_from_10_to_100_are_5005(desk_apart: Typist) -> None:
 
 
 @pytest.mark.timeout(240)
-def test_a_manager_that_is_killed_again_and_again_comes_to_the_same_sum(desk_apart: Typist) -> None:
+def test_a_manager_that_is_killed_repeatedly_finds_the_same_sum(desk_apart: Typist) -> None:
     out = ""
     with desk_apart.starts("--apps", APPS, "up"):
         for opened in (5, 7, None):
@@ -71,14 +71,14 @@ def test_a_manager_that_is_killed_again_and_again_comes_to_the_same_sum(desk_apa
 
 
 @pytest.mark.timeout(60)
-def test_a_manager_whose_tasks_others_have_archived_ends(world: World) -> None:
+def test_a_manager_ends_if_another_has_archived_its_tasks(world: World) -> None:
     world.define({"add": {"job_id": "{number}", "identifiers": {"number": "int"}, "bash_cmd": "true"}})
     tasks = Tasks(world.ledger, lambda ids: None, "add", world.catalogue)
     with pytest.raises(SystemExit, match="Somebody else has the sum"):
         _add_up(tasks, 3)
 
 
-def test_what_would_never_end_is_refused(desk_apart: Typist) -> None:
+def test_arguments_that_have_no_result_are_refused(desk_apart: Typist) -> None:
     for words, why in ((("10", "100", "1"), "never ends"), (("3", "2", "2"), "no numbers from 3 to 2")):
         program = _started(desk_apart, *words)
         _, err = program.communicate(timeout=60)
@@ -87,7 +87,7 @@ def test_what_would_never_end_is_refused(desk_apart: Typist) -> None:
 
 
 @pytest.mark.parametrize("words", [(), ("10", "100"), ("ten", "100", "3"), ("1", "2", "3", "4")])
-def test_what_it_is_to_be_given(desk: Typist, words: tuple[str, ...]) -> None:
+def test_wrong_arguments_are_answered_with_the_usage(desk: Typist, words: tuple[str, ...]) -> None:
     out, err = (sum_ := _started(desk, *words)).communicate(timeout=30)
     assert (sum_.returncode, out) == (1, "")
     assert err == "Give three whole numbers, m, n and p, like: python -m sluice.jobs.examples.sum 10 100 3\n"

@@ -1,4 +1,4 @@
-"""What a run looks like on a terminal."""
+"""Output of runs and logs on a terminal."""
 
 import os
 import pty
@@ -40,7 +40,7 @@ def test_a_run_draws_bars_and_leaves_a_summary(desk: Typist) -> None:
     assert drawn.endswith(f"\x1b[32m{end}\x1b[0m\n")
 
 
-def test_what_a_job_prints_cannot_command_a_terminal(desk: Typist) -> None:
+def test_output_of_a_job_cannot_control_the_terminal(desk: Typist) -> None:
     desk.apps(
         "evil.json",
         {"evil": {"job_id": "{n}", "bash_cmd": "printf '\\033[31mred\\033]0;title\\007\\033[2J'"}},
@@ -52,7 +52,7 @@ def test_what_a_job_prints_cannot_command_a_terminal(desk: Typist) -> None:
 
 
 @given(st.text(alphabet="a\r\n\x1b[31m;\u00e9\u202e"), st.lists(st.integers(0, 40)))
-def test_text_is_as_harmless_in_pieces_as_in_one(text: str, cuts: list[int]) -> None:
+def test_text_in_pieces_is_cleaned_as_in_one(text: str, cuts: list[int]) -> None:
     sent = text.encode()
     edges = [0, *sorted(cuts), len(sent)]
     pieces = b"".join(harmless_pieces(sent[begin:end] for begin, end in pairwise(edges)))
@@ -61,7 +61,7 @@ def test_text_is_as_harmless_in_pieces_as_in_one(text: str, cuts: list[int]) -> 
 
 
 def _on_a_terminal(typist: Typist, *words: str, seen: Callable[[str], None] = lambda _: None) -> str:
-    """Everything that was written to an eighty columns wide terminal; ``seen`` gets its text after each piece."""
+    """Return all output of a command on a terminal of 80 columns. ``seen`` gets the text after each piece."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (30, 80))
     process = subprocess.Popen(
@@ -83,7 +83,7 @@ def _on_a_terminal(typist: Typist, *words: str, seen: Callable[[str], None] = la
 
 
 def _read(terminal: int) -> bytes:
-    """Nothing when the other end is closed, which Linux tells as an error."""
+    """Return the next bytes, or none if the other end is closed, which Linux reports as an error."""
     try:
         return os.read(terminal, 4096)
     except OSError:

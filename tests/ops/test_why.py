@@ -1,4 +1,4 @@
-"""Why a job is in its state: what is said for each, and that the ledger brings the facts for it."""
+"""Explanations of a job's state: the answer for each state, and the facts that the ledger supplies."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -52,7 +52,7 @@ IN_AN_HOUR = NOW + timedelta(hours=1)
 
 
 def waits_for(*parents: Unsettled) -> dict[str, Any]:
-    """The facts about a job with one alternative that lacks these."""
+    """Return the facts about a job with one alternative that lacks these parents."""
     states = {parent.state: 1 for parent in parents}
     return {"unsettled": [*parents], "alternatives": [Alternative("default", len(parents), 0, states)]}
 
@@ -62,7 +62,7 @@ def answer(facts: dict[str, Any], **job: Any) -> Answer:
     return explain(JobName("b", "1"), msgspec.structs.replace(known, **facts))
 
 
-#: The job, the facts about it; what is said, what it waits for, and the first remedy.
+#: Fields of the job and facts about it. Then the reason, the first entry of ``waits_for``, and the first remedy.
 CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     (
         {"state": State.EXPECTED},
@@ -210,13 +210,13 @@ def test_every_state_has_a_case() -> None:
     assert {job.get("state", State.WAITING) for job, *_ in CASES} == set(State)
 
 
-def test_a_job_that_is_to_run_again_waits_for_that_to_be_planned() -> None:
+def test_a_job_with_an_unplanned_retry_waits_for_the_planner() -> None:
     retry = Unplanned("again", NOW, asks_for_it=True)
     said = answer({"unplanned": [retry]}, state=State.FAILED)
     assert [each.what for each in said.waits_for] == ["submission again to be planned"]
 
 
-def test_the_commands_can_be_typed_as_they_stand() -> None:
+def test_keys_in_commands_are_quoted_for_the_shell() -> None:
     said = answer({}, state=State.CANCELLED, key="it's; rm -rf")
     assert said.remedies[0].command == """sluice submit b 'it'"'"'s; rm -rf'"""
 
@@ -227,7 +227,7 @@ def why(world: World, job: str) -> Answer:
     return explain(name, world.ledger.transact(lambda tx: obstacles(tx, name, control=CONTROL)))
 
 
-def test_a_job_nobody_asked_for_is_unknown(world: World) -> None:
+def test_a_job_without_a_request_is_unknown(world: World) -> None:
     world.apps("a")
     said = why(world, "a")
     assert (said.state, said.waits_for) == (None, ())
@@ -235,7 +235,7 @@ def test_a_job_nobody_asked_for_is_unknown(world: World) -> None:
     assert said.remedies[0].command == "sluice submit a 1"
 
 
-def test_a_submission_that_is_not_planned_is_named(world: World) -> None:
+def test_unplanned_submissions_of_a_job_are_named(world: World) -> None:
     world.apps("a")
     wanted = [msgspec.convert(words, submissions.Submission) for words in ASKED]
     world.ledger.transact(lambda tx: submissions.receive(tx, wanted))
@@ -275,7 +275,7 @@ def test_a_job_waits_for_its_parents_and_then_for_a_worker(world: World) -> None
     assert why(world, "c").because == "c/1 was running on test:1, which has not been heard of"
 
 
-def test_the_causes_are_named_however_far_up(world: World) -> None:
+def test_the_failed_job_is_named_however_far_upstream_it_is(world: World) -> None:
     world.apps("a -> b, b -> c, c -> d")
     world.submit("d")
     world.finish("a", Ending.ERROR)
@@ -285,7 +285,7 @@ def test_the_causes_are_named_however_far_up(world: World) -> None:
     assert [each.command for each in said.remedies] == ["sluice why a 1", "sluice retry d 1"]
 
 
-def test_a_job_that_is_tried_again_says_when_and_after_what(world: World) -> None:
+def test_a_job_that_waits_for_a_retry_has_its_time_and_error(world: World) -> None:
     world.apps("a", max_fails=1, retry={"rule": "fixed", "seconds": 60})
     world.submit("a")
     world.finish("a", Ending.ERROR)

@@ -1,4 +1,4 @@
-"""Why a job is in its state whose work is elsewhere, without a worker that stays with it."""
+"""Explanations of a job with external work that no worker holds."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ def _told(said: Answer) -> tuple[str, list[str], list[str]]:
     )
 
 
-def test_what_goes_on_says_how_it_stands_and_when_that_is_looked_at() -> None:
+def test_running_external_work_has_its_status_and_next_poll() -> None:
     said = answer(
         {"crew": BUSY},
         state=State.RUNNING,
@@ -42,7 +42,7 @@ def test_what_goes_on_says_how_it_stands_and_when_that_is_looked_at() -> None:
     )
 
 
-def test_what_nobody_looks_at_says_who_would() -> None:
+def test_external_work_without_a_worker_has_advice_to_start_one() -> None:
     said = answer({"crew": NOBODY}, state=State.RUNNING, handle="w1", watch_at=NOW, watch_s=5.0)
     assert _told(said) == (
         "b/1 is running elsewhere, and is looked at every 5 s",
@@ -51,7 +51,7 @@ def test_what_nobody_looks_at_says_who_would() -> None:
     )
 
 
-def test_what_is_over_says_that_its_work_is_not() -> None:
+def test_a_finished_job_names_external_work_that_is_not_ended() -> None:
     said = answer(
         {"crew": BUSY},
         state=State.CANCELLED,
@@ -66,7 +66,7 @@ def test_what_is_over_says_that_its_work_is_not() -> None:
     )
 
 
-def test_the_ledger_brings_the_facts(world: World) -> None:
+def test_the_ledger_supplies_the_facts_about_external_work(world: World) -> None:
     world.apps("a")
     world.submit("a", id="s")
     claimed = world.claim("a")

@@ -1,4 +1,4 @@
-"""A saga that loses one worker after the other: what is said of it."""
+"""Explanations of a saga that loses one worker after the other."""
 
 import pytest
 
@@ -36,13 +36,13 @@ def _flight(crashes: int) -> Flight:
         (CRASHES_MAX, f"; it has lost {CRASHES_MAX} or more workers there, one after the other"),
     ],
 )
-def test_why_says_what_it_has_cost(crashes: int, told: str) -> None:
+def test_why_has_the_number_of_lost_workers(crashes: int, told: str) -> None:
     found = answer({"flight": _flight(crashes)}, state=State.WAITING, not_before=IN_AN_HOUR)
     assert found.because == f"b/1 waits for its time to come, at step 2 of 3, after S0{told}"
     assert [each.kind for each in found.waits_for] == ["time"]
 
 
-def test_show_does_too() -> None:
+def test_show_has_the_number_of_lost_workers() -> None:
     flight = _flight(2)
     assert flight.last is not None
     assert flight.last.direction is Direction.DO

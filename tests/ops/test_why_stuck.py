@@ -1,4 +1,4 @@
-"""A job that does not get on: whatever holds it, ``sluice why`` names it, says since when, and what would help."""
+"""A stuck job. ``sluice why`` names the cause, since when it exists, and the commands that would help."""
 
 import re
 import shlex
@@ -15,7 +15,7 @@ from tests.ops.stuck import CASES, Case, Waits
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.made.__name__}-{case.job}")
-def test_what_holds_a_job_is_named(site: Site, case: Case) -> None:
+def test_the_cause_of_a_stuck_job_is_named(site: Site, case: Case) -> None:
     case.made(site)
     said = site.why(case.job)
     assert case.because in said["because"]
@@ -37,18 +37,18 @@ def _waits(each: Mapping[str, Any]) -> Waits:
 
 
 def _type(command: str) -> None:
-    """It can be typed as it stands."""
+    """Check that a command can be typed unchanged."""
     program, *words = shlex.split(command)
     assert program == "sluice"
     parse(words, COMMANDS)
 
 
-def test_a_key_that_cannot_be_one_is_no_question(site: Site) -> None:
+def test_an_invalid_key_is_refused(site: Site) -> None:
     site.define({"a": WORDS | {"identifiers": {"x": "int"}}})
     assert "'one' is not a key of a" in site.why("a/one", code=2)["error"]["what"]
 
 
-def test_an_app_that_nobody_knows_is_no_question(site: Site) -> None:
+def test_an_unknown_app_is_refused(site: Site) -> None:
     site.chain("fetch")
     error = site.why("fetsh", code=2)["error"]
     assert "did you mean fetch?" in error["what"] + error["advice"]

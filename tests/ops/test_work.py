@@ -1,4 +1,4 @@
-"""Asking for work, having it done, and looking at what came of it. Each test has a day of its own."""
+"""Submitting jobs, running them, and showing the results. Each test has its own day."""
 
 import signal
 
@@ -6,7 +6,7 @@ from sluice.jobs.states import State
 from tests.ops.typist import Typist, ended
 
 
-def test_a_run_pulls_what_is_missing_and_tells_what_came_of_it(desk: Typist) -> None:
+def test_a_run_includes_missing_upstream_jobs_and_shows_the_results(desk: Typist) -> None:
     said = desk.types("run", "report", "2026-01-01", "--push", "wanted", "--json")
     assert said.code == 0, said.err
     assert said.document["state"] == "succeeded"
@@ -37,7 +37,7 @@ def test_a_run_pulls_what_is_missing_and_tells_what_came_of_it(desk: Typist) -> 
     assert {"fails", "timeouts", "losses", "not_before", "end_before"} <= shown.keys()
 
 
-def test_a_failing_job_is_told_with_its_error_and_where_to_look(desk: Typist) -> None:
+def test_a_failed_job_is_reported_with_its_error_and_a_command(desk: Typist) -> None:
     said = desk.types("run", "report", "20260102")
     assert said.code == 1
     table, trouble = said.out.split("publish/20260102 ", 1)
@@ -71,7 +71,7 @@ def test_a_failing_job_is_told_with_its_error_and_where_to_look(desk: Typist) ->
     assert {node["id"]: node["state"] for node in graph["nodes"]}["publish/20260102"] == "failed"
 
 
-def test_a_submission_waits_for_whoever_works(desk: Typist) -> None:
+def test_a_submission_waits_for_a_worker(desk: Typist) -> None:
     keys = "2026-01-03_oslo\n\n20260103_graz\n"
     words = ("submit", "fetch", "--keys-from", "-", "--push", "wanted", "--id", "three", "--json")
     assert desk.types(*words, given=keys).document == {"submission": "three", "state": "received"}
@@ -94,7 +94,7 @@ def test_a_submission_waits_for_whoever_works(desk: Typist) -> None:
     assert desk.asks("db", "check") == {"breaches": []}
 
 
-def test_up_serves_others_until_it_is_told_to_stop(desk: Typist) -> None:
+def test_up_serves_other_processes_until_it_is_stopped(desk: Typist) -> None:
     with desk.starts("up") as up:
         said = desk.types("submit", "fetch", "20260104_oslo", "--push", "wanted", "--wait", "--json")
         assert (said.code, said.document["jobs"]) == (0, {"succeeded": 1})
@@ -105,7 +105,7 @@ def test_up_serves_others_until_it_is_told_to_stop(desk: Typist) -> None:
     assert desk.types("workers").out.startswith("No worker is there.")
 
 
-def test_an_interrupted_run_hands_back_what_it_has_begun(desk: Typist) -> None:
+def test_an_interrupted_run_hands_back_its_jobs(desk: Typist) -> None:
     with desk.starts("run", "nap", "60", "--push", "wanted", "--json") as run:
         desk.waits_until("nap", "60", State.RUNNING)
         run.send_signal(signal.SIGINT)
@@ -122,7 +122,7 @@ def test_an_interrupted_run_hands_back_what_it_has_begun(desk: Typist) -> None:
     assert (again.code, "nothing left to cancel" in again.err) == (2, True)
 
 
-def test_a_broker_that_is_down_does_not_keep_a_submission_out(desk: Typist) -> None:
+def test_a_submission_is_accepted_while_the_broker_is_down(desk: Typist) -> None:
     said = desk.types("submit", "mail", "20260105", "--id", "five", SLUICE_BROKER_URL="amqp://127.0.0.1:1")
     assert (said.code, said.out) == (0, "five\n")
     assert len(said.err.splitlines()) == 1

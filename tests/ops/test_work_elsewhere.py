@@ -1,4 +1,4 @@
-"""A job whose work is elsewhere, as an operator sees it."""
+"""Jobs with external work, as an operator sees them."""
 
 import signal
 
@@ -25,7 +25,7 @@ class far:
 """
 
 
-def test_a_handle_is_shown_while_there_is_something_to_find_by_it(desk: Typist) -> None:
+def test_a_handle_is_shown_until_the_external_work_has_ended(desk: Typist) -> None:
     source = str(desk.write("far.py", SOURCE))
     with desk.starts("--apps", source, "run", "far", "1", "--json") as run:
         eventually((desk.folder / "far.checked").exists, within_s=30)
@@ -67,7 +67,7 @@ def reader(n): ...
 """
 
 
-def test_work_that_never_ends_goes_on_when_nothing_else_is_left_to_do(desk_apart: Typist) -> None:
+def test_a_long_running_service_continues_after_a_drain(desk_apart: Typist) -> None:
     desk = desk_apart
     apps = ("--apps", str(desk.write("stream.py", UNENDING)))
     submission = desk.asks(*apps, "submit", "reader", "1")["submission"]

@@ -1,9 +1,10 @@
-"""Documents whose commands are run: every file they show is written, every command typed, every answer compared.
+"""Documents with commands: every shown file is written, every command is run, and every answer is compared.
 
-Times, durations, hosts, ids, versions and handles are not compared, nor how wide a column is for their sake.
+Times, durations, hosts, ids, versions and handles are not compared. Nor are the widths of columns, which depend on
+them.
 
-``python -m tests.ops.transcripts docs/tutorial.md`` runs one anew and writes down what the commands answered. A line
-that says the same as before stays as it is.
+``python -m tests.ops.transcripts docs/tutorial.md`` runs a document again and writes the new answers into it. A line
+with the same content as before stays unchanged.
 """
 
 import os
@@ -23,8 +24,8 @@ from tests.ops.typist import ROOT
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# (\S+\.\w+)\n")
-#: What is different each time: an instant, a duration, a worker, a submission, the handle of a process. And what is
-#: different when a definition is read in another way: a version, which no key of days is mistaken for.
+#: Parts that differ each time: an instant, a duration, a worker, a submission, the handle of a process. A version
+#: differs if a definition is read in another way. The pattern of a version does not match a day in a key.
 _CHANGING = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d([.,]\d+)?|[\d.]+ (ms|s|min)\b|\bon \S+:\d+|\b[0-9a-f]{8}(-[0-9a-f]{4,12}){4}"
     r'|\{"pid":.*\}|\b(?=\d*[a-f])[0-9a-f]{8}\b'
@@ -33,14 +34,14 @@ _SEAM = "--- end of answer ---"
 
 
 class Step(NamedTuple):
-    """A command as it is typed, and the lines that it is said to answer."""
+    """A command as it is typed, and the lines that it should print."""
 
     command: str
     answer: tuple[str, ...]
 
 
 class Document:
-    """Steps run in one shell and one folder, so that each finds what those before it left."""
+    """Steps that run in one shell and one folder, so that each step finds the results of earlier ones."""
 
     def __init__(self, text: str, folder: Path, *, timeout_s: float = 900) -> None:
         self._text = text
@@ -48,7 +49,7 @@ class Document:
         self._timeout_s = timeout_s
 
     def run(self) -> Iterator[tuple[Step, list[str]]]:
-        """Each step, with the lines it has answered."""
+        """Yield each step with the lines that it has printed."""
         steps = list(self._steps())
         script = "\n".join(action for _, action in steps)
         out, err = self._typed(script)
@@ -59,7 +60,7 @@ class Document:
             yield step, [line.rstrip() for line in answer.splitlines()]
 
     def _typed(self, script: str) -> tuple[str, str]:
-        """What it prints. Nothing that it has started in the background is left behind."""
+        """Return the output of a script. Processes that it has started in the background are killed."""
         with subprocess.Popen(
             ["bash", "-c", script],
             cwd=self._folder,
@@ -76,7 +77,7 @@ class Document:
                     os.killpg(shell.pid, signal.SIGKILL)
 
     def _steps(self) -> Iterator[tuple[Step | None, str]]:
-        """What is typed, and what the shell is told to do for it."""
+        """Yield each step with the shell code that runs it."""
         for language, body in _BLOCK.findall(self._text):
             if language == "console":
                 for step in _typed(body):
@@ -85,7 +86,7 @@ class Document:
                 yield None, f"cat > {name[1]} <<'END OF FILE'\n{body}END OF FILE"
 
     def _environment(self) -> Mapping[str, str]:
-        """Where the package is not installed, a script of its name starts the command."""
+        """Return an environment in which a script provides ``sluice``, because the package may not be installed."""
         programs = self._folder / "bin"
         programs.mkdir()
         sluice = programs / "sluice"
@@ -96,12 +97,12 @@ class Document:
 
 
 def said(line: str) -> str:
-    """What a line says, whenever and wherever it is said."""
+    """Return the content of a line without the parts that differ each time."""
     return " ".join(_CHANGING.sub("…", line).split())
 
 
 def renewed(text: str, folder: Path) -> str:
-    """The document with the answers that its commands give now."""
+    """Return the document with the answers that its commands print now."""
     answers = iter(list(Document(text, folder).run()))
 
     def block(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Types ``sluice`` commands in a folder: inside this process, or each as a process of its own."""
+"""``sluice`` commands in a folder, run inside this process or in processes of their own."""
 
 import json
 import os
@@ -28,9 +28,9 @@ _FAILED_JOB = re.compile(
 
 
 class Typist:
-    """``folder`` is where commands are typed; ``SLUICE_*`` of the tester's own environment is left out.
+    """Folder in which commands run, without the ``SLUICE_*`` variables of the tester's own environment.
 
-    ``ledger`` is the one that the commands use, for tests that wait for another process.
+    ``ledger`` is the ledger that the commands use, for tests that wait for another process.
     """
 
     ledger: Ledger
@@ -62,14 +62,14 @@ class Typist:
         return Said(done.returncode, done.stdout, done.stderr)
 
     def asks(self, *words: str, **settings: str) -> Any:
-        """The document that a command answers; it must succeed."""
+        """Return the document that a command prints. The command must succeed."""
         said = self.types(*words, "--json", **settings)
         assert said.code == 0, said.err
         return said.document
 
     @contextmanager
     def starts(self, *words: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
-        """A command that goes on beside the test. At the end it is killed if it has not ended by itself."""
+        """Start a command beside the test. At the end it is killed if it has not ended by itself."""
         process = subprocess.Popen(
             _command(words),
             cwd=self.folder,
@@ -107,8 +107,9 @@ class Typist:
 
 
 def ended(process: subprocess.Popen[str], *, within_s: float = 75.0) -> Said:
-    """What a command that was started answered in the end. It has longer than a Postgres of its own has to shut down,
-    for which that gives its reason; without an end we see where it stands."""
+    """Wait until a started command ends, and return its result. The limit is longer than the shutdown of an embedded
+    Postgres may take, so that a failed shutdown reports its own error. A command that does not end prints its stacks.
+    """
     try:
         out, err = process.communicate(timeout=within_s)
     except subprocess.TimeoutExpired:
@@ -120,7 +121,7 @@ def ended(process: subprocess.Popen[str], *, within_s: float = 75.0) -> Said:
 
 
 def has_fault(err: str) -> bool:
-    """Return whether there is a traceback other than those of jobs, which workers log."""
+    """Return whether there is a traceback that is not of a job. Workers log the tracebacks of jobs."""
     return "Traceback" in _FAILED_JOB.sub("", err)
 
 
@@ -129,5 +130,5 @@ def _command(words: tuple[str, ...]) -> list[str]:
 
 
 def hear_interrupts() -> None:
-    """Undo what a shell does to a command in the background: it and its children ignore SIGINT."""
+    """Undo the effect of a shell on a command in the background: the command and its children ignore SIGINT."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""A join over a grouping over a staging query and a table that others fill, for a week in April."""
+"""Tables of a week in April: a join of a grouping, which reads a staging query and an external table."""
 
 from typing import Any
 
@@ -24,13 +24,13 @@ WEEK = "2024-04-01..2024-04-07"
 
 
 def asked_for(site: Site) -> str:
-    """The id of a submission of the join for the week."""
+    """Submit the join for the week, and return the id of the submission."""
     site.define(APPS)
     return site.world.submit("joined", None, start="2024-04-01", end="2024-04-07", id="week")
 
 
 def job(site: Site, app: str, partitions: str) -> str:
-    """As the world names it."""
+    """Return the name of a job as the world uses it."""
     return str(JobName(app, f"{partitions}@{site.world.catalogue[app].version}"))
 
 
@@ -40,13 +40,13 @@ def finish(site: Site, app: str, *partitions: str, ending: Ending = Ending.DONE)
 
 
 def stage(site: Site) -> None:
-    """All that the grouping reads of the staging query."""
+    """Finish all staging jobs that the grouping reads."""
     march = [f"2024-03-{day}" for day in (30, 31)]
     finish(site, "staging", *march, *(f"2024-04-{day:02}" for day in range(1, 8)))
 
 
 def land(site: Site, *partitions: str) -> int:
-    """What the command says to have landed, with the news delivered."""
+    """Land partitions by the command, deliver the notification, and return the number of landed partitions."""
     landed = site.says("partitions", "land", "events", *partitions)["landed"]
     site.world.tick(after_s=60)
     return int(landed)

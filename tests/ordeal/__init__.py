@@ -1,12 +1,12 @@
-"""One ordeal for all: the same jobs and the same faults for Sluice, for dramatiq and for Celery.
+"""Comparison under failures: the same jobs and the same faults for Sluice, dramatiq and Celery.
 
-Somebody publishes a job now and then, and takes down which ones were accepted. Workers die and are replaced,
-connections are cut, the broker is killed and comes back; the same faults at the same times for everyone. Then all of it
-is healed, and whoever still has work may finish it. What was accepted and never done is lost; what was done to its end
-twice is doubled.
+A publisher publishes jobs at a steady pace, and notes which ones were accepted. Workers die and are replaced,
+connections are cut, and the broker is killed and restarted. The faults and their times are the same for all. Then
+everything heals, and the workers may finish the remaining jobs. An accepted job that was never done is lost. A job that
+was completed twice is doubled.
 
     python -m tests.ordeal --jobs 2000 --seconds 40 --seed 1
 
-It compares, so it is no test: Celery has to be there, which the ``bench`` extra brings. Each of the contenders is a
-module that its own worker command loads, and that publishes when it is run.
+It is a comparison and not a test, because it needs Celery, which is in the ``bench`` extra. Each contender is a module
+that its own worker command loads, and that publishes when it is run.
 """

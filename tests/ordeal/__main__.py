@@ -1,4 +1,4 @@
-"""Put all of them through it, one after the other, and print what became of their jobs."""
+"""Run the ordeal for all contenders, one after another, and print the results of their jobs."""
 
 import argparse
 import sys
@@ -22,7 +22,7 @@ def main() -> int:
     failed = False
     for place, contender in enumerate(chosen):
         report = go_through(contender, course)
-        # Only a contender with a ledger promises that nothing is lost, and nothing done twice in it.
+        # Only a contender with a ledger promises that no job is lost, and that none succeeds twice in it.
         failed |= contender.has_ledger and bool(report.lost or report.twice)
         if not place:
             print(f"{report.kills} workers killed, {report.cuts} cuts, {report.crashes} brokers killed; each")

@@ -1,4 +1,4 @@
-"""Who goes through it: the command of a worker, and the module that publishes."""
+"""Contenders: the command of each worker, and the module that publishes."""
 
 import sys
 from pathlib import Path
@@ -15,8 +15,11 @@ _SLUICE = ("actors.worker", "--threads", "4", "--apps", str(_FOLDER / "on_sluice
 
 
 class Contender(Struct, frozen=True, kw_only=True):
-    """``careful``: set to be as safe as it can be; Sluice knows no other way. ``brokers`` are those on which it differs
-    from the others."""
+    """One system in one configuration.
+
+    ``careful``: configured to be as safe as possible; Sluice has no other configuration. ``brokers`` are the brokers on
+    which it differs from the others.
+    """
 
     name: str
     worker: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What jobs leave outside of any ledger and broker: a line at their start, and one at their end."""
+"""Effects of jobs outside of any ledger and broker: a line at their start, and one at their end."""
 
 import os
 import random
@@ -14,14 +14,14 @@ EFFECTS = "ORDEAL_EFFECTS"
 
 
 def work(n: int) -> None:
-    """What a job is, whoever runs it: it takes from 20 to 120 ms, always the same for one number."""
+    """Do the work of a job, in any system. It takes from 20 to 120 ms, always the same for one number."""
     append(os.environ[EFFECTS], f"start {n}")
     time.sleep(random.Random(n).uniform(0.02, 0.12))
     append(os.environ[EFFECTS], f"end {n}")
 
 
 class Done(Struct, frozen=True):
-    """How often each number was begun, and how often it came to its end."""
+    """Number of starts and of completions of each job."""
 
     started: Counter[int]
     ended: Counter[int]

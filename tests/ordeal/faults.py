@@ -1,11 +1,11 @@
-"""What is done to everybody, and when: drawn from the seed alone, so that each contender goes through the same."""
+"""Faults and their times, drawn from the seed alone, so that each contender gets the same."""
 
 import random
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-#: On average so long passes between two of one kind; the broker is killed at these parts of the time.
+#: Mean seconds between two faults of one kind. The broker is killed at these parts of the time.
 KILL_EVERY_S, CUT_EVERY_S = 2.0, 3.0
 BROKER_AT = (0.35, 0.7)
 
@@ -17,7 +17,7 @@ class Kind(StrEnum):
 
 
 class Fault(NamedTuple):
-    """``at_s`` after the beginning; ``whom`` is a number to choose a worker by."""
+    """One fault. ``at_s`` counts from the beginning; ``whom`` is a number by which a worker is chosen."""
 
     at_s: float
     kind: Kind
@@ -35,7 +35,7 @@ def faults(seed: int, seconds: float) -> list[Fault]:
 
 
 def _times(rng: random.Random, every_s: float, seconds: float) -> Iterator[float]:
-    """At random, as independent accidents come."""
+    """Yield random times, as of independent accidents."""
     at_s = rng.expovariate(1 / every_s)
     while at_s < seconds:
         yield at_s

@@ -1,4 +1,4 @@
-"""The job on Celery: as it comes, or acknowledged late and confirmed ."""
+"""The job on Celery: with its defaults, or acknowledged late and with publisher confirms."""
 
 import os
 
@@ -29,5 +29,5 @@ def job(n: int) -> None:
 
 
 if __name__ == "__main__":
-    # Where Redis was away kombu raises whatever it stumbles over, an AttributeError too.
+    # If Redis is down, kombu may raise any exception, even an AttributeError.
     publish(job.delay, (Exception,))

@@ -1,4 +1,4 @@
-"""The job on dramatiq as it is: what its own worker command loads, and what publishes."""
+"""The job on dramatiq without changes: its worker command loads this module, and it publishes when run."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The job on Sluice: the definition that its workers load; and what publishes submit messages, as any service would."""
+"""The job on Sluice: the definition that its workers load, and a publisher of submit messages, as in any service."""
 
 import os
 from functools import partial

@@ -1,4 +1,4 @@
-"""One contender goes through it: published, harmed, healed, waited for, counted."""
+"""Run of one contender: jobs are published, faults happen, everything heals, and the results are counted."""
 
 import os
 import signal
@@ -23,17 +23,17 @@ from tests.private_servers import SERVERS, PrivateServer
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 3
-#: After it was healed there is so long without a line of any job before what is not done counts as lost,
+#: Seconds without a line of any job, after the end of the faults, until undone jobs count as lost.
 QUIET_S = 60.0
-#: and no more than this in all.
+#: Maximum of seconds to wait for the end of the jobs.
 HEALING_S_MAX = 300.0
-#: Never looked at: a private server has another.
+#: Default port, which is never used: the URL of a private server has a port.
 _PORT = 1
 _SUCCESSES = f"SELECT job, count(*) FROM transition WHERE target = '{State.SUCCEEDED}' GROUP BY job"
 
 
 class Course(Struct, frozen=True):
-    """``jobs`` over so many seconds, on this ``broker``, harmed as the seed has it."""
+    """Parameters of a run: ``jobs`` within ``seconds`` on this ``broker``, with the faults of this seed."""
 
     broker: str
     jobs: int
@@ -42,8 +42,12 @@ class Course(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """``lost`` were accepted and never came to an end; ``doubled`` came to an end twice; ``begun_again`` were begun
-    more often than once. Where there is a ledger: how many ``succeeded`` in it, and how many ``twice``."""
+    """Results of a contender.
+
+    ``lost`` jobs were accepted and never completed. ``doubled`` jobs were completed twice. ``begun_again`` jobs were
+    started more than once. If it has a ledger: ``succeeded`` is the number of jobs that succeeded in it, ``twice`` more
+    than once.
+    """
 
     name: str
     accepted: int
@@ -71,7 +75,7 @@ class Crew:
         self._workers[place] = self._start()
 
     def revive(self) -> None:
-        """dramatiq's and Celery's may end by themselves; whoever runs them has a supervisor for that."""
+        """Restart workers that ended by themselves, as a supervisor would. Workers of dramatiq and Celery may do so."""
         for place, worker in enumerate(self._workers):
             if worker.poll() is not None:
                 self._workers[place] = self._start()
@@ -125,7 +129,7 @@ def _harm(course: Course, crew: Crew, proxy: Proxy, server: PrivateServer) -> li
 
 
 def _heal(crew: Crew, folder: Path, jobs: int) -> float:
-    """Nothing is done to anybody any more. How long it took until all was done, or nothing moved."""
+    """Wait without faults until all jobs are done, or nothing moves. Return the seconds until the last change."""
     began = moved_at = time.monotonic()
     seen = -1
     while True:

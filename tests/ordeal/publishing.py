@@ -1,6 +1,6 @@
-"""Publishing jobs at a steady pace, as a service would that has to have its message accepted.
+"""Publisher of jobs at a steady pace, as a service that needs its messages accepted.
 
-A call that raises is made again until one does not; only then the job counts as accepted.
+A call that raises is repeated until one does not. Only then the job counts as accepted.
 """
 
 import os
@@ -10,17 +10,17 @@ from pathlib import Path
 
 BROKER, JOBS, SECONDS, ACCEPTED = "ORDEAL_BROKER", "ORDEAL_JOBS", "ORDEAL_SECONDS", "ORDEAL_ACCEPTED"
 CAREFUL = "ORDEAL_CAREFUL"
-#: Between two tries of one call.
+#: Seconds between two tries of one call.
 _AGAIN_S = 0.2
 
 
 def is_careful() -> bool:
-    """Whether a contender is set to be as safe as it can be, or left as it comes."""
+    """Return whether a contender is configured to be as safe as possible. Otherwise it has its defaults."""
     return os.environ.get(CAREFUL) == "yes"
 
 
 def publish(send: Callable[[int], object], failures: tuple[type[Exception], ...]) -> None:
-    """``failures`` are what the client raises when it could not send."""
+    """Publish all jobs. ``failures`` are the exceptions that the client raises if it could not send."""
     jobs, seconds = int(os.environ[JOBS]), float(os.environ[SECONDS])
     began = time.monotonic()
     with Path(os.environ[ACCEPTED]).open("a", buffering=1) as accepted:

@@ -1,6 +1,6 @@
 """Faults in definitions that users of Stolos and Stau met, and sizes just within the limits.
 
-``tests/jobs/catalogue`` has one row per kind of fault. These rows are further spellings, boundaries and circles.
+``tests/jobs/catalogue`` has one row per kind of fault. These rows are further spellings, boundaries and cycles.
 """
 
 from typing import Any
@@ -167,7 +167,7 @@ DEFINITION_FAULTS: dict[str, DefinitionFault] = {
         "c",
         "one job of p would have 2,000 x 1,500 = 3,000,000 children of c; the limit is 1,000,000",
     ),
-    # Circles.
+    # Cycles.
     "a circle through one of two groups": (
         {
             "a": {**DATED, "depends_on": {"one": {"app_name": ["r"]}, "other": {"app_name": ["b"]}}},
@@ -202,7 +202,7 @@ DEFINITION_FAULTS: dict[str, DefinitionFault] = {
     ),
 }
 
-#: Apps whose sizes resemble the refused ones and are within the limits.
+#: Apps with sizes near the limits that are still accepted.
 WITHIN_LIMITS: dict[str, dict[str, Any]] = {
     "exactly a million parents": {
         "p": {"job_id": "{date}_{x}_{y}", "autofill_values": {"x": "0:1000", "y": "0:1000"}},

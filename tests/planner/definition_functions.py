@@ -1,4 +1,4 @@
-"""Functions that the definitions of tests name: filters, and kinds of identifiers."""
+"""Functions that the definitions in tests name: filters, and kinds of identifiers."""
 
 from sluice.jobs.identifiers import parse_day
 
@@ -6,18 +6,18 @@ FRIDAY, SUNDAY = 4, 6
 
 
 def client_on_friday_or_sunday(app: str, *, date: str, client_id: int, collection_name: str) -> bool:
-    """The filter of ``app3`` in the example of Stolos."""
+    """Filter the jobs of ``app3`` in the example of Stolos."""
     return client_id == 1111 and parse_day(str(date)).weekday() in {FRIDAY, SUNDAY}
 
 
 def is_even(app: str, *, n: int, t: str) -> bool:
-    """It cannot cope with zero."""
+    """Return whether ``n`` is even. It raises ZeroDivisionError for zero."""
     assert (app, t) in {("asked", "x"), ("asked", "y")}
     return n % 2 == 0 and 1 / n > 0
 
 
 def lowered(raw: str) -> object:
-    """Lower case, but for words that make it misbehave."""
+    """Convert to lower case. Some texts make it misbehave."""
     match raw:
         case "none":
             return None
@@ -37,7 +37,7 @@ def padded(raw: str) -> str:
 
 
 def collection(raw: str) -> str:
-    """The rule of the example of Stolos for the names of collections."""
+    """Check the name of a collection by the rule in the example of Stolos."""
     if not raw.startswith(("client", "profile", "purchase", "content")):
         raise ValueError("it is no collection")
     return raw

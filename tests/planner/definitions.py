@@ -1,4 +1,4 @@
-"""Catalogues and job names for tests, written short."""
+"""Short notations for catalogues and job names in tests."""
 
 import json
 import re
@@ -20,12 +20,12 @@ from sluice.planner.template_keys import TemplateKeyspace
 
 DATED = {"job_id": "{date}"}
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-#: Apps; the parents, by group, of some of their jobs; and the children of some.
+#: Apps, the parents of some of their jobs by group, and the children of some of their jobs.
 Relation = tuple[dict[str, Any], dict[str, dict[str, str]], dict[str, str]]
 
 
 def catalogue_of(apps: Mapping[str, Any], **options: Any) -> Catalogue:
-    """What a JSON file of these apps loads as."""
+    """Load a JSON file of these apps."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "apps.json"
         path.write_text(json.dumps(apps))
@@ -33,7 +33,7 @@ def catalogue_of(apps: Mapping[str, Any], **options: Any) -> Catalogue:
 
 
 def faults_of(apps: Mapping[str, Any], **options: Any) -> list[tuple[str, str]]:
-    """App and text of every fault of a JSON file of these apps."""
+    """Return app and text of every fault in a JSON file of these apps."""
     try:
         catalogue_of(apps, **options)
     except DefinitionError as error:
@@ -42,12 +42,12 @@ def faults_of(apps: Mapping[str, Any], **options: Any) -> list[tuple[str, str]]:
 
 
 def jobs(text: str) -> list[JobName]:
-    """``{a,b}/1_{x,y} c/2`` as job names, in canonical order."""
+    """Return the job names that a text such as ``{a,b}/1_{x,y} c/2`` stands for, in canonical order."""
     return sorted(JobName(*name.split("/", 1)) for word in text.split() for name in _spread(word))
 
 
 def parents(catalogue: Catalogue, name: JobName) -> dict[str, list[JobName]]:
-    """Group → parents, in the order given."""
+    """Return group → parents, in the order of the definition."""
     gates = TemplateKeyspace(catalogue).gates(catalogue.app(name.app), name.key)
     return {gate.name: [need.parent for need in gate.needs] for gate in gates}
 
@@ -62,7 +62,7 @@ def previewed(
     states: Mapping[JobName, State] | None = None,
     ages: Mapping[JobName, timedelta] | None = None,
 ) -> Preview:
-    """What it would come to where jobs are in these states, and have been for so long; the rest is not there yet."""
+    """Preview a submission if jobs have been in these states for these ages. All other jobs do not exist."""
     known = {
         name: Known(0, *name, state, NOW - (ages or {}).get(name, timedelta()))
         for name, state in (states or {}).items()

@@ -1,4 +1,4 @@
-"""Definitions of work by chunk that Hypothesis draws, with the work IDs that are asked for and what is fresh."""
+"""Definitions of apps keyed by chunk, drawn by Hypothesis, with the requested work IDs and their freshness."""
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,15 +14,19 @@ from sluice.planner.chunks import Chunked, chunk
 from tests.planner.definitions import catalogue_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-#: None is for never. Most are fresh enough for most, or no chunk of several IDs would ever be.
+#: Minutes since a success; None: never. Most are fresh for most lags. Otherwise no chunk of several IDs would be
+#: fresh.
 AGES_M = [0, 1, 1, 1, 4, 4, 5, 5, 6, None]
 LAGS_M = [0, 1, 5, 60]
 IDS: list[WorkId] = [*range(-1, 8), 100, "a", "b", "b7"]
 
 
 class Drawn(NamedTuple):
-    """``ages_m`` tells how many minutes ago an app succeeded on an ID, ``runs_m`` when it did that was asked for by
-    name. The asked app is ``A0``; apps depend on those of higher numbers."""
+    """Drawn apps and work IDs.
+
+    The requested app is ``A0``. Apps depend on apps with higher numbers. ``ages_m`` is the number of minutes since an
+    app succeeded on an ID, and ``runs_m`` since a requested run of an app succeeded.
+    """
 
     apps: dict[str, dict[str, Any]]
     ids: tuple[WorkId, ...]
@@ -31,7 +35,7 @@ class Drawn(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a plan asks for, by what was drawn."""
+    """Drawn freshness, as a plan reads it."""
 
     drawn: Drawn
     now: datetime = NOW
@@ -56,7 +60,10 @@ def ago(minutes: float) -> datetime:
 
 @st.composite
 def drawn_chunks(draw: st.DrawFn, *, always_lag: bool = False) -> Drawn:
-    """With ``always_lag`` nothing has to run though it has just run."""
+    """Draw apps, work IDs and their freshness.
+
+    With ``always_lag`` work that has just succeeded need not run again.
+    """
     names = [f"A{place}" for place in range(draw(st.sampled_from([3, 4, 5, 2, 1])))]
     lags = st.sampled_from(LAGS_M[always_lag:])
     apps = {}

@@ -1,4 +1,4 @@
-"""Definitions and jobs that Hypothesis draws: any apps, in any order of dependence, by any kind of group."""
+"""Definitions and jobs drawn by Hypothesis: any apps, in any order of dependence, with any kind of group."""
 
 from itertools import product
 from typing import Any
@@ -12,7 +12,7 @@ from sluice.jobs.errors import BadKey, DefinitionError
 from sluice.jobs.ref import JobName
 from tests.planner.definitions import catalogue_of
 
-#: The words of an app, ready to be written to a file.
+#: Options of an app, ready to be written to a file.
 Words = dict[str, Any]
 
 #: Identifier → the values that definitions may list for it. Some contain the delimiter.
@@ -28,14 +28,14 @@ def subset(values: list[Any], *, least: int = 1) -> st.SearchStrategy[list[Any]]
 
 @st.composite
 def drawn_apps(draw: st.DrawFn, *, groups_max: int = 2) -> dict[str, Words]:
-    """Apps whose parents stand before them; the last one has some. Not all of it loads."""
+    """Draw apps that depend only on earlier apps. The last one has parents. Not all of these definitions load."""
     drawn: dict[str, Words] = {}
     names: dict[str, list[str]] = {}
     last = draw(st.integers(1, 3))
     for place in range(last + 1):
         own = draw(subset([*POOL]))
         if draw(st.integers(0, 3)) > 0:
-            # Anywhere else most of its values do not fit.
+            # In any other position most of its values do not fit.
             own.sort(key=lambda name: name == "z")
         app = draw(_root(own))
         if drawn:
@@ -50,7 +50,7 @@ def drawn_apps(draw: st.DrawFn, *, groups_max: int = 2) -> dict[str, Words]:
 
 @st.composite
 def _root(draw: st.DrawFn, names: list[str]) -> Words:
-    """An app with these identifiers that needs nobody."""
+    """Draw an app with these identifiers and without parents."""
     autofill: Words = {name: draw(subset(POOL[name])) for name in names if draw(st.integers(0, 2)) > 0}
     if "x" in autofill and draw(st.booleans()):
         autofill["x"] = "0:4:2"
@@ -65,7 +65,7 @@ def _root(draw: st.DrawFn, names: list[str]) -> Words:
 def _mapping(
     draw: st.DrawFn, child: list[str], names: dict[str, list[str]], earlier: dict[str, Words]
 ) -> Words:
-    """One mapping of ``depends_on``; it lists what would otherwise be unclear, most of the time."""
+    """Draw one mapping of ``depends_on``. Most of the time it lists identifiers that would otherwise be ambiguous."""
     apps = draw(subset([*earlier]))[:2]
     mapping: Words = {"app_name": apps}
     for name in sorted({name for app in apps for name in names[app]} | set(child)):
@@ -85,7 +85,7 @@ def _mapping(
 
 
 def loaded(apps: dict[str, Words]) -> Catalogue:
-    """Only what loads is of interest; what does not is refused with reasons, and by nothing else."""
+    """Load the apps. Discard the example if they are refused; no other error is accepted."""
     note(str(apps))
     try:
         return catalogue_of(apps)
@@ -95,7 +95,7 @@ def loaded(apps: dict[str, Words]) -> Catalogue:
 
 
 def tried_keys(app: App) -> list[str]:
-    """Every key that the tried values make, as the app writes it."""
+    """Return every key that the tried values make, in its canonical form."""
     found = set()
     for values in product(*(TRIED[name] for name in app.template.names)):
         try:

@@ -1,4 +1,4 @@
-"""Lineages of tables that Hypothesis draws, with what is there of each table and under way, and what is asked for."""
+"""Lineages of tables drawn by Hypothesis, with existing partitions, partitions under way, and a submission."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
 from tests.planner.definitions import catalogue_of
 
-#: By unit: the partitions that there may be anything of, around one day in March.
+#: Partitions around one day in March that may have a fate, by unit.
 WINDOWS: Mapping[Unit, range] = {
     "hour": range(19_790 * 24 - 8, 19_790 * 24 + 30),
     "day": range(19_784, 19_795),
@@ -21,14 +21,17 @@ WINDOWS: Mapping[Unit, range] = {
 }
 _FORMATS: Mapping[Unit, Sequence[str]] = {"hour": ("",), "day": ("", "%Y%m%d"), "month": ("",)}
 EXTERNALS: Mapping[str, Calendar] = {"landed_days": Calendar("day"), "landed_hours": Calendar("hour")}
-#: What may have become of a partition: nothing, it is there, or one of two jobs makes it.
+#: Fate of a partition: it is missing (None), it exists (``there``), or a job makes it (``one`` or ``two``).
 _FATES = st.sampled_from([None, None, None, "there", "one", "two"])
 _FEW = st.sampled_from([False, False, False, True])
 _MANY = st.booleans()
 
 
 class Drawn(NamedTuple):
-    """Each of the ``apps`` may read of those before it. ``fates`` is by table, then by partition."""
+    """Drawn lineage.
+
+    Each of the ``apps`` may read tables of earlier apps. ``fates`` is by table, then by partition.
+    """
 
     apps: dict[str, dict[str, Any]]
     fates: dict[str, dict[int, str]]
@@ -36,12 +39,12 @@ class Drawn(NamedTuple):
 
 
 class Lore(NamedTuple):
-    """What was drawn, as a plan asks for it."""
+    """Drawn fates, as a plan reads them."""
 
     fates: Mapping[str, Mapping[int, str]]
 
     def held(self, table: str, version: str, within: Span) -> list[Held]:
-        """In runs of one fate."""
+        """Return runs of partitions with one fate each."""
         runs: list[tuple[str, int, int]] = []
         for each, fate in sorted(self.fates[table].items()):
             if within.first <= each <= within.last:
@@ -58,7 +61,7 @@ class Lore(NamedTuple):
 
 
 def maker(table: str, fate: str) -> Known | None:
-    """The job under way that makes what has this fate."""
+    """Return the job under way that makes partitions with this fate."""
     number = ("one", "two").index(fate) + 1 if fate != "there" else 0
     return Known(number, f"fills_{table}", fate, State.WAITING) if number else None
 
@@ -71,7 +74,7 @@ def drawn_lineages(draw: st.DrawFn) -> Drawn:
         unit: Unit = draw(st.sampled_from(["day", "day", "hour", "month"]))
         own = Calendar(unit, draw(st.sampled_from(_FORMATS[unit])))
         reads = draw(st.lists(st.sampled_from([*calendars]), unique=True, max_size=3))
-        # Of one table somebody may read two parts.
+        # An app may read two parts of one table.
         reads += [table for table in reads if draw(_FEW)]
         readings = [draw(_readings(table, calendars[table], own)) for table in reads]
         table = f"t{place}"
@@ -123,7 +126,7 @@ def _readings(draw: st.DrawFn, table: str, calendar: Calendar, own: Calendar) ->
 
 @st.composite
 def _drawn_fates(draw: st.DrawFn, calendar: Calendar, is_external: bool) -> dict[int, str]:
-    """Mostly the same for several in a row."""
+    """Draw fates that are mostly the same for several partitions in a row."""
     fates: dict[int, str] = {}
     ahead = [*WINDOWS[calendar.unit]]
     while ahead:

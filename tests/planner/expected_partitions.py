@@ -1,4 +1,4 @@
-"""What a layout of drawn lineages has to come to, by definition: from single partitions, and nothing else."""
+"""Expected layout of a drawn lineage, determined by definition from single partitions."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def partitions_of(span: Span) -> set[int]:
 
 
 def moments(dependency: TableDependency, own: Calendar, output: Span) -> tuple[int | None, int]:
-    """From when to when the output reads; without a beginning: from the earliest there is."""
+    """Return the start and the end of the time that the output reads. Start None: the earliest existing partition."""
     back = dependency.end_offset
     until = own.start_s(output.last + 1 - back.partitions) - back.seconds
     if dependency.end_cutoff_s is not None:
@@ -30,7 +30,7 @@ def moments(dependency: TableDependency, own: Calendar, output: Span) -> tuple[i
 
 
 def overlapping(calendar: Calendar, since: int, until: int) -> set[int]:
-    """The partitions that have a moment in common with this time."""
+    """Return the partitions that overlap this time."""
     near = range(calendar.at(since) - 2, calendar.at(until) + 3)
     return {
         each
@@ -40,7 +40,7 @@ def overlapping(calendar: Calendar, since: int, until: int) -> set[int]:
 
 
 class Expected:
-    """What a layout has to come to, from its own steps upwards."""
+    """Expectations about a layout. They are derived upstream from the steps that the layout contains."""
 
     def __init__(self, drawn: Drawn) -> None:
         self.catalogue = loaded(drawn)
@@ -62,14 +62,17 @@ class Expected:
                     of[dependency.table] |= needed
 
     def reads(self, app: App | None, step: Span) -> Iterator[tuple[TableDependency, set[int]]]:
-        """Of each table that it reads what the step needs; of a cumulative one the last of it."""
+        """Yield, for each table that the step reads, the partitions that it needs.
+
+        Of a cumulative table this is the last.
+        """
         assert app is not None
         own = partitioning_of(app)
         for dependency in own.dependencies:
             since, until = moments(dependency, own.calendar, step)
             calendar = dependency.calendar
             if since is None:
-                # All steps of a plan read from the same beginning, be it of what is not there yet.
+                # All steps of a plan read from the same start, even if the partitions there do not exist yet.
                 earliest = min(self.required[own.table], default=step.first)
                 output = calendar.at(own.calendar.start_s(earliest))
                 since = calendar.start_s(min([output, *self.fates[dependency.table]]))
@@ -87,7 +90,7 @@ class Expected:
                 yield dependency, needed
 
     def there(self, table: str) -> set[int]:
-        """What is there and need not be made anew."""
+        """Return the existing partitions that need not be made again."""
         there = {each for each, fate in self.fates[table].items() if fate == "there"}
         return there - self.forced.get(table, set())
 
@@ -104,7 +107,11 @@ class Expected:
         )
 
     def lacking(self, table: str) -> set[int]:
-        """Of what any later partition would do for, what none does for that is there, be it made anew or not."""
+        """Return partitions of cumulative dependencies that have no replacement.
+
+        Any later partition would be sufficient, but neither this partition nor a later one exists. It does not matter
+        whether an existing one will be made again.
+        """
         there = {each for each, fate in self.fates[table].items() if fate == "there"}
         return {each for each in self.or_later[table] if all(other < each for other in there)}
 
@@ -117,7 +124,10 @@ class Expected:
 
 
 def restated(catalogue: Catalogue, drawn: Drawn, changed: set[int]) -> dict[str, set[int]]:
-    """By table, what is to be made anew where these of the asked app's change: one partition after the other."""
+    """Return, by table, the partitions to make again if these partitions of the requested app change.
+
+    Each partition is examined by itself.
+    """
     found = {partitioning_of(catalogue.app(drawn.submission.app)).table: {*changed}}
     for name in sorted(drawn.apps, key=catalogue.rank):
         own = partitioning_of(catalogue[name])

@@ -1,4 +1,4 @@
-"""Several parents, or several mappings: which of them a job needs, and where they have to agree."""
+"""Relations with several parents or mappings: which of them a job needs, and which values they must have in common."""
 
 from tests.planner.definitions import DATED, Relation
 

@@ -1,4 +1,4 @@
-"""One parent: which values of an identifier are meant, whether a group, an app or a key says so."""
+"""Relations with one parent: the values of an identifier that a group, an app or a key determines."""
 
 from tests.planner.definitions import DATED, Relation
 

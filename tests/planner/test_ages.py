@@ -1,4 +1,4 @@
-"""How old inputs may be, as a gate says it, and which apps have to mind."""
+"""Maximum ages of inputs in gates, and the apps that must check them."""
 
 from sluice.jobs.gate import Need
 from sluice.jobs.ref import JobName
@@ -15,7 +15,7 @@ def needs(depends_on: dict[str, object]) -> tuple[Need, ...]:
     return gate.needs
 
 
-def test_a_need_says_how_old_its_parent_may_be() -> None:
+def test_a_need_contains_the_maximum_age_of_its_parent() -> None:
     a, b = JobName("a", "1"), JobName("b", "1")
     assert needs({"app_name": ["a", "b"]}) == (Need(a), Need(b))
     assert needs({"app_name": ["a"], "max_lag": "6h"}) == (Need(a, lag_s_max=21_600.0),)
@@ -24,7 +24,7 @@ def test_a_need_says_how_old_its_parent_may_be() -> None:
     assert needs({"g": mappings}) == (Need(a, lag_s_max=3600.0), Need(b, lag_s_max=5400.0))
 
 
-def test_where_a_parent_is_named_with_a_lag_and_without_the_lag_counts() -> None:
+def test_if_a_parent_is_named_with_and_without_max_lag_the_lag_counts() -> None:
     mappings = [
         {"app_name": ["a"], "when": "finished"},
         {"app_name": ["a"], "max_lag": 1},
@@ -33,8 +33,8 @@ def test_where_a_parent_is_named_with_a_lag_and_without_the_lag_counts() -> None
     assert needs({"g": mappings}) == (Need(JobName("a", "1"), "succeeded", 60.0),)
 
 
-def test_whoever_is_below_a_lag_has_to_mind() -> None:
-    """Also below a function, which may name any app; whoever is above has not."""
+def test_every_app_below_a_max_lag_must_check_ages() -> None:
+    """This includes apps below a function, because a function may name any app. Apps above need not check."""
     catalogue = catalogue_of(
         {
             "top": ROOT,

@@ -1,6 +1,6 @@
-"""Whatever apps, work IDs and freshness there are: what runs and what waits for what follows from the IDs alone.
+"""Properties of plans for any apps, work IDs and freshness: the chunks to run and their parents follow from the IDs.
 
-``Expected`` says so by definition, one ID at a time, and knows nothing of cuts or of an order among apps.
+``Expected`` determines them by definition, one ID at a time, without cuts and without an order of the apps.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ Ids = frozenset[WorkId]
 
 
 class Node(NamedTuple):
-    """An app as one way down reaches it: shared by all who hand it the same kwargs, or its parent's own."""
+    """App as one path reaches it: shared by all parents that pass the same kwargs, or owned by one parent."""
 
     app: str
     kwargs: tuple[tuple[str, Any], ...] = ()
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
 
 class Expected:
-    """What by definition runs, and what each of it waits for."""
+    """Pieces that must run by definition, and the pieces that each of them waits for."""
 
     def __init__(self, drawn: Drawn) -> None:
         self._drawn = drawn
@@ -61,7 +61,7 @@ class Expected:
             yield Node(edge["job_type"], kwargs, node if edge["unique"] else None), edge
 
     def _piece(self, node: Node, work_id: WorkId) -> Piece:
-        """All IDs that stand in one stretch of the list with it, and there in one piece."""
+        """Return the piece with this ID: all IDs in the same stretch of the list, and there in the same cut."""
         size, place = self._drawn.apps[node.app]["chunk_size"], self._drawn.ids.index(work_id)
         same = {
             other
@@ -86,7 +86,7 @@ class Expected:
 
 
 @given(drawn_chunks())
-def test_what_runs_and_what_waits_for_what_is_what_has_to(drawn: Drawn) -> None:
+def test_a_plan_runs_the_required_chunks_and_each_waits_for_its_parents(drawn: Drawn) -> None:
     told = Expected(drawn).needs
     by_definition = {
         number: (each.node.app, each.ids, dict(each.node.kwargs)) for number, each in enumerate(told)
@@ -103,7 +103,7 @@ def test_what_runs_and_what_waits_for_what_is_what_has_to(drawn: Drawn) -> None:
 
 
 @given(drawn_chunks())
-def test_chunks_are_pieces_of_the_ids_and_no_longer_than_they_may_be(drawn: Drawn) -> None:
+def test_chunks_are_disjoint_parts_of_the_ids_within_their_size(drawn: Drawn) -> None:
     found = planned(drawn)
     covered = Counter(each for job in found.jobs if job.name in found.asked for each in job.work_ids or ())
     assert covered == Counter(drawn.ids), "the app that is asked for is about each ID once"
@@ -118,8 +118,8 @@ def test_chunks_are_pieces_of_the_ids_and_no_longer_than_they_may_be(drawn: Draw
 
 
 @given(drawn_chunks())
-def test_nobody_waits_for_what_comes_later(drawn: Drawn) -> None:
-    """So that a plan has no circles, and can be entered from its first job on."""
+def test_no_job_waits_for_a_later_job_of_the_plan(drawn: Drawn) -> None:
+    """Therefore a plan has no cycles, and its jobs can be inserted in this order."""
     found = planned(drawn)
     before: set[JobName] = set()
     for job in found.jobs:
@@ -129,7 +129,7 @@ def test_nobody_waits_for_what_comes_later(drawn: Drawn) -> None:
 
 
 @given(drawn_chunks())
-def test_what_need_not_run_is_fresh_and_what_runs_is_not_told_to_be(drawn: Drawn) -> None:
+def test_work_that_a_plan_skips_is_fresh_and_does_not_run(drawn: Drawn) -> None:
     found = planned(drawn)
     assert all(NOW - fresh.at <= timedelta(seconds=fresh.lag_s_max) > timedelta() for fresh in found.fresh)
     if not any(edge["unique"] or edge["custom_kwargs"] for edge in edges(drawn)):
@@ -138,7 +138,7 @@ def test_what_need_not_run_is_fresh_and_what_runs_is_not_told_to_be(drawn: Drawn
 
 
 @given(drawn_chunks(always_lag=True))
-def test_once_everything_has_succeeded_only_what_is_asked_for_by_name_runs(drawn: Drawn) -> None:
+def test_after_everything_has_succeeded_only_the_requested_chunks_run(drawn: Drawn) -> None:
     first = planned(drawn)
     ran = {(job.name.app, str(each)): 0 for job in first.jobs for each in job.work_ids or ()}
     again = planned(drawn._replace(ages_m=drawn.ages_m | ran))
@@ -147,9 +147,7 @@ def test_once_everything_has_succeeded_only_what_is_asked_for_by_name_runs(drawn
 
 
 @given(st.integers(0, 30), st.integers(1, 9), st.integers(1, 9), st.integers(1, 20))
-def test_cuts_touch_where_they_have_a_place_in_common(
-    length: int, one: int, other: int, longest: int
-) -> None:
+def test_cuts_touch_exactly_if_they_share_a_position(length: int, one: int, other: int, longest: int) -> None:
     these, those = cuts(length, one, longest), cuts(length, other, longest)
     assert [place for cut in these for place in range(*cut)] == [*range(length)]
     assert all(0 < end - start <= one and start // longest == (end - 1) // longest for start, end in these)
@@ -161,7 +159,7 @@ def test_cuts_touch_where_they_have_a_place_in_common(
 
 
 @given(st.lists(st.sampled_from(IDS), unique=True, max_size=9), st.data())
-def test_a_part_stands_where_its_ids_stand(raw: list[WorkId], data: st.DataObject) -> None:
+def test_the_positions_of_a_part_contain_exactly_its_ids(raw: list[WorkId], data: st.DataObject) -> None:
     ids = parse_work_ids(raw)
     others = parse_work_ids(data.draw(st.lists(st.sampled_from(IDS), unique=True, min_size=1, max_size=9)))
     for part in parts_of(others):
@@ -169,7 +167,7 @@ def test_a_part_stands_where_its_ids_stand(raw: list[WorkId], data: st.DataObjec
 
 
 def node_number(job: PlannedJob) -> str:
-    """Of several nodes of one app all but the first have one in their keys."""
+    """Return the number of the job's node, which is in its key. The first node of an app has none."""
     return job.name.key.partition(".")[2]
 
 
@@ -182,7 +180,7 @@ def edges(drawn: Drawn) -> list[dict[str, Any]]:
 
 
 def outline(jobs: dict[int, Any], needs: dict[int, set[int]]) -> Counter[str]:
-    """The jobs, each with all that is above it and with those right below it: by this, two graphs are the same."""
+    """Return each job with everything above it and the jobs right below it. Equal graphs have equal outlines."""
     above: dict[int, str] = {}
 
     def tell(job: int) -> str:

@@ -1,4 +1,4 @@
-"""Which options of a policy a submission may set, and what becomes of them for the apps that it reaches."""
+"""Options of a policy that a submission may set, and their effect on the apps that it reaches."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from sluice.planner.fitting import require_fit, terms_of
 from sluice.planner.walk import Walk
 from tests.planner.definitions import catalogue_of
 
-#: A value for each option that an app has to leave to its submitters.
+#: A value for each option that is closed unless the app opens it for its submitters.
 CLOSED: Mapping[str, Any] = {
     "env": {"BASH_ENV": "own.sh"},
     "env_from_os": ["HOME"],
@@ -49,7 +49,7 @@ def test_a_submission_that_sets_a_closed_option_is_refused_with_the_reason(optio
         require_fit(_app(), {option: CLOSED[option], "priority": 1})
 
 
-def test_a_mode_and_a_submission_have_a_largest_size_together() -> None:
+def test_a_mode_and_a_submission_share_one_size_limit() -> None:
     app = _app(submitters_may_set=["env", "cwd"])
     mode, asked = {"env": {"A": "x" * 4000}}, {"cwd": "y" * 5000}
     require_fit(app, asked)
@@ -58,7 +58,7 @@ def test_a_mode_and_a_submission_have_a_largest_size_together() -> None:
 
 
 @pytest.mark.parametrize("option", [option for option in CLOSED if option != "submitters_may_set"])
-def test_an_app_can_leave_an_option_to_its_submitters(option: str) -> None:
+def test_an_app_can_open_an_option_for_its_submitters(option: str) -> None:
     app, asked = _app(submitters_may_set=[option]), {option: CLOSED[option]}
     require_fit(app, asked)
     terms = terms_of(app, asked)
@@ -67,7 +67,7 @@ def test_an_app_can_leave_an_option_to_its_submitters(option: str) -> None:
 
 
 @pytest.mark.parametrize("option", ALLOWED)
-def test_any_submission_may_say_how_often_how_long_and_when(option: str) -> None:
+def test_any_submission_may_set_how_often_how_long_and_when_jobs_are_tried(option: str) -> None:
     app, asked = _app(timeout="10m"), {option: ALLOWED[option]}
     require_fit(app, asked)
     assert terms_of(app, asked).overrides == asked
@@ -83,7 +83,7 @@ def test_a_submission_may_shorten_the_timeout_of_an_app_and_not_lengthen_it(time
     require_fit(_app(timeout="10m", submitters_may_set=["timeout"]), {"timeout": timeout})
 
 
-def test_apps_that_a_submission_reaches_keep_their_own_terms_for_what_they_do_not_leave_to_it() -> None:
+def test_apps_that_a_submission_reaches_keep_their_own_terms_for_closed_options() -> None:
     words = {"job_id": "{n}", "bash_cmd": "true"}
     apps = {
         "root": {**words, "submitters_may_set": ["env"], "depends_on": {"app_name": ["up"]}},
@@ -99,7 +99,7 @@ def test_apps_that_a_submission_reaches_keep_their_own_terms_for_what_they_do_no
     assert planned["up"].policy == Policy(priority=3, timeout_s=60.0, env={"A": "own"})
 
 
-def test_what_an_app_says_of_a_mode_is_its_authors_own() -> None:
+def test_a_mode_of_the_app_may_set_closed_options_and_a_submission_may_not() -> None:
     app, mode = _app(timeout="10m"), {"env": {"A": "own"}, "timeout": "1h"}
     require_fit(app, {"timeout": "30m"}, mode)
     assert terms_of(app, {"timeout": "30m"}, mode).overrides == {"env": {"A": "own"}, "timeout": "30m"}

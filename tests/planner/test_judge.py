@@ -1,4 +1,4 @@
-"""What follows from a round: of work that goes on until it is stopped, only fails in a row count."""
+"""Verdicts on rounds. For long-running services only failures since the last healthy round count."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -45,24 +45,24 @@ def _wait_s(verdict: Verdict) -> float:
         (3, 300.1, 1, 1),
     ],
 )
-def test_the_pause_follows_the_fails_since_the_last_healthy_round(
+def test_the_retry_delay_follows_from_the_failures_since_the_last_healthy_round(
     failing: int, ran_s: float, wait_s: float, then: int
 ) -> None:
     verdict = _judged(failing=failing, ran_s=ran_s)
     assert (_wait_s(verdict), verdict.failing) == (wait_s, then)
 
 
-def test_a_round_is_not_healthy_for_having_a_rule_without_pauses() -> None:
+def test_without_retry_delays_a_round_is_healthy_after_ten_seconds() -> None:
     assert _judged(Retry(), failing=2, ran_s=9, max_fails=2).verb is FAIL
     assert _judged(Retry(), failing=2, ran_s=11, max_fails=2).verb is RETRY
 
 
-def test_of_other_work_every_fail_counts() -> None:
+def test_for_other_work_every_failure_counts() -> None:
     assert _judged(unbounded=False, fails=1, max_fails=1, failing=0, ran_s=99_999).verb is FAIL
     assert _wait_s(_judged(unbounded=False, fails=3, ran_s=99_999)) == 8
 
 
-def test_a_round_may_request_its_own_delay_and_that_there_is_no_other() -> None:
+def test_a_round_may_set_its_own_retry_delay_or_rule_out_a_retry() -> None:
     words = {"unbounded": False, "fails": 0, "max_fails": 3}
     assert _wait_s(_judged(Retry(delay_s=10), retry_after_s=300, **words)) == 300
     assert _judged(retry_after_s=300, **{**words, "fails": 3}).verb is FAIL

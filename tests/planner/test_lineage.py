@@ -1,4 +1,4 @@
-"""Which partitions are made from which: from both ends it is the same relation."""
+"""Lineage of partitions: parents and children are the same relation, read from both ends."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ from tests.world import catalogue_of
 
 _UNITS = st.sampled_from(UNITS)
 _OFFSETS = st.one_of(st.integers(0, 40), st.sampled_from(["1h", "12h", "36h", "40d"]))
-#: 2024-01-01, as each unit counts it, and how far around that is looked.
+#: Number of 2024-01-01 in each unit, and how many partitions before and after it are tried.
 _AROUND = {"hour": (473_352, 300), "day": (19_723, 90), "month": (648, 30)}
 _WRITTEN = {"hour": "2024-01-{:02}-07", "day": "2024-01-{:02}", "month": "2024-{:02}"}
 
@@ -49,9 +49,7 @@ def _apps(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(_apps(), st.data())
-def test_parents_and_children_are_two_readings_of_one_relation(
-    apps: dict[str, Any], data: st.DataObject
-) -> None:
+def test_parents_and_children_are_one_relation(apps: dict[str, Any], data: st.DataObject) -> None:
     catalogue = catalogue_of(apps)
     table, app = table_of(catalogue, "read"), catalogue["reader"]
     middle, _ = _AROUND[apps["read"]["partition"]["unit"]]
@@ -71,7 +69,7 @@ def _has(relatives: Iterable[Relatives], partition: int) -> bool:
     return False
 
 
-def test_all_that_comes_after_needs_what_is_read_from_the_beginning() -> None:
+def test_all_later_partitions_need_a_partition_that_is_read_from_the_beginning() -> None:
     reads = [{"table": "events", "start_offset": None}]
     catalogue = catalogue_of({"report": {"bash_cmd": "true", "table_dependencies": reads}})
     day = table_of(catalogue, "events").calendar.read("2024-04-03")
@@ -82,7 +80,7 @@ def test_all_that_comes_after_needs_what_is_read_from_the_beginning() -> None:
     assert [name.key for name in found.names] == ["2024-04-03", "2024-04-04", "2024-04-05"]
 
 
-def test_of_a_cumulative_table_one_partition_or_a_later_one_is_named() -> None:
+def test_a_cumulative_dependency_names_one_partition_or_a_later_one() -> None:
     reads = [{"table": "users", "cumulative": True, "offset": 1}]
     catalogue = catalogue_of({"report": {"bash_cmd": "true", "table_dependencies": reads}})
     day = table_of(catalogue, "users").calendar.read("2024-04-03")
@@ -92,7 +90,7 @@ def test_of_a_cumulative_table_one_partition_or_a_later_one_is_named() -> None:
     assert [str(name) for name in found.names] == ["report/2024-04-04"]
 
 
-def test_work_that_never_ends_is_one_job_and_is_needed_running() -> None:
+def test_a_long_running_service_is_one_job_and_must_be_running() -> None:
     catalogue = catalogue_of(
         {
             "stream": {

@@ -1,4 +1,4 @@
-"""What travels together, and what goes first."""
+"""Batches of ready jobs: the jobs that travel together, and the order of batches."""
 
 from datetime import UTC, datetime
 
@@ -23,7 +23,7 @@ def _ready(
     return Ready(job, "a", 0, priority, urgent_by, due_at, alone)
 
 
-def test_the_urgent_go_first_and_equals_in_the_order_they_came() -> None:
+def test_urgent_jobs_go_first_and_equal_jobs_in_the_order_they_came() -> None:
     ready = [
         _ready(1),
         _ready(2, urgent_by=LATER),
@@ -36,13 +36,13 @@ def test_the_urgent_go_first_and_equals_in_the_order_they_came() -> None:
     assert sent == [[6, 3], [5, 2], [1, 4]]
 
 
-def test_of_equals_the_one_that_was_due_first_goes_first() -> None:
+def test_the_job_that_was_due_first_goes_first_among_equally_urgent_jobs() -> None:
     ready = [_ready(1, due_at=LATER), _ready(2), _ready(3, priority=1, due_at=LATER), _ready(4)]
     sent = [[job.job for job in parcel.jobs] for parcel in parcels(ready, {"a": TINY_S})]
     assert sent == [[3, 2], [4, 1]]
 
 
-def test_who_took_a_worker_down_travels_alone_however_tiny() -> None:
+def test_a_job_that_must_travel_alone_does_so_however_short_it_is() -> None:
     ready = [_ready(1), _ready(2, alone=True), _ready(3)]
     sent = [[job.job for job in parcel.jobs] for parcel in parcels(ready, {"a": TINY_S})]
     assert sorted(sent) == [[1, 3], [2]]
@@ -51,7 +51,7 @@ def test_who_took_a_worker_down_travels_alone_however_tiny() -> None:
 @pytest.mark.parametrize(
     ("jobs", "together"), [(1, {1}), (199, {1}), (200, {2}), (1000, {10}), (1005, {10, 5}), (5000, {20})]
 )
-def test_of_unknown_pace_few_travel_alone_and_many_together(jobs: int, together: set[int]) -> None:
+def test_few_jobs_of_unknown_pace_travel_alone_and_many_in_batches(jobs: int, together: set[int]) -> None:
     sent = [*parcels(map(_ready, range(jobs)), {})]
     assert {len(parcel.jobs) for parcel in sent} == together
     assert [job.job for parcel in sent for job in parcel.jobs] == [*range(jobs)]

@@ -1,5 +1,7 @@
-"""Whatever tables read each other, and whatever is there of them: what is made and what waits for what follows from
-single partitions, by definition. Nothing here knows of runs, or of an order in which tables are looked at.
+"""Properties of plans for any lineage: the partitions to make, and the parents of each step.
+
+Both follow from single partitions. ``Expected`` determines them without runs of partitions, and without an order of
+the tables.
 """
 
 from hypothesis import given
@@ -16,7 +18,7 @@ from tests.planner.expected_partitions import Expected, moments, overlapping, pa
 
 
 @given(drawn_lineages())
-def test_each_partition_that_is_needed_and_missing_is_made_once_and_no_other(drawn: Drawn) -> None:
+def test_each_needed_and_missing_partition_is_made_once_and_no_other(drawn: Drawn) -> None:
     expected = Expected(drawn)
     for table, required in expected.required.items():
         made = expected.made(table)
@@ -29,7 +31,7 @@ def test_each_partition_that_is_needed_and_missing_is_made_once_and_no_other(dra
 
 
 def _check_more(expected: Expected, table: str, more: set[int]) -> None:
-    """Beyond what is needed exactly, as much as cumulative tables need."""
+    """Check that additional partitions are made only for cumulative dependencies."""
     lacking = expected.lacking(table)
     if table in expected.catalogue.externals:
         assert more == lacking - expected.required[table]
@@ -44,7 +46,7 @@ def _check_more(expected: Expected, table: str, more: set[int]) -> None:
 
 
 @given(drawn_lineages())
-def test_steps_pack_each_run_of_what_is_missing_from_its_first(drawn: Drawn) -> None:
+def test_steps_pack_each_run_of_missing_partitions_from_its_first(drawn: Drawn) -> None:
     expected = Expected(drawn)
     for supply in expected.layout.supplies:
         size = partitioning_of(supply.app).step_size if supply.app else 1
@@ -59,7 +61,7 @@ def test_steps_pack_each_run_of_what_is_missing_from_its_first(drawn: Drawn) -> 
 
 
 @given(drawn_lineages())
-def test_each_step_waits_for_whoever_makes_what_it_lacks_and_for_nobody_else(drawn: Drawn) -> None:
+def test_each_step_waits_for_exactly_the_jobs_that_make_its_missing_inputs(drawn: Drawn) -> None:
     expected = Expected(drawn)
     for supply in expected.layout.supplies:
         for job, step in zip(expected.layout.jobs(supply), supply.steps, strict=True) if supply.app else ():
@@ -87,13 +89,13 @@ def _check_awaited(expected: Expected, supply: Supply, step: Span, awaited: set[
 
 
 @given(drawn_lineages())
-def test_a_plan_joins_whoever_makes_what_it_needs_already(drawn: Drawn) -> None:
+def test_a_plan_joins_the_jobs_that_already_make_needed_partitions(drawn: Drawn) -> None:
     expected = Expected(drawn)
     for supply in expected.layout.supplies:
         under_way = expected.under_way(supply.table)
         makes = {name for each, name in under_way.items() if each in expected.required[supply.table]}
         joined = {job.name for job in supply.joined}
-        # Of those that make more recent ones than a cumulative table needs, whoever is waited for as well.
+        # A job that makes later partitions than a cumulative dependency needs is also joined if a step waits for it.
         assert joined == makes or expected.lacking(supply.table)
         assert makes <= joined
         waited_for = {
@@ -109,7 +111,7 @@ def test_a_plan_joins_whoever_makes_what_it_needs_already(drawn: Drawn) -> None:
 
 
 @given(drawn_lineages())
-def test_tables_come_after_those_that_they_are_made_from_and_each_is_waited_for(drawn: Drawn) -> None:
+def test_each_table_comes_after_its_inputs_and_is_among_the_tables_of_the_plan(drawn: Drawn) -> None:
     expected = Expected(drawn)
     order = [supply.table for supply in expected.layout.supplies]
     for place, supply in enumerate(expected.layout.supplies):
@@ -119,7 +121,7 @@ def test_tables_come_after_those_that_they_are_made_from_and_each_is_waited_for(
 
 
 @given(drawn_lineages())
-def test_what_has_to_be_made_anew_is_what_was_made_from_what_changes(drawn: Drawn) -> None:
+def test_the_partitions_to_make_again_are_those_made_from_changed_ones(drawn: Drawn) -> None:
     catalogue = loaded(drawn)
     app = catalogue.app(drawn.submission.app)
     runs = asked_for(app, drawn.submission)
@@ -132,7 +134,7 @@ def test_what_has_to_be_made_anew_is_what_was_made_from_what_changes(drawn: Draw
 
 @st.composite
 def _dependencies(draw: st.DrawFn) -> tuple[TableDependency, Calendar]:
-    """On a table, and the calendar of its reader."""
+    """Draw a dependency on a table, and the calendar of its reader."""
     own, calendar = Calendar(draw(st.sampled_from(UNITS))), Calendar(draw(st.sampled_from(UNITS)))
     window = WINDOWS[calendar.unit]
     offsets = st.builds(Offset, st.integers(0, 3), st.sampled_from([0, 6 * 3600, 90_000]))
@@ -148,7 +150,7 @@ def _dependencies(draw: st.DrawFn) -> tuple[TableDependency, Calendar]:
 
 
 @given(_dependencies(), st.data())
-def test_what_is_needed_is_what_has_a_moment_in_common_with_what_is_read(
+def test_exactly_the_partitions_that_overlap_the_time_that_is_read_are_needed(
     drawn: tuple[TableDependency, Calendar], data: st.DataObject
 ) -> None:
     dependency, own = drawn
@@ -165,7 +167,9 @@ def test_what_is_needed_is_what_has_a_moment_in_common_with_what_is_read(
 
 
 @given(_dependencies(), st.data())
-def test_more_output_needs_no_less(drawn: tuple[TableDependency, Calendar], data: st.DataObject) -> None:
+def test_more_output_never_needs_less_input(
+    drawn: tuple[TableDependency, Calendar], data: st.DataObject
+) -> None:
     dependency, own = drawn
     first, one, other, last = sorted(data.draw(st.sampled_from(WINDOWS[own.unit])) for _ in range(4))
     part, whole = (dependency.needed_for(span, own) for span in (Span(one, other), Span(first, last)))

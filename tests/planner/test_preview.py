@@ -1,4 +1,4 @@
-"""What a submission would come to, where alternatives are lost on the way."""
+"""Previews of submissions, also if alternatives are lost on the way."""
 
 from collections.abc import Mapping
 
@@ -18,18 +18,18 @@ _APPS = {
 
 
 def _previewed(app: str, known: Mapping[str, State]) -> dict[str, Fate]:
-    """App → fate, of the jobs of key 1."""
+    """Return app → fate of the jobs with key 1."""
     states = {JobName(name, "1"): state for name, state in known.items()}
     found = previewed(catalogue_of(_APPS), Submission(app=app, key="1"), states)
     return {job.name.app: found.outlook[job.name].fate for job in found.jobs}
 
 
-def test_the_next_alternative_is_asked_for_where_the_first_would_be_stranded() -> None:
+def test_the_next_alternative_is_requested_if_the_first_would_fail_upstream() -> None:
     fates = _previewed("g", {"x": State.FAILED})
     assert fates == {"x": Fate.NAMED, "c": Fate.LOST, "b": Fate.NEW, "f": Fate.NEW, "g": Fate.NEW}
 
 
-def test_where_every_alternative_is_lost_nothing_above_would_run() -> None:
+def test_if_every_alternative_is_lost_no_dependent_job_would_run() -> None:
     fates = _previewed("g", {"x": State.FAILED, "b": State.FAILED})
     assert (fates["f"], fates["g"]) == (Fate.LOST, Fate.LOST)
 
@@ -38,6 +38,6 @@ def test_an_alternative_that_is_not_needed_is_only_named() -> None:
     assert _previewed("f", {"x": State.SUCCEEDED})["b"] is Fate.NAMED
 
 
-def test_a_job_that_waits_for_what_would_be_stranded_is_lost() -> None:
+def test_a_job_that_waits_for_lost_parents_is_lost() -> None:
     fates = _previewed("g", {"x": State.FAILED, "b": State.FAILED, "f": State.WAITING, "c": State.EXPECTED})
     assert (fates["c"], fates["f"], fates["g"]) == (Fate.LOST, Fate.LOST, Fate.LOST)

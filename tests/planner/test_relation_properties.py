@@ -1,4 +1,4 @@
-"""Whatever a catalogue holds, its two readings of who needs whom are inverse, and neither raises."""
+"""Properties of dependencies in any catalogue: parents and children are inverse relations, and neither raises."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -31,7 +31,7 @@ def test_gates_and_children_are_inverse_canonical_and_never_raise(drawn: dict[st
 
 
 @given(drawn_apps())
-def test_each_alternative_by_itself_reads_alike_from_both_ends(drawn: dict[str, Words]) -> None:
+def test_each_alternative_by_itself_is_the_same_relation_from_both_ends(drawn: dict[str, Words]) -> None:
     catalogue = loaded(drawn)
     for child in catalogue.values():
         for alternative in catalogue.alternatives(child.name):

@@ -1,4 +1,4 @@
-"""Runs of partitions stand for sets of them, whatever is done to them."""
+"""Operations on runs of partitions: each is equal to the operation on the sets of partitions."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sluice.jobs.calendar import Span
 from sluice.planner.spans import in_both, meeting, places, steps, united, without
 
-#: Few enough numbers for spans to touch, overlap and hold one another.
+#: So few numbers that spans often touch, overlap and contain each other.
 _NUMBERS = st.integers(-12, 12)
 _SPAN = st.tuples(_NUMBERS, st.integers(0, 7)).map(lambda drawn: Span(drawn[0], sum(drawn)))
 _SPANS = st.lists(_SPAN, max_size=8)
@@ -17,7 +17,7 @@ _SPANS = st.lists(_SPAN, max_size=8)
 
 @st.composite
 def _apart(draw: st.DrawFn) -> list[Span]:
-    """In order and without a partition in common, though they may touch, as what several jobs make does."""
+    """Draw sorted spans that may touch and have no partition in common, as the outputs of several jobs."""
     spans: list[Span] = []
     first = draw(_NUMBERS)
     for gap, more in draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=7)):
@@ -31,7 +31,7 @@ def _members(spans: Iterable[Span]) -> set[int]:
 
 
 def _are_runs(spans: list[Span]) -> bool:
-    """In order, none empty, and none that another goes on from."""
+    """Return whether the spans are sorted, not empty, and do not touch."""
     return all(len(span) > 0 for span in spans) and all(a.last + 1 < b.first for a, b in pairwise(spans))
 
 
@@ -44,14 +44,16 @@ def test_united_spans_are_runs_of_the_same_partitions(spans: list[Span]) -> None
 
 
 @given(_SPANS, _apart())
-def test_what_is_left_is_in_runs_what_was_not_taken(spans: list[Span], taken: list[Span]) -> None:
+def test_without_leaves_runs_of_the_partitions_that_were_not_taken(
+    spans: list[Span], taken: list[Span]
+) -> None:
     left = without(united(spans), taken)
     assert _members(left) == _members(spans) - _members(taken)
     assert _are_runs(left)
 
 
 @given(_apart(), _apart())
-def test_what_is_common_is_in_both(spans: list[Span], others: list[Span]) -> None:
+def test_in_both_returns_the_common_partitions_once(spans: list[Span], others: list[Span]) -> None:
     both = in_both(spans, others)
     assert _members(both) == _members(spans) & _members(others)
     assert sum(map(len, both)) == len(_members(both))
@@ -59,14 +61,14 @@ def test_what_is_common_is_in_both(spans: list[Span], others: list[Span]) -> Non
 
 
 @given(_apart(), _SPAN)
-def test_spans_are_found_where_they_meet_another(spans: list[Span], span: Span) -> None:
+def test_places_and_meeting_find_the_spans_that_overlap_another(spans: list[Span], span: Span) -> None:
     met = [place for place, each in enumerate(spans) if _members([each]) & _members([span])]
     assert [*places(spans, span)] == met
     assert [*meeting(spans, span)] == [spans[place] for place in met]
 
 
 @given(_SPANS, st.integers(1, 6))
-def test_steps_are_full_but_for_the_last_of_each_run(spans: list[Span], size: int) -> None:
+def test_steps_are_full_except_the_last_of_each_run(spans: list[Span], size: int) -> None:
     runs = united(spans)
     packed = steps(runs, size)
     assert packed == sorted(packed)

@@ -1,4 +1,4 @@
-"""The example configuration of Stolos: all of its jobs whose parents and children are known, and their plans."""
+"""Example configuration of Stolos: all of its jobs with known parents and children, and their plans."""
 
 from collections import Counter
 
@@ -22,7 +22,7 @@ def example() -> Catalogue:
 
 
 @rows
-def test_the_parents_and_children_of_a_job(
+def test_a_job_has_the_parents_and_children_in_the_table(
     example: Catalogue, job: str, by_group: dict[str, str], below: str
 ) -> None:
     (name,) = jobs(job)
@@ -60,7 +60,9 @@ def test_every_parent_and_child_in_the_table_names_the_other(example: Catalogue)
 
 
 @pytest.mark.parametrize(("job", "passes"), FILTERED)
-def test_filters(example: Catalogue, job: str, passes: bool) -> None:
+def test_a_job_runs_only_if_it_passes_the_filter_of_its_app(
+    example: Catalogue, job: str, passes: bool
+) -> None:
     name = JobName(*job.split("/"))
     assert TemplateKeyspace(example).passes(example.app(name.app), name.key) is passes
     assert (name in _jobs_to_run(example, name)) is passes

@@ -1,4 +1,4 @@
-"""Which jobs a submission asks for, which are valid, and how a gate comes out."""
+"""Keyspace of templates: the jobs that a submission requests, their validity, and their gates."""
 
 from time import perf_counter
 from typing import Any, ClassVar
@@ -19,13 +19,13 @@ def asked(catalogue: Catalogue, app: str, **words: Any) -> list[str]:
 
 
 class TestExpanding:
-    def test_named_keys_come_out_canonical_and_once(self) -> None:
+    def test_named_keys_become_canonical_and_unique(self) -> None:
         catalogue = catalogue_of({"a": {"job_id": "{n}_{day}", "identifiers": {"n": "int", "day": "date"}}})
         keys = ("007_20140601", "7_2014-06-01", "8_20140601")
         assert asked(catalogue, "a", keys=keys) == ["7_20140601", "8_20140601"]
         assert asked(catalogue, "a", key="+7_20140601") == ["7_20140601"]
 
-    def test_without_keys_the_definition_enumerates(self) -> None:
+    def test_without_keys_the_definition_enumerates_the_jobs(self) -> None:
         catalogue = catalogue_of(
             {"a": {"job_id": "{t}_{n}", "autofill_values": {"t": ["x", "y"], "n": "1:4:2"}}}
         )
@@ -70,12 +70,12 @@ class TestExpanding:
             {"branch": "b"},
         ],
     )
-    def test_words_of_other_keyspaces_are_refused(self, words: dict[str, Any]) -> None:
+    def test_options_of_other_keyspaces_are_refused(self, words: dict[str, Any]) -> None:
         catalogue = catalogue_of({"a": {"job_id": "{n}", "autofill_values": {"n": [1]}}})
         with pytest.raises(BadRequest, match=" and ".join(words)):
             asked(catalogue, "a", **words)
 
-    def test_a_key_that_does_not_fit_is_refused_with_an_example_of_one_that_does(self) -> None:
+    def test_a_key_that_does_not_fit_is_refused_with_an_example_of_a_valid_key(self) -> None:
         catalogue = catalogue_of(
             {"app2": {"job_id": "{date}_{client_id}", "identifiers": {"date": "date", "client_id": "int"}}}
         )
@@ -101,7 +101,7 @@ class TestGates:
         needed = parents(catalogue, JobName("c", "1"))
         assert list(needed.items()) == [("second_best", [JobName("b", "1")]), ("best", [JobName("a", "1")])]
 
-    def test_a_need_says_what_the_parent_must_come_to_and_the_strictest_counts(self) -> None:
+    def test_a_need_contains_the_required_outcome_and_the_strictest_one_counts(self) -> None:
         catalogue = catalogue_of(
             {
                 "a": {"job_id": "{n}"},
@@ -120,7 +120,7 @@ class TestGates:
         (gate,) = TemplateKeyspace(catalogue).gates(catalogue.app("c"), "1")
         assert [(need.parent.app, need.when) for need in gate.needs] == [("a", "finished"), ("b", "failed")]
 
-    def test_a_key_that_fits_no_group_is_unmatched_and_one_of_an_app_without_groups_is_not(self) -> None:
+    def test_a_key_is_unmatched_only_if_its_app_has_groups_and_none_fits(self) -> None:
         catalogue = catalogue_of(
             {"a": {"job_id": "{n}"}, "c": {"job_id": "{n}", "depends_on": {"app_name": ["a"], "n": [1]}}}
         )
@@ -181,9 +181,9 @@ class TestCost:
         started = perf_counter()
         found = children(catalogue, JobName("p", "20140601"))
         assert len(found) == 10_000
-        assert perf_counter() - started < 0.5  # About 0.05 on a desk; the rest is for slow machines.
+        assert perf_counter() - started < 0.5  # About 0.05 s on a desktop. Slow machines may take longer.
 
-    def test_a_huge_range_costs_nothing_to_look_into(self) -> None:
+    def test_a_huge_range_is_not_enumerated(self) -> None:
         catalogue = catalogue_of(
             {
                 "p": {"job_id": "{n}"},

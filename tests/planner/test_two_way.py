@@ -1,4 +1,4 @@
-"""Dependencies that a two-way function says."""
+"""Dependencies that are determined by a two-way function."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def test_child_and_parents_may_be_keyed_in_different_ways(words: dict[str, objec
     assert children(catalogue, week) == []
 
 
-def test_a_function_stands_beside_other_parents_and_in_alternatives() -> None:
+def test_a_function_works_beside_other_parents_and_in_alternatives() -> None:
     catalogue = catalogue_of(
         {
             **_weeks(app_name=["day"]),
@@ -71,13 +71,13 @@ def test_an_app_may_need_itself_by_another_key() -> None:
     assert sorted(job.name for job in pulled.jobs) == jobs("run/2026010{1,2,3,4}")
 
 
-def test_a_plan_puts_parents_first_whatever_their_keys_are_called() -> None:
+def test_a_plan_lists_parents_first_regardless_of_their_keys() -> None:
     catalogue = catalogue_of({"n": {"job_id": "{x}", "depends_on": _by("Down")}})
     pulled = previewed(catalogue, Submission(app="n", key="1"))
     assert [job.name.key for job in pulled.jobs] == ["3", "2", "1"]
 
 
-def test_a_function_without_children_is_pulled_from_alone() -> None:
+def test_a_function_without_children_is_used_only_for_pulling() -> None:
     catalogue = _one("PullOnly")
     assert parents(catalogue, JobName("c", "20260101")) == {"default": jobs("p/20260101")}
     assert children(catalogue, JobName("p", "20260101")) == []
@@ -99,7 +99,7 @@ def test_a_function_that_contradicts_itself_is_refused() -> None:
         ("answering_nothing", r"raised TypeError in parents"),
     ],
 )
-def test_an_answer_that_cannot_be_used_is_told_with_the_job_it_is_about(function: str, what: str) -> None:
+def test_an_invalid_answer_of_a_function_is_reported_with_its_job(function: str, what: str) -> None:
     with pytest.raises(BadRequest, match=rf"two_ways:{function}, asked about c \(date=20260101\), {what}"):
         parents(_one(function), JobName("c", "20260101"))
 
@@ -129,7 +129,7 @@ def test_a_chain_over_days_is_pulled_and_pushed(world: World) -> None:
     assert "run/20260111" not in world.states()
 
 
-def test_a_faulty_function_fails_its_own_submission_alone(world: World) -> None:
+def test_a_failing_function_refuses_only_its_own_submission(world: World) -> None:
     words = {**_DATE, "depends_on": _by("raising", app_name=["p"])}
     world.define({"p": _DATE, "c": words, "fine": {**_DATE, "depends_on": {"app_name": ["p"]}}})
     refused, fine = world.submit("c", "20260101"), world.submit("fine", "20260101")
@@ -139,7 +139,7 @@ def test_a_faulty_function_fails_its_own_submission_alone(world: World) -> None:
     assert world.reason(fine) == ""
 
 
-def test_a_function_that_breaks_keeps_nobody_elses_children_from_being_pushed(world: World) -> None:
+def test_a_failing_function_does_not_prevent_the_push_of_other_children(world: World) -> None:
     world.define(
         {
             "p": _DATE,

@@ -1,4 +1,4 @@
-"""Whatever a catalogue holds: a walk ends, its plan lacks nothing, and pushing leads back down the same way."""
+"""Properties of walks over any catalogue: a walk ends, its plan is complete, and pushing follows the same path."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -19,12 +19,12 @@ from tests.planner.definitions import children, parents, previewed
 from tests.planner.drawn_definitions import Words, drawn_apps, loaded, tried_jobs
 
 Jobs = set[JobName]
-#: Of jobs that have keys none is ever split.
+#: States that a job may have, or None if it does not exist. Jobs with keys are never split.
 STATES = [None, *(state for state in State if state is not State.SPLIT)]
 
 
 @given(drawn_apps(), st.randoms(use_true_random=False))
-def test_where_nothing_is_done_a_walk_wants_all_that_is_needed_and_names_the_rest(
+def test_with_no_job_done_a_walk_requests_all_needed_jobs_and_names_the_rest(
     drawn: dict[str, Words], dice: random.Random
 ) -> None:
     catalogue = loaded(drawn)
@@ -45,7 +45,7 @@ def test_where_nothing_is_done_a_walk_wants_all_that_is_needed_and_names_the_res
 
 
 @given(drawn_apps(), st.randoms(use_true_random=False))
-def test_whatever_has_been_done_already_a_plan_is_closed(
+def test_a_plan_lacks_no_parent_whatever_states_the_jobs_have(
     drawn: dict[str, Words], dice: random.Random
 ) -> None:
     catalogue = loaded(drawn)
@@ -65,8 +65,10 @@ def test_whatever_has_been_done_already_a_plan_is_closed(
 
 
 @given(drawn_apps(), st.randoms(use_true_random=False))
-def test_what_a_job_pulls_is_what_leads_down_to_it(drawn: dict[str, Words], dice: random.Random) -> None:
-    """Of all that can be reached downwards, by the alternatives that were chosen on the way up."""
+def test_a_job_pulls_exactly_the_jobs_that_lead_down_to_it(
+    drawn: dict[str, Words], dice: random.Random
+) -> None:
+    """On the way down, only the alternatives that were chosen on the way up are followed."""
     catalogue = loaded(drawn)
     wanted = chosen(catalogue, dice)[:1]
     needed = pulled(catalogue, wanted)
@@ -84,7 +86,7 @@ def test_what_a_job_pulls_is_what_leads_down_to_it(drawn: dict[str, Words], dice
 
 
 @given(drawn_apps(), st.randoms(use_true_random=False))
-def test_pushing_from_what_was_pulled_first_runs_all_of_it(
+def test_pushing_from_the_roots_of_the_pulled_jobs_runs_all_of_them(
     drawn: dict[str, Words], dice: random.Random
 ) -> None:
     catalogue = loaded(drawn)
@@ -94,10 +96,10 @@ def test_pushing_from_what_was_pulled_first_runs_all_of_it(
 
 
 @given(drawn_apps(groups_max=1), st.randoms(use_true_random=False))
-def test_pulling_the_ends_of_what_was_pushed_runs_the_same_jobs(
+def test_pulling_the_ends_of_the_pushed_jobs_runs_the_same_jobs(
     drawn: dict[str, Words], dice: random.Random
 ) -> None:
-    """Without alternatives there is one way up, so push and pull reach exactly the same."""
+    """Without alternatives there is one way up, so push and pull reach exactly the same jobs."""
     catalogue = loaded(drawn)
     done = pushed(catalogue, roots(catalogue, pulled(catalogue, chosen(catalogue, dice))))
     ends = {name for name in done if done.isdisjoint(children(catalogue, name))}
@@ -105,7 +107,7 @@ def test_pulling_the_ends_of_what_was_pushed_runs_the_same_jobs(
 
 
 def chosen(catalogue: Catalogue, dice: random.Random) -> list[JobName]:
-    """Up to three jobs of one app, which have parents."""
+    """Return up to three jobs of one app that have parents."""
     dependent = [name for name in tried_jobs(catalogue) if parents(catalogue, name)]
     assume(dependent)
     app = dice.choice(dependent).app
@@ -131,7 +133,7 @@ def first_group(catalogue: Catalogue, name: JobName) -> list[JobName]:
 
 
 def pulled(catalogue: Catalogue, wanted: Iterable[JobName]) -> Jobs:
-    """What there is to do for these jobs where nothing is done: each by its first alternative."""
+    """Return the jobs that run for these jobs if no job is done: each by its first alternative."""
     return closure(wanted, lambda name: first_group(catalogue, name))
 
 
@@ -161,7 +163,7 @@ def roots(catalogue: Catalogue, names: Jobs) -> Jobs:
 
 
 def pushed(catalogue: Catalogue, started: Jobs) -> Jobs:
-    """What has run in the end where these ran, and each job that was pushed as soon as one alternative was met."""
+    """Return all jobs that run if these ran, and each further job is pushed as soon as one alternative is met."""
     done = set(started)
     while more := {
         child

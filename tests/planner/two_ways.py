@@ -1,4 +1,4 @@
-"""Two-way functions that the definitions of tests name."""
+"""Two-way functions that the definitions in tests name."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
@@ -9,7 +9,7 @@ Pair = tuple[str, object]
 
 
 class Weeks:
-    """``week {week}_{shop}``, such as 2026-W01, needs the seven ``day {date}_{shop}`` of its week."""
+    """Relation in which ``week {week}_{shop}``, such as 2026-W01, needs the seven ``day {date}_{shop}`` of its week."""
 
     def parents(self, app: str, ids: Mapping[str, Value]) -> Iterator[Pair]:
         if app == "week":
@@ -25,7 +25,7 @@ class Weeks:
 
 
 class Yesterday:
-    """Each day needs the day before, from the second of January 2026 to the tenth."""
+    """Relation in which each day needs the day before, from the second of January 2026 to the tenth."""
 
     first, last = 20260101, 20260110
 
@@ -41,14 +41,14 @@ class Yesterday:
 
 
 class PullOnly:
-    """``c`` needs ``p`` of the same date; nobody is told what follows from ``p``."""
+    """Relation in which ``c`` needs ``p`` of the same date. It has no function for the children of ``p``."""
 
     def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
         return [("p", ids)]
 
 
 class Contradiction:
-    """It names children that it does not name the parents of."""
+    """Contradictory relation, which names children and does not name their parents."""
 
     def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
         return []
@@ -58,7 +58,7 @@ class Contradiction:
 
 
 class Blind:
-    """It knows what ``c`` needs, and breaks when it is asked what follows."""
+    """Relation that names the parents of ``c``, and raises an error for the children."""
 
     def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
         return [("p", ids)]
@@ -68,21 +68,21 @@ class Blind:
 
 
 class Ring:
-    """1 needs 2, 2 needs 3, 3 needs 1."""
+    """Cycle in which 1 needs 2, 2 needs 3, and 3 needs 1."""
 
     def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
         return [(app, {"x": int(ids["x"]) % 3 + 1})]
 
 
 class Down:
-    """1 needs 2, 2 needs 3."""
+    """Chain in which 1 needs 2, and 2 needs 3."""
 
     def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
         return [(app, {"x": int(ids["x"]) + 1})] if int(ids["x"]) < 3 else []
 
 
 class Odd:
-    """Answers nothing that can be used, or not at all."""
+    """Function with an unusable answer, or an error instead of an answer."""
 
     def __init__(self, answer: object) -> None:
         self._answer = answer

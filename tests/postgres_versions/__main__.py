@@ -1,7 +1,7 @@
 """Scenarios and acceptance on other releases of Postgres: ``python -m tests.postgres_versions``.
 
-Releases 14, 16 and 18 in containers, if Docker runs on this machine; otherwise each release of Debian's that is
-installed. The embedded release is tested by everything else.
+It uses releases 14, 16 and 18 in containers, if Docker runs on this machine. Otherwise it uses each installed release
+of Debian. All other tests use the embedded release.
 """
 
 import os
@@ -19,7 +19,7 @@ from tests.private_servers import docker_listens
 
 RELEASES = ("14", "16", "18")
 TESTS = ("tests/ledger", "tests/actors", "tests/acceptance")
-#: They start, or need, a server of their own kind.
+#: Tests that start, or need, a server of their own kind.
 NOT_HERE = ("tests/ledger/embedded", "tests/ledger/test_dialling.py", "tests/ledger/test_generations.py")
 
 
@@ -46,7 +46,7 @@ def _installed() -> list[str]:
 
 @contextmanager
 def _server(release: str) -> Iterator[str]:
-    """Its address: of a superuser, so that each test process can make a database of its own."""
+    """Yield the address of a superuser, so that each test process can create a database of its own."""
     with ExitStack() as stack:
         if docker_listens():
             from testcontainers.postgres import PostgresContainer  # noqa: PLC0415 - slow, and rarely wanted

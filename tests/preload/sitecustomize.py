@@ -1,7 +1,7 @@
-"""Loaded by every Python whose clock is wrong, before anything else: it sleeps in another way.
+"""Replacement of ``time.sleep`` in every Python with a faked clock. Python loads this module before all others.
 
-Python sleeps until a moment of the clock that only goes forward, and libfaketime 0.9.10, told to leave that clock
-alone, shifts the moment all the same and refuses it. To wait for no file for so long is the same sleep.
+Python sleeps until a time of the monotonic clock. libfaketime 0.9.10 shifts that time even if it should not change this
+clock, and the sleep fails. A ``select`` without files waits equally long.
 """
 
 import select

@@ -1,4 +1,4 @@
-"""A calendar that is walked minute by minute: an oracle for due times that shares nothing with the scheduler."""
+"""Calendar that is walked minute by minute: an oracle for due times that shares no code with the scheduler."""
 
 from array import array
 from collections.abc import Callable
@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 
 MINUTE = timedelta(minutes=1)
 
-#: Whether clocks that show this, without a zone, say that it is time.
+#: Returns True if it is time when clocks show this, without a zone.
 Asks = Callable[[datetime], bool]
 
 
 def due_times(asks: Asks, zone: str, first: datetime, end: datetime) -> list[datetime]:
-    """Every instant, from one whole minute until before another, at which clocks in the zone show what is asked for,
-    for the first time; or pass over it."""
+    """Return every instant at which clocks in the zone show a due time for the first time, or skip it.
+
+    The instants are whole minutes, from ``first`` until before ``end``.
+    """
     before, *reached = _reached(zone, first, end)
     found, start = [], first.replace(tzinfo=None)
     for place, minute in enumerate(reached):
@@ -28,10 +30,12 @@ def due_times(asks: Asks, zone: str, first: datetime, end: datetime) -> list[dat
 
 @cache
 def _reached(zone: str, first: datetime, end: datetime) -> "array[int]":
-    """How far clocks in the zone have come, in minutes after what a clock in UTC shows at first: a minute before that,
-    and in each minute of the span. While they show an hour for the second time they come no further.
+    """Return how far clocks in the zone have advanced, in minutes since the time that a UTC clock shows at ``first``.
 
-    Four bytes a minute: datetimes, of three zones and a year, took a gigabyte.
+    The first value is for the minute before ``first``, and one value follows for each minute of the span. While
+    clocks show an hour for the second time, they do not advance.
+
+    A value takes four bytes: datetimes, for three zones and a year, took a gigabyte.
     """
     clock, start = ZoneInfo(zone), first.replace(tzinfo=None)
     found, instant = array("i"), first - MINUTE
@@ -44,11 +48,11 @@ def _reached(zone: str, first: datetime, end: datetime) -> "array[int]":
 
 
 def at(text: str) -> datetime:
-    """``2026-03-29 01:00``, in UTC."""
+    """Return a time in UTC, such as ``2026-03-29 01:00``."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def moments(first: str, end: str) -> st.SearchStrategy[datetime]:
-    """Any instant between two."""
+    """Draw any instant between these two."""
     bounds = [at(text).replace(tzinfo=None) for text in (first, end)]
     return st.datetimes(*bounds, timezones=st.just(UTC))

@@ -1,4 +1,4 @@
-"""Schedules for tests, as a document writes them."""
+"""Schedules for tests, in the form in which a document contains them."""
 
 from datetime import datetime
 from typing import Any
@@ -13,14 +13,14 @@ HOURLY = {"cron": "0 * * * *"}
 
 
 def schedule_of(**words: Any) -> Schedule:
-    """One of app ``a``; without a rule it is hourly."""
+    """Return a schedule of app ``a``. Default rule: hourly."""
     rule = {} if {"cron", "every"} & words.keys() else HOURLY
     given = {"app": "a", "key": "{due:%Y%m%d%H%M%S}", **rule, **words}
     return catalogue_of({**APPS, "schedules": {"s": given}}).schedules["s"]
 
 
 def standing_of(schedule: Schedule, next_due: datetime, **fields: Any) -> Standing:
-    """As the ledger has it, with nothing come of this due time."""
+    """Return the schedule as the ledger stores it, while this due time has no outcome."""
     given = {"next_due": next_due, "fire_at": fire_at(schedule, next_due), **fields}
     rule = {"rule": schedule.rule.text, "timezone": schedule.zone.key, "digest": schedule.digest}
     return Standing(id=schedule.id, app=schedule.app, source=schedule.source, **{**rule, **given})

@@ -1,4 +1,4 @@
-"""When rules are due: across changes of the clocks, the ends of months, and restarts."""
+"""Due times of rules: across clock changes, the ends of months, and restarts."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta
@@ -37,26 +37,26 @@ def told(rule: Rule | str, zone: str, after: str, count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("cron", "zone", "after", "expected"),
     [
-        # Berlin goes from 02:00 to 03:00 on 29 March, at 01:00 UTC.
+        # Clocks in Berlin change from 02:00 to 03:00 on 29 March, at 01:00 UTC.
         ("30 2 * * *", BERLIN, "2026-03-28 02:00", ["2026-03-29 01:00", "2026-03-30 00:30"]),
         ("0,30 2,3 * * *", BERLIN, "2026-03-29 00:00", ["2026-03-29 01:00", "2026-03-29 01:30"]),
         ("*/20 * * * *", BERLIN, "2026-03-29 00:30", ["2026-03-29 00:40", "2026-03-29 01:00", "2026-03-29 01:20"]),
-        # It goes back from 03:00 to 02:00 on 25 October, at 01:00 UTC.
+        # They change back from 03:00 to 02:00 on 25 October, at 01:00 UTC.
         ("30 2 * * *", BERLIN, "2026-10-24 12:00", ["2026-10-25 00:30", "2026-10-26 01:30"]),
         ("0 2 * * *", BERLIN, "2026-10-24 12:00", ["2026-10-25 00:00", "2026-10-26 01:00"]),
         ("0 3 * * *", BERLIN, "2026-10-24 12:00", ["2026-10-25 02:00", "2026-10-26 02:00"]),
         ("*/30 * * * *", BERLIN, "2026-10-25 00:00", ["2026-10-25 00:30", "2026-10-25 02:00"]),
-        # Asked in the middle of the hour that is shown again.
+        # The start is in the middle of the hour that is shown again.
         ("* * * * *", BERLIN, "2026-10-25 01:30", ["2026-10-25 02:00", "2026-10-25 02:01"]),
-        # New York: 8 March at 07:00 UTC, 1 November at 06:00 UTC.
+        # Clocks in New York change on 8 March at 07:00 UTC, and on 1 November at 06:00 UTC.
         ("15 2 * * *", NEW_YORK, "2026-03-07 12:00", ["2026-03-08 07:00", "2026-03-09 06:15"]),
         ("15 1 * * *", NEW_YORK, "2026-10-31 12:00", ["2026-11-01 05:15", "2026-11-02 06:15"]),
-        # Lord Howe shifts by half an hour: 4 October at 15:30 UTC of the day before, 5 April at 15:00 UTC of that.
+        # Lord Howe changes by half an hour: on 4 October and on 5 April, at 15:30 and at 15:00 UTC of the day before.
         ("15 2 * * *", LORD_HOWE, "2026-10-03 12:00", ["2026-10-03 15:30", "2026-10-04 15:15"]),
         ("45 2 * * *", LORD_HOWE, "2026-10-03 12:00", ["2026-10-03 15:45", "2026-10-04 15:45"]),
         ("45 1 * * *", LORD_HOWE, "2026-04-04 12:00", ["2026-04-04 14:45", "2026-04-05 15:15"]),
         ("15 1 * * *", LORD_HOWE, "2026-04-04 12:00", ["2026-04-04 14:15", "2026-04-05 14:45"]),
-        # Samoa left out 30 December 2011 altogether.
+        # Samoa left out 30 December 2011.
         ("0 9 30 12 *", "Pacific/Apia", "2011-06-01 00:00", ["2011-12-30 10:00", "2012-12-29 19:00"]),
         # Sunday is 0 and 7, Monday is 1.
         ("0 0 * * 0", "UTC", "2026-01-01 00:00", ["2026-01-04 00:00", "2026-01-11 00:00"]),
@@ -64,7 +64,7 @@ def told(rule: Rule | str, zone: str, after: str, count: int) -> list[str]:
         ("0 0 * * 1", "UTC", "2026-01-01 00:00", ["2026-01-05 00:00"]),
         ("0 0 * * MON-FRI", "UTC", "2026-01-01 12:00", ["2026-01-02 00:00", "2026-01-05 00:00"]),
         ("0 0 * * fri-sun", "UTC", "2026-01-01 00:00", ["2026-01-02 00:00", "2026-01-03 00:00", "2026-01-04 00:00"]),
-        # Where both the day and the weekday are narrowed, either will do.
+        # If both the day and the weekday are restricted, either one is sufficient.
         ("0 0 13 * 5", "UTC", "2026-01-01 00:00", ["2026-01-02 00:00", "2026-01-09 00:00", "2026-01-13 00:00"]),
         ("0 0 */7 * 1", "UTC", "2026-01-01 00:00", ["2026-06-01 00:00", "2026-06-08 00:00"]),
         # The ends of months, and leap days.
@@ -73,7 +73,7 @@ def told(rule: Rule | str, zone: str, after: str, count: int) -> list[str]:
         ("0 0 1,L 2 *", "UTC", "2028-01-31 00:00", ["2028-02-01 00:00", "2028-02-29 00:00"]),
         ("0 0 29 2 *", "UTC", "2096-01-01 00:00", ["2096-02-29 00:00", "2104-02-29 00:00"]),
         ("0 0 1 1 *", BERLIN, "2026-06-01 00:00", ["2026-12-31 23:00", "2027-12-31 23:00"]),
-        # Words for lines.
+        # Names that stand for lines.
         ("@yearly", "UTC", "2026-06-01 00:00", ["2027-01-01 00:00"]),
         ("@monthly", "UTC", "2026-06-01 00:00", ["2026-07-01 00:00"]),
         ("@weekly", "UTC", "2026-06-01 00:00", ["2026-06-07 00:00"]),
@@ -81,7 +81,9 @@ def told(rule: Rule | str, zone: str, after: str, count: int) -> list[str]:
         ("@hourly", "Asia/Kolkata", "2026-06-01 00:00", ["2026-06-01 00:30"]),
     ],
 )  # fmt: skip
-def test_cron(cron: str, zone: str, after: str, expected: list[str]) -> None:
+def test_cron_lines_are_due_at_the_expected_times(
+    cron: str, zone: str, after: str, expected: list[str]
+) -> None:
     assert told(cron, zone, after, len(expected)) == expected
 
 
@@ -96,13 +98,15 @@ CRONS: dict[str, Asks] = {
 }  # fmt: skip
 
 
-#: The weeks around every change of the clocks in these zones.
+#: Weeks around every clock change in these zones.
 SPANS = [("2026-02-10", "2026-04-10"), ("2026-09-28", "2026-11-08")]
 
 
 @pytest.mark.parametrize("zone", [BERLIN, NEW_YORK, LORD_HOWE, "America/St_Johns", "Africa/Casablanca"])
 @pytest.mark.parametrize("span", SPANS)
-def test_cron_is_what_a_walk_through_every_minute_finds(zone: str, span: tuple[str, str]) -> None:
+def test_cron_lines_are_due_when_a_walk_through_every_minute_finds_them(
+    zone: str, span: tuple[str, str]
+) -> None:
     first, end = map(at, span)
     for cron, asks in CRONS.items():
         times = coming(cron, zone, first - timedelta(seconds=1))
@@ -117,8 +121,8 @@ def test_cron_is_what_a_walk_through_every_minute_finds(zone: str, span: tuple[s
     st.sampled_from([BERLIN, NEW_YORK, LORD_HOWE]),
     moments("2026-01-01", "2026-12-31"),
 )
-def test_the_next_due_time_is_the_same_from_wherever_one_asks(cron: str, zone: str, asked: datetime) -> None:
-    """So that a restart changes nothing."""
+def test_the_next_due_time_does_not_depend_on_the_start(cron: str, zone: str, asked: datetime) -> None:
+    """Therefore a restart changes nothing."""
     found, following = islice(coming(cron, zone, asked), 2)
     assert asked < found < following
     assert next(coming(cron, zone, found - timedelta.resolution)) == found
@@ -148,7 +152,9 @@ LINES = st.tuples(
 
 
 @given(LINES, moments("2026-01-01", "2032-01-01"))
-def test_the_triggers_count_what_the_line_says(line: tuple[str, ...], asked: datetime) -> None:
+def test_the_next_due_time_of_any_line_follows_from_its_fields(
+    line: tuple[str, ...], asked: datetime
+) -> None:
     try:
         cron = Cron.parse(" ".join(line))
     except ValueError:
@@ -172,12 +178,12 @@ def test_the_triggers_count_what_the_line_says(line: tuple[str, ...], asked: dat
         (7 * 3600, "1970-01-01 00:00", ["1970-01-01 07:00", "1970-01-01 14:00", "1970-01-01 21:00"]),
     ],
 )
-def test_every_counts_physical_time_from_1970(seconds: int, after: str, expected: list[str]) -> None:
+def test_every_counts_physical_time_since_1970(seconds: int, after: str, expected: list[str]) -> None:
     assert told(Every(seconds), BERLIN, after, len(expected)) == expected
 
 
 @given(st.integers(1, 10**8), moments("1970-01-02", "2200-01-01"))
-def test_every_misses_no_multiple_and_gives_none_twice(seconds: int, asked: datetime) -> None:
+def test_every_is_due_once_at_each_multiple(seconds: int, asked: datetime) -> None:
     found = [*islice(coming(Every(seconds), "UTC", asked), 3)]
     assert asked < found[0] <= asked + timedelta(seconds=seconds)
     assert all(due.timestamp() % seconds == 0 and not due.microsecond for due in found)
@@ -203,13 +209,13 @@ def asked_of(trigger: object) -> Asked:
         ),
     ],
 )  # fmt: skip
-def test_a_trigger_is_asked_as_it_is(trigger: object, expected: list[str]) -> None:
+def test_a_trigger_determines_its_own_due_times(trigger: object, expected: list[str]) -> None:
     found = islice(coming(asked_of(trigger), "UTC", at("2026-01-01 00:00")), len(expected) or 1)
     assert [f"{due:%m-%d %H:%M}" for due in found] == expected
 
 
 class Broken:
-    """Gives what it was made with, or raises it."""
+    """Trigger that returns the object it was created with, or raises it."""
 
     def __init__(self, given: object) -> None:
         self.given = given
@@ -233,20 +239,20 @@ class Broken:
         (at("2025-01-01 00:00"), "gave 2025-01-01 00:00:00+00:00 as the next time after"),
     ],
 )
-def test_a_trigger_that_gives_no_time_to_come_is_told_of(given_: object, words: str) -> None:
+def test_a_trigger_without_a_valid_next_time_is_reported(given_: object, words: str) -> None:
     with pytest.raises(BrokenTrigger) as caught:
         told(asked_of(Broken(given_)), "UTC", "2026-01-01 00:00", 2)
     assert words in caught.value.what
 
 
-def test_a_trigger_without_words_of_its_own_is_told_alike_in_every_process() -> None:
+def test_two_equal_triggers_without_their_own_text_have_the_same_text() -> None:
     class Quiet:
         def get_next_fire_time(self, previous: datetime | None, now: datetime) -> None: ...
 
     assert asked_of(Quiet()).text == asked_of(Quiet()).text
 
 
-def test_nothing_is_due_in_ten_thousand_years() -> None:
+def test_no_rule_is_due_at_the_end_of_the_calendar() -> None:
     late = datetime(9989, 12, 31, tzinfo=UTC)
     assert [due.year for due in coming("@yearly", NEW_YORK, late)] == []
     assert next_due(Every(10), ZoneInfo("UTC"), datetime(9999, 1, 1, tzinfo=UTC)) is None

@@ -1,4 +1,4 @@
-"""What becomes of due times: those that were missed, those that overlap, and those of a rule that was changed."""
+"""Outcomes of due times that were missed, that overlap, or that belong to a changed rule."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,7 +18,7 @@ from tests.scheduler.calendar import at, moments
 from tests.scheduler.entries import schedule_of, standing_of
 from tests.scheduler.test_due_times import Broken
 
-#: How outcomes are written in the tables.
+#: Letters for outcomes in the tables below.
 LETTERS = {
     FiringOutcome.FIRED: "F",
     FiringOutcome.QUEUED: "q",
@@ -32,7 +32,7 @@ IDLE, OPEN = Busy(), Busy(own=("before",), app=True)
 
 
 def after(schedule: Schedule, first: str, now: str | datetime, busy: Busy = IDLE, **standing: Any) -> Settled:
-    """Settled now, where nothing has become of due times from the first one on."""
+    """Settle a schedule in which no due time from ``first`` on has an outcome."""
     now = at(now) if isinstance(now, str) else now
     stands = standing_of(schedule, at(first), **standing)
     return settle(schedule, stands, now, busy, Overlapping(schedule.overlap))
@@ -45,7 +45,7 @@ def letters(settled: Settled) -> str:
 @pytest.mark.parametrize(
     ("words", "now", "expected"),
     [
-        # Hourly; nothing has become of 02:00 and what follows.
+        # An hourly schedule. No due time from 02:00 on has an outcome.
         ({}, "01:59", ""),
         ({}, "02:00", "F"),
         ({}, "02:30", "F"),
@@ -69,21 +69,23 @@ def letters(settled: Settled) -> str:
         ({"catch_up": 2, "misfire_grace": "10m"}, "06:05", "mmmmF"),
     ],
 )
-def test_missed_due_times(words: dict[str, Any], now: str, expected: str) -> None:
+def test_missed_due_times_get_the_outcomes_that_the_options_require(
+    words: dict[str, Any], now: str, expected: str
+) -> None:
     settled = after(schedule_of(**words), "2026-01-01 02:00", f"2026-01-01 {now}")
     assert letters(settled) == expected
     assert settled.standing.next_due == at("2026-01-01 02:00") + timedelta(hours=len(expected))
     assert not settled.more
 
 
-def test_an_entry_every_five_minutes_fires_once_after_two_hours() -> None:
+def test_a_schedule_every_five_minutes_fires_once_after_two_hours() -> None:
     settled = after(schedule_of(every="5m"), "2026-01-01 02:00", "2026-01-01 04:02")
     assert letters(settled) == "m" * 19 + "c" * 5 + "F"
     assert [firing.due for firing in settled.firings if firing.submission] == [at("2026-01-01 04:00")]
 
 
 @pytest.mark.parametrize(("now", "expected"), [("02:20", "F"), ("02:45", "m")])
-def test_a_daily_entry_is_caught_up_with_for_half_an_hour(now: str, expected: str) -> None:
+def test_a_daily_schedule_catches_up_for_half_an_hour(now: str, expected: str) -> None:
     settled = after(schedule_of(cron="0 2 * * *"), "2026-01-01 02:00", f"2026-01-01 {now}")
     assert letters(settled) == expected
     assert settled.standing.next_due == at("2026-01-02 02:00")
@@ -92,7 +94,7 @@ def test_a_daily_entry_is_caught_up_with_for_half_an_hour(now: str, expected: st
 @pytest.mark.parametrize(
     ("words", "busy", "expected"),
     [
-        # Three due times have come, and catching up takes them all.
+        # Three due times have come, and with ``catch_up: all`` each would be fired.
         ({}, OPEN, "FFF"),
         ({"overlap": "skip"}, IDLE, "Fss"),
         ({"overlap": "skip"}, OPEN, "sss"),
@@ -100,11 +102,11 @@ def test_a_daily_entry_is_caught_up_with_for_half_an_hour(now: str, expected: st
         ({"overlap": "queue"}, OPEN, "qqq"),
         ({"overlap": "replace"}, IDLE, "ccF"),
         ({"overlap": "replace"}, OPEN, "ccF"),
-        # Another submission of the app is none of this schedule's.
+        # Another submission of the app does not belong to this schedule.
         ({"overlap": "skip"}, Busy(app=True), "Fss"),
     ],
 )
-def test_due_times_while_an_earlier_submission_is_open(
+def test_overlap_determines_the_outcomes_while_an_earlier_submission_is_open(
     words: dict[str, Any], busy: Busy, expected: str
 ) -> None:
     settled = after(schedule_of(catch_up="all", **words), "2026-01-01 02:00", "2026-01-01 04:00", busy)
@@ -112,14 +114,14 @@ def test_due_times_while_an_earlier_submission_is_open(
     assert settled.replaced == (("before",) if words.get("overlap") == "replace" and busy is OPEN else ())
 
 
-def test_an_app_that_runs_alone_lets_no_schedule_of_its_fire_beside_another() -> None:
+def test_a_schedule_of_an_app_that_runs_alone_does_not_fire_beside_another() -> None:
     stands = standing_of(schedule_of(), at("2026-01-01 02:00"))
     alone = Overlapping("skip", of_app=True)
     settled = settle(schedule_of(), stands, at("2026-01-01 02:00"), Busy(app=True), alone)
     assert letters(settled) == "s"
 
 
-def test_those_that_wait_go_first_and_one_at_a_time() -> None:
+def test_queued_due_times_are_fired_first_and_one_at_a_time() -> None:
     waiting = (at("2026-01-01 00:00"), at("2026-01-01 01:00"))
     queue = schedule_of(overlap="queue")
     free = after(queue, "2026-01-01 02:00", "2026-01-01 02:00", Busy(waiting=waiting))
@@ -131,20 +133,20 @@ def test_those_that_wait_go_first_and_one_at_a_time() -> None:
     assert held.firings == ()
 
 
-def test_so_many_wait_and_no_more() -> None:
+def test_a_limited_number_of_due_times_is_queued() -> None:
     settled = after(schedule_of(overlap="queue", catch_up="all"), "2026-01-01 02:00", "2026-01-01 20:00")
     assert letters(settled) == "F" + "q" * QUEUED_MAX + "s" * (18 - QUEUED_MAX)
     assert "10 are waiting already" in str(settled.firings[-1].note)
 
 
-def test_one_that_waited_and_cannot_be_written_is_in_nobodys_way() -> None:
+def test_a_queued_due_time_with_an_unwritable_key_does_not_block_others() -> None:
     waiting = (at("2026-01-01 00:00"), at("9000-01-01 00:00"))
     far = schedule_of(overlap="queue", key="{due+99999w:%Y}", misfire_grace=None)
     settled = after(far, "2026-01-01 02:00", "2026-01-01 01:00", Busy(waiting=waiting[1:] + waiting[:1]))
     assert [LETTERS[firing.outcome] for firing in settled.firings] == ["!", "F"]
 
 
-def test_a_pause_lets_due_times_pass() -> None:
+def test_due_times_pass_without_firing_during_a_pause() -> None:
     hourly = schedule_of(catch_up="all", overlap="queue")
     paused = {"paused_at": at("2026-01-01 01:00")}
     waiting = Busy(waiting=(at("2026-01-01 00:00"),))
@@ -153,19 +155,19 @@ def test_a_pause_lets_due_times_pass() -> None:
     assert settled.standing.paused_at == at("2026-01-01 01:00")
 
 
-def test_what_passed_in_a_pause_is_not_made_up_for() -> None:
+def test_due_times_that_passed_during_a_pause_are_not_caught_up() -> None:
     resumed = {"resumed_at": at("2026-01-01 03:30")}
     settled = after(schedule_of(catch_up="all"), "2026-01-01 02:00", "2026-01-01 05:00", **resumed)
     assert letters(settled) == "ppFF"
 
 
-def test_a_new_schedule_begins_after_now() -> None:
+def test_a_new_schedule_starts_after_now() -> None:
     settled = settle(schedule_of(), None, at("2026-01-01 02:00"), IDLE, Overlapping(None))
     assert settled.firings == ()
     assert settled.standing.next_due == at("2026-01-01 03:00")
 
 
-def test_one_that_was_away_begins_after_now_and_forgets_what_waited() -> None:
+def test_a_schedule_that_returns_starts_after_now_and_skips_queued_due_times() -> None:
     retired = {"retired_at": at("2026-01-01 01:58")}
     waiting = Busy(waiting=(at("2026-01-01 01:00"),))
     settled = after(schedule_of(overlap="queue"), "2026-01-01 02:00", "2026-01-01 02:10", waiting, **retired)
@@ -174,7 +176,7 @@ def test_one_that_was_away_begins_after_now_and_forgets_what_waited() -> None:
     assert settled.standing.retired_at is None
 
 
-def test_one_that_is_back_at_once_was_not_away() -> None:
+def test_a_schedule_that_returns_within_a_minute_was_not_removed() -> None:
     now = at("2026-01-01 02:00") + timedelta(seconds=AWAY_S_MIN / 2)
     settled = after(schedule_of(), "2026-01-01 02:00", now, retired_at=at("2026-01-01 01:59:59"))
     assert letters(settled) == "F"
@@ -182,7 +184,7 @@ def test_one_that_is_back_at_once_was_not_away() -> None:
 
 
 class TestAnotherRule:
-    """What was due by the old rule is seen to, and the new one counts from now on."""
+    """Changed rules: due times of the old rule get outcomes, and the new rule counts from now on."""
 
     @pytest.mark.parametrize(
         ("old", "now", "expected"),
@@ -192,29 +194,29 @@ class TestAnotherRule:
             ("0 2 * * *", "02:40", "m"),
             ("*/10 2 * * *", "02:40", "mcccF"),
             ("every 10m", "02:40", "mcccF"),
-            # Of a trigger no more is known than its next time.
+            # Only the next due time of a trigger is known.
             ("trigger acme: odd", "02:20", "F"),
             ("trigger acme: odd", "02:40", "m"),
         ],
     )
-    def test_which_is_told_in_the_ledger(self, old: str, now: str, expected: str) -> None:
+    def test_due_times_of_the_old_rule_get_outcomes(self, old: str, now: str, expected: str) -> None:
         new = schedule_of(cron="15 * * * *")
         settled = after(new, "2026-01-01 02:00", f"2026-01-01 {now}", rule=old)
         assert letters(settled) == expected
         assert settled.standing.rule == "15 * * * *"
         assert settled.standing.next_due == at("2026-01-01 02:15" if now < "02:15" else "2026-01-01 03:15")
 
-    def test_in_another_zone(self) -> None:
+    def test_due_times_in_the_old_zone_get_outcomes(self) -> None:
         new = schedule_of(cron="0 2 * * *", timezone="Europe/Berlin")
         settled = after(new, "2026-01-01 02:00", "2026-01-01 02:10", timezone="UTC")
         assert letters(settled) == "F"
         assert settled.standing.next_due == at("2026-01-02 01:00")
 
-    def test_whose_jitter_was_not_over(self) -> None:
+    def test_a_due_time_of_the_old_rule_is_fired_before_its_jitter_has_passed(self) -> None:
         stands = {"rule": "0 2 * * *", "fire_at": at("2026-01-01 02:30")}
         assert letters(after(schedule_of(), "2026-01-01 02:00", "2026-01-01 02:05", **stands)) == "F"
 
-    def test_in_many_steps(self) -> None:
+    def test_many_due_times_of_the_old_rule_are_handled_in_several_steps(self) -> None:
         new = schedule_of(cron="0 0 1 1 *", catch_up="all")
         first = after(new, "2026-01-01 02:00", "2026-01-02 02:00", rule="every 1m")
         assert (letters(first), first.more, first.standing.rule) == ("F" * PASSED_MAX, True, "every 1m")
@@ -223,14 +225,14 @@ class TestAnotherRule:
         assert (letters(third), third.more) == ("F" * (1441 - 2 * PASSED_MAX), False)
         assert third.standing.next_due == at("2027-01-01 00:00")
 
-    def test_other_words_leave_the_due_times_alone(self) -> None:
+    def test_a_change_of_other_options_leaves_the_due_times_unchanged(self) -> None:
         settled = after(schedule_of(catch_up="all"), "2026-01-01 02:00", "2026-01-01 04:00", digest="before")
         assert letters(settled) == "FFF"
         assert settled.standing.digest != "before"
 
 
 @pytest.mark.parametrize("catch_up", ["none", "last", 3, "all"])
-def test_however_many_have_come_each_gets_one_outcome(catch_up: Any) -> None:
+def test_each_of_many_due_times_gets_one_outcome(catch_up: Any) -> None:
     minutely = schedule_of(every="1m", catch_up=catch_up, misfire_grace="1h")
     now, first = at("2026-01-02 02:00"), at("2026-01-01 02:00")
     stands, told, steps = standing_of(minutely, first), "", 0
@@ -246,9 +248,7 @@ def test_however_many_have_come_each_gets_one_outcome(catch_up: Any) -> None:
 
 
 @given(moments("2026-01-01", "2027-01-01"), st.floats(1, 7200))
-def test_jitter_is_the_same_for_whoever_asks_and_ends_before_the_next(
-    when: datetime, jitter_s: float
-) -> None:
+def test_jitter_is_deterministic_and_ends_before_the_next_due_time(when: datetime, jitter_s: float) -> None:
     hourly = schedule_of(jitter=jitter_s)
     due = when.replace(minute=0, second=0, microsecond=0)
     fires = fire_at(hourly, due)
@@ -256,7 +256,7 @@ def test_jitter_is_the_same_for_whoever_asks_and_ends_before_the_next(
     assert fires == fire_at(schedule_of(jitter=jitter_s), due)
 
 
-def test_jitter_is_waited_for_and_not_counted_as_late() -> None:
+def test_jitter_is_waited_for_and_does_not_count_as_late() -> None:
     hourly = schedule_of(jitter="40m", misfire_grace=0)
     due = at("2026-01-01 02:00")
     fires = fire_at(hourly, due)
@@ -268,7 +268,7 @@ def test_jitter_is_waited_for_and_not_counted_as_late() -> None:
     assert settled.standing.fire_at == fire_at(hourly, at("2026-01-01 03:00"))
 
 
-def test_a_trigger_that_breaks_ends_its_schedule_once_what_has_come_was_fired() -> None:
+def test_a_failing_trigger_ends_its_schedule_after_the_present_due_time_is_fired() -> None:
     broken = msgspec.structs.replace(schedule_of(), rule=Asked.of(Broken(ValueError("no idea"))))
     settled = after(broken, "2026-01-01 02:00", "2026-01-01 02:00")
     assert [LETTERS[firing.outcome] for firing in settled.firings] == ["F", "!"]
@@ -278,7 +278,7 @@ def test_a_trigger_that_breaks_ends_its_schedule_once_what_has_come_was_fired() 
     assert (letters(begun), begun.standing.next_due) == ("!", None)
 
 
-def test_each_firing_has_one_submission_by_name() -> None:
+def test_each_firing_has_one_submission_with_a_derived_id() -> None:
     (firing,) = after(schedule_of(), "2026-01-01 02:00", "2026-01-01 02:00").firings
     assert firing.submission is not None
     assert firing.submission.id == "schedule:s:2026-01-01T02:00:00Z" == submission_id("s", firing.due)

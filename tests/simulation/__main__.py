@@ -1,5 +1,7 @@
-"""Run seeds: ``python -m tests.simulation --seeds 1000``, or replay one: ``--seed 4711``. ``--shrink`` finds the fewest
-faults with which the seeds that fail still do."""
+"""Run seeds: ``python -m tests.simulation --seeds 1000``, or replay one: ``--seed 4711``.
+
+``--shrink`` finds the fewest faults with which a failing seed still fails.
+"""
 
 import argparse
 import logging
@@ -20,8 +22,8 @@ def main() -> int:
     )
     processes = 1 if len(seeds) == 1 else options.processes
     began = time.monotonic()
-    # Forked processes would not have the mark by which ``tests.leftovers`` finds them. The log of user code that fails
-    # is of no interest here.
+    # Spawned, because forked processes would not have the mark by which ``tests.leftovers`` finds them. Logging is off,
+    # because the log of failing user code is of no interest here.
     with ProcessPoolExecutor(processes, get_context("spawn"), initializer=logging.disable) as pool:
         shares = [
             pool.submit(run_seeds, seeds[place::processes], options.theme, shrink=options.shrink)

@@ -1,7 +1,7 @@
-"""The outside world of sagas: what their steps leave there, in which order they were called, and what they hear.
+"""The outside world of sagas: the effects of steps, the order of their calls, and the events that are sent to them.
 
-It knows nothing of journals but what it is shown. Stores there know the fencing number, as those of users may: who has
-been overtaken by a later claim can do nothing any more, though his process may think so.
+It knows only the entries of journals that it is shown. Its stores use fencing tokens, as users' stores may: a process
+that a later claim has overtaken cannot write any more, even if it does not know that.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,10 @@ class FlightNo(NamedTuple):
 
 
 class Call(Struct, kw_only=True):
-    """One call of a do or an undo. ``answer`` is None while it has not answered, or if its process died before."""
+    """One call of a ``do`` or an ``undo``.
+
+    ``answer`` is None while it has not returned, and if its process died before.
+    """
 
     flight: FlightNo
     claim: int
@@ -51,12 +54,12 @@ class Call(Struct, kw_only=True):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has said that it need not be called again."""
+        """True if its answer is final, so that it need not be called again."""
         return isinstance(self.answer, Answer) and not isinstance(self.answer, Retry | Fatal | Rerun)
 
 
 class Air:
-    """``wrong`` is what should not be: a step's own errors would be taken for its answer."""
+    """The outside world. ``wrong`` collects violations: an exception in a step would count as the step's answer."""
 
     def __init__(self, fate: Fate, agenda: Agenda, plain: Ledger, send: Callable[[Message], None]) -> None:
         self.wrong: list[str] = []
@@ -75,16 +78,16 @@ class Air:
         self._ended: dict[FlightNo, State] = {}
 
     def takes_off(self, claimed: Claimed, steps: int) -> None:
-        """This claim flies, and so many steps are before it."""
+        """Note that this claim runs a flight with this many steps."""
         flight = FlightNo(claimed.id, claimed.flight)
         self._of_claims[claimed.right] = flight
         self._steps[flight] = steps
 
     def begin(self, claimed: Claimed, function: Callable[..., Any], flight: Flight) -> Call:
-        """A step is called, and leaves its traces."""
+        """Call a step, and leave its effects."""
         step: Drawn = function.__self__  # type: ignore[attr-defined]  # A step's do or undo is a bound method.
         undoing = flight.undoing
-        # What it comes to is its own matter, whatever has happened to others.
+        # Drawn by the name of the call, so that the result does not depend on other calls.
         self._rng = self._fate.rng(f"the call of {claimed.name} at {flight.step}, undoing {undoing}")
         call = Call(
             flight=FlightNo(claimed.id, claimed.flight),
@@ -105,7 +108,7 @@ class Air:
         return call
 
     def end(self, call: Call) -> object:
-        """What it answers. Who was overtaken meanwhile has answered nobody."""
+        """Return or raise the answer of the call. The answer of an overtaken claim is ignored."""
         if not self._is_overtaken(call):
             call.answer = call.comes_to
         if isinstance(call.comes_to, Exception) and self._rng.random() < 0.5:
@@ -120,17 +123,17 @@ class Air:
         return 0.0
 
     def hears(self, said: Resume) -> None:
-        """This was said to a flight, and not refused."""
+        """Note an event that was sent to a flight and not refused."""
         self._heard.add(said.id)
 
     def unheard(self, tx: Tx) -> list[str]:
-        """What was said and not refused, and is not kept."""
+        """Return the events that were not refused and are not stored."""
         heard, self._heard = self._heard, set()
         kept = set(tx.column(_KEPT, heard=sorted(heard))) if heard else set()
         return [f"{each} was said to a flight, and is lost" for each in sorted(heard - kept)]
 
     def landed(self, tx: Tx, since: int) -> list[str]:
-        """What is wrong with flights that have ended after this transition."""
+        """Return the violations of flights that ended after this transition."""
         wrong: list[str] = []
         for job, claim, verb, target, error in tx.rows(_LANDED, since=since):
             flight = self._of_claims.get((job, claim))
@@ -149,14 +152,14 @@ class Air:
         return wrong
 
     def unended(self) -> list[str]:
-        """At rest: flights that have begun and not ended."""
+        """Return the flights that have begun and not ended, in a world at rest."""
         return [f"{flight} has begun and not ended" for flight in self._calls if flight not in self._ended]
 
     def _is_overtaken(self, call: Call) -> bool:
         return self._fences.get(call.flight.job, 0) > call.claim
 
     def _out_of_order(self, tx: Tx, calls: list[Call], call: Call, flight: Flight) -> list[str]:
-        """What is wrong with this call behind those before it, and by what the journal says at this moment."""
+        """Return the violations of this call by the calls before it, and by the present journal."""
         wrong: list[str] = []
         if not _follows(calls, call, _forced(tx, call.flight)):
             wrong.append(f"{call.flight}: {_told(calls)} is followed by {_told([call])}")
@@ -182,8 +185,11 @@ class Air:
             there.discard(call.leg.step)
 
     def _tell(self, name: JobName, wait: Wait) -> None:
-        """What it waits for comes: before it waits, soon, late, twice, in the company of others, or, where it does not
-        wait for ever, not at all."""
+        """Send the event for which a step waits.
+
+        It comes before the wait begins, soon, late, twice, or with others. If the wait has a timeout, it may never
+        come.
+        """
         if wait.timeout_s is not None and self._rng.random() < 0.4:
             return
         self._say(name, wait.event)
@@ -204,13 +210,15 @@ class Air:
 
 
 def _forced(tx: Tx, flight: FlightNo) -> set[int]:
-    """The steps of which somebody has put right by hand what they had left."""
+    """Return the steps that an operator has forced."""
     return set(tx.column(_FORCED, job=flight.job, flight=flight.number))
 
 
 def _follows(calls: list[Call], call: Call, forced: set[int]) -> bool:
-    """Whether it may come next: each do behind the one before it, then each undo before the one behind it, and none
-    that has not been done or undone is passed over."""
+    """Return whether this call may come next.
+
+    A ``do`` follows the one before it, and an ``undo`` the one after it. No step is passed that is not done or undone.
+    """
     last = calls[-1] if calls else None
     step, direction = call.leg.step, call.leg.direction
     if last is None:
@@ -225,7 +233,7 @@ def _follows(calls: list[Call], call: Call, forced: set[int]) -> bool:
 
 
 def _is_retry(calls: list[Call], call: Call) -> bool:
-    """Whether the same run has just called it: what it has noted since is still there."""
+    """Return whether the same run has just made this call. Then its changes to the working map are still visible."""
     last = calls[-1] if calls else None
     return last is not None and (last.claim, last.leg) == (call.claim, call.leg)
 

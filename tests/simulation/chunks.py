@@ -1,4 +1,4 @@
-"""Random apps that are keyed by chunk, wishes for them, and what holds of their jobs."""
+"""Random apps that are keyed by chunk, submissions for them, and the checks of their jobs."""
 
 import random
 from typing import Any
@@ -16,8 +16,8 @@ _IDS_OF = """
 CROSS JOIN LATERAL jsonb_array_elements({job}.work_ids) AS part
 CROSS JOIN LATERAL generate_series((part ->> 0)::int, (part ->> -1)::int) AS work_id
 """
-# Nobody runs for a dependency's sake what somebody runs already. Whoever asks for an app by name wants it run,
-# and so does whoever has a job run again.
+# Pairs of live chunks of two submissions that cover the same work ID. A chunk for a dependency does not run IDs that
+# another chunk runs already. Chunks that were requested by name, and chunks that were run again, are excepted.
 _TWICE_AT_ONCE = f"""
 WITH spared AS (
     SELECT job.id, job.app, job.key, job.mark FROM job
@@ -31,7 +31,7 @@ WITH spared AS (
 SELECT a.app || '/' || a.key || ' and ' || b.key FROM covered a JOIN covered b USING (app, mark, work_id)
 WHERE a.id < b.id AND a.whose <> b.whose
 """
-# A submission that succeeded has had its app run on every work ID that it asked for.
+# Work IDs that a succeeded submission requested and that no succeeded job of it covers.
 _LEFT_OUT = f"""
 SELECT submission.id || ' ' || asked.work_id FROM submission
 CROSS JOIN LATERAL (SELECT jsonb_array_elements(request -> 'work_ids')::int AS work_id) asked
@@ -40,7 +40,7 @@ WHERE submission.state = '{SubmissionState.SUCCEEDED}' AND request ? 'work_ids' 
     WHERE wants.submission = submission.number AND job.app = submission.app
       AND job.state = '{State.SUCCEEDED}' AND work_id = asked.work_id)
 """
-# Of what was split each ID is in one job that was not.
+# Work IDs of a split chunk that are in more than one job that was not split.
 _IN_TWO = f"""
 SELECT app || ' ' || whose || ' ' || work_id FROM (
     SELECT job.app, substring(job.key FROM '@[^@]*$') AS whose, work_id FROM job {_IDS_OF.format(job="job")}
@@ -50,7 +50,7 @@ GROUP BY app, whose, work_id HAVING count(*) > 1
 _UNDIVIDED = f"""
 SELECT app || '/' || key FROM job WHERE state IN ({sql_list(*SPLIT.existing)}) AND {divisible("job")}
 """
-# What succeeded is fresh, and nothing else is.
+# Work IDs of succeeded jobs that are not recorded as fresh.
 _UNRECORDED = f"""
 SELECT app || ' ' || work_id FROM (
     SELECT DISTINCT job.app, job.mark, work_id::text FROM job {_IDS_OF.format(job="job")}
@@ -61,7 +61,7 @@ WHERE freshness.at IS NULL
 
 
 def drawn_chunk_apps(rng: random.Random) -> dict[str, Any]:
-    """None, or two to four, each of which may need any that were drawn before it."""
+    """Draw no apps, or two to four. Each may depend on any of those before it."""
     apps: dict[str, Any] = {}
     for place in range(rng.choice((0, 0, 2, 3, 4))):
         parents = [name for name in apps if rng.random() < 0.6]
@@ -80,7 +80,7 @@ def drawn_chunk_apps(rng: random.Random) -> dict[str, Any]:
 
 
 def drawn_chunk_words(rng: random.Random, app: str) -> dict[str, Any]:
-    """A submission about work IDs; now and then for a chunk by its name, which may be there or not."""
+    """Draw a submission of work IDs. Sometimes it requests a chunk by its key, which may or may not exist."""
     if rng.random() < 0.15:
         key = f"{rng.choice(('1', '1-2', '3-4'))}@{rng.randint(1, 4)}"
         return {"app": app, "key": key, "rerun": rng.choice(("job", "downstream"))}
@@ -93,7 +93,7 @@ def twice_at_once(tx: Tx) -> list[str]:
 
 
 def unaccounted(tx: Tx) -> list[str]:
-    """At rest: what was promised of work IDs and did not come about."""
+    """Return the violations about work IDs, in a world at rest."""
     promises = (_LEFT_OUT, _IN_TWO, _UNDIVIDED, _UNRECORDED)
     return [broken for promise in promises for broken in tx.column(promise)]
 

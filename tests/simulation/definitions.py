@@ -1,4 +1,4 @@
-"""Random definitions, and random wishes of users."""
+"""Random definitions, and random messages of users."""
 
 import random
 from collections.abc import Callable
@@ -25,18 +25,18 @@ from tests.simulation.sagas import (
 )
 
 KEYS = ("1", "2")
-#: Mostly long after everything has ended; now and then in the middle of it.
+#: Mostly long after everything has ended, and sometimes in the middle of it.
 END_BEFORE = ("2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-01-01T00:00:40Z")
 
 
 def drawn_apps(rng: random.Random) -> dict[str, Any]:
-    """Two to six apps in an acyclic graph; some enumerate values of their own, some have several alternatives."""
+    """Draw two to six apps in an acyclic graph. Some enumerate values of their own, some have several alternatives."""
     apps = _drawn_graph(rng, rng.randint(2, 6)) | drawn_chunk_apps(rng) | drawn_partition_apps(rng)
     return with_drawn_pools(rng, with_drawn_sagas(rng, apps) if rng.random() < 0.2 else apps)
 
 
 def drawn_breakers(rng: random.Random) -> dict[str, Any]:
-    """Apps of any kind, most of which stop for a while when they fail."""
+    """Draw apps of any kind, most of which have a breaker."""
     return with_drawn_breakers(rng, drawn_apps(rng))
 
 
@@ -53,12 +53,12 @@ def drawn_partitions(rng: random.Random) -> dict[str, Any]:
 
 
 def drawn_sagas(rng: random.Random) -> dict[str, Any]:
-    """One to four apps, most of which are sagas or can be undone."""
+    """Draw one to four apps, most of which are sagas or can be undone."""
     return with_drawn_pools(rng, with_drawn_sagas(rng, _drawn_graph(rng, rng.randint(1, 4))))
 
 
 def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
-    """The same apps with the same keys, but one of them needs others than it did, and does something else."""
+    """Return the same apps with the same keys, but with other dependencies and another command for a single app."""
     earlier = [name for name in apps if "job_id" in apps[name] and not undoes(name)]
     if not earlier:
         return apps
@@ -72,7 +72,7 @@ def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
 
 
 def drawn_wish(rng: random.Random, apps: dict[str, Any], number: int, known: list[str]) -> Message:
-    """Mostly a submission; now and then a cancellation, a repetition, or nonsense."""
+    """Draw a message: mostly a submission, sometimes a cancellation, a repetition, or nonsense."""
     drawn = rng.random()
     if drawn < 0.12 and known:
         return Cancel(submission=rng.choice(known))
@@ -117,14 +117,14 @@ def _submit(id_: str, words: dict[str, Any]) -> Submit:
 
 
 def drawn_trips(rng: random.Random) -> dict[str, Any]:
-    """Apps that can be undone, and one that mostly needs what they do, and fails."""
+    """Draw apps that can be undone, and an app that depends on them, mostly on their success, and fails."""
     apps = _drawn_graph(rng, rng.randint(2, 4))
     needs = _drawn_dependency(rng, [*apps], apps)
     return with_drawn_undoing(rng, apps) | {"last": failing_saga(rng) | {"depends_on": needs}}
 
 
 def _some(drawn: Callable[[random.Random], dict[str, Any]], rng: random.Random) -> dict[str, Any]:
-    """Of apps of which there may be none."""
+    """Draw until there is at least one app."""
     while not (apps := drawn(rng)):
         pass
     return apps

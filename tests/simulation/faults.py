@@ -1,4 +1,4 @@
-"""What may go wrong in a world that is drawn."""
+"""Possible faults of a drawn world."""
 
 import random
 
@@ -6,7 +6,7 @@ from sluice.jobs.simulated import Faults
 
 
 def drawn(rng: random.Random) -> Faults:
-    """A random mixture, so that some runs are mild, some wild, and some have one kind of fault alone."""
+    """Draw a random mixture, so that some runs are mild, some wild, and some have one kind of fault alone."""
 
     def chance(most: float) -> float:
         return rng.choice((0.0, most * rng.random(), most))

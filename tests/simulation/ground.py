@@ -1,6 +1,6 @@
-"""What worlds stand on, one after another: an empty ledger, and connections that know its statements already.
+"""Resources of all worlds, one after another: an empty ledger, and connections with prepared statements.
 
-To prepare and plan them anew takes a world a third of its time.
+Preparing and planning the statements again would take a third of a world's time.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _NOBODY = Fate(0, NO_FAULTS)
 
 
 class Ground:
-    """``ledger`` is the installation's, where fate strikes, and ``plain`` that of who looks on."""
+    """Ledgers of a world. ``ledger`` belongs to the installation and has faults; ``plain`` is for checks."""
 
     def __init__(self, url: str) -> None:
         self.plain = Ledger(url, connections=1, steady=True, clock=self._now)
@@ -24,7 +24,7 @@ class Ground:
         self._clock: Callable[[], datetime] | None = None
 
     def begin(self, fate: Fate, clock: Callable[[], datetime]) -> None:
-        """Nothing has happened yet, and from now on it is this world's."""
+        """Empty the ledger, and use the faults and the clock of the next world."""
         self._clock = clock
         self.plain.transact(empty)
         self.ledger.be_struck_by(fate)

@@ -1,4 +1,4 @@
-"""Every guard that a test can break, by the effect of breaking it; those of sagas are in ``guards_of_sagas.py``."""
+"""Guards that a test can break, by the effect of breaking them. Guards of sagas are in ``guards_of_sagas.py``."""
 
 import pytest
 
@@ -25,9 +25,9 @@ from tests.simulation.ground import Ground
 from tests.simulation.mutants import Mutant, both, code, sql
 from tests.simulation.run import Violation
 
-#: Processes that die, and nothing else that goes wrong.
+#: Processes that crash, and no other faults.
 DEADLY = Faults(crash_before_commit=0.15)
-#: Messages that get lost, and answers.
+#: Messages and replies that are lost.
 LOSSES = Faults(lose=0.4, crash_after_commit=0.1)
 #: The groomer repeats a lost notification neither after its pause nor when the workers of its app are idle.
 NO_REPETITION = both(
@@ -121,14 +121,14 @@ _OF_JOBS = {
     ),
 }
 
-#: By what happens without the guard.
+#: All guards, by the effect of breaking them.
 GUARDS = _OF_JOBS | guards_of_sagas.MUTANTS
 
 
 def assert_noticed(guard: str, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Break this guard and run worlds until one shows it."""
+    """Break this guard and run worlds until one violates an invariant."""
     GUARDS[guard].apply(monkeypatch)
     with pytest.raises(Violation, match=r"replay: python -m tests\.simulation --seed") as noticed:
         GUARDS[guard].show(ground)
-    # A mutant that cannot even be called would show at once, and prove nothing about the simulation.
+    # A mutant that cannot even be called would fail at once, and prove nothing about the simulation.
     assert not isinstance(noticed.value.__cause__, TypeError)

@@ -1,4 +1,4 @@
-"""The guards of sagas and of compensation, each broken in turn: the simulation has to notice."""
+"""Guards of sagas and of compensation. The simulation must notice each of them when it is broken."""
 
 from collections.abc import Iterable, Mapping
 
@@ -27,7 +27,7 @@ def _forgiving(pilot: Pilot, leg: Leg, failure: Failure) -> Landing | None:
 
 
 def _forgetful(pilot: Pilot, step: int, why: Failure) -> Landing | None:
-    """It turns back, and writes that down nowhere."""
+    """Turn the flight back without an entry in its journal."""
     pilot._failure = why
     entry = replace(pilot._entry_of(Leg(step, Direction.DO)), direction=Direction.SWITCH, failure=why)
     pilot._last, pilot._is_own = replace(entry, seq=entry.seq - 1), True
@@ -38,9 +38,9 @@ def _forward(undoing: Mapping[int, object], ties: Iterable[tuple[int, int]]) -> 
     return _BELOW(undoing, [(child, parent) for parent, child in ties])
 
 
-#: Workers that stand still until others have their jobs, and go on.
+#: Workers that are frozen until others have their jobs, and then continue.
 LATE = Faults(freeze_worker_every_s=6.0, delay_s_max=0.5)
-#: Workers that die, mostly in the middle of something.
+#: Workers that die, mostly in the middle of their work.
 DEADLY = Faults(crash_between=0.1, crash_before_commit=0.05, crash_after_commit=0.05, delay_s_max=0.5)
 
 

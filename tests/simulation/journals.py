@@ -1,4 +1,4 @@
-"""What holds of the journals of all flights."""
+"""Checks of the journals of all flights."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -9,14 +9,16 @@ from sluice.jobs.sagas.course import Leg, next_leg
 from sluice.jobs.sagas.entry import Direction, Entry, Mark
 from sluice.ledger.connection import Tx
 
-# An entry of one's own, under the claim that stands. What is forced is written after the last has ended.
+# Entries that were not written while their claim was running. Forced ones are excepted: an operator writes them after
+# the last claim has ended.
 _LATE = f"""
 SELECT step.job, step.flight, step.seq FROM step
 WHERE mark <> '{Mark.FORCED}' AND NOT EXISTS (
     SELECT 1 FROM round WHERE round.job = step.job AND round.claim = step.claim
     AND step.at BETWEEN round.running_at AND coalesce(round.executed_at, step.at))
 """
-# Whoever goes on has read what was there, so of two claims the later has the later entries.
+# Entries after an entry of a later claim. A worker that takes over reads the existing entries first, so of two claims
+# the later one has the later entries.
 _MIXED = """
 SELECT job, flight, seq FROM (
     SELECT step.*, max(claim) OVER (PARTITION BY job, flight ORDER BY seq) AS latest FROM step) each
@@ -36,13 +38,13 @@ class _Written(Struct, frozen=True):
 
 
 def misplaced(tx: Tx) -> list[str]:
-    """Entries that were written under a claim that did not stand."""
+    """Return entries that were written under an invalid claim, and events that were taken twice."""
     rules = {"late": _LATE, "mixed": _MIXED, "taken twice": _TAKEN_TWICE}
     return [f"{rule}: {row}" for rule, sql in rules.items() for row in tx.rows(sql)]
 
 
 def off_course(tx: Tx) -> Iterator[str]:
-    """Entries that do not follow on those before them."""
+    """Yield entries that do not follow from the entry before them."""
     written = tx.structs(_Written, _ENTRIES)
     for one, next_ in pairwise(written):
         is_same = (one.job, one.flight) == (next_.job, next_.flight)
@@ -60,6 +62,6 @@ def _follows(last: Entry, entry: Entry) -> bool:
     if entry.mark is Mark.FORCED:
         return last.mark is Mark.DISMAL and entry.step == last.step
     if turns:
-        # That which has begun goes back, or that which was about to.
+        # A flight turns back at the step that has begun, or at the next one, which was about to begin.
         return last.direction is Direction.DO and entry.step in {last.step, next_leg(last).step}
     return Leg(entry.step, entry.direction) == next_leg(last)

@@ -1,4 +1,4 @@
-"""What the jobs of a drawn world take and come to."""
+"""Durations and outcomes of the jobs of a drawn world."""
 
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.ledger.claims import Claimed
@@ -6,12 +6,12 @@ from sluice.ops.simulation.fate import Fate
 from sluice.ops.simulation.fleet import Habits
 from sluice.ops.simulation.work import Effort
 
-#: Each worker takes on one job for a hint that names one, or two, or so many.
+#: Largest number of jobs that a worker takes for a notification that names one. Workers take one, two, and so on.
 AT_ONCE_MAX = 3
 
 
 class Labour:
-    """Drawn for each run of each job."""
+    """Work that is drawn for each run of each job."""
 
     def __init__(self, fate: Fate) -> None:
         self._fate = fate
@@ -29,7 +29,7 @@ class Labour:
 
 
 def habits() -> Habits:
-    """Every other worker has each app's queue, and takes on what follows from its own jobs."""
+    """Return habits by which every other worker serves an app's queue, and takes on jobs that its own jobs release."""
     return Habits(
         serves=lambda name, app: (name + len(app) + ord(app[-1])) % 2 == 0,
         at_once=lambda name: 1 + name % AT_ONCE_MAX,

@@ -1,4 +1,4 @@
-"""Broken guards, and the seeds among which each has to be noticed."""
+"""Broken guards, and the seeds that must notice each."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,14 +10,16 @@ from tests.simulation.ground import Ground
 from tests.simulation.run import simulate
 
 Break = Callable[[pytest.MonkeyPatch], None]
-#: A broken guard has to show within so many seeds.
+#: Number of seeds within which a broken guard must show.
 SEEDS = 250
 
 
 class Mutant(Struct, frozen=True):
-    """What breaks it, and what the worlds are about that show it. The seeds are tried from ``first`` on, and those
-    before it at last: so one that is known to show it saves time, and nothing is lost where it does not any more.
-    ``faults`` are those that bring it to light, where they are not to be drawn."""
+    """A broken guard: ``apply`` breaks it, and ``theme`` is the subject of the worlds that show it.
+
+    The seeds are tried from ``first`` on, and the ones before it last. So a seed that is known to show it saves time,
+    and other seeds still count if it no longer does. ``faults`` are the faults that expose it. Default: drawn faults.
+    """
 
     apply: Break
     first: int = 0
@@ -25,7 +27,7 @@ class Mutant(Struct, frozen=True):
     faults: Faults | None = None
 
     def show(self, ground: Ground) -> None:
-        """Violation, if it is."""
+        """Raise Violation if a world shows the broken guard."""
         for seed in self.seeds():
             simulate(ground, seed, self.faults, self.theme)
 
@@ -34,7 +36,7 @@ class Mutant(Struct, frozen=True):
 
 
 def sql(module: object, name: str, old: str, new: str) -> Break:
-    """A mutant whose statement says something else."""
+    """Return a mutant that replaces a part of a statement."""
 
     def apply(monkeypatch: pytest.MonkeyPatch) -> None:
         statement = getattr(module, name)
@@ -49,7 +51,7 @@ def code(module: object, name: str, new: object) -> Break:
 
 
 def both(first: Break, second: Break) -> Break:
-    """A mutant without two guards, each of which hides that the other is missing."""
+    """Return a mutant without two guards, each of which hides that the other is missing."""
 
     def apply(monkeypatch: pytest.MonkeyPatch) -> None:
         first(monkeypatch)

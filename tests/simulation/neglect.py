@@ -1,6 +1,6 @@
-"""Who waits for the groomer for longer than that takes, once nothing is lost or late any more.
+"""Work that waits for the groomer for too long, after all faults have ended.
 
-All of them would show as worlds that never come to rest. Here it shows at once.
+Each case would also show as a world that is never at rest. Here it shows at once.
 """
 
 from sluice.jobs.states import State
@@ -8,11 +8,11 @@ from sluice.jobs.submission import SubmissionState
 from sluice.ledger.connection import Tx
 from sluice.ledger.sql import NOW
 
-#: A tick comes every second, and what it sends arrives.
+#: Longest delay of the groomer: a tick comes every second, and its messages arrive.
 _SOON = "interval '5 s'"
-#: A hint is repeated after this at the latest.
+#: Longest time until a notification is repeated.
 _HINTED = "interval '700 s'"
-#: No job of a simulated worker takes so long, even if that stands still meanwhile; a flight may.
+#: Longest run of a job, including the time in which its simulated worker is frozen. Flights may take longer.
 _LONG = "interval '120 s'"
 
 _NEGLECTED = f"""

@@ -1,4 +1,4 @@
-"""Random apps that are keyed by partition, wishes for them, and what holds of their partitions after every step."""
+"""Random apps that are keyed by partition, submissions for them, and checks of their partitions after each step."""
 
 import random
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from sluice.ledger.connection import Tx
 
 _DAYS = Calendar("day")
 _FIRST = _DAYS.read("2024-04-01")
-#: What is asked for lies within these; what that reads may lie before.
+#: Days that are requested. The steps may read days before these.
 _WINDOW = range(_FIRST, _FIRST + 9)
 _BACK_MAX = 2
 OUTSIDE = "outside"
@@ -29,7 +29,8 @@ _ASKED_ANEW = """
 SELECT DISTINCT wants.job FROM wants JOIN submission ON submission.number = wants.submission
 WHERE submission.request ? 'rerun'
 """
-# Who wants a step wants what it waits for too, whoever had that made first.
+# Steps that wait for a live step which their submission does not request. A submission that requests a step also
+# requests the steps that it waits for, even if another submission requested them first.
 _HALF_WANTED = f"""
 SELECT DISTINCT child.app || '/' || child.key || ' for ' || submission.id
 FROM need JOIN job child ON child.id = need.child JOIN job parent ON parent.id = need.parent
@@ -60,8 +61,10 @@ class Step(NamedTuple):
 
 
 def drawn_partition_apps(rng: random.Random) -> dict[str, Any]:
-    """None, or two to four, each of which may read the tables of any that were drawn before it, and one that others
-    fill."""
+    """Draw no apps, or two to four.
+
+    Each may read the tables of earlier apps, and a table that is filled from outside.
+    """
     apps: dict[str, Any] = {}
     for place in range(rng.choice((0, 0, 0, 2, 3, 4))):
         tables = [name for name in (*apps, OUTSIDE) if rng.random() < (0.25 if name == OUTSIDE else 0.6)]
@@ -84,7 +87,7 @@ def is_by_partition(words: dict[str, Any]) -> bool:
 
 
 def drawn_partition_words(rng: random.Random, app: str) -> dict[str, Any]:
-    """A submission about a range; now and then one that asks to have it made anew."""
+    """Draw a submission of a range, sometimes with a rerun."""
     first, last = sorted(rng.choice(_WINDOW) for _ in range(2))
     words: dict[str, Any] = {"app": app, "start": _DAYS.write(first), "end": _DAYS.write(last)}
     if rng.random() < 0.2:
@@ -93,7 +96,7 @@ def drawn_partition_words(rng: random.Random, app: str) -> dict[str, Any]:
 
 
 def drawn_landing(rng: random.Random, apps: dict[str, Any]) -> Landed:
-    """Of what others fill, or of what one of the apps would make."""
+    """Draw a landing of partitions from outside, or of partitions that an app would make."""
     tables = [name for name, words in apps.items() if is_by_partition(words)]
     if any(each["table"] == OUTSIDE for name in tables for each in apps[name]["table_dependencies"]):
         tables += [OUTSIDE, OUTSIDE]
@@ -102,7 +105,7 @@ def drawn_landing(rng: random.Random, apps: dict[str, Any]) -> Landed:
 
 
 def all_landed(catalogue: Catalogue) -> list[Landed]:
-    """Of what others fill, all that anybody may wait for."""
+    """Return landings of all partitions from outside that any job may wait for."""
     return [
         Landed(table=table, partitions=(_range(_WINDOW[0] - 4 * _BACK_MAX, _WINDOW[-1]),))
         for table in catalogue.externals
@@ -110,7 +113,7 @@ def all_landed(catalogue: Catalogue) -> list[Landed]:
 
 
 class Watch:
-    """Looks at every partition after each step, and remembers what was ever there."""
+    """Checks of every partition after each step. It remembers all partitions that ever existed."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._apps = {app.name: app for app in map(catalogue.app, catalogue) if app.partitioning}
@@ -124,14 +127,14 @@ class Watch:
         return not self._apps
 
     def hear(self, landing: Landed) -> None:
-        """What it tells of may be there though nobody has made it."""
+        """Note a landing. Its partitions may exist although no job has made them."""
         app = self._by_table.get(landing.table)
         version = app.version if app else _DAYS.unit
         spans = [read_span(_DAYS, text) for text in landing.partitions]
         self._landed |= {Partition(landing.table, version, each) for span in spans for each in _each(span)}
 
     def look(self, tx: Tx, since: int) -> list[str]:
-        """What does not hold; ``since`` is the last transition before this step."""
+        """Return the violations. ``since`` is the last transition before this step."""
         owners, there = _read(tx)
         steps = {id: _step(*row) for id, *row in tx.rows(_STEPS)}
         ran, anew = set(tx.column(_RAN)), set(tx.column(_ASKED_ANEW))
@@ -157,8 +160,10 @@ class Watch:
         ]
 
     def left_out(self, tx: Tx) -> list[str]:
-        """At rest: what a submission that has succeeded asked for and is not there, though nobody was to make it anew
-        since."""
+        """Return missing partitions of succeeded submissions, in a world at rest.
+
+        Partitions for which a rerun was requested are excepted.
+        """
         owners, there = _read(tx)
         anew = set(tx.column(_ASKED_ANEW))
         return [
@@ -170,7 +175,10 @@ class Watch:
         ]
 
     def _lacks(self, step: Step) -> Iterator[Partition]:
-        """What it reads and was never there. (What is made anew may be read meanwhile by who was planned before.)"""
+        """Yield the partitions that the step reads and that never existed.
+
+        A partition that is made again may be read meanwhile by a step that was planned before.
+        """
         for dependency in _partitioning(self._apps[step.app]).dependencies:
             producer = self._by_table.get(dependency.table)
             reach = dependency.needed_for(step.span, _DAYS)
@@ -192,7 +200,7 @@ class Watch:
 
 
 def _read(tx: Tx) -> tuple[dict[Partition, int | None], set[Partition]]:
-    """Whose each partition is, and which are there."""
+    """Return the owner of each partition, and the existing partitions."""
     rows = {Partition(*row[:3]): row[3:] for row in tx.rows(_ROWS)}
     return {each: job for each, (job, _) in rows.items()}, {
         each for each, (_, is_there) in rows.items() if is_there

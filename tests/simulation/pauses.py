@@ -1,4 +1,4 @@
-"""Submissions that pause at random times, and what must not begin meanwhile."""
+"""Random pauses of submissions, and the check that no job begins meanwhile."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _BEGUN = f"SELECT job FROM transition WHERE id > %(since)s AND target = '{State.
 def drawn_pauses(
     rng: random.Random, submissions: Sequence[str], within_s: float
 ) -> Iterator[tuple[float, Message]]:
-    """What is paused and resumed when; some of it twice, some never resumed by these."""
+    """Draw pauses and resumptions. Some submissions are paused twice, and some are never resumed here."""
     for _ in range(rng.choice((0, 0, 1, 3)) if submissions else 0):
         id_, at_s = rng.choice(submissions), rng.random() * within_s
         yield at_s, Pause(submission=id_)
@@ -28,10 +28,10 @@ def drawn_pauses(
 
 
 def held_back(tx: Tx) -> set[int]:
-    """The jobs that are wanted by paused submissions alone."""
+    """Return the jobs that only paused submissions request."""
     return set(tx.column(_HELD_BACK))
 
 
 def begun(tx: Tx, since: int) -> set[int]:
-    """The jobs that were claimed after this transition."""
+    """Return the jobs that were claimed after this transition."""
     return set(tx.column(_BEGUN, since=since))

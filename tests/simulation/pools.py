@@ -1,4 +1,4 @@
-"""Random pools for apps that were drawn, and what holds of their slots after every step."""
+"""Random pools for drawn apps, and the checks of their slots after every step."""
 
 import random
 from typing import Any
@@ -9,11 +9,12 @@ from sluice.ledger.connection import Tx
 from sluice.ledger.sql import NOW
 
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
-# Here no limit ever changes, so it is the same for all jobs of a pool.
+# Pools with more dispatched jobs than slots. No limit ever changes here, so all jobs of a pool have the same one.
 _CROWDED = f"""
 SELECT pool FROM job WHERE pool IS NOT NULL AND state IN ({_DISPATCHED}) GROUP BY pool HAVING count(*) > min(pool_limit)
 """
-# Nothing happens at the same time as anything else, so no row is passed over and nobody waits for the groomer.
+# Jobs that wait although their pool has a free slot. Transactions do not overlap here, so no locked row is skipped, and
+# no job has to wait for the groomer.
 _IN_VAIN = f"""
 SELECT id FROM job WHERE queued AND coalesce(end_before > {NOW}, true) AND NOT {HAS_TO_WAIT} AND pool_limit > (
     SELECT count(*) FROM job other WHERE other.pool = job.pool AND other.state IN ({_DISPATCHED}))
@@ -21,7 +22,7 @@ SELECT id FROM job WHERE queued AND coalesce(end_before > {NOW}, true) AND NOT {
 
 
 def with_drawn_pools(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
-    """The same apps. Mostly none of them is in a pool; now and then some are, in pools of their own or together."""
+    """Return the apps. In half of the worlds some apps are in pools, of their own or shared."""
     if rng.random() < 0.5:
         return apps
     shared = {"pool": "shared", "limit": rng.randint(1, 3)}
@@ -29,12 +30,12 @@ def with_drawn_pools(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]
 
 
 def crowded(tx: Tx) -> list[str]:
-    """Pools of which more jobs are dispatched than may be."""
+    """Return the pools with more dispatched jobs than slots."""
     return tx.column(_CROWDED)
 
 
 def waiting_in_vain(tx: Tx) -> list[int]:
-    """Jobs that stand in line for a slot that is free."""
+    """Return the jobs that wait for a slot although one is free."""
     return tx.column(_IN_VAIN)
 
 

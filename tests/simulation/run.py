@@ -1,4 +1,4 @@
-"""One seed, from its first event to rest."""
+"""Run of one seed, from its first event to rest."""
 
 import random
 from collections.abc import Collection, Sequence
@@ -37,8 +37,9 @@ from tests.simulation.pools import crowded, waiting_in_vain
 from tests.simulation.world import CALM_S, PATIENCE_S, RESUMED_S, STILL_S, World
 from tests.world import catalogue_of
 
-# A step that moved no job, planned and was told nothing and wrote no entry of a journal broke no rule of those that
-# take long. And most rules are about what is not there at all in most worlds.
+# Values that change with each transition, event, journal entry and plan. A step that changes none of them cannot have
+# broken a slow rule, so the slow rules are not checked. The last three columns exist because most worlds have no pools
+# and no pauses, and need no checks of them.
 _MOVES = """
 SELECT transition.last_value, event.last_value, (SELECT count(*) FROM step),
     (SELECT count(planned_at) FROM submission),
@@ -47,7 +48,7 @@ SELECT transition.last_value, event.last_value, (SELECT count(*) FROM step),
 FROM transition_id_seq transition, event_id_seq event
 """
 _PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
-# Who ended, well or badly, while a submission wanted its children too.
+# Jobs that ended, with success or failure, while a submission requested their children too.
 _PUSHED = f"""
 SELECT DISTINCT job.app, job.key, job.state FROM job
 JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
@@ -58,7 +59,7 @@ WHERE job.state IN ({_PUSHING}) AND submission.push AND submission.state <> '{Su
 """
 
 
-#: What a world may be about.
+#: Possible subjects of a world.
 THEMES = {
     "anything": drawn_apps,
     "templates": drawn_templates,
@@ -71,8 +72,11 @@ THEMES = {
 
 
 class Violation(AssertionError):
-    """An invariant does not hold. The message names the seed and the command that replays it; ``happened`` is what had
-    gone wrong by then, and ``words`` say it."""
+    """Violation of an invariant.
+
+    The message names the seed and the command that replays it. ``happened`` has the faults before it, and ``words``
+    their descriptions.
+    """
 
     def __init__(
         self, what: str, *, happened: Sequence[tuple[float, Fault, str]] = (), words: Sequence[str] = ()
@@ -90,8 +94,10 @@ def simulate(
     *,
     plan: Collection[Fault] | None = None,
 ) -> int:
-    """Run one seed on its own ground; how many steps it took. Violation where an invariant breaks. With a ``plan``, of
-    all that would go wrong only what it names does."""
+    """Run one seed on this ground. Return the number of steps. Violation if an invariant does not hold.
+
+    With a ``plan``, only the faults that it names happen.
+    """
     rng = random.Random(seed)
     apps = THEMES[theme](rng)
     fate = Fate(seed, faults or drawn(rng), plan)
@@ -126,7 +132,7 @@ def _run(world: World) -> None:
 
 
 class _Watched:
-    """What is looked at after each step that has written anything; and what was seen after the last."""
+    """Checks after each step that has written anything, and the state of the world after the last one."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -137,7 +143,7 @@ class _Watched:
         self._open: dict[str, tuple[int, int]] = {}
 
     def look(self, tx: Tx) -> list[str]:
-        """What does not hold."""
+        """Return the violations."""
         wrong = [] if self._world.watch.is_idle else self._world.watch.look(tx, self._transition)
         *moved, has_pools, has_pauses, has_breakers = tx.rows(_MOVES)[0]
         if moved != self._moves:
@@ -152,7 +158,7 @@ class _Watched:
         return wrong
 
     def left(self, tx: Tx) -> list[str]:
-        """What does not hold at rest."""
+        """Return the violations of a world at rest."""
         world = self._world
         return [
             *(f"nobody planned {name}" for name in _not_pushed(tx, world.catalogues)),
@@ -187,9 +193,9 @@ def _left(tx: Tx) -> list[str]:
 
 
 def _not_pushed(tx: Tx, catalogues: list[Catalogue]) -> list[JobName]:
-    """Children that follow from how a job ended and that the ledger has never heard of.
+    """Return children that must follow from the end of a job and that the ledger does not have.
 
-    Where the definitions changed on the way, those that follow both before and after.
+    If the definitions changed on the way, only children by both the old and the new definitions count.
     """
     ended = [(JobName(app, key), State(state)) for app, key, state in tx.rows(_PUSHED)]
     children = {

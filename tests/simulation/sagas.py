@@ -1,4 +1,4 @@
-"""Random apps that are sagas, or that others undo; and what operators do about them."""
+"""Random apps that are sagas or have an undo, and the acts of an operator."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -15,14 +15,14 @@ from sluice.ledger.connection import Ledger
 from tests.simulation.steps import drawn_function
 
 UNDO = "undo_"
-#: So often at the most an operator looks.
+#: Longest time between two acts of an operator, in seconds.
 LOOK_S = 6.0
 _FATAL = f"SELECT app, key FROM job WHERE state = '{State.FATAL}' AND flying ORDER BY id"
 _LIVING = "SELECT app, key FROM job WHERE flying ORDER BY id"
 
 
 def with_drawn_sagas(rng: random.Random, apps: Mapping[str, Any]) -> dict[str, Any]:
-    """The same apps, of which those that are keyed by template may be sagas, and some that undo others."""
+    """Return the apps, of which apps keyed by template may become sagas, and apps that undo others."""
     drawn: dict[str, Any] = {}
     for name, app in apps.items():
         if "job_id" not in app:
@@ -33,7 +33,7 @@ def with_drawn_sagas(rng: random.Random, apps: Mapping[str, Any]) -> dict[str, A
 
 
 def with_drawn_undoing(rng: random.Random, apps: Mapping[str, Any]) -> dict[str, Any]:
-    """The same apps, and some that undo others of these."""
+    """Return the apps, and apps that undo some of them."""
     drawn: dict[str, Any] = {}
     for name, app in apps.items():
         drawn[name] = app
@@ -46,7 +46,7 @@ def with_drawn_undoing(rng: random.Random, apps: Mapping[str, Any]) -> dict[str,
 
 
 def failing_saga(rng: random.Random) -> dict[str, Any]:
-    """One whose last do fails, if not another before."""
+    """Draw a saga that fails in its last ``do``, unless it fails before."""
     return {
         "job_id": "{x}",
         "job_type": "saga",
@@ -60,7 +60,10 @@ def undoes(name: str) -> bool:
 
 
 def with_drawn_mode(rng: random.Random, apps: Mapping[str, Any], words: dict[str, Any]) -> dict[str, Any]:
-    """Where anything can be undone, half of what is asked for is a saga across apps; and some steps are to fail."""
+    """Draw the mode of a submission: if any app can be undone, half of them are sagas across apps.
+
+    Sometimes the steps of a saga are made to fail.
+    """
     drawn = dict(words)
     if any("compensate" in app for app in apps.values()) and rng.random() < 0.5:
         drawn["mode"] = "saga"
@@ -71,7 +74,7 @@ def with_drawn_mode(rng: random.Random, apps: Mapping[str, Any], words: dict[str
 
 
 class Operator:
-    """Now and then he has an undo that failed tried again, or says that it is done, or calls a flight off."""
+    """Operator that sometimes retries a failed undo, forces it as done, or cancels a flight."""
 
     def __init__(
         self, rng: random.Random, plain: Ledger, client: Client, send: Callable[[Message], None]
@@ -105,11 +108,11 @@ class Operator:
         try:
             self._client.force_done(name, by="an operator", id=self._named())
         except BadRequest:
-            # Its definition is what has failed, or somebody has had it tried again meanwhile.
+            # Its definition has failed, or another message has run it again meanwhile.
             return
 
     def _named(self) -> str:
-        """What happens to it has to be the same whenever the seed is replayed."""
+        """Return the next id. It must be the same whenever the seed is replayed."""
         self._asked += 1
         return f"by hand {self._asked}"
 

@@ -1,4 +1,4 @@
-"""Run many seeds, one after the other."""
+"""Runs of many seeds, one after another."""
 
 import tempfile
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ class Result(NamedTuple):
 
 
 def run_on(ground: Ground, seeds: Iterable[int], theme: str = "anything", *, shrink: bool = False) -> Result:
-    """Run these seeds on one ledger. With ``shrink``, find for each that fails the fewest faults that make it fail."""
+    """Run these seeds on one ledger. With ``shrink``, find the fewest faults with which a failing seed fails."""
     steps, failures = 0, []
     for seed in seeds:
         try:
@@ -41,6 +41,6 @@ def run_seeds(seeds: Iterable[int], theme: str, *, shrink: bool) -> Result:
 
 
 def _described(least: Violation, violation: Violation) -> str:
-    """The violation that few faults lead to, and these faults."""
+    """Format the violation that the fewest faults cause, with these faults."""
     faults = "\n".join(f"    {line}" for line in least.words) or "    (nothing has to go wrong)"
     return f"{least}\nof {len(violation.happened)} faults these are needed:\n{faults}"

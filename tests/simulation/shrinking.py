@@ -1,8 +1,8 @@
-"""The fewest faults with which a seed still fails: of all that went wrong, what has to.
+"""Reduction of a failing seed to the fewest faults with which it still fails.
 
-Delta debugging (Zeller and Hildebrandt, ddmin): leave out a part and see whether it fails all the same. First all
-faults of a kind, then halves, quarters and so on, until none can be left out alone. What happened in a run that failed
-is at most what its plan has, so a fault that does not come about any more is gone as well.
+Delta debugging (Zeller and Hildebrandt, ddmin): leave out a part of the faults, and run again to see whether the seed
+still fails. First all faults of a kind are left out, then halves, quarters and so on, until no single fault can be left
+out. A failed run has at most the faults of its plan. So a fault that no longer happens is dropped, too.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -12,17 +12,17 @@ from sluice.ops.simulation.fate import Fault
 from tests.simulation.ground import Ground
 from tests.simulation.run import Violation, simulate
 
-#: Nobody waits for more runs than this; what is found by then still fails.
+#: Runs after which the search stops. The faults that are left by then still fail.
 TRIALS_MAX = 1000
 
-#: A run with these faults alone: what happened of them before it failed, or None where it did not.
+#: A run with these faults alone. It returns the faults that happened before it failed, or None if it did not fail.
 Trial = Callable[[Collection[Fault]], Collection[Fault] | None]
 
 
 def shrunk(
     ground: Ground, seed: int, violation: Violation, *, faults: Faults | None = None, theme: str = "anything"
 ) -> Violation:
-    """The violation that the fewest faults lead to; the same where all are needed."""
+    """Return the violation that the fewest faults cause. It is the same one if all are needed."""
     least = violation
 
     def trial(plan: Collection[Fault]) -> Collection[Fault] | None:
@@ -39,7 +39,7 @@ def shrunk(
 
 
 def minimal(faults: Collection[Fault], trial: Trial) -> list[Fault]:
-    """Some of these with which it fails, and of which none can be left out alone."""
+    """Return faults with which the trial fails, and of which no single one can be left out."""
     left, trials = list(dict.fromkeys(faults)), 0
 
     def fails(plan: Collection[Fault]) -> list[Fault] | None:
@@ -63,7 +63,7 @@ def minimal(faults: Collection[Fault], trial: Trial) -> list[Fault]:
 
 
 def _rests(faults: list[Fault], parts: int) -> Iterator[list[Fault]]:
-    """What is left without each part."""
+    """Yield the faults that remain without each part."""
     size = -(-len(faults) // parts)
     for first in range(0, len(faults), size):
         yield faults[:first] + faults[first + size :]

@@ -1,4 +1,4 @@
-"""Drawn steps of sagas. A number decides what they are like; what each answers is drawn whenever it is called."""
+"""Drawn steps of sagas. A number determines their character; each answer is drawn when the step is called."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ _ANSWERS = ("success", "retry", "fatal", "raise", "rerun", "wait", "stop")
 
 
 class Temper(NamedTuple):
-    """How likely each answer is."""
+    """Probability of each answer."""
 
     success: float = 0.0
     retry: float = 0.0
@@ -44,7 +44,10 @@ _UNDOING = (
 
 
 class Drawn(Step):
-    """Its do and undo are for others to call: what they come to is theirs to say."""
+    """Step that is never run itself.
+
+    The caller of ``answer`` decides when a call happens and which effects it leaves.
+    """
 
     def __init__(self, place: int, rng: random.Random) -> None:
         self.name = f"Step{place}"
@@ -52,7 +55,7 @@ class Drawn(Step):
         self._doing, self._undoing = rng.choice(_DOING), rng.choice(_UNDOING)
 
     def answer(self, rng: random.Random, *, undoing: bool) -> Answer | Exception:
-        """What it comes to this time; an error is to be raised."""
+        """Draw the answer of one call. The caller raises an exception that is returned."""
         (word,) = rng.choices(_ANSWERS, self._undoing if undoing else self._doing)
         match word:
             case "retry":
@@ -67,12 +70,12 @@ class Drawn(Step):
 
 
 def drawn_function(rng: random.Random) -> str:
-    """What a definition says of its steps."""
+    """Draw the option ``function`` of a definition."""
     return f"{__name__}:{_MADE}{rng.randrange(1_000_000)}"
 
 
 def __getattr__(name: str) -> Callable[[Any], Sequence[Step]]:
-    """The function that makes the steps of this number."""
+    """Return the function that makes the steps of this number."""
     number = name.removeprefix(_MADE)
     if not number.isdecimal():
         raise AttributeError(name)

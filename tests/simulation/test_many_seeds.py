@@ -17,7 +17,7 @@ SHARES = 10
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("theme", SEEDS)
 @pytest.mark.parametrize("share", range(SHARES))
-def test_all_invariants_hold_whatever_the_network_and_the_workers_do(
+def test_all_invariants_hold_under_faults_of_network_and_workers(
     theme: str, share: int, ground: Ground
 ) -> None:
     _, failures = run_on(ground, range(test_simulation.SEEDS[theme] + share, SEEDS[theme], SHARES), theme)

@@ -1,4 +1,4 @@
-"""Every guard that ``test_simulation.py`` leaves in place is broken here; the simulation must notice each."""
+"""Every guard that ``test_simulation.py`` leaves intact is broken here. The simulation must notice each."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The fewest faults with which a seed still fails, found where it is known what they are."""
+"""Reduction to the fewest faults with which a seed still fails, in cases with a known result."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.simulation.shrinking import minimal, shrunk
 WILD = Faults(lose=0.3, double=0.3, delay_s_max=4.0, crash_after_commit=0.05, kill_worker_every_s=15.0)
 
 
-def test_two_faults_that_only_together_do_harm_are_found_among_hundreds() -> None:
+def test_two_faults_that_only_fail_together_are_found_among_hundreds() -> None:
     faults = [Fault(kind, f"message {number}") for kind in (Kind.LOST, Kind.LATE) for number in range(200)]
     needed = {faults[17], faults[333]}
     trials = []
@@ -26,19 +26,19 @@ def test_two_faults_that_only_together_do_harm_are_found_among_hundreds() -> Non
     assert len(trials) < 100
 
 
-def test_what_does_not_come_about_any_more_is_left_out_at_once() -> None:
+def test_faults_that_no_longer_happen_are_left_out_at_once() -> None:
     faults = [Fault(Kind.LOST, f"message {number}") for number in range(100)]
     assert minimal(faults, lambda plan: [fault for fault in plan if fault.whom == "message 7"] or None) == [
         faults[7]
     ]
 
 
-def test_where_it_fails_by_itself_no_fault_is_left() -> None:
+def test_no_fault_is_left_if_the_trial_fails_without_any() -> None:
     assert minimal([Fault(Kind.LOST, "a message")], lambda plan: plan) == []
 
 
 @pytest.mark.timeout(1800)
-def test_a_groomer_that_repeats_no_hint_is_shown_by_one_fault(
+def test_a_groomer_without_repetitions_is_exposed_by_at_most_two_faults(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutant = Mutant(NO_REPETITION, theme="templates", faults=WILD)

@@ -29,15 +29,17 @@ GUARDS = (
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("theme", SEEDS)
 @pytest.mark.parametrize("share", range(SHARES))
-def test_all_invariants_hold_whatever_the_network_and_the_workers_do(
+def test_all_invariants_hold_under_faults_of_network_and_workers(
     theme: str, share: int, ground: Ground
 ) -> None:
     _, failures = run_on(ground, range(test_short.SEEDS[theme] + share, SEEDS[theme], SHARES), theme)
     assert not failures, "\n".join(failures)
 
 
-def test_a_kind_network_needs_no_repairs(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without faults every hint arrives, so a groomer that found one missing would hide a bug."""
+def test_the_groomer_repairs_nothing_if_there_are_no_faults(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without faults every notification arrives. A groomer that found one missing would hide a bug."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("the groomer repaired what nothing had broken")
@@ -50,7 +52,7 @@ def test_a_kind_network_needs_no_repairs(ground: Ground, monkeypatch: pytest.Mon
         simulate(ground, seed, NO_FAULTS)
 
 
-#: Worlds in which much happens.
+#: Seeds of worlds with many events.
 BUSY = {
     "anything": 1046,
     "templates": 17,

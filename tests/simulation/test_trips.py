@@ -1,4 +1,4 @@
-"""What the simulation says of compensations at rest: of those that are wrong, and not of those that look so."""
+"""Tests of the simulation's checks of compensations at rest: they report wrong ones, and no others."""
 
 import pytest
 
@@ -14,7 +14,7 @@ STILL_THERE = f"undone, and still there: {UNDONE}: book/1"
 
 
 def _says(world: World) -> set[str]:
-    """Of the two that are looked at here."""
+    """Return the reports of the two checks that are tested here."""
     said = world.ledger.transact(Trips(world.defined).left)
     return {PARKED, STILL_THERE}.intersection(said)
 
@@ -33,7 +33,7 @@ def parked(world: World) -> World:
     return world
 
 
-def test_one_whose_undo_has_failed_is_parked_and_stays_so_when_that_is_tried_again(parked: World) -> None:
+def test_a_compensation_parked_by_a_failed_undo_is_not_reported_even_after_a_retry(parked: World) -> None:
     assert _says(parked) == set()
     parked.tick(after_s=1)
     parked.submit("refund", id="by hand", rerun="job")
@@ -43,7 +43,7 @@ def test_one_whose_undo_has_failed_is_parked_and_stays_so_when_that_is_tried_aga
     assert _says(parked) == set()
 
 
-def test_one_that_is_parked_though_all_went_well_is_told_of(world: World) -> None:
+def test_a_compensation_parked_without_a_failure_is_reported(world: World) -> None:
     chain(world)
     fail(world, "book", "pay", at="send")
     world.finish("refund")
@@ -53,8 +53,8 @@ def test_one_that_is_parked_though_all_went_well_is_told_of(world: World) -> Non
     assert _says(world) == {PARKED}
 
 
-def test_a_failure_that_came_after_it_was_parked_is_no_reason(parked: World) -> None:
-    """That it has failed now would be one, so it is tried again."""
+def test_a_failure_after_the_parking_does_not_justify_it(parked: World) -> None:
+    """The undo is tried again, because a present failure would justify the parking."""
     _write(parked, "UPDATE submission SET ended_at = planned_at - interval '1 hour' WHERE id = %(id)s")
     parked.submit("refund", id="by hand", rerun="job")
     parked.finish("refund")
@@ -62,7 +62,7 @@ def test_a_failure_that_came_after_it_was_parked_is_no_reason(parked: World) -> 
     assert _says(parked) == {PARKED}
 
 
-def test_a_failed_job_that_undoes_nothing_is_no_reason(world: World) -> None:
+def test_a_failed_job_that_is_no_undo_does_not_justify_parking(world: World) -> None:
     define(world, book=undone(by="unbook"), pay=undone("book"))
     fail(world, "book", at="pay")
     world.finish("unbook")
@@ -71,7 +71,7 @@ def test_a_failed_job_that_undoes_nothing_is_no_reason(world: World) -> None:
     assert _says(world) == {PARKED}
 
 
-def test_what_is_still_there_after_it_was_undone_is_told_of(world: World) -> None:
+def test_an_effect_that_remains_after_its_compensation_is_reported(world: World) -> None:
     define(world, book=undone(by="unbook"), pay=undone("book"))
     fail(world, "book", at="pay")
     world.finish("unbook")
@@ -81,7 +81,7 @@ def test_what_is_still_there_after_it_was_undone_is_told_of(world: World) -> Non
     world.ledger.transact(lambda tx: tx.write("UPDATE job SET state = 'cancelled' WHERE app = 'book'"))
 
 
-def test_what_ran_again_after_that_and_is_to_be_undone_anew_is_not(world: World) -> None:
+def test_an_effect_of_a_later_run_is_not_reported(world: World) -> None:
     define(world, book=undone(by="unbook"), pay=undone("book"))
     fail(world, "book", at="pay")
     world.finish("unbook")

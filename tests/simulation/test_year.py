@@ -1,4 +1,4 @@
-"""A simulated year of schedules in three time zones, with restarts at random moments; and that it can fail."""
+"""A simulated year of schedules in three time zones, with restarts at random times, and tests of its check."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -23,26 +23,33 @@ def year(ledger_url: str, tmp_path: Path) -> Iterator[Year]:
 
 @pytest.fixture
 def months(ledger_url: str, tmp_path: Path) -> Iterator[Year]:
-    """The first hundred days, in which clocks are changed in all three zones, and in which a rule is edited while due
-    times of it have passed that nobody has looked at. Not every seed has that."""
+    """Yield the first hundred days of a year.
+
+    Clocks are changed in all three zones. With this seed, a rule is edited while due times of it have passed that no
+    check has handled; not every seed has that.
+    """
     made = Year(ledger_url, 5, tmp_path, FIRST, SPRING)
     yield made
     made.close()
 
 
-def test_each_due_time_of_a_year_is_fired_once_or_explained(year: Year) -> None:
+def test_each_due_time_of_a_year_is_fired_once_or_explained_by_its_policy(year: Year) -> None:
     year.run()
     assert check(year) > 3000
 
 
-def test_it_notices_clocks_that_are_not_changed(months: Year, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_notices_missing_daylight_saving_changes(
+    months: Year, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(due_times, "instant_of", lambda wall, zone: wall.replace(tzinfo=zone).astimezone(UTC))
     months.run()
     with pytest.raises(AssertionError):
         check(months)
 
 
-def test_it_notices_an_old_rule_that_is_forgotten(months: Year, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_notices_if_due_times_of_the_old_rule_are_dropped(
+    months: Year, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(policy, "passed_by_old_rule", lambda *_: Passed([], None))
     months.run()
     with pytest.raises(AssertionError):

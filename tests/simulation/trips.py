@@ -1,4 +1,4 @@
-"""Sagas across apps: what is undone when one has failed, in which order, and what may be left."""
+"""Checks of sagas across apps: the undone jobs after a failure, their order, and the remaining effects."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,13 +13,13 @@ from sluice.ledger.connection import Tx
 _OVER = sql_list(SubmissionState.FAILED, SubmissionState.CANCELLED)
 _COUNTS = sql_list(SubmissionState.ACTIVE, SubmissionState.SUCCEEDED)
 
-# Planned since the last look, each with the saga that it undoes.
+# Planned compensations, each with the saga that it undoes.
 _PLANNED = f"""
 SELECT undo.id, undo.number, saga.id, saga.number FROM submission undo
 JOIN submission saga ON undo.id = saga.id || '{COMPENSATION}'
 WHERE undo.request ? 'compensates' AND undo.planned_at IS NOT NULL
 """
-# What a saga has done that is its own, and stands.
+# Jobs that a saga itself has run, that are still succeeded, and that no other active or succeeded submission requests.
 _EFFECTS = f"""
 SELECT job.id, job.app, job.key FROM wants JOIN job ON job.id = wants.job
 WHERE wants.submission = %(saga)s AND job.state = '{State.SUCCEEDED}'
@@ -40,8 +40,8 @@ WHERE wants.submission = %(saga)s AND job.state IN ({sql_list(*sorted(LIVE - {St
 _UNDOING = """
 SELECT job.undoes FROM wants JOIN job ON job.id = wants.job WHERE wants.submission = %(undo)s
 """
-# Whoever came of what is being undone, and is to be undone too, has been before. It came of it if it began when that
-# was there.
+# Jobs that used an effect which is being undone, and that should have been undone before. A job used an effect if it
+# began while the effect existed.
 _BELOW = f"""
 WITH RECURSIVE below (undo, saga, id, since) AS (
     SELECT undo.id, saga.number, undo.undoes, done.changed_at
@@ -63,13 +63,14 @@ JOIN wants ON wants.job = other.id JOIN submission ON submission.number = wants.
 JOIN submission saga ON saga.number = below.saga AND submission.id = saga.id || '{COMPENSATION}'
 WHERE child.id <> undo.undoes AND child.state = '{State.SUCCEEDED}' AND child.claim = other.undoes_claim
 """
-# Every saga that was planned and has not ended well is undone, or somebody is told why not.
+# Planned sagas with a bad end that have no compensation, or a refused one without a reason.
 _FORGOTTEN = f"""
 SELECT saga.id FROM submission saga LEFT JOIN submission undo ON undo.id = saga.id || '{COMPENSATION}'
 WHERE saga.request ->> 'mode' = '{SAGA}' AND saga.state IN ({_OVER}) AND saga.planned_at IS NOT NULL
   AND (undo.id IS NULL OR (undo.state = '{SubmissionState.REFUSED}' AND undo.reason IS NULL))
 """
-# What has run again since then is somebody else's to undo, though by the same job.
+# Effects that remain after their compensation succeeded. A job that ran again since then is excepted: another
+# compensation undoes it, though by the same job.
 _STILL_THERE = f"""
 SELECT undo.id || ': ' || done.app || '/' || done.key FROM submission undo
 JOIN wants ON wants.submission = undo.number JOIN job ON job.id = wants.job
@@ -77,7 +78,8 @@ JOIN job done ON done.id = job.undoes AND done.claim = job.undoes_claim
 WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}'
   AND done.state = '{State.SUCCEEDED}' AND done.changed_at <= undo.ended_at
 """
-# What nobody else ever wanted of a saga that was undone, and what came to its end after that.
+# Jobs that succeeded after an undone saga was planned, and that no other submission ever requested. Some may have ended
+# after the compensation.
 _CAME_LATER = f"""
 SELECT undo.id, job.app, job.key FROM submission undo
 JOIN submission saga ON undo.id = saga.id || '{COMPENSATION}'
@@ -87,8 +89,8 @@ WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}
   AND (SELECT count(*) FROM wants own WHERE own.job = job.id) = 1
 """
 _HAS_FAILED = sql_list(State.FAILED, State.FATAL, State.TIMED_OUT, State.CANCELLED)
-# What has failed may be another's, behind which one of its own waits; and somebody may have had it tried again by hand
-# since that was parked.
+# Failed compensations without a failed undo. The failed undo may belong to another compensation, if a job of this one
+# waits for it. An operator may have run it again since the parking, so its state at that time counts, too.
 _PARKED_BY_NOBODY = f"""
 SELECT undo.id FROM submission undo
 WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.FAILED}' AND NOT EXISTS (
@@ -110,7 +112,7 @@ class _Effect(Struct, frozen=True):
 
 
 class Trips:
-    """Looks at each plan that undoes when it is made, and at each job that undoes while it runs."""
+    """Checks of compensations: of each plan when it is made, and of each undo while it runs."""
 
     def __init__(self, apps: Mapping[str, Any]) -> None:
         self._reversible = {
@@ -119,7 +121,7 @@ class Trips:
         self._seen: set[str] = set()
 
     def look(self, tx: Tx) -> list[str]:
-        """What does not hold."""
+        """Return the violations."""
         if not self._reversible:
             return []
         planned = [row for row in tx.rows(_PLANNED) if row[0] not in self._seen]
@@ -130,7 +132,7 @@ class Trips:
         ]
 
     def left(self, tx: Tx) -> list[str]:
-        """At rest: what does not hold."""
+        """Return the violations of a world at rest."""
         return [
             *(f"nobody undoes {saga}" for saga in tx.column(_FORGOTTEN)),
             *(f"undone, and still there: {each}" for each in tx.column(_STILL_THERE)),
@@ -143,7 +145,7 @@ class Trips:
         ]
 
     def _look_at(self, tx: Tx, id_: str, undo: int, saga_id: str, saga: int) -> list[str]:
-        """Its jobs undo what the saga has done and nobody else relies on, all of that, and nothing else."""
+        """Check that a compensation undoes exactly the effects of its saga that no other submission relies on."""
         effects = tx.structs(_Effect, _EFFECTS, saga=saga)
         own = {each.id for each in effects if each.app in self._reversible}
         undoing = set(tx.column(_UNDOING, undo=undo))

@@ -1,4 +1,4 @@
-"""One simulated world: definitions, an installation, and users with wishes."""
+"""One simulated world: definitions, an installation, and users that send messages."""
 
 import random
 from collections.abc import Callable
@@ -22,25 +22,29 @@ from tests.simulation.sagas import LOOK_S, Operator
 from tests.simulation.trips import Trips
 from tests.world import catalogue_of
 
-#: Wishes and faults stop here; what is left to do then has to come to an end.
+#: Seconds after which users send no more messages and no more faults happen. The remaining work then has to end.
 FAULTY_S = 60.0
-#: A healed world that has not come to rest by now never will.
+#: Seconds after which a healed world should be at rest. If it is not, it never will be.
 PATIENCE_S = 4000.0
-#: Nor will one in which no job has moved for so long: no hint is repeated, and nothing is tried again, later than that.
+#: Seconds without a move of any job, after which a healed world will never be at rest. Notifications and retries are
+#: never repeated later than that.
 STILL_S = 1500.0
-#: Whatever was paused is resumed then; by now no pause is under way any more.
+#: Seconds after which everything that was paused is resumed. No pause message is under way any more.
 RESUMED_S = FAULTY_S + 30.0
-#: By then the groomer has seen to what that, and all that went before, has left to him.
+#: Seconds after which the groomer has handled everything that was left over before.
 CALM_S = RESUMED_S + 10.0
 TICK_S = 1.0
-#: In a third of the worlds without sagas, whose history is looked at, it is removed: so often, and once it is as old.
+#: Seconds between two removals of old history, and the age of removed history, in a third of the worlds. Worlds with
+#: sagas are excepted, because the checks read their history.
 PRUNED_EVERY_S = 3.0
 PRUNED_AT_ONCE = 5
 
 
 class World:
-    """``step`` lets one thing happen. What users do is drawn from ``rng`` before anything happens, all else by
-    ``fate``."""
+    """One world. ``step`` processes one event.
+
+    Messages of users are drawn from ``rng`` before the world begins, everything else is drawn by ``fate``.
+    """
 
     def __init__(
         self, ground: Ground, rng: random.Random, apps: dict[str, Any], catalogue: Catalogue, fate: Fate
@@ -73,7 +77,7 @@ class World:
         self._begin()
 
     def step(self) -> None:
-        """Let the next thing happen."""
+        """Process the next event."""
         self.installation.step()
 
     @property
@@ -81,7 +85,7 @@ class World:
         return self.installation.steps
 
     def has_written(self) -> bool:
-        """Whether anything was written since this was asked."""
+        """Return whether anything was written since the last call."""
         has, self._ledger.has_written = self._ledger.has_written, False
         return has
 
@@ -121,7 +125,7 @@ class World:
         self.agenda.after(at_s, partial(self._send_news, message), about="a wish")
 
     def _resume(self) -> None:
-        """What is waited for comes to pass: whoever is paused goes on, and what others make has landed."""
+        """Resume all paused submissions, and land all partitions that are made outside."""
         landings = all_landed(self.catalogues[-1])
         for landing in landings:
             self.watch.hear(landing)
@@ -129,7 +133,7 @@ class World:
         self.installation.send([*resumed, *landings], reliably=True)
 
     def _edit(self) -> None:
-        """All processes at once take up a changed definition."""
+        """Change a definition for all processes at once."""
         self.installation.catalogue = catalogue_of(changed_apps(self._fate.rng("edit"), self._apps))
         self.catalogues.append(self.installation.catalogue)
 
@@ -150,7 +154,7 @@ class World:
         self._at(TICK_S, self._tick)
 
     def _prune(self) -> None:
-        """What happened is kept for seconds."""
+        """Remove history that is older than some seconds."""
         self._at(PRUNED_EVERY_S, self._prune)
         with self._ledger.by(f"whoever prunes at {self.elapsed_s:.0f} s"):
             self._ledger.transact(lambda tx: pruning.prune(tx, keep_s=PRUNED_EVERY_S, limit=PRUNED_AT_ONCE))

@@ -1,5 +1,7 @@
-"""A year of schedules under a virtual clock: two leaders, looks that are lost, doubled or die, times when nobody
-looks, and edits. The handlers and the ledger are the real ones."""
+"""A year of schedules under a virtual clock, with the real handlers and the real ledger.
+
+There are two leaders, schedule checks that are lost, doubled or crash, downtimes without any check, and edits.
+"""
 
 import heapq
 import itertools
@@ -25,7 +27,7 @@ from sluice.ops.simulation.fate import Fate
 from tests.simulation.year_entries import APPS, ENTRIES
 
 FAULTS = Faults(lose=0.05, double=0.1, crash_before_commit=0.02, crash_after_commit=0.02, repeat_commit=0.02)
-#: A look that came to nothing is followed by another within so long.
+#: Seconds within which a failed schedule check is followed by another.
 NEXT_LOOK_S = 4.0
 DOWNTIMES = 24
 GROOMINGS = 60
@@ -35,7 +37,7 @@ PAUSES = 8
 
 
 class Year:
-    """``run`` lets it pass. What happened is kept for whoever checks it."""
+    """One year. ``run`` simulates it. Its events are kept for the check afterwards."""
 
     def __init__(self, url: str, seed: int, folder: Path, first: datetime, end: datetime) -> None:
         self.rng = random.Random(seed)
@@ -53,15 +55,15 @@ class Year:
         self._leaving_is_there = True
         self._under_way: set[str] = set()
         self._waited_for: set[datetime] = set()
-        #: When a look came to its end, and so has seen to everything.
+        #: Times of the completed schedule checks. A completed check has handled everything that was due.
         self.looks: list[datetime] = []
-        #: The rules that ``edited`` has had, and when the ledger took each up.
+        #: The rules that ``edited`` has had, and the times at which the ledger took each up.
         self.versions: list[str] = []
         self.changes: list[datetime] = []
-        #: When ``leaving`` came, left, came back and so on.
+        #: Times at which ``leaving`` was added, removed, added again and so on.
         self.presences: list[datetime] = []
         self.pauses: list[tuple[datetime, datetime]] = []
-        #: When each submission of an entry that overlaps was over.
+        #: End of each submission of an entry that overlaps.
         self.ends: dict[str, datetime] = {}
         self.downtimes = self._draw_downtimes()
 
@@ -90,7 +92,7 @@ class Year:
             ledger.close()
 
     def firings(self, id_: str) -> list[Fired]:
-        """In the order of the due times."""
+        """Return the firings of an entry in the order of their due times."""
         return self.plain.transact(lambda tx: recent(tx, id_, 1_000_000))[::-1]
 
     def is_down(self, at: datetime) -> bool:
@@ -106,14 +108,14 @@ class Year:
         return [self.first + (self.end - self.first) * self.rng.random() for _ in range(count)]
 
     def _draw_downtimes(self) -> list[tuple[datetime, datetime]]:
-        """From seconds to days."""
+        """Draw downtimes from seconds to days."""
         return [
             (moment, moment + timedelta(seconds=10 ** self.rng.uniform(1, 5.4)))
             for moment in self._draw(DOWNTIMES)
         ]
 
     def _look(self) -> None:
-        """One that is lost, or whose handler dies, is followed by the next one before long."""
+        """Run a schedule check. If it is lost, or its handler crashes, the next one follows soon."""
         if self.is_down(self.now):
             return
         copies = 0 if self.rng.random() < FAULTS.lose else 2 if self.rng.random() < FAULTS.double else 1
@@ -132,13 +134,13 @@ class Year:
             self._observe()
 
     def _tell(self, messages: Sequence[Message]) -> None:
-        """Most words to the planner are lost. The groomer repeats them at the end."""
+        """Deliver the messages, but lose most notifications of the planner. The groomer repeats them at the end."""
         for message in messages:
             if not isinstance(message, Plan) or self.rng.random() < 0.05:
                 self._handle(message)
 
     def _observe(self) -> None:
-        """What only the ledger knows: which definitions it goes by, what was submitted, when jitter is over."""
+        """Read the ledger: current definitions, submissions, and the end of jitter."""
         overlapping = [
             schedules.Asked(id_, entry.app, cares=True) for id_, entry in ENTRIES.items() if entry.takes_h
         ]
@@ -158,7 +160,7 @@ class Year:
         self._take_on(opened)
 
     def _take_on(self, opened: Mapping[str, Busy]) -> None:
-        """What entries that overlap have submitted is under way, and ends some hours later."""
+        """Note new submissions of entries that overlap. Each ends some hours later."""
         for id_, busy in opened.items():
             for submission in busy.own:
                 if submission not in self._under_way:
@@ -167,7 +169,7 @@ class Year:
                     self._after(takes_s, partial(self._end_of, submission))
 
     def _end_of(self, submission: str) -> None:
-        """Whoever leads sees within a second that it is over."""
+        """End a submission. The leader notices within a second."""
 
         def end(tx: Tx) -> bool:
             return submissions.cancel(tx, submission) is not None
@@ -177,7 +179,7 @@ class Year:
             self._after(self.rng.random(), self._look)
 
     def _edit(self) -> None:
-        """Another rule, or an entry that leaves or comes back; now and then while nobody looks."""
+        """Change the rule, or remove or restore an entry. Sometimes this happens during a downtime."""
         if self.rng.random() < 0.5:
             self._version += self.rng.randint(1, 2)
         else:
@@ -196,7 +198,7 @@ class Year:
         by_hand.resume(self.plain, ["paused"])
 
     def _catalogue(self) -> Catalogue:
-        """What is written now, read once for each way in which it is."""
+        """Return the present definitions. Each variant is loaded once."""
         way = (self._version % 3, self._leaving_is_there)
         if way not in self._catalogues:
             timed = {
@@ -209,7 +211,7 @@ class Year:
         return self._catalogues[way]
 
     def _heal(self) -> None:
-        """Nothing goes wrong any more, and the groomer has had the time for what is left."""
+        """Groom for a while without faults, so that the groomer handles everything that is left."""
         for _ in range(20):
             self.now += timedelta(seconds=5)
             self._groom()
@@ -219,5 +221,5 @@ class Year:
             self._handle(message)
 
     def _handle(self, message: Message) -> Sequence[Message]:
-        """Jobs that are ready stay so: what runs is told of submissions alone."""
+        """Handle a message. Ready jobs are not run: the check is about submissions alone."""
         return () if isinstance(message, Execute) else handle(self.plain, self._catalogue(), message)

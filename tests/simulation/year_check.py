@@ -1,7 +1,7 @@
-"""Whether each due time of a simulated year was fired exactly once, or has the outcome that its policy explains.
+"""Check that each due time of a simulated year was fired once, or has the outcome that its policy explains.
 
-Due times come from a walk through every minute, and outcomes from a few lines about each entry: nothing of the
-scheduler is asked.
+Due times come from a walk through every minute, and outcomes from a few lines about each entry. No code of the
+scheduler is used.
 """
 
 from bisect import bisect_left
@@ -22,7 +22,7 @@ JITTER = timedelta(minutes=40)
 
 
 def check(year: Year) -> int:
-    """AssertionError with what is wrong; else how many due times there were."""
+    """Check the year. Return the number of due times. AssertionError if anything is wrong."""
     found = {id_: year.firings(id_) for id_ in ENTRIES}
     for id_, firings in found.items():
         _check_times(year, id_, [each.due for each in firings])
@@ -38,7 +38,7 @@ def check(year: Year) -> int:
 
 
 def _check_times(year: Year, id_: str, due: list[datetime]) -> None:
-    """Each due time that anybody could have seen to is there, and no other."""
+    """Check that there are only right due times, and that each due time which had to be handled was handled."""
     assert sorted(set(due)) == due
     expected = list(_expected(year, id_))
     assert not set(due) - set(expected), (id_, sorted(set(due) - set(expected)))
@@ -64,7 +64,7 @@ def _expected(year: Year, id_: str) -> Iterator[datetime]:
 
 
 def _must_be_seen(year: Year, id_: str, due: datetime) -> bool:
-    """Whether somebody looked once it had come, and before it was too late to."""
+    """Return whether a schedule check ran after this due time, and before it was too late for it."""
     last = year.looks[-1]
     if id_ == "jittered":
         due += JITTER
@@ -107,7 +107,7 @@ def _check_skipping(year: Year, firings: list[Fired]) -> None:
 
 
 def _check_queueing(year: Year, firings: list[Fired]) -> None:
-    """In order, one after the other, and as soon as it can be."""
+    """Check that submissions run in order, one after another, and each as soon as possible."""
     free = year.first
     for place, each in enumerate(firings):
         if each.outcome is FiringOutcome.FIRED:
@@ -134,7 +134,7 @@ def _check_replacing(year: Year, firings: list[Fired]) -> None:
 
 
 def _check_submissions(year: Year, firings: Sequence[Fired]) -> None:
-    """One for each due time that was fired, none for any other; and nobody has forgotten one."""
+    """Check that exactly the fired due times have a submission, and that each of these was planned."""
     made = year.plain.transact(lambda tx: progress.recent(tx, 1_000_000))
     assert sorted(each.id for each in made) == sorted(
         str(each.submission) for each in firings if each.submission
@@ -143,7 +143,7 @@ def _check_submissions(year: Year, firings: Sequence[Fired]) -> None:
 
 
 def _check_prompt(year: Year, id_: str, due: datetime, at: datetime) -> None:
-    """The first look that came to its end once it had come has seen to it."""
+    """Check that the first completed schedule check after a due time has handled it."""
     assert due <= at <= _first_look(year, due), (id_, due, at)
 
 
@@ -153,7 +153,7 @@ def _first_look(year: Year, since: datetime) -> datetime:
 
 
 def _batches(firings: Sequence[Fired]) -> Iterator[tuple[datetime, list[Fired]]]:
-    """Due times that were seen to at once."""
+    """Group due times that were handled together."""
     for at, batch in groupby(firings, key=lambda each: each.at):
         yield at, list(batch)
 

@@ -1,4 +1,4 @@
-"""The schedules of the simulated year, and what is to be expected of each, in words of Python and not of cron."""
+"""Schedules of the simulated year, with the expected outcomes of each, in terms of Python and not of cron."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from tests.scheduler.calendar import Asks, due_times
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 EVER = timedelta.max
-#: A submission of ``short`` has ended once it is planned, one of ``long`` stays open until somebody ends it.
+#: A submission of ``short`` has ended once it is planned. A submission of ``long`` stays open until the test ends it.
 APPS: dict[str, Any] = {
     "short": {"job_id": "{x}", "bash_cmd": "true", "valid_if_or": {"x": ["never"]}},
     "long": {"job_id": "{x}", "bash_cmd": "true"},
@@ -21,7 +21,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Version(Struct, frozen=True, kw_only=True):
-    """A rule as it is written, and the same for the oracle: what clocks show, or a span of physical time."""
+    """A rule as it is written, and its meaning for the check: times that clocks show, or a span of physical time."""
 
     rule: dict[str, str]
     zone: str = "UTC"
@@ -29,7 +29,7 @@ class Version(Struct, frozen=True, kw_only=True):
     every: timedelta = timedelta(0)
 
     def due_times(self, first: datetime, end: datetime) -> list[datetime]:
-        """From one instant until before another."""
+        """Return the due times from ``first`` until before ``end``."""
         if self.asks is not None:
             return due_times(self.asks, self.zone, first, end)
         numbers = range(-((_EPOCH - first) // self.every), -((_EPOCH - end) // self.every))
@@ -37,9 +37,10 @@ class Version(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """``grace`` is how late a firing may be, and ``taken`` how many of those that came together are fired.
+    """One schedule. ``grace`` is the longest delay of a firing.
 
-    ``takes_h`` is how long what it submits takes, where that matters.
+    Of due times that are handled together, at most ``taken`` are fired. ``takes_h`` is the range of a submission's
+    duration, if that matters.
     """
 
     versions: tuple[Version, ...]
@@ -57,7 +58,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         return "long" if self.takes_h else "short"
 
     def explained(self, due: list[datetime], at: datetime) -> dict[datetime, FiringOutcome]:
-        """What becomes of due times that are seen to at once, if nothing is open."""
+        """Return the outcomes of due times that are handled together, if no submission is open."""
         in_time = [each for each in due if at - each <= self.grace]
         told = dict.fromkeys(due, FiringOutcome.MISSED) | dict.fromkeys(in_time, FiringOutcome.COALESCED)
         return told | dict.fromkeys(in_time[-self.taken :], FiringOutcome.FIRED)

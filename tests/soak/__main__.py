@@ -1,4 +1,4 @@
-"""Soak, and print the tenths of it."""
+"""Run a soak, and print its tenths."""
 
 import argparse
 import os
@@ -25,9 +25,9 @@ from tests.soak.reading import Reading, read
 ROOT = Path(__file__).parents[2]
 APPS = Path(__file__).parent / "apps.py"
 WORKERS = 2
-#: One submission asks for so many pairs, and so many jobs are open at the most.
+#: Pairs of jobs per submission, and the maximum of open jobs.
 PAIRS, OPEN_MAX = 500, 8000
-#: The shortest time between two readings.
+#: Minimum of seconds between two readings.
 EVERY_S = 5.0
 _TENTHS = 10
 _REMOVED = "SELECT count(*) FROM job WHERE pruned_at IS NOT NULL"
@@ -62,7 +62,7 @@ def main() -> int:
 def _soaked(
     ledger: Ledger, client: Client, processes: Mapping[str, int], options: argparse.Namespace
 ) -> Iterator[Reading]:
-    """A reading now and then until so many jobs have ended, and so many minutes have passed."""
+    """Yield readings until the given number of jobs has ended and the given minutes have passed."""
     jobs = options.jobs
     began = time.monotonic()
     numbers = count()
@@ -125,7 +125,7 @@ def _tell(readings: Sequence[Reading]) -> None:
 
 
 def _spans(readings: Sequence[Reading]) -> Iterator[tuple[Reading, Reading]]:
-    """The tenths, or as many parts as there are."""
+    """Yield the first and last reading of each tenth, or of fewer parts if there are fewer readings."""
     parts = min(_TENTHS, len(readings) - 1)
     places = [round(part * (len(readings) - 1) / parts) for part in range(parts + 1)]
     for first, last in pairwise(places):

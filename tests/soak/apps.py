@@ -1,4 +1,4 @@
-"""What soaks: as little work as there can be."""
+"""Apps of the soak, with as little work as possible."""
 
 from sluice import app
 from sluice.jobs.job import Job
@@ -6,9 +6,9 @@ from sluice.jobs.job import Job
 
 @app(job_id="{n}")
 def first(job: Job) -> None:
-    """It does nothing."""
+    """Do nothing."""
 
 
 @app(job_id="{n}", depends_on={"app_name": ["first"]})
 def second(job: Job) -> None:
-    """Nor does this."""
+    """Do nothing, after ``first``."""

@@ -1,17 +1,19 @@
-"""Whether something grows that is to stay as it is."""
+"""Check for growth of processes."""
 
 import statistics
 from collections.abc import Iterator, Sequence
 
 from tests.soak.reading import Reading
 
-#: What a process has at the end of the last third may be so many times what it had in the middle one, and so much more.
+#: Growth that is accepted from the middle third to the last: this factor, plus these bytes.
 TIMES, MORE_BYTES = 1.15, 8 * 1024 * 1024
 
 
 def growing(readings: Sequence[Reading]) -> Iterator[str]:
-    """Each process that does, from the middle third of its time to the last: in the first it warms up. A ledger grows
-    by a row for each job, and so do its tables; that is none of this."""
+    """Yield each process that grows from the middle third of the run to the last. In the first third it warms up.
+
+    The ledger and its tables are not checked, because they grow by a row for each job.
+    """
     third = len(readings) // 3
     if not third:
         return

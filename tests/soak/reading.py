@@ -1,4 +1,4 @@
-"""How things stand at one moment, from the ledger and from the kernel."""
+"""Reading of the state at one moment, from the ledger and from the kernel."""
 
 import os
 import statistics
@@ -11,7 +11,7 @@ from sluice.jobs.states import State
 from sluice.ledger.connection import Ledger, Tx
 
 _LAST = "SELECT coalesce(max(id), 0) FROM transition"
-# A pair of steps of one job, of which the second is new.
+# Times between a release and a claim of one job, for new claims.
 _WAITED_MS = f"""
 SELECT extract(epoch FROM claimed.at - ready.at) * 1000 FROM transition claimed
 JOIN transition ready ON ready.job = claimed.job AND ready.target = '{State.READY}'
@@ -25,9 +25,12 @@ FROM pg_stat_user_tables ORDER BY 2 DESC LIMIT 4
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """``waited_ms`` is how long jobs were ready before a worker had them, since the reading before: the median, and
-    what 99 of a hundred took less than. ``memory`` is in bytes, by the name of the process; ``tables`` are the largest,
-    with the bytes of each and how many dead rows there are for a living one. ``place`` is where the history was."""
+    """One reading.
+
+    ``waited_ms`` is how long jobs were ready before a worker claimed them, since the last reading: median and 99th
+    percentile. ``memory`` is in bytes, by the name of the process. ``tables`` are the largest, with the bytes of each
+    and the number of dead rows per live row. ``place`` is the last id of the history.
+    """
 
     at_s: float
     ended: int
@@ -38,7 +41,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 def read(ledger: Ledger, processes: Mapping[str, int], *, at_s: float, after: int) -> Reading:
-    """``after`` is the ``place`` of the reading before."""
+    """Take a reading. ``after`` is the ``place`` of the reading before."""
 
     def look(tx: Tx) -> Reading:
         waited = sorted(float(each) for each in tx.column(_WAITED_MS, after=after))
@@ -61,7 +64,7 @@ def _middle_and_most(sample: list[float]) -> tuple[float, float]:
 
 
 def _resident_bytes(pid: int) -> int:
-    """Of a process and of those that it has begun, what none of them shares with another."""
+    """Return the memory of a process and its children that none of them shares with another process."""
     return sum(_own_bytes(each) for each in [pid, *_children(pid)])
 
 
@@ -77,5 +80,5 @@ def _own_bytes(pid: int) -> int:
     try:
         fields = Path(f"/proc/{pid}/statm").read_text().split()
     except FileNotFoundError:
-        return 0  # A connection's server process has gone meanwhile.
+        return 0  # The server process of a connection has ended meanwhile.
     return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")

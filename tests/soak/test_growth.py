@@ -1,4 +1,4 @@
-"""What a soak would find."""
+"""Tests of the check for growth."""
 
 import pytest
 
@@ -20,10 +20,10 @@ def _readings(*mib: int) -> list[Reading]:
 @pytest.mark.parametrize(
     "mib", [(50, 90, 100, 100, 101, 100, 99, 102, 100), (10, 10, 10, 12, 12, 12, 14, 14, 14), (7, 90)]
 )
-def test_who_warms_up_or_wavers_has_not_grown(mib: tuple[int, ...]) -> None:
+def test_a_process_that_warms_up_or_fluctuates_has_not_grown(mib: tuple[int, ...]) -> None:
     assert [*growing(_readings(*mib))] == []
 
 
-def test_who_takes_more_and_more_has() -> None:
+def test_a_process_with_rising_memory_has_grown() -> None:
     (said,) = growing(_readings(50, 60, 70, 80, 90, 100, 110, 120, 130))
     assert said == "worker has grown from 90 to 120 MiB"

@@ -1,1 +1,1 @@
-"""What has to hold of a run. Each rule is a function of its history that tells of every place where it does not."""
+"""Rules that must hold of each run. Each is a function of the history that yields every violation."""

@@ -1,4 +1,4 @@
-"""The claims of each job: one outcome each, one after the other, and work only under a claim that there was."""
+"""Rules about the claims of each job: one outcome each, no overlap, and work only under an existing claim."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +10,10 @@ from tests.chaos.rows import Job, Transition
 
 
 def claims_have_one_outcome_each(history: History) -> Iterator[str]:
-    """Each claim in the history of a job has a round, and each round a claim. It is left once, by one step."""
+    """Check that each claim in a job's history has a round, and each round a claim.
+
+    At most one step ends a claim.
+    """
     for job in history.rows.jobs:
         if job.is_pruned:
             continue
@@ -26,7 +29,7 @@ def claims_have_one_outcome_each(history: History) -> Iterator[str]:
 
 
 def claims_do_not_overlap(history: History) -> Iterator[str]:
-    """Under the ledger's clock each begins once the one before it has ended."""
+    """Check by the ledger's clock that each claim begins after the one before it has ended."""
     for job, rounds in history.rounds_of.items():
         for first, second in pairwise(rounds):
             if first.executed_at is None or second.running_at < first.executed_at:
@@ -34,7 +37,7 @@ def claims_do_not_overlap(history: History) -> Iterator[str]:
 
 
 def work_is_done_under_a_claim(history: History) -> Iterator[str]:
-    """Whatever a job did was done under a claim of that job, and not before that."""
+    """Check that each effect has a claim of its job, and is not earlier than that claim."""
     for effect in history.effects:
         job, round_ = history.jobs.get(effect.job), history.rounds.get((effect.job, effect.claim))
         if job is None or round_ is None or job.name != effect.name:
@@ -45,7 +48,7 @@ def work_is_done_under_a_claim(history: History) -> Iterator[str]:
 
 
 def a_claim_begins_its_job_once(history: History) -> Iterator[str]:
-    """A step of a saga may be tried again under the same claim; a job is not."""
+    """Check that a claim begins its job once. Steps of sagas may be tried again under the same claim."""
     begun = Counter((e.job, e.claim) for e in history.effects if e.event == "start" and e.step is None)
     for (job, claim), times in begun.items():
         if times > 1:
@@ -53,7 +56,10 @@ def a_claim_begins_its_job_once(history: History) -> Iterator[str]:
 
 
 def what_ends_has_begun(history: History) -> Iterator[str]:
-    """Under the same claim. It may be another process that says so: a command has one for each line."""
+    """Check that each end has a beginning under the same claim.
+
+    It may come from another process: a command has one for each line.
+    """
     begun: set[tuple[int, int, str | None]] = set()
     for effect in history.effects:
         run = (effect.job, effect.claim, effect.step)
@@ -64,8 +70,10 @@ def what_ends_has_begun(history: History) -> Iterator[str]:
 
 
 def what_has_succeeded_was_done(history: History) -> Iterator[str]:
-    """Under the very claim that was taken at its word, and before it was. A step that fills partitions may find that an
-    earlier claim had made them all; a saga has its own rule."""
+    """Check that each success was done under the claim that succeeded, and before its outcome was accepted.
+
+    A job that fills partitions may find that an earlier claim had made them all. Sagas have a rule of their own.
+    """
     ended = {(effect.job, effect.claim): effect for effect in history.effects if effect.event == "end"}
     begun = {(effect.job, effect.claim) for effect in history.effects if effect.event == "start"}
     for step in history.rows.transitions:
@@ -82,7 +90,7 @@ def what_has_succeeded_was_done(history: History) -> Iterator[str]:
 
 
 def _taken_at(history: History, step: Transition) -> float:
-    """When the ledger took the claim at its word: it may have judged that later."""
+    """Return when the ledger accepted the outcome of the claim. It may have judged it later."""
     round_ = history.rounds.get((step.job, step.claim))
     return min(step.at, round_.executed_at) if round_ and round_.executed_at else step.at
 
@@ -92,9 +100,11 @@ def _was_done_before(job: Job, step: Transition, begun: set[tuple[int, int]]) ->
 
 
 def only_who_was_lost_is_overtaken(history: History) -> Iterator[str]:
-    """Where the next claim's work begins before the last one's has ended, the ledger had taken that from its worker
-    before, or had it handed back: a thread that works on until its process ends. Of one that was recorded no work is
-    left."""
+    """Check that a run overlaps the next one only if its claim was lost before.
+
+    Lost means that the ledger had taken the claim from its worker, or that the worker had handed it back. A thread may
+    work on after that until its process ends. After a recorded outcome no work is left.
+    """
     given_up = {
         (step.job, step.claim): step
         for step in history.rows.transitions
@@ -111,8 +121,10 @@ def only_who_was_lost_is_overtaken(history: History) -> Iterator[str]:
 
 
 def runs_of_a_job_do_not_overlap(history: History) -> Iterator[str]:
-    """By what they wrote outside of the ledger. A worker ends its runs before its lease ends, whatever its network
-    does, unless it stood still."""
+    """Check by the effects that two runs of a job do not overlap.
+
+    A worker ends its runs before its lease ends, whatever its network does. Workers that were stopped are excepted.
+    """
     for job, effects in history.effects_of.items():
         for first, second in pairwise(_spans(effects)):
             beside_s = first.last.at - second.begun.at
@@ -122,12 +134,12 @@ def runs_of_a_job_do_not_overlap(history: History) -> Iterator[str]:
 
 
 def _stood_still(history: History, span: "_Span") -> bool:
-    """Whether a worker did so during it."""
+    """Return whether a worker was stopped during the span."""
     return any(each.at < span.last.at and each.at + each.for_s > span.begun.at for each in history.stopped)
 
 
 class _Span:
-    """What is known of one claim's work: its first line, and its last."""
+    """The first and the last known line of one claim's work."""
 
     def __init__(self, effects: list[Effect]) -> None:
         self.begun, self.last = effects[0], effects[-1]

@@ -1,4 +1,4 @@
-"""Each job by itself: its history is a way through the table of states, and its row is where that way has led."""
+"""Rules about single jobs: the history is a path in the table of states, and the row is where the path ends."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,11 @@ _MADE = "-"
 
 
 def histories_are_ways_through_the_table(history: History) -> Iterator[str]:
-    """Each begins where nothing was, and each step where the one before it ended, by a verb that leads from there to
-    where it ended, carried out by somebody who may. A job without any step is none."""
+    """Check the path of each job in the table of states.
+
+    The first step begins at no state, and each further step in the state in which the one before it ended. The verb
+    leads from that state to the next, and is carried out by a component that may do so. Each job has at least one step.
+    """
     for job in history.rows.jobs:
         if job.is_pruned:
             continue
@@ -29,7 +32,7 @@ def histories_are_ways_through_the_table(history: History) -> Iterator[str]:
 
 
 def rows_are_where_their_histories_lead(history: History) -> Iterator[str]:
-    """State, round and claim as the last step left them."""
+    """Check that each row has the state, round and claim of its last step."""
     for job in history.rows.jobs:
         for last in history.steps_of.get(job.id, [])[-1:]:
             is_, led = (job.state, job.round, job.claim), (last.target, last.round, last.claim)
@@ -38,7 +41,7 @@ def rows_are_where_their_histories_lead(history: History) -> Iterator[str]:
 
 
 def claims_count_up_one_by_one(history: History) -> Iterator[str]:
-    """Each claim has the number after that of the one before it, and nothing else gives out numbers."""
+    """Check that each claim has the next number, and that no other step changes the number."""
     for job in history.rows.jobs:
         before = 0
         for step in [] if job.is_pruned else history.steps_of.get(job.id, []):
@@ -49,7 +52,11 @@ def claims_count_up_one_by_one(history: History) -> Iterator[str]:
 
 
 def every_job_has_ended(history: History) -> Iterator[str]:
-    """But those that nobody asked for, and whoever waits for one of those: a pushed child may do so for ever."""
+    """Check that each job has ended.
+
+    Jobs that were never requested are excepted, and so are jobs that wait for them: a pushed child may wait
+    indefinitely.
+    """
     live = {job.id: job for job in history.rows.jobs if not _has_ended(job)}
     excused = {id for id, job in live.items() if job.state is State.EXPECTED}
     waiting = [
@@ -63,7 +70,10 @@ def every_job_has_ended(history: History) -> Iterator[str]:
 
 
 def nothing_is_under_way(history: History) -> Iterator[str]:
-    """No job is held by a worker, in a line or to be looked after, no claim is open, and nobody is owed any news."""
+    """Check that nothing is under way.
+
+    No job is held by a worker, waits for a slot or has a next poll. No claim and no propagation is open.
+    """
     yield from (f"{job.name} is {job.state}, and still held" for job in history.rows.jobs if job.is_held)
     for each in history.rows.rounds:
         if each.ending is None or each.executed_at is None:
@@ -72,7 +82,7 @@ def nothing_is_under_way(history: History) -> Iterator[str]:
 
 
 def the_ledger_agrees_with_itself(history: History) -> Iterator[str]:
-    """By the check that the product makes of its own."""
+    """Report the breaches that the product's own check finds."""
     yield from (f"{breach.rule}: {breach.things}, {breach.examples}" for breach in history.rows.breaches)
 
 

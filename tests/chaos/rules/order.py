@@ -1,4 +1,4 @@
-"""Parents before children: by the ledger's clock, and by what they really did when."""
+"""Rules about parents and children: by the ledger's clock, and by the times of their effects."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -8,12 +8,12 @@ from sluice.jobs.states import CLAIM, REVIVE, SUCCEED, WANT
 from tests.chaos.history import Effect, History
 from tests.chaos.rows import Need, Transition
 
-#: What begins a job's life anew: what it needs is as it was said then, or since.
+#: Verbs that begin a new life of a job. Its needs are as recorded then, or later.
 _BEGINNINGS = {WANT.name, REVIVE.name}
 
 
 def children_are_claimed_after_their_parents(history: History) -> Iterator[str]:
-    """The first claim of a job's present life lies behind what it needed of all parents of one gate."""
+    """Check that the first claim of a job's present life came after all needs of one gate were met."""
     for job, gates in _gates(history).items():
         claim = _first_claim(history, job)
         if claim is not None and not any(_is_met(history, needs, claim.at) for needs in gates):
@@ -21,8 +21,10 @@ def children_are_claimed_after_their_parents(history: History) -> Iterator[str]:
 
 
 def children_begin_after_their_parents_are_done(history: History) -> Iterator[str]:
-    """The same without the ledger: a child's first line is behind the last one of a run of each parent, of those that
-    write any, that was taken at its word."""
+    """Check the order of the effects, without the ledger's times.
+
+    A child's first line comes after the last line of an accepted run of each parent, if that parent writes any.
+    """
     accepted = _accepted(history)
     for job, gates in _gates(history).items():
         first = _first_claim(history, job)
@@ -32,7 +34,7 @@ def children_begin_after_their_parents_are_done(history: History) -> Iterator[st
 
 
 def _gates(history: History) -> dict[int, list[list[Need]]]:
-    """By child, the needs of each gate; a gate without needs is open."""
+    """Return the needs of each gate, by child. A gate without needs is open."""
     needs = {
         key: list(group) for key, group in groupby(history.rows.needs, lambda need: (need.child, need.gate))
     }
@@ -43,7 +45,7 @@ def _gates(history: History) -> dict[int, list[list[Need]]]:
 
 
 def _first_claim(history: History, job: int) -> Transition | None:
-    """Of the life that it leads now."""
+    """Return the first claim of the job's present life."""
     claim = None
     for step in history.steps_of.get(job, []):
         if step.verb in _BEGINNINGS:
@@ -54,7 +56,7 @@ def _first_claim(history: History, job: int) -> Transition | None:
 
 
 def _is_met(history: History, needs: list[Need], at: float) -> bool:
-    """Whether each parent had by then come to what it was needed for."""
+    """Return whether each parent had by then reached a state that meets the need."""
     return all(
         any(
             step.target in MET[_when(need)] and step.at <= at and step.claim > (need.outlived or -1)
@@ -74,13 +76,13 @@ def _is_done(history: History, needs: list[Need], begun: Effect, accepted: dict[
 
 
 def _leaves_lines(history: History, job: int) -> bool:
-    """Whether it cannot have succeeded without one: what fills partitions may find that there is nothing to do."""
+    """Return whether the job cannot succeed without a line. A job that fills partitions may find nothing to do."""
     parent = history.jobs.get(job)
     return parent is not None and parent.place is None and parent.app in history.leaves_effects
 
 
 def _accepted(history: History) -> dict[int, list[Effect]]:
-    """By job, the last lines of those of its runs that have succeeded."""
+    """Return the last line of each succeeded run, by job."""
     won = {(step.job, step.claim) for step in history.rows.transitions if step.verb == SUCCEED.name}
     last = {
         (effect.job, effect.claim): effect

@@ -1,4 +1,4 @@
-"""Partitions: each is made once, by one job, and is there once that has succeeded."""
+"""Rules about partitions: each is made once, by one job, and exists after that job has succeeded."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from tests.chaos.history import History
 
 
 def partitions_are_made_once(history: History) -> Iterator[str]:
-    """No job that fills a table has succeeded twice, unless somebody asked to have it made anew."""
+    """Check that no job that fills a table has succeeded twice, unless a submission requested a rerun."""
     asked = {submission.number for submission in history.rows.submissions if submission.rerun is not None}
     anew = {want.job for want in history.rows.wants if want.submission in asked}
     for job in history.rows.jobs:
@@ -17,8 +17,10 @@ def partitions_are_made_once(history: History) -> Iterator[str]:
 
 
 def partitions_belong_to_who_made_them(history: History) -> Iterator[str]:
-    """To a job that there is; and those of one that has succeeded are there. One that belongs to a job which has never
-    run may have come from elsewhere."""
+    """Check that each owner of a partition exists, and that the partitions of a succeeded job exist.
+
+    A partition of a job that has never run may have been made outside.
+    """
     for each in history.rows.partitions:
         job = history.jobs.get(each.job) if each.job is not None else None
         which = f"{each.place} {each.partition}"

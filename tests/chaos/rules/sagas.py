@@ -1,4 +1,4 @@
-"""Sagas by what they did: all of it stands, or none of it, and what goes back goes back in the order it came."""
+"""Rules about sagas by their effects: all of them remain or none, and they are undone in reverse order."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from sluice.jobs.sagas.entry import Direction, Mark
 from sluice.jobs.states import State
 from tests.chaos.history import Effect, History
 
-#: What may have become of a saga of which nothing is left.
+#: Terminal states of a saga that leave no effects.
 _UNDONE = {
     State.FAILED,
     State.CANCELLED,
@@ -18,8 +18,11 @@ _UNDONE = {
 
 
 def sagas_are_done_whole_or_not_at_all(history: History) -> Iterator[str]:
-    """Of one that has succeeded each step stands. Of one that has ended otherwise none does, not even one that had no
-    more than begun. One that could not be undone is somebody's to put right."""
+    """Check that each step of a succeeded saga is done, and that no step of any other ended saga is left.
+
+    A step that had only begun must be undone, too. Sagas that could not be undone are excepted: an operator handles
+    them.
+    """
     names = _names(history)
     for job in sorted(history.flown & history.jobs.keys()):
         state, name = history.jobs[job].state, history.name(job)
@@ -31,7 +34,7 @@ def sagas_are_done_whole_or_not_at_all(history: History) -> Iterator[str]:
 
 
 def sagas_go_back_the_way_they_came(history: History) -> Iterator[str]:
-    """A step is undone once each that was begun after it is."""
+    """Check that a step is undone after all steps that were begun after it."""
     for job in sorted(history.flown & history.jobs.keys()):
         there: list[str] = []
         for effect in _heard(history.effects_of.get(job, [])):
@@ -47,7 +50,10 @@ def sagas_go_back_the_way_they_came(history: History) -> Iterator[str]:
 
 
 def journals_are_written_by_who_holds_the_flight(history: History) -> Iterator[str]:
-    """Each entry within its claim, and none behind one of a later claim. What is forced is somebody's who has none."""
+    """Check that each entry was written while its claim was valid, and not after an entry of a later claim.
+
+    Forced entries are excepted: an operator writes them without a claim.
+    """
     latest: dict[tuple[int, int], int] = {}
     for entry in history.rows.steps:
         if entry.mark == Mark.FORCED:
@@ -64,12 +70,12 @@ def journals_are_written_by_who_holds_the_flight(history: History) -> Iterator[s
 
 
 def flights_keep_their_course(history: History) -> Iterator[str]:
-    """Each entry of a journal follows on the one before it."""
+    """Check that each entry of a journal follows from the one before it."""
     yield from history.rows.astray
 
 
 def _names(history: History) -> dict[int, set[str]]:
-    """By job, the steps that its last flight took forward."""
+    """Return the steps that the last flight of each job took forward."""
     last: dict[int, int] = {}
     for entry in history.rows.steps:
         last[entry.job] = max(entry.flight, last.get(entry.job, 0))
@@ -82,7 +88,7 @@ def _names(history: History) -> dict[int, set[str]]:
 
 
 def _left(history: History, job: int) -> tuple[set[str], set[str]]:
-    """The steps that have begun and are not undone, and those of them that are done."""
+    """Return the steps that have begun and are not undone, and the steps among them that are done."""
     begun: set[str] = set()
     done: set[str] = set()
     for effect in _heard(history.effects_of.get(job, [])):
@@ -99,7 +105,7 @@ def _left(history: History, job: int) -> tuple[set[str], set[str]]:
 
 
 def _heard(effects: list[Effect]) -> Iterator[Effect]:
-    """As a store takes them that knows the fencing number: who was overtaken by a later claim is heard no more."""
+    """Yield the effects that a store with fencing tokens accepts. It drops effects of overtaken claims."""
     fence = 0
     for effect in effects:
         if effect.claim >= fence:

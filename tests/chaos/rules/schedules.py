@@ -1,4 +1,4 @@
-"""Due times: each comes to one thing, and to one submission at most, whatever leads or dies."""
+"""Rules about due times: each has one outcome, and at most one submission, whatever leads or dies."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,7 +10,10 @@ from tests.chaos.rows import Firing
 
 
 def due_times_have_one_submission_at_most(history: History) -> Iterator[str]:
-    """The one whose id says which due time it is for; and no submission is for a due time that nobody has fired."""
+    """Check that a due time was fired exactly if the submission with its id exists.
+
+    No other submission has the id of a due time.
+    """
     firings = {_id(firing): firing for firing in history.rows.firings}
     submitted = {each.id for each in history.rows.submissions}
     for id, firing in firings.items():
@@ -23,7 +26,7 @@ def due_times_have_one_submission_at_most(history: History) -> Iterator[str]:
 
 
 def no_due_time_is_passed_over(history: History) -> Iterator[str]:
-    """Of what is due every so many seconds each multiple has come to something, from the first to the next."""
+    """Check that each multiple of an ``every`` rule has an outcome, from the first due time to the next one."""
     for schedule in history.rows.schedules:
         found = read_rule(schedule.rule, schedule.timezone)
         dues = {firing.due for firing in history.rows.firings if firing.schedule == schedule.id}

@@ -1,4 +1,4 @@
-"""What was asked for: nothing that was accepted is lost, everything comes to an end, what is cancelled stays undone."""
+"""Rules about submissions: no accepted one is lost, each ends, and after a cancellation its jobs are not begun."""
 
 from collections.abc import Iterator
 
@@ -8,14 +8,14 @@ from sluice.jobs.submission import UNFORTUNATE, SubmissionState
 from tests.chaos.history import History
 from tests.chaos.rows import Submission
 
-#: A cancellation that has been noted is not committed yet, and whoever claims the job meanwhile comes before it. It may
-#: stand still there, with its process, for as long as the nemesis stops one.
+#: Seconds after a cancellation in which its jobs may still be claimed. Its time is set before the commit, so a claim in
+#: between comes first. The transaction may be delayed as long as the nemesis stops its process.
 CANCELLING_S = 10.0
 _ENDED = {SubmissionState.SUCCEEDED, *UNFORTUNATE}
 
 
 def what_was_accepted_is_there(history: History) -> Iterator[str]:
-    """Whatever a client was told, by whichever way, the ledger has."""
+    """Check that the ledger has every submission that was confirmed to a client, however it was sent."""
     there = {submission.id for submission in history.rows.submissions}
     for accepted in history.accepted:
         if accepted.id not in there:
@@ -29,7 +29,7 @@ def every_submission_has_ended(history: History) -> Iterator[str]:
 
 
 def who_has_succeeded_has_what_he_asked_for(history: History) -> Iterator[str]:
-    """Each job that it asked for by name had succeeded by then, was none to be done, or has its halves in its place."""
+    """Check that the requested jobs of a succeeded submission had succeeded, were skipped or landed, or were split."""
     for want in history.rows.wants:
         submission, job = history.submissions.get(want.submission), history.jobs.get(want.job)
         if submission is None or job is None or want.wish != Wish.ASKED or job.is_pruned:
@@ -39,8 +39,10 @@ def who_has_succeeded_has_what_he_asked_for(history: History) -> Iterator[str]:
 
 
 def what_nobody_wants_is_not_begun(history: History) -> Iterator[str]:
-    """Where all who wanted a job have cancelled, it is claimed no more. A saga that has begun goes back, and takes as
-    many claims for that as it needs."""
+    """Check that a job is not claimed after all submissions that requested it were cancelled.
+
+    Sagas that have begun are excepted: they are undone, with as many claims as that takes.
+    """
     wanted_by: dict[int, list[Submission]] = {}
     for want in history.rows.wants:
         if want.submission in history.submissions:

@@ -1,4 +1,4 @@
-"""What jobs write into the ledger's own database together with their success."""
+"""Rule about rows that jobs write into the ledger's own database together with their success."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from tests.chaos.history import History
 
 
 def what_is_written_with_a_success_is_there_once(history: History) -> Iterator[str]:
-    """Of each claim by which such a job has succeeded there is what it wrote, once; of all others nothing."""
+    """Check that each claim by which such a job succeeded has its row once, and that no other claim has one."""
     found: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     for stamp in history.rows.stamps:
         found[stamp.app, stamp.key][stamp.claim] += 1

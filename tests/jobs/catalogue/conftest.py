@@ -1,4 +1,4 @@
-"""A folder for definitions."""
+"""A temporary folder for definitions."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """This test in a folder of its own, and no module of it left behind."""
+    """Run the test in a folder of its own. Afterwards remove the modules that were imported from it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield tmp_path

@@ -1,4 +1,4 @@
-"""Faults in the words of an app that is keyed by chunk."""
+"""Faults in the options of an app that is keyed by chunk."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def chunks(**words: Any) -> dict[str, Any]:
 
 
 def needing(*dependencies: Any, **words: Any) -> dict[str, Any]:
-    """``a``, which depends on ``hello``, and something that is keyed by template."""
+    """Define ``a`` with these dependencies, ``hello`` as their parent, and ``fetch``, which is keyed by template."""
     return {
         "hello": HELLO,
         "fetch": {"job_id": "{date}"},
@@ -37,7 +37,7 @@ def chain(**parents: str) -> dict[str, Any]:
 
 
 FAULTS_OF_CHUNKS: dict[str, Fault] = {
-    # Which keyspace.
+    # Options of another keyspace.
     "an identifier in a chunk": (
         chunks(identifiers={"date": "date"}),
         "identifiers: chunk_size makes it an app without keys of its own",
@@ -70,7 +70,7 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
     "a broken size": (chunks(chunk_size=2.5), "chunk_size: 2.5 is not"),
     "a size that is no number": (chunks(chunk_size="2"), "chunk_size: '2' is not"),
     "a true size": (chunks(chunk_size=True), "chunk_size: True is not"),
-    # Plain words.
+    # Simple options.
     "sources that are one text": (chunks(data_sources="db"), "data_sources: 'db' is not a list of texts"),
     "sinks of numbers": (chunks(data_sinks=[1]), "data_sinks: [1] is not a list of texts"),
     "maybe multiple": (
@@ -188,7 +188,7 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
         {**chain(e="d", d="c", c="b", b="e", a="b")},
         "in a circle: b -> c -> d -> e -> b",
     ),
-    # What a job does.
+    # The work of a job.
     "a placeholder of no chunk": (
         chunks(bash_cmd="echo {date}"),
         "bash_cmd: there is no {date}; there are app_name, job_id, work_ids",

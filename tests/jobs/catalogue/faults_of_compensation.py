@@ -1,4 +1,4 @@
-"""Faults in which app's jobs undo those of another."""
+"""Faults in ``compensate``, which names the app that undoes the jobs of another app."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _MANAGED = {"job_type": f"{faults_of_work.__name__}:Grid", "is_long_running": Tr
 
 
 def _undone_by(undo: dict[str, Any], **more: dict[str, Any]) -> dict[str, Any]:
-    """``a``, which ``undo`` is to undo."""
+    """Define ``a``, and ``undo``, which compensates it."""
     return {"a": {"job_id": "{date}_{x}", "compensate": "undo"}, "undo": {"job_id": "{key}"} | undo, **more}
 
 

@@ -1,4 +1,4 @@
-"""Faults in whom an app depends on, and in how many jobs that would come to."""
+"""Faults in the dependencies of an app, and in the number of jobs that they would result in."""
 
 from tests.jobs.catalogue.faulty_apps import Fault, app, child
 from tests.planner.definitions import DATED

@@ -1,4 +1,4 @@
-"""Faults in what makes an app's keys: its template, its identifiers and their values."""
+"""Faults in the keys of an app: its template, its identifiers and their values."""
 
 from tests.jobs.catalogue.faulty_apps import Fault, app
 

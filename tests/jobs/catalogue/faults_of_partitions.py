@@ -1,4 +1,4 @@
-"""Faults in the words of an app that is keyed by partition."""
+"""Faults in the options of an app that is keyed by partition."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ def filling(**words: Any) -> dict[str, Any]:
 
 
 def reading(*tables: Any, **words: Any) -> dict[str, Any]:
-    """``a``, which reads what ``b`` fills or something from elsewhere."""
+    """Define ``a``, which reads these tables, and ``b``, which fills the table ``raw``. Other tables are external."""
     return {"b": {"output_table": "raw"}, "a": {"table_dependencies": list(tables), **words}}
 
 
@@ -27,7 +27,7 @@ def chain(**reads: str) -> dict[str, Any]:
 
 
 def external(a: Any, b: Any, **words: Any) -> dict[str, Any]:
-    """Two apps that read a table from elsewhere, each with its own idea of it."""
+    """Define two apps that read an external table, each with its own ``partition`` for it."""
     return {
         name: {"table_dependencies": [{"table": "raw", **({"partition": said} if said else {})}], **words}
         for name, said in {"a": a, "b": b}.items()
@@ -35,7 +35,7 @@ def external(a: Any, b: Any, **words: Any) -> dict[str, Any]:
 
 
 FAULTS_OF_PARTITIONS: dict[str, Fault] = {
-    # Which keyspace.
+    # Options of another keyspace.
     "an identifier of a partition": (
         filling(identifiers={"date": "date"}),
         "identifiers: an app with output_table is keyed by partition and has no keys of its own",
@@ -72,7 +72,7 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     "a broken step": (filling(step_size=1.5), "step_size: 1.5 is not a whole number from 1 on"),
     "a step in words": (filling(step_size="7"), "step_size: '7' is not a whole number from 1 on"),
     "a true step": (filling(step_size=True), "step_size: True is not a whole number from 1 on"),
-    # How partitions are counted.
+    # Units and formats of partitions.
     "a unit that there is not": (
         filling(partition="dai"),
         "partition: unit: 'dai' is none of hour, day, month (did you mean day?)",
@@ -122,7 +122,7 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     ),
     "a first in a list": (counted(first=["2024-04-01"]), "first: ['2024-04-01'] is no partition"),
     "a true first": (counted(first=True), "first: True is no partition"),
-    # What is read.
+    # Tables to read.
     "tables that are no list": (
         filling(table_dependencies={"table": "t"}),
         "table_dependencies: {'table': 't'} is not a list of mappings with table",
@@ -282,13 +282,13 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
         {**filling(), "c": {"chunk_size": 1, "dependencies": [{"job_type": "a", "max_lag": 1}]}},
         "dependencies: a is keyed by partition, so neither a key nor a work ID leads to its jobs",
     ),
-    # What a job does.
+    # The work of a job.
     "a placeholder of no partition": (
         filling(bash_cmd="echo {date}"),
         "bash_cmd: there is no {date}; there are app_name, job_id, start, end, partitions",
     ),
     "work IDs of a partition": (filling(bash_cmd="echo {work_ids}"), "bash_cmd: there is no {work_ids}"),
-    # Of what is at fault already nothing more is said.
+    # A fault causes no second fault in apps that depend on it.
     "a table whose calendar cannot be read": (
         {
             "b": {"output_table": "raw", "partition": {"format": "%Y-%m"}},

@@ -1,4 +1,4 @@
-"""Faults in what an app of the type ``saga`` says."""
+"""Faults in the options of an app with the job type ``saga``."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,11 +26,11 @@ class Steps(list[object]): ...
 
 
 class Deaf:
-    """It hears nothing."""
+    """Class without any method of a hook."""
 
 
 class Dreams:
-    """It hears, and nobody waits until it has understood."""
+    """Hook with an async method and a generator, which Sluice does not await."""
 
     async def start_step(self, flight: object) -> None: ...
 
@@ -39,7 +39,7 @@ class Dreams:
 
 
 class Watches:
-    """It can be made without a flight alone."""
+    """Class of hooks with a constructor that accepts no flight."""
 
     def end_flight(self, flight: object, landing: str) -> None: ...
 
@@ -68,7 +68,7 @@ def _built_by(name: str) -> dict[str, Any]:
 _IN_A_THREAD = "it runs in a thread of the worker, which cannot have"
 
 FAULTS_OF_SAGAS: dict[str, Fault] = {
-    # What makes its steps.
+    # The function that makes its steps.
     "a saga without a function": (app(job_type="saga"), "an app of job_type saga needs its function"),
     "a saga whose function is not there": (_built_by("stepps"), f"{__name__} has no function 'stepps'"),
     "a saga whose function is no path": (app(job_type="saga", function=7), "function: write package.module"),
@@ -80,7 +80,7 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
         "function: two has to take one argument, the flight",
     ),
     "a job type that is nearly a saga": (app(job_type="sage"), "(did you mean saga?)"),
-    # Words.
+    # Options.
     "a word that is nearly one of a saga": (_saga(hook=[]), "unknown word 'hook' (did you mean hooks?)"),
     "hooks that are no list": (
         _saga(hooks=f"{__name__}:Deaf"),
@@ -124,7 +124,7 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
         _saga(context="os.path:join"),
         "context: join has to do without arguments",
     ),
-    # Words of others.
+    # Options of other job types and keyspaces.
     "a saga in a process": (_saga(isolate=True), "an app of job_type saga has no isolate"),
     "a command for a saga": (_saga(bash_cmd="true"), "an app of job_type saga has no bash_cmd"),
     "a program for a saga": (_saga(program="p"), "an app of job_type saga has no program"),

@@ -1,4 +1,4 @@
-"""Schedules with one fault each, and what is said of it."""
+"""Schedules with one fault each, and a part of its message."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ SOUND = {"app": "daily", "key": "{due:%Y%m%d}", "cron": "0 2 * * *"}
 
 
 def timed(**words: Any) -> dict[str, Any]:
-    """A sound schedule with other words; None leaves one out."""
+    """Return a document with a valid schedule, changed by these options. ``...`` leaves an option out."""
     given = {word: value for word, value in {**SOUND, **words}.items() if value is not ...}
     return {**APPS, "schedules": {"s": given}}
 
 
 FAULTS_OF_SCHEDULES: dict[str, Fault] = {
-    # Where they stand.
+    # Place and id.
     "a text for schedules": ({**APPS, "schedules": "daily"}, "schedules: it has to be a list of mappings"),
     "one without an id": ({**APPS, "schedules": [SOUND]}, "schedules, entry 1: it has to be a mapping with an id"),
     "one that is no mapping": ({**APPS, "schedules": {"s": "daily"}}, "schedules.s: a schedule is a mapping of words"),
@@ -34,7 +34,7 @@ FAULTS_OF_SCHEDULES: dict[str, Fault] = {
     "an id like an option": ({**APPS, "schedules": {"-s": SOUND}}, "schedules.-s: an id is a text"),
     "an id that is too long": ({**APPS, "schedules": {"s" * 121: SOUND}}, "an id is a text of 1 to 120 characters"),
     "an empty id": ({**APPS, "schedules": {"": SOUND}}, "an id is a text"),
-    # Words.
+    # Options.
     "an unknown word": (timed(misfire_grce="1h"), "unknown word 'misfire_grce' (did you mean misfire_grace?)"),
     "no app": (timed(app=..., key=...), "schedules.s: it has no app"),
     "an unknown app": (timed(app="dayly"), "app: there is no app 'dayly' (did you mean daily?)"),
@@ -62,7 +62,7 @@ FAULTS_OF_SCHEDULES: dict[str, Fault] = {
     "an overlap that is none": (timed(overlap="skp"), "overlap: 'skp' is none of skip, queue, replace"),
     "negative jitter": (timed(jitter=-1), "jitter: -1 is not a duration"),
     "jitter as long as every": (timed(cron=..., every="5m", jitter="5m"), "jitter: '5m' is not shorter than every"),
-    # What is asked for.
+    # The request.
     "a key and keys": (timed(keys=["20260101"]), "give one of key, keys, work_ids or start and end"),
     "a start without an end": (timed(key=..., start="1"), "start and end go together"),
     "a range of an app with keys": (timed(key=..., start="1", end="2"), "start and end: daily has keys like 20140601"),

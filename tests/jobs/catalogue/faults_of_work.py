@@ -1,4 +1,4 @@
-"""Faults in how an app is written down, in what it does and under which policy."""
+"""Faults in the form of a definition, in the work of an app, and in its policy."""
 
 from tests.jobs.catalogue.faulty_apps import Fault, app
 from tests.planner.definitions import DATED
@@ -8,7 +8,7 @@ SPARK = {"job_type": "pyspark", "pymodule": "timeit"}
 
 
 class Grid:
-    """A job manager, as far as anybody can see before there is a job."""
+    """Job manager without behaviour. It has the methods that are checked before a job exists."""
 
     def run(self, job: object) -> str: ...
 
@@ -22,9 +22,9 @@ class Demanding(Grid):
 
 
 FAULTS_OF_WORK: dict[str, Fault] = {
-    # The top of a source.
+    # Top level of a source.
     "a default that is no text": ({"default_job_id": 7, "a": DATED}, "default_job_id: 7 is not a text"),
-    # Words.
+    # Options.
     "an unknown word": (app(max_fail=3), "unknown word 'max_fail' (did you mean max_fails?)"),
     "an app that is no mapping": ({"a": ["echo"]}, "an app is a mapping of words; this is ['echo']"),
     "a name that starts with a digit": ({"1a": DATED}, "an app's name is a letter, then"),

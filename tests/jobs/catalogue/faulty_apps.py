@@ -1,8 +1,8 @@
-"""Small definitions to be given one fault each."""
+"""Small definitions, to which a test adds one fault each."""
 
 from typing import Any
 
-#: What a source says, and words that tell its one fault.
+#: Document of a source, and a part of the message for its one fault.
 Fault = tuple[dict[str, Any], str]
 
 
@@ -11,7 +11,7 @@ def app(**words: Any) -> dict[str, Any]:
 
 
 def child(depends_on: Any, **words: Any) -> dict[str, Any]:
-    """``c``, which depends on ``p`` and ``q``; ``p`` has values for ``x``."""
+    """Define ``c``, which may depend on ``p`` and ``q``. ``p`` has values for ``x``."""
     return {
         "p": {"job_id": "{date}_{x}", "autofill_values": {"x": ["u", "v"]}},
         "q": {"job_id": "{date}"},

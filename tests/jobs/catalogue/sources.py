@@ -1,4 +1,4 @@
-"""Sources of definitions: the same two apps in each format, and what is said of a source at fault."""
+"""Sources of definitions: the same two apps in each format, and the faults of a faulty source."""
 
 from pathlib import Path
 from textwrap import dedent

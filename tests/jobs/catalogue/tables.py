@@ -1,4 +1,4 @@
-"""Apps that read each other's tables, written short."""
+"""Short ways to define apps that read each other's tables."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.planner.definitions import catalogue_of
 
 
 def begin_s(text: str, unit: Unit = "day") -> int:
-    """When the partition of this text begins."""
+    """Return the start of the partition that this text names, in seconds since 1970."""
     return Calendar(unit).start_s(Calendar(unit).read(text))
 
 
@@ -19,13 +19,15 @@ def partitioning_of(app: App) -> Partitioning:
 
 
 def reading(*tables: Any, **words: Any) -> dict[str, Any]:
-    """An app that reads these, each a mapping or a name alone."""
+    """Define an app that reads these tables, each given as a mapping or by its name alone."""
     mappings = [each if isinstance(each, dict) else {"table": each} for each in tables]
     return {"table_dependencies": mappings, **words}
 
 
 def read(words: dict[str, Any], *, own: Any = "day", raw: Any = "day") -> TableDependency:
-    """What the mapping for one table comes to, of an app and a table that are counted so."""
+    """Return the dependency that this mapping for one table results in. ``own`` and ``raw`` are the partition units of
+    the app and of the table.
+    """
     apps = {"raw": {"partition": raw}, "a": reading({"table": "raw", **words}, partition=own)}
     (dependency,) = partitioning_of(catalogue_of(apps).app("a")).dependencies
     return dependency

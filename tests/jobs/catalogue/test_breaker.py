@@ -1,4 +1,4 @@
-"""The word ``breaker``: what it may say, and that everything else is a fault."""
+"""The option ``breaker``: valid values, and the faults of all others."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def breaker(value: Any) -> Breaker | None:
         ({"fails": 3, "pause": "1h"}, Breaker(fails=3, pause_s=3600.0, pause_s_max=3600.0)),
     ],
 )
-def test_what_it_says(value: Any, read: Breaker | None) -> None:
+def test_the_option_is_parsed_into_a_breaker(value: Any, read: Breaker | None) -> None:
     assert breaker(value) == read
 
 
@@ -40,17 +40,17 @@ def test_what_it_says(value: Any, read: Breaker | None) -> None:
         ({"fails": 2, "wait": "1m"}, "unknown word 'wait'"),
     ],
 )
-def test_what_is_wrong_with_it(value: Any, fault: str) -> None:
+def test_an_invalid_breaker_is_a_fault(value: Any, fault: str) -> None:
     with pytest.raises(DefinitionError, match=fault):
         breaker(value)
 
 
-def test_a_submission_has_none_of_its_own() -> None:
+def test_a_submission_cannot_set_a_breaker() -> None:
     with pytest.raises(BadRequest, match="unknown word 'breaker'"):
         parse_policy({"breaker": {"fails": 1}})
 
 
-def test_what_an_app_does_is_the_same_with_one_or_without() -> None:
+def test_a_breaker_does_not_change_the_digest_of_an_app() -> None:
     app = {"job_id": "{x}", "bash_cmd": "true"}
     with_one = catalogue_of({"a": {**app, "breaker": {"fails": 1}}})
     assert with_one["a"].digest == catalogue_of({"a": app})["a"].digest

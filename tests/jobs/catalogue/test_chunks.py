@@ -1,4 +1,4 @@
-"""Apps that are keyed by chunk, as each kind of source writes them."""
+"""Apps that are keyed by chunk, defined in each kind of source."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ _NO_FUNCTIONS = {"select": None, "default_ids": None}
 @pytest.mark.parametrize(
     ("source", "text"), [("a.json", JSON), ("a.toml", TOML), ("a.yaml", YAML), ("a.py", DECORATED)]
 )
-def test_every_kind_of_source_says_it_alike(source: str, text: str) -> None:
+def test_every_kind_of_source_defines_the_same_chunks(source: str, text: str) -> None:
     write("acme.py", FUNCTIONS)
     catalogue = load([write(source, text)])
     hello, goodbye = catalogue.app("hello").chunking, catalogue.app("goodbye").chunking
@@ -98,13 +98,13 @@ def test_every_kind_of_source_says_it_alike(source: str, text: str) -> None:
     assert goodbye.select() == [0, 1]
 
 
-def test_what_is_left_out() -> None:
+def test_options_of_chunks_have_defaults() -> None:
     chunking = catalogue_of({"a": {"chunk_size": 10}}).app("a").chunking
     assert chunking == Chunking(size=10)
     assert not chunking.allow_multiple_jobs
 
 
-def test_all_other_words_hold_for_chunks_too() -> None:
+def test_other_options_apply_to_apps_keyed_by_chunk_too() -> None:
     words = {
         "chunk_size": 3,
         "bash_cmd": "echo {work_ids}",
@@ -117,7 +117,7 @@ def test_all_other_words_hold_for_chunks_too() -> None:
 
 
 @pytest.mark.parametrize("key", ["1-3,7", "0..9000:400@12", "north@7.2", "a b"])
-def test_its_template_takes_any_key_and_no_default(key: str) -> None:
+def test_an_app_keyed_by_chunk_accepts_any_key_and_ignores_default_job_id(key: str) -> None:
     app = catalogue_of({"default_job_id": "{date}_{x}", "a": {"chunk_size": 1}}).app("a")
     assert app.write_key(app.read_key(key)) == key
     assert (app.identifiers, app.autofill, app.groups) == ({}, {}, ())
@@ -127,12 +127,12 @@ def test_its_template_takes_any_key_and_no_default(key: str) -> None:
     ("max_lag", "seconds"),
     [(0, 0), (60, 3600), (0.5, 30), ("6h", 21_600), ("0s", 0), ("90s", 90), ("250ms", 0.25), ("1d", 86_400)],
 )
-def test_a_number_for_max_lag_is_minutes_and_a_text_a_duration(max_lag: object, seconds: float) -> None:
+def test_a_numeric_max_lag_is_in_minutes_and_a_text_is_a_duration(max_lag: object, seconds: float) -> None:
     (dependency,) = _dependencies([{"job_type": "hello", "max_lag": max_lag}])
     assert dependency.lag_s_max == seconds
 
 
-def test_one_app_may_be_needed_in_several_ways() -> None:
+def test_an_app_may_depend_on_another_in_several_ways() -> None:
     ways: list[dict[str, Any]] = [
         {},
         {"unique": True},
@@ -148,7 +148,7 @@ def test_one_app_may_be_needed_in_several_ways() -> None:
     ]
 
 
-def test_the_default_of_an_app_outranks_that_of_its_source() -> None:
+def test_default_work_ids_of_an_app_override_its_source() -> None:
     write("acme.py", FUNCTIONS)
     text = '{"default_work_ids": "acme:everybody", "a": {"chunk_size": 1, "default_work_ids": "acme:select"}}'
     chunking = load([write("a.json", text)]).app("a").chunking
@@ -156,12 +156,12 @@ def test_the_default_of_an_app_outranks_that_of_its_source() -> None:
     assert chunking.default_ids_path == "acme:select"
 
 
-def test_the_default_of_a_source_is_of_no_use_to_templates() -> None:
+def test_default_work_ids_of_a_source_do_not_affect_templates() -> None:
     write("acme.py", FUNCTIONS)
     assert load([write("a.json", '{"default_work_ids": "acme:select", "a": {"job_id": "{x}"}}')])
 
 
-def test_a_function_without_a_name_may_select() -> None:
+def test_select_work_may_be_any_callable() -> None:
     text = """
         from functools import partial
         from sluice import app
@@ -181,7 +181,7 @@ def test_a_function_without_a_name_may_select() -> None:
     assert [select and select() for select in selects] == [[0], [1], [2]]
 
 
-def test_who_needs_whom_is_known_from_both_ends() -> None:
+def test_dependencies_are_known_from_both_ends() -> None:
     catalogue = _chain(a=[], b=["a"], c=["a", "b"])
     assert list(catalogue.app("c").parent_apps) == ["a", "b"]
     assert catalogue.dependents_of("a") == ("b", "c")
@@ -189,14 +189,14 @@ def test_who_needs_whom_is_known_from_both_ends() -> None:
     assert catalogue.rank("a") < catalogue.rank("b") < catalogue.rank("c")
 
 
-def test_a_function_that_names_no_apps_may_not_name_one_by_chunk() -> None:
+def test_an_app_keyed_by_chunk_is_no_possible_parent_of_a_function() -> None:
     two_way = {"job_id": "{day}", "depends_on": {"_func": "tests.planner.two_ways:Weeks"}}
     catalogue = catalogue_of({"a": two_way, "hello": {"chunk_size": 1}})
     (alternative,) = catalogue.alternatives("a")
     assert [*alternative.bridges[0].parents] == ["a"]
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_faults_of_chunks_are_reported_at_once() -> None:
     write("bad.py", "1 / 0")
     text = """
         {"default_work_ids": "bad:f",

@@ -1,4 +1,4 @@
-"""``compensate`` and the mode ``saga``: what a definition says of undoing, and what that does not change."""
+"""``compensate`` and the mode ``saga``: definitions of how jobs are undone, and properties that these do not change."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ TABLE: dict[str, Any] = {"output_table": "t"}
 UNDO = {"job_id": "{key}"}
 
 
-def test_the_example_of_the_page_loads() -> None:
+def test_the_example_on_the_compensation_page_can_be_loaded() -> None:
     example = PAGE.read_text().partition("```yaml\n")[2].partition("```")[0]
     catalogue = load([write("trip.yaml", example)])
     assert [catalogue[app].compensate for app in ("book", "pay", "mail", "refund")] == [
@@ -32,25 +32,25 @@ def test_the_example_of_the_page_loads() -> None:
     assert not catalogue.undoes("mail")
 
 
-def test_what_undoes_an_app_is_no_part_of_what_it_does() -> None:
+def test_compensate_changes_neither_digest_nor_version_of_an_app() -> None:
     plain = catalogue_of({"a": TABLE, "undo": UNDO})["a"]
     undone = catalogue_of({"a": TABLE | {"compensate": "undo"}, "undo": UNDO})["a"]
     assert (undone.digest, undone.version) == (plain.digest, plain.version)
     assert undone.words == plain.words, "a branch keeps what makes partitions, and not what undoes it"
 
 
-def test_a_table_has_no_mode_that_is_called_so() -> None:
+def test_an_app_cannot_have_a_mode_called_saga() -> None:
     ((_, fault),) = faults_of({"a": TABLE | {"modes": {"saga": {}}}})
     assert "saga is no name of a mode" in fault
 
 
-def test_a_conf_of_one_mode_is_meant_in_that() -> None:
+def test_a_submission_with_mode_saga_uses_the_only_mode_of_a_conf() -> None:
     catalogue = load([write("c.json", json.dumps({"a": TABLE, "confs": {"f": {"late": "a"}}}))])
     asked = meant(catalogue, Submission(app="f", start="2024-01-01", end="2024-01-01", mode="saga"))
     assert (asked.app, asked.mode) == ("a", "late")
 
 
-def test_a_schedule_may_ask_for_a_saga() -> None:
+def test_a_schedule_may_have_the_mode_saga() -> None:
     schedule = {"cron": "0 0 * * *", "app": "a", "key": "1", "mode": "saga"}
     text = json.dumps({"a": {"job_id": "{x}"}, "schedules": {"nightly": schedule}})
     assert "nightly" in load([write("s.json", text)]).schedules

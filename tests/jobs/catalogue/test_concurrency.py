@@ -1,4 +1,4 @@
-"""The word ``concurrency``, and the names of the pools that jobs come to by it."""
+"""The option ``concurrency``, and the names of the pools that it assigns jobs to."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ FILLS = {"bash_cmd": "true", "partition": "day"}
         ({"pool": "warehouse", "limit": 5}, Concurrency(limit=5, pool="warehouse")),
     ],
 )
-def test_its_forms(written: Any, read: Concurrency | None) -> None:
+def test_concurrency_may_be_a_number_a_key_or_a_named_pool(written: Any, read: Concurrency | None) -> None:
     found = catalogue_of({"a": APP | {"concurrency": written}})["a"].policy.concurrency
     assert found == read or read is None
     assert parse_policy({"concurrency": written}) == {"concurrency": found}
@@ -57,30 +57,30 @@ def test_its_forms(written: Any, read: Concurrency | None) -> None:
         ({"pool": 7, "limit": 1}, "concurrency: pool: 7 is not the name of a pool"),
     ],
 )
-def test_what_is_wrong_is_told(written: Any, fault: str) -> None:
+def test_an_invalid_concurrency_is_a_fault(written: Any, fault: str) -> None:
     with pytest.raises(DefinitionError) as raised:
         catalogue_of({"a": APP | {"concurrency": written}})
     assert [each.what[: len(fault)] for each in raised.value.faults] == [fault]
 
 
-def test_what_is_wrong_with_a_submissions_is_told() -> None:
+def test_an_invalid_concurrency_in_a_submission_is_refused() -> None:
     with pytest.raises(BadRequest, match="concurrency: 0 is not a whole number from 1 on"):
         parse_policy({"concurrency": 0})
 
 
 @pytest.mark.parametrize("app", [{"bash_cmd": "true", "chunk_size": 2}, FILLS], ids=["chunks", "partitions"])
-def test_what_has_no_identifiers_has_none_for_its_key(app: dict[str, Any]) -> None:
+def test_apps_without_identifiers_cannot_use_one_in_a_concurrency_key(app: dict[str, Any]) -> None:
     with pytest.raises(DefinitionError, match=r"the key asks for \{x\}; there are \{app_name\}, \{job_id\}"):
         catalogue_of({"a": app | {"concurrency": {"key": "{x}", "limit": 1}}})
 
 
-def test_a_mode_has_a_key_that_its_app_could_have() -> None:
+def test_the_concurrency_key_of_a_mode_is_checked_against_its_app() -> None:
     words = {"concurrency": {"key": "{x}", "limit": 1}}
     with pytest.raises(DefinitionError, match=r"modes: offline: concurrency: the key asks for \{x\}"):
         catalogue_of({"a": FILLS | {"modes": {"offline": words}}})
 
 
-def test_a_limit_does_not_change_what_an_app_does() -> None:
+def test_concurrency_does_not_change_the_digest_of_an_app() -> None:
     one, other = (catalogue_of({"a": APP | words})["a"] for words in ({}, {"concurrency": 2}))
     assert one.digest == other.digest
 
@@ -92,7 +92,7 @@ def _pool(
     return pool_of(found, found.policy, key, kwargs or {})
 
 
-def test_pools_of_different_kinds_cannot_be_taken_for_each_other() -> None:
+def test_pools_of_different_kinds_have_different_names() -> None:
     pools = [
         _pool(1),
         _pool(1, app="pool"),
@@ -105,7 +105,7 @@ def test_pools_of_different_kinds_cannot_be_taken_for_each_other() -> None:
     assert [spoken(pool or "") for pool in pools[:3]] == ["the pool of a", "the pool of pool", "pool a"]
 
 
-def test_kwargs_that_are_neither_texts_nor_numbers_count_as_not_given() -> None:
+def test_kwargs_other_than_texts_and_numbers_count_as_missing_in_a_key() -> None:
     key = {"key": "{kwargs.k}/{y}", "limit": 1}
     for value, text in (
         ("eu", "eu"),
@@ -119,7 +119,7 @@ def test_kwargs_that_are_neither_texts_nor_numbers_count_as_not_given() -> None:
         assert _pool(key, kwargs={"k": value}) == f"a:{text}/2"
 
 
-def test_texts_of_any_length_are_told_apart() -> None:
+def test_long_texts_in_a_key_result_in_different_short_pool_names() -> None:
     key = {"key": "{kwargs.k}", "limit": 1}
     one, other = (_pool(key, kwargs={"k": "x" * 100_000 + end}) or "" for end in "ab")
     assert one != other

@@ -1,4 +1,4 @@
-"""Confs: apps under one name, with the app that each mode ends in; and documents in a form of the user's."""
+"""Confs, which give the final app of each mode under one name, and conf planners, which convert other documents."""
 
 import json
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_a_conf_names_the_app_of_each_mode() -> None:
         ({"join": {"offline": "sums"}}, "an app is called so too"),
     ],
 )
-def test_faults_of_confs(confs: Any, words: str) -> None:
+def test_a_faulty_conf_is_reported(confs: Any, words: str) -> None:
     (fault,) = _faults(**APPS, confs=confs)
     assert words in fault
 
@@ -98,7 +98,7 @@ def test_a_conf_planner_turns_any_document_into_apps(tmp_path: Path, monkeypatch
         (7, "7 is not the path of a function"),
     ],
 )
-def test_faults_of_conf_planners(
+def test_a_faulty_conf_planner_is_reported(
     path: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "warehouse_planner.py").write_text(PLANNER)

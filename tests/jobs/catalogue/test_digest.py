@@ -1,4 +1,4 @@
-"""An app's digest says whether it still does the same."""
+"""Digest of an app. It changes with the work or the dependencies of the app, and not with its policy."""
 
 import json
 from textwrap import dedent
@@ -15,7 +15,7 @@ def _digest(text: str, app: str = "a") -> str:
     return load([write("a.py", "from sluice import app\n" + dedent(text))]).app(app).digest
 
 
-def test_it_follows_what_the_app_does() -> None:
+def test_the_digest_depends_on_the_work_of_the_app() -> None:
     base = _digest("@app(job_id='{n}')\ndef a(n): return 1")
     assert base == _digest("# A comment.\n\n@app(job_id='{n}')\ndef a(n): return 1")
     assert base != _digest("@app(job_id='{n}')\ndef a(n): return 2")
@@ -26,7 +26,7 @@ def test_it_follows_what_the_app_does() -> None:
     assert base != _digest("@app(job_id='{m}')\ndef a(n): return 1")
 
 
-def test_it_does_not_follow_how_often_or_how_long() -> None:
+def test_the_digest_does_not_depend_on_the_policy() -> None:
     base = _digest("@app(job_id='{n}')\ndef a(n): return 1")
     policy = "max_fails=3, timeout='2s', priority=5, retry={'rule': 'random', 'seconds': 1}"
     assert base == _digest(f"@app(job_id='{{n}}', {policy})\ndef a(n): return 1")
@@ -36,7 +36,7 @@ def _declared(**words: object) -> str:
     return load([write("a.json", json.dumps({"a": {"job_id": "{n}", **words}}))]).app("a").digest
 
 
-def test_it_follows_the_job_manager(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_digest_depends_on_the_code_of_the_job_manager(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = """
         class Grid:
             def run(self, job): return {}
@@ -57,7 +57,7 @@ def test_it_follows_the_job_manager(monkeypatch: pytest.MonkeyPatch) -> None:
     assert base != digest("three", grid.format(2))
 
 
-def test_it_follows_the_module_of_a_job_of_spark() -> None:
+def test_the_digest_depends_on_the_module_and_options_of_a_spark_job() -> None:
     def digest(text: str, **words: object) -> str:
         return _declared(job_type="pyspark", pymodule=write("m.py", text), **words)
 
@@ -67,7 +67,7 @@ def test_it_follows_the_module_of_a_job_of_spark() -> None:
     assert base != digest("def main(sc): return 1", spark_conf={"spark.cores.max": "4"})
 
 
-def test_it_follows_the_words_of_a_program_and_not_its_limits() -> None:
+def test_the_digest_depends_on_the_options_of_a_program_but_not_its_limits() -> None:
     digests = [
         _declared(source="file:/a/run.sh"),
         _declared(source="file:/b/run.sh"),
@@ -81,7 +81,7 @@ def test_it_follows_the_words_of_a_program_and_not_its_limits() -> None:
     assert limited == digests[0] == _declared(job_type="program", source="file:/a/run.sh")
 
 
-def test_it_follows_the_order_of_groups_and_not_of_words() -> None:
+def test_the_digest_depends_on_the_order_of_groups_but_not_of_options() -> None:
     def digest(depends_on: str, *words: str) -> str:
         text = f'{{"p": {{"job_id": "{{n}}"}}, "c": {{"depends_on": {depends_on}, {", ".join(words)}}}}}'
         return load([write("a.json", text)]).app("c").digest
@@ -94,8 +94,8 @@ def test_it_follows_the_order_of_groups_and_not_of_words() -> None:
     assert base == digest(f"{{{one}, {other}}}", words[0].replace("job_id", "job_id_template"), words[1])
 
 
-def test_it_follows_how_old_an_input_may_be() -> None:
-    """A job keeps the needs that it was planned with, and by the digest it is told that these have changed."""
+def test_the_digest_depends_on_max_lag() -> None:
+    """A job keeps the dependencies that it was planned with. Its digest shows that these have changed since."""
 
     def digest(**lag: object) -> str:
         apps = {"p": {"job_id": "{n}"}, "c": {"job_id": "{n}", "depends_on": {"app_name": ["p"], **lag}}}

@@ -1,4 +1,4 @@
-"""The digest of an app that is keyed by chunk: it follows what a chunk does, and not when or for whom."""
+"""The digest of an app that is keyed by chunk. It depends on the work of a chunk, not on its time or submission."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def _declared(**words: Any) -> str:
         {"select_work": "posixpath:join"},
     ],
 )
-def test_it_follows_what_a_chunk_does(words: dict[str, Any]) -> None:
+def test_the_digest_depends_on_the_work_and_dependencies_of_a_chunk(words: dict[str, Any]) -> None:
     assert _declared(**words) != _declared()
 
 
@@ -53,11 +53,11 @@ def test_it_follows_what_a_chunk_does(words: dict[str, Any]) -> None:
         {"dependencies": [{**NEED, "max_lag": "1h", "custom_kwargs": {}, "unique": False}]},
     ],
 )
-def test_it_follows_neither_time_nor_spelling(words: dict[str, Any]) -> None:
+def test_the_digest_does_not_depend_on_policy_or_spelling(words: dict[str, Any]) -> None:
     assert _declared(**words) == _declared()
 
 
-def test_the_order_in_which_kwargs_are_written_does_not_count() -> None:
+def test_the_digest_does_not_depend_on_the_order_of_kwargs() -> None:
     one, other = ([{**NEED, "custom_kwargs": kwargs}] for kwargs in ({"a": 1, "b": [2]}, {"b": [2], "a": 1}))
     assert _declared(dependencies=one) == _declared(dependencies=other)
 
@@ -67,7 +67,7 @@ def _file(body: str = "n", *, above: str = "", words: str = "", ids: str = "[1]"
     return load([write("a.py", text)]).app("a").digest
 
 
-def test_it_follows_the_whole_text_of_a_file_that_is_one_job() -> None:
+def test_the_digest_depends_on_the_whole_text_of_a_stau_file() -> None:
     base = _file()
     assert base == _file()
     assert base != _file("n + 1"), "what the main function calls"
@@ -78,16 +78,16 @@ def test_it_follows_the_whole_text_of_a_file_that_is_one_job() -> None:
 
 
 @pytest.mark.parametrize("words", ["'max_fails': 2", "'data_sinks':\n['db']", "'is_streaming': True,\n\n"])
-def test_the_words_of_such_a_file_count_like_those_of_any_app(words: str) -> None:
+def test_options_in_a_stau_file_that_do_not_affect_the_work_are_ignored(words: str) -> None:
     assert _file(words=words) == _file()
 
 
-def test_when_a_file_has_itself_submitted_does_not_count() -> None:
+def test_the_digest_of_a_stau_file_does_not_depend_on_its_schedules() -> None:
     schedule = "from sluice import schedule\nat = [schedule(id='a', app='a', cron='{} 2 * * *')]"
     assert _file(above=schedule.format(0)) == _file(above=schedule.format(30))
 
 
-def test_a_config_with_a_type_is_one_too() -> None:
+def test_an_annotated_stau_config_is_recognized() -> None:
     def digest(words: str) -> str:
         text = f"STAU_CONFIG: dict[str, object] = {{'chunk_size': 2, {words}}}\ndef main(): ..."
         return load([write("a.py", text)]).app("a").digest
@@ -96,7 +96,7 @@ def test_a_config_with_a_type_is_one_too() -> None:
     assert digest("") != digest("'freshness_by': ['k']")
 
 
-def test_an_imported_module_keeps_its_digest_while_its_file_is_edited(here: Path) -> None:
+def test_an_imported_stau_module_keeps_its_digest_when_its_file_changes(here: Path) -> None:
     write("acme.py", dedent(FILE).format(above="", words="", ids="[1]", body="1"))
     before = load(["acme"]).app("acme").digest
     write("acme.py", dedent(FILE).format(above="", words="", ids="[1]", body="2_000"))
@@ -104,7 +104,7 @@ def test_an_imported_module_keeps_its_digest_while_its_file_is_edited(here: Path
     assert (here / "acme.py").exists()
 
 
-def test_a_file_edited_within_the_same_second_has_another() -> None:
+def test_a_file_edited_within_the_same_second_gets_another_digest() -> None:
     assert _file("1") != _file("2")
 
 
@@ -125,10 +125,10 @@ def _decorated(select: str) -> str:
 
 
 @pytest.mark.parametrize("select", ["ids", "partial(ids)", "Chosen()", "lambda **kwargs: [3]", "'a.py:ids'"])
-def test_a_function_among_the_words_does_not_tell_where_in_memory_it_is(select: str) -> None:
+def test_the_digest_does_not_depend_on_the_memory_address_of_a_function(select: str) -> None:
     assert _decorated(select) == _decorated(select)
     assert _decorated(select) != _decorated("None")
 
 
-def test_a_path_and_the_function_itself_come_to_the_same() -> None:
+def test_a_function_and_its_path_result_in_the_same_digest() -> None:
     assert _decorated("'a.py:ids'") == _decorated("ids")

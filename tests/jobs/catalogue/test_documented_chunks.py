@@ -1,4 +1,4 @@
-"""The definitions on docs/chunks.md can be loaded, as the page shows them."""
+"""The definitions on docs/chunks.md can be loaded unchanged."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ def _check(catalogue: Catalogue, sizes: dict[str, int]) -> None:
     assert {name: app.chunking and app.chunking.size for name, app in catalogue.items()} == sizes
 
 
-def test_the_page_can_be_loaded() -> None:
+def test_the_examples_on_the_chunks_page_can_be_loaded() -> None:
     (_, declared), (_, decorated), (_, configured) = BLOCKS
     write("acme/__init__.py", "")
     write("acme/ids.py", "def everybody(**kwargs): ...\ndef with_new_orders(**kwargs): ...")
@@ -30,5 +30,5 @@ def test_the_page_can_be_loaded() -> None:
     _check(load(["folder"]), {"orders": 50, "report": 100})
 
 
-def test_the_page_names_every_word() -> None:
+def test_the_chunks_page_names_every_option() -> None:
     assert [word for word in CHUNK_WORDS if f"`{word}`" not in PAGE] == []

@@ -1,4 +1,4 @@
-"""The definitions on docs/partitions.md can be loaded, as the page shows them."""
+"""The definitions on docs/partitions.md can be loaded unchanged."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "partitions.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def test_the_page_can_be_loaded() -> None:
+def test_the_examples_on_the_partitions_page_can_be_loaded() -> None:
     declared, scheduled = (text for language, text in BLOCKS if language == "yaml")
     (decorated,) = (text for language, text in BLOCKS if language == "python")
     write("acme/__init__.py", "")
@@ -27,5 +27,5 @@ def test_the_page_can_be_loaded() -> None:
     assert sorted(found.externals) == ["customers", "events"]
 
 
-def test_the_page_names_every_word() -> None:
+def test_the_partitions_page_names_every_option() -> None:
     assert [word for word in PARTITION_WORDS if f"`{word}`" not in PAGE] == []

@@ -1,4 +1,4 @@
-"""What docs/schedules.md shows loads as it stands."""
+"""The examples on docs/schedules.md can be loaded unchanged."""
 
 import re
 from pathlib import Path
@@ -14,6 +14,6 @@ BLOCKS = dict(re.findall(r"^```(yaml|python)\n(.*?)^```", PAGE, re.MULTILINE | r
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(("kind", "ids"), [("yaml", ["nightly", "tidy-up"]), ("python", ["nightly"])])
-def test_the_examples_load(kind: str, ids: list[str]) -> None:
+def test_the_examples_on_the_schedules_page_can_be_loaded(kind: str, ids: list[str]) -> None:
     suffix = {"yaml": "yaml", "python": "py"}[kind]
     assert [*load([write(f"pipeline.{suffix}", BLOCKS[kind])]).schedules] == ids

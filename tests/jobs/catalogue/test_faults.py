@@ -1,4 +1,4 @@
-"""Every kind of fault in a definition, its words, and that all of them are told at once."""
+"""Every kind of fault in a definition and its message. All faults are reported at once."""
 
 import pytest
 
@@ -26,14 +26,14 @@ FAULTS = (
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_each_kind_of_fault(fault: str) -> None:
+def test_each_fault_of_an_app_is_reported_once(fault: str) -> None:
     apps, words = FAULTS[fault]
     found = faults_of(apps)
     assert any(words in what for _, what in found), found
     assert len(found) == 1, "one mistake, one fault"
 
 
-def test_all_faults_are_told_at_once_with_source_and_app() -> None:
+def test_all_faults_are_reported_at_once_with_source_and_app() -> None:
     apps = {
         "a": {"job_id": "{date}-{x}", "max_fail": 1, "timeout": "never"},
         "b": {**DATED, "depends_on": {"app_name": ["nobody"]}, "valid_if_or": {}},
@@ -51,7 +51,7 @@ def test_all_faults_are_told_at_once_with_source_and_app() -> None:
     assert all(str(fault) in caught.value.what for fault in found)
 
 
-def test_all_that_is_unclear_in_a_group_is_told_at_once() -> None:
+def test_all_undetermined_identifiers_of_a_group_are_reported_at_once() -> None:
     apps = {
         "p": {"job_id": "{date}_{x}_{y}"},
         "c": {"job_id": "{date}_{s}_{t}", "depends_on": {"app_name": ["p"]}},
@@ -60,7 +60,7 @@ def test_all_that_is_unclear_in_a_group_is_told_at_once() -> None:
     assert [what.partition("which ")[2].split(" ")[0] for what in told] == ["s", "t", "x", "y"]
 
 
-def test_two_circles_are_both_shown() -> None:
+def test_two_circles_of_apps_are_both_reported() -> None:
     apps = {
         name: {**DATED, "depends_on": {"app_name": [parent]}}
         for name, parent in {"a": "b", "b": "a", "x": "z", "y": "x", "z": "y"}.items()
@@ -71,7 +71,7 @@ def test_two_circles_are_both_shown() -> None:
     ]
 
 
-def test_what_is_unclear_of_an_app_at_fault_is_not_told_twice() -> None:
+def test_a_faulty_app_causes_no_second_fault_in_its_child() -> None:
     apps = {
         "p": {"job_id": "{date}_{x}", "autofill_values": {"x": "3:3"}},
         "c": {**DATED, "depends_on": {"app_name": ["p"]}},
@@ -80,18 +80,18 @@ def test_what_is_unclear_of_an_app_at_fault_is_not_told_twice() -> None:
 
 
 @pytest.mark.parametrize("delimiter", ["", "a", "{", " "])
-def test_a_delimiter_that_parts_nothing(delimiter: str) -> None:
+def test_an_unusable_delimiter_is_refused(delimiter: str) -> None:
     with pytest.raises(DefinitionError, match="SLUICE_KEY_DELIMITER"):
         load([], delimiter=delimiter)
 
 
-def test_another_limit_is_named() -> None:
+def test_a_configured_limit_of_jobs_is_applied_and_reported() -> None:
     apps = app(autofill_values={"date": "0:10", "x": "0:10"})
     assert "the limit is 99" in faults_of(apps, limit=99)[0][1]
     assert faults_of(apps, limit=100) == []
 
 
-def test_an_app_is_not_called_like_a_queue_that_a_broker_makes() -> None:
+def test_an_app_name_that_is_no_possible_queue_name_is_a_fault() -> None:
     faults = dict(faults_of({"a.XQ": {"job_id": "{x}"}, "b" * 201: {"job_id": "{x}"}}))
     assert "ends in .XQ" in faults["a.XQ"]
     assert "at most 200" in faults["b" * 201]

@@ -1,4 +1,4 @@
-"""Definitions from JSON, TOML and YAML files, and what is said of a file that cannot be read."""
+"""Definitions from JSON, TOML and YAML files, and the faults of an unreadable file."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     ("path", "text"), [("a.json", JSON), ("a.toml", TOML), ("a.yaml", YAML), ("a.yml", YAML)]
 )
-def test_the_same_definitions_in_each_format(path: str, text: str) -> None:
+def test_each_format_gives_the_same_definitions(path: str, text: str) -> None:
     catalogue = load([write(path, text)])
     assert [*catalogue] == ["p", "c"]
     child = catalogue.app("c")
@@ -22,7 +22,7 @@ def test_the_same_definitions_in_each_format(path: str, text: str) -> None:
     assert (child.job_type, catalogue.app("p").bash_cmd) == ("bash", "echo {n}")
 
 
-def test_days_that_toml_and_yaml_know() -> None:
+def test_dates_of_toml_and_yaml_are_accepted() -> None:
     yaml = "a: {job_id: '{day}', autofill_values: {day: [2014-06-01]}, start_after: 2026-01-01}"
     toml = "[b]\njob_id='{day}'\nautofill_values={day=[2014-06-01]}\nstart_after=2026-01-01T00:00:00Z"
     catalogue = load([write("a.yaml", yaml), write("b.toml", toml)])
@@ -45,14 +45,14 @@ def test_days_that_toml_and_yaml_know() -> None:
         ("a.yaml", "", "the file holds nothing"),
     ],
 )
-def test_a_text_that_cannot_be_read_is_shown_with_its_line(path: str, text: str, words: str) -> None:
+def test_an_unreadable_text_is_reported_with_its_line(path: str, text: str, words: str) -> None:
     Path(path).write_text(text)
     ((source, app, what),) = faults(path)
     assert (source, app) == (path, "")
     assert words in what
 
 
-def test_words_that_yaml_reads_as_numbers() -> None:
+def test_a_group_name_that_yaml_reads_as_a_number_is_accepted() -> None:
     text = """
         p: {job_id: "{n}"}
         c: {job_id: "{n}", depends_on: {1: {app_name: [p]}, g: {app_name: [p], n: ["x"]}}}
@@ -60,7 +60,7 @@ def test_words_that_yaml_reads_as_numbers() -> None:
     assert [group.name for group in load([write("a.yaml", text)]).app("c").groups] == ["1", "g"]
 
 
-def test_what_yaml_merges_in_may_be_written_again() -> None:
+def test_options_merged_by_yaml_may_be_overridden() -> None:
     text = """
         a: &base {job_id: "{n}", max_fails: 1}
         b: {<<: *base, max_fails: 2}
@@ -68,7 +68,7 @@ def test_what_yaml_merges_in_may_be_written_again() -> None:
     assert load([write("a.yaml", text)]).app("b").policy.max_fails == 2
 
 
-def test_files_that_are_missing_or_unreadable() -> None:
+def test_a_missing_or_unreadable_file_is_reported_with_the_reason() -> None:
     Path("latin.json").write_bytes(b'{"\xe4": {}}')
     Path("folder.json").mkdir()
     found = {source: what for source, _, what in faults("none.json", "latin.json", "folder.json", "none.py")}

@@ -1,4 +1,4 @@
-"""What the words of each job type come to."""
+"""The options of each job type, and the apps that they result in."""
 
 import sys
 from pathlib import Path
@@ -32,7 +32,7 @@ GRID = """
         'bash_cmd = "echo {job_id}; (( 1 )) && [[ {n} == x ]]"',
     ],
 )
-def test_a_command_may_calculate_with_numbers_and_days_and_compare_texts(words: str) -> None:
+def test_a_command_may_calculate_with_safe_values_and_compare_texts(words: str) -> None:
     command = "" if "bash_cmd" in words else 'bash_cmd = "(( {n} > 3 )) || let x={job_id}"\n'
     app = load([write("a.toml", f'[a]\njob_id = "{{n}}"\n{command}{words}')]).app("a")
     assert app.bash_cmd
@@ -59,20 +59,20 @@ def test_a_decorated_class_is_a_job_manager(here: Path) -> None:
     assert other.manager is not None
 
 
-def test_a_decorated_class_that_is_no_job_manager_is_told_what_it_lacks() -> None:
+def test_a_decorated_class_without_the_methods_of_a_manager_is_a_fault() -> None:
     text = 'from sluice import app\n@app(job_id="{n}")\nclass Grid:\n    def run(self, job): ...\n'
     ((_, app, what),) = faults(write("grid.py", text))
     assert app == "Grid"
     assert what.endswith("grid.py:Grid is no job manager: it has no check, cancel")
 
 
-def test_a_job_manager_whose_module_breaks_is_told_with_its_line() -> None:
+def test_an_import_error_of_a_job_manager_is_reported_with_its_line() -> None:
     write("broken_grid.py", "\nimport nothing_of_that_name\n")
     ((_, _, what),) = faults(write("a.toml", '[a]\njob_id = "{n}"\njob_type = "broken_grid:Grid"'))
     assert "broken_grid.py, line 2: ModuleNotFoundError: No module named 'nothing_of_that_name'" in what
 
 
-def test_a_function_has_no_job_manager() -> None:
+def test_a_decorated_function_cannot_have_a_job_manager() -> None:
     write("grid.py", GRID)
     text = 'from sluice import app\n@app(job_id="{n}", job_type="grid:Grid")\ndef a(n): ...\n'
     assert [what for *_, what in faults(write("a.py", text))] == [
@@ -80,7 +80,7 @@ def test_a_function_has_no_job_manager() -> None:
     ]
 
 
-def test_a_job_of_spark_has_its_words_and_its_module_is_not_run() -> None:
+def test_a_spark_job_has_its_options_and_its_module_is_not_imported() -> None:
     write("acme/__init__.py", "raise AssertionError('it was imported')")
     write("acme/features.py", "import pyspark\nraise AssertionError('it was run')\ndef main(textFile): ...")
     source = write(
@@ -115,7 +115,7 @@ def test_a_job_of_spark_has_its_words_and_its_module_is_not_run() -> None:
     assert "pyspark" not in sys.modules or "acme" not in sys.modules
 
 
-def test_a_decorated_function_may_be_a_job_of_spark(here: Path) -> None:
+def test_a_decorated_function_may_be_a_spark_job(here: Path) -> None:
     head = 'from sluice import app\n@app(job_id="{n}", job_type="pyspark", read_fp="in")'
     text = f"{head}\ndef totals(textFile, n): ...\n"
     app = load([write("a.py", text)]).app("totals")
@@ -123,7 +123,7 @@ def test_a_decorated_function_may_be_a_job_of_spark(here: Path) -> None:
     assert app.spark == Spark(read_fp="in")
 
 
-def test_a_program_has_its_words() -> None:
+def test_a_program_has_its_options() -> None:
     source = write(
         "a.toml",
         f"""
@@ -158,7 +158,7 @@ def test_a_program_has_its_words() -> None:
         ('function = "os.path:join"', "python", "exit"),
     ],
 )
-def test_the_words_of_a_program_say_that_it_is_one(words: str, job_type: str, fail_on: str) -> None:
+def test_an_option_of_a_program_sets_the_job_type_program(words: str, job_type: str, fail_on: str) -> None:
     app = load([write("a.toml", f'[a]\njob_id = "{{n}}"\n{words}')]).app("a")
     assert (app.job_type, app.policy.fail_on) == (job_type, fail_on)
     assert (app.program is not None) == (job_type == "program")
@@ -167,12 +167,12 @@ def test_the_words_of_a_program_say_that_it_is_one(words: str, job_type: str, fa
 @pytest.mark.parametrize(
     "text", ["if True:\n  def main(sc): ...", "from m import *", "from m import x as main", "main = 1"]
 )
-def test_main_may_be_bound_in_any_way(text: str) -> None:
+def test_the_main_function_of_a_spark_module_may_be_bound_in_any_way(text: str) -> None:
     write("m.py", text)
     assert load([write("a.toml", '[a]\njob_id = "{n}"\njob_type = "pyspark"\npymodule = "m"')]).app("a").spark
 
 
-def test_a_module_of_spark_that_is_not_python_is_told_with_its_line() -> None:
+def test_a_syntax_error_in_a_spark_module_is_reported_with_its_line() -> None:
     write("m.py", "x = 1\ndef main(:\n")
     ((_, _, what),) = faults(write("a.toml", '[a]\njob_id = "{n}"\njob_type = "pyspark"\npymodule = "m.py"'))
     assert what.startswith("pymodule: m.py, line 2: ")

@@ -1,4 +1,4 @@
-"""What kind of value an identifier has, where one says it and where nobody does."""
+"""The kind of an identifier's values, declared or inferred."""
 
 from typing import Any
 
@@ -14,35 +14,35 @@ def read(apps: dict[str, Any], app: str, key: str) -> dict[str, Any]:
 
 
 class TestInferred:
-    def test_an_identifier_that_nobody_says_anything_of_is_text(self) -> None:
+    def test_an_identifier_is_text_by_default(self) -> None:
         assert read({"a": {"job_id": "{n}"}}, "a", "007") == {"n": "007"}
 
     @pytest.mark.parametrize("autofill", [[1, 2], "10:20:2", [1, "2"]])
-    def test_numbers_or_a_range_make_a_number(self, autofill: Any) -> None:
+    def test_numeric_values_or_a_range_make_an_identifier_a_number(self, autofill: Any) -> None:
         app = {"job_id": "{n}", "autofill_values": {"n": autofill}}
         assert read({"a": app}, "a", "007") == {"n": 7}
         with pytest.raises(BadKey, match="'x' is not a whole number"):
             read({"a": app}, "a", "x")
 
-    def test_texts_stay_texts_though_they_look_like_numbers(self) -> None:
+    def test_texts_that_look_like_numbers_stay_texts(self) -> None:
         app = {"job_id": "{n}", "autofill_values": {"n": ["1", "2"]}}
         assert read({"a": app}, "a", "007") == {"n": "007"}
 
-    def test_numbers_in_a_filter_count(self) -> None:
+    def test_numbers_in_a_filter_make_an_identifier_a_number(self) -> None:
         assert read({"a": {"job_id": "{n}", "valid_if_or": {"n": [7]}}}, "a", "007") == {"n": 7}
 
-    def test_a_range_of_days_makes_days(self) -> None:
+    def test_a_range_of_days_makes_an_identifier_a_day(self) -> None:
         app = {"job_id": "{day}", "autofill_values": {"day": "2015-02-27:2015-03-02"}}
         assert [*catalogue_of({"a": app}).app("a").autofill["day"]] == [20150227, 20150228, 20150301]
         assert read({"a": app}, "a", "2015-02-27") == {"day": 20150227}
 
-    def test_days_written_as_numbers_are_numbers(self) -> None:
+    def test_a_range_of_days_written_as_numbers_is_numeric(self) -> None:
         app = {"job_id": "{date}", "autofill_values": {"date": "20150101:20150105"}}
         assert [*catalogue_of({"a": app}).app("a").autofill["date"]] == [20150101 + day for day in range(4)]
 
 
 class TestDeclared:
-    def test_a_range_of_days_follows_the_calendar(self) -> None:
+    def test_a_range_of_a_declared_date_follows_the_calendar(self) -> None:
         app = {
             "job_id": "{day}",
             "identifiers": {"day": "date"},
@@ -50,19 +50,19 @@ class TestDeclared:
         }
         assert [*catalogue_of({"a": app}).app("a").autofill["day"]] == [20150130, 20150201]
 
-    def test_numbers_become_text_where_text_is_declared(self) -> None:
+    def test_numbers_become_text_if_text_is_declared(self) -> None:
         app = {"job_id": "{n}", "identifiers": {"n": "str"}, "autofill_values": {"n": [1]}}
         catalogue = catalogue_of({"a": app})
         assert [*catalogue.app("a").autofill["n"]] == ["1"]
         assert catalogue.app("a").read_key("01") == {"n": "01"}
 
-    def test_a_list_of_allowed_values(self) -> None:
+    def test_a_declared_list_limits_the_allowed_values(self) -> None:
         app = {"job_id": "{n}_{t}", "identifiers": {"n": [1, 2], "t": ["x", "x_y"]}}
         assert read({"a": app}, "a", "02_x_y") == {"n": 2, "t": "x_y"}
         with pytest.raises(BadKey, match="at n, '3' is none of 1, 2"):
             read({"a": app}, "a", "3_x")
 
-    def test_a_function_makes_the_value_or_refuses(self) -> None:
+    def test_a_declared_function_converts_or_refuses_the_value(self) -> None:
         app = {
             "job_id": "{t}",
             "identifiers": {"t": "tests.planner.definition_functions:lowered"},
@@ -75,7 +75,7 @@ class TestDeclared:
             with pytest.raises(BadKey, match=r"definition_functions:lowered"):
                 catalogue.app("a").read_key(key)
 
-    def test_a_range_of_what_a_function_makes(self) -> None:
+    def test_a_declared_function_converts_the_values_of_a_range(self) -> None:
         app = {
             "job_id": "{t}",
             "identifiers": {"t": "tests.planner.definition_functions:padded"},
@@ -85,7 +85,7 @@ class TestDeclared:
 
 
 class TestLinked:
-    def test_what_one_declares_holds_for_all_that_depends_on_links(self) -> None:
+    def test_a_declared_kind_applies_to_all_apps_linked_by_depends_on(self) -> None:
         apps = {
             "p": {"job_id": "{day}"},
             "c": {"job_id": "{day}", "depends_on": {"app_name": ["p"]}, "identifiers": {"day": "date"}},
@@ -96,7 +96,7 @@ class TestLinked:
         assert read(apps, "g", "2014-06-01_x") == {"day": 20140601, "t": "x"}
         assert read(apps, "stranger", "2014-06-01") == {"day": "2014-06-01"}
 
-    def test_what_one_writes_holds_for_all_that_depends_on_links(self) -> None:
+    def test_an_inferred_kind_applies_to_all_apps_linked_by_depends_on(self) -> None:
         apps = {
             "p": {"job_id": "{n}"},
             "q": {"job_id": "{n}_{m}"},
@@ -105,14 +105,14 @@ class TestLinked:
         assert read(apps, "p", "07") == {"n": 7}
         assert read(apps, "q", "07_07") == {"n": 7, "m": "07"}
 
-    def test_one_name_may_mean_two_things_in_apps_that_are_not_linked(self) -> None:
+    def test_an_identifier_may_have_different_kinds_in_unlinked_apps(self) -> None:
         apps = {
             "a": {"job_id": "{x}", "autofill_values": {"x": [1]}},
             "b": {"job_id": "{x}", "autofill_values": {"x": ["red"]}},
         }
         assert (read(apps, "a", "07"), read(apps, "b", "07")) == ({"x": 7}, {"x": "07"})
 
-    def test_kinds_that_compare_may_differ_and_each_refuses_its_own(self) -> None:
+    def test_linked_apps_may_have_comparable_kinds_and_each_checks_its_own(self) -> None:
         apps = {
             "p": {"job_id": "{day}", "identifiers": {"day": "date"}},
             "c": {"job_id": "{day}", "identifiers": {"day": "int"}, "depends_on": {"app_name": ["p"]}},
@@ -122,7 +122,7 @@ class TestLinked:
         assert parents(catalogue, JobName("c", "20140699")) == {}
         assert children(catalogue, JobName("p", "2014-06-01")) == [JobName("c", "20140601")]
 
-    def test_a_job_has_one_name_however_its_key_is_written(self) -> None:
+    def test_all_spellings_of_a_key_result_in_one_job_name(self) -> None:
         apps = {
             "a": {"job_id": "{n}", "identifiers": {"n": "int"}},
             "b": {"job_id": "{n}", "depends_on": {"app_name": ["a"]}},

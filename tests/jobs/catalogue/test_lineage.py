@@ -1,4 +1,4 @@
-"""Which app fills what others read, and the versions that follow from it."""
+"""The app that fills each table that other apps read, and the dependencies that result."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def _pipeline() -> Catalogue:
     )
 
 
-def test_who_fills_and_who_reads_is_known_from_both_ends() -> None:
+def test_the_producer_and_the_readers_of_a_table_are_known() -> None:
     catalogue = _pipeline()
     filler = catalogue.fills("lake.staging")
     assert filler is catalogue.app("staging")
@@ -38,7 +38,7 @@ def test_who_fills_and_who_reads_is_known_from_both_ends() -> None:
     assert dict(catalogue.externals) == {"raw": Calendar()}
 
 
-def test_tables_lead_from_app_to_app() -> None:
+def test_tables_determine_the_parents_and_children_of_apps() -> None:
     catalogue = _pipeline()
     assert list(catalogue.app("join").parent_apps) == ["group_by"]
     assert catalogue.children_of("staging") == ("group_by",)
@@ -49,7 +49,7 @@ def test_tables_lead_from_app_to_app() -> None:
     assert [catalogue.alternatives(name) for name in catalogue] == [(), (), ()]
 
 
-def test_a_table_is_counted_as_whoever_fills_it_says() -> None:
+def test_the_calendar_of_a_table_is_that_of_its_producer() -> None:
     dependency = read({}, own="month", raw={"unit": "hour", "format": "%Y%m%d%H"})
     assert (dependency.calendar, dependency.producer) == (Calendar("hour", "%Y%m%d%H"), "raw")
     assert read({"partition": "hour"}, raw={"unit": "hour", "format": "%Y%m%d%H"}) == read(
@@ -57,7 +57,7 @@ def test_a_table_is_counted_as_whoever_fills_it_says() -> None:
     )
 
 
-def test_a_table_from_elsewhere_is_counted_as_its_readers_say() -> None:
+def test_the_calendar_of_an_external_table_is_set_by_its_readers() -> None:
     apps = {
         "a": reading({"table": "raw", "partition": {"format": "%Y%m%d"}}),
         "b": reading("raw", "hours", partition={"format": "%Y%m%d"}),
@@ -70,7 +70,7 @@ def test_a_table_from_elsewhere_is_counted_as_its_readers_say() -> None:
     ] * 4
 
 
-def test_one_table_may_be_read_in_several_ways() -> None:
+def test_an_app_may_read_one_table_in_several_ways() -> None:
     ways = [{"table": "raw", "offset": 90}, {"table": "raw"}, {"table": "raw", "end_cutoff": "2024-04-01"}]
     catalogue = catalogue_of({"raw": {"step_size": 1}, "a": reading(*ways)})
     assert [each.start_offset for each in partitioning_of(catalogue.app("a")).dependencies] == [
@@ -82,7 +82,7 @@ def test_one_table_may_be_read_in_several_ways() -> None:
     assert len(catalogue.readers_of("raw")) == 3
 
 
-def test_a_function_that_names_no_apps_may_not_name_one_by_partition() -> None:
+def test_an_app_keyed_by_partition_is_no_possible_parent_of_a_function() -> None:
     two_way = {"job_id": "{day}", "depends_on": {"_func": "tests.planner.two_ways:Weeks"}}
     catalogue = catalogue_of({"a": two_way, "b": {"step_size": 1}})
     (alternative,) = catalogue.alternatives("a")

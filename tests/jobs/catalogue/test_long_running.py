@@ -1,4 +1,4 @@
-"""``is_long_running``: work that goes on until it is stopped, and what others can need of it."""
+"""``is_long_running``: work that runs until it is stopped, and the states of it that other apps can need."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def _fault(**apps: dict[str, Any]) -> str:
     return fault
 
 
-def test_its_work_goes_on_and_is_started_again_for_ever() -> None:
+def test_long_running_work_has_no_end_and_is_restarted_indefinitely() -> None:
     far = _load(far=FAR).app("far")
     assert far.unbounded
     assert far.policy == Policy(
@@ -41,43 +41,43 @@ def test_its_work_goes_on_and_is_started_again_for_ever() -> None:
     )
 
 
-def test_what_the_definition_says_of_that_counts() -> None:
+def test_max_fails_and_retry_of_the_definition_override_these_defaults() -> None:
     words = {"max_fails": 3, "retry": {"rule": "fixed", "seconds": 7}}
     assert _load(far={**FAR, **words}).app("far").policy == Policy(
         max_fails=3, retry=Retry(rule="fixed", delay_s=7)
     )
 
 
-def test_false_says_nothing() -> None:
+def test_is_long_running_false_has_no_effect() -> None:
     near = _load(near={**SHORT, "is_long_running": False}).app("near")
     assert (near.unbounded, near.policy) == (False, Policy())
 
 
-def test_it_is_part_of_what_the_app_does() -> None:
+def test_is_long_running_changes_the_digest_of_an_app() -> None:
     ordinary = {word: value for word, value in FAR.items() if word != "is_long_running"}
     assert _load(far=FAR).app("far").digest != _load(far=ordinary).app("far").digest
 
 
-# Who needs it.
+# Children of a long-running app.
 
 
-def test_who_needs_it_needs_it_to_run() -> None:
+def test_a_child_of_a_long_running_app_needs_it_to_run() -> None:
     assert _needs(_child(app_name=["far"]).app("c")) == [(("far",), "running")]
     assert _needs(_child(app_name=["near"]).app("c")) == [(("near",), "succeeded")]
 
 
-def test_of_several_parents_each_is_needed_as_what_it_is() -> None:
+def test_each_of_several_parents_is_needed_in_its_own_state() -> None:
     found = _needs(_child(app_name=["far", "near"], x=["1", "2"]).app("c"))
     assert sorted(found) == [(("far",), "running"), (("near",), "succeeded")]
 
 
 @pytest.mark.parametrize("when", ["running", "failed"])
-def test_it_may_be_needed_to_run_or_to_fail(when: str) -> None:
+def test_a_child_may_need_a_long_running_app_to_run_or_to_fail(when: str) -> None:
     assert _needs(_child(app_name=["far"], when=when).app("c")) == [(("far",), when)]
 
 
 @pytest.mark.parametrize("when", ["succeeded", "finished"])
-def test_an_end_that_never_comes_is_a_fault(when: str) -> None:
+def test_needing_a_long_running_app_to_end_is_a_fault(when: str) -> None:
     fault = _fault(far=FAR, c={**SHORT, "depends_on": {"app_name": ["far"], "when": when}})
     assert f"when: {when}: far is_long_running, so that never comes" in fault
 
@@ -93,22 +93,22 @@ def test_an_end_that_never_comes_is_a_fault(when: str) -> None:
         ({**FAR, "timeout": "1h"}, "timeout: it is_long_running, so it ends when somebody stops it"),
     ],
 )
-def test_what_it_cannot_be(words: dict[str, Any], fault: str) -> None:
+def test_is_long_running_with_unsuitable_options_is_a_fault(words: dict[str, Any], fault: str) -> None:
     assert fault in _fault(a=words)
 
 
-def test_it_never_succeeded_within_any_time() -> None:
+def test_max_lag_for_a_long_running_app_is_a_fault() -> None:
     fault = _fault(far=FAR, c={**SHORT, "depends_on": {"app_name": ["far"], "max_lag": "6h"}})
     assert "max_lag: far is_long_running, so it never succeeds" in fault
 
 
-def test_no_chunk_waits_for_work_ids_that_are_never_done() -> None:
+def test_a_chunk_cannot_depend_on_a_long_running_app() -> None:
     far = {"chunk_size": 10, "job_type": FAR["job_type"], "is_long_running": True}
     near = {"chunk_size": 10, "bash_cmd": "true", "dependencies": [{"job_type": "far", "max_lag": 0}]}
     assert "dependencies: far is_long_running, so no work ID" in _fault(far=far, near=near)
 
 
-def test_a_function_for_parents_of_both_kinds_has_to_say_what_is_needed() -> None:
+def test_a_function_for_parents_of_both_kinds_must_set_when() -> None:
     func = "tests.planner.two_ways:Yesterday"
     fault = _fault(
         far=FAR, near=SHORT, c={**SHORT, "depends_on": {"_func": func, "app_name": ["far", "near"]}}

@@ -1,4 +1,4 @@
-"""Which part of its module a function rests on."""
+"""The part of its module that a function depends on."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def _behind(text: str, name: str = "f") -> list[str]:
     return text_behind(found).splitlines()
 
 
-def test_it_is_all_that_it_names_and_what_this_names_in_turn() -> None:
+def test_the_text_includes_all_names_used_directly_and_indirectly() -> None:
     text = """\
         import os
         FAR = 1
@@ -38,7 +38,7 @@ def test_it_is_all_that_it_names_and_what_this_names_in_turn() -> None:
     ]
 
 
-def test_its_own_decorators_are_left_out_and_those_of_others_are_not() -> None:
+def test_the_text_excludes_only_the_decorators_of_the_function_itself() -> None:
     text = """\
         def mark(what): return what
         @mark
@@ -62,7 +62,7 @@ def test_its_own_decorators_are_left_out_and_those_of_others_are_not() -> None:
         "Step, more = 1, 2",
     ],
 )
-def test_a_name_may_be_given_in_any_way(binding: str) -> None:
+def test_a_used_name_may_be_bound_in_any_way(binding: str) -> None:
     assert _behind(f"{binding}\ndef f(): return [Step]\nlast = 1\n") == [
         *binding.splitlines(),
         "def f(): return [Step]",
@@ -70,16 +70,16 @@ def test_a_name_may_be_given_in_any_way(binding: str) -> None:
 
 
 @pytest.mark.parametrize("mark", ["\f", "\x1c", "\x85", "\u2028"])
-def test_what_ends_no_line_of_python_moves_none(mark: str) -> None:
+def test_characters_that_end_no_python_line_do_not_shift_lines(mark: str) -> None:
     text = f'NOTE = """{mark}"""\n\f\nclass Step: ...\ndef f(): return [Step]\nlast = 1\n'
     assert _behind(text) == ["class Step: ...", "def f(): return [Step]"]
 
 
-def test_those_that_name_each_other_are_told_once() -> None:
+def test_functions_that_use_each_other_are_included_once() -> None:
     assert _behind("def f(): return g\ndef g(): return f\n") == ["def f(): return g", "def g(): return f"]
 
 
-def test_a_method_rests_on_its_class() -> None:
+def test_the_text_of_a_method_is_its_whole_class() -> None:
     assert _behind("class C:\n    n = 1\n    @staticmethod\n    def f(): ...\n", "C.f") == [
         "class C:",
         "    n = 1",
@@ -88,11 +88,11 @@ def test_a_method_rests_on_its_class() -> None:
     ]
 
 
-def test_a_function_within_another_rests_on_all_of_that() -> None:
+def test_the_text_of_a_nested_function_is_the_whole_outer_function() -> None:
     text = "N = 1\ndef make(n):\n    def g(): return n\n    return g\nf = make(N)\n"
     assert _behind(text) == text.splitlines()[1:-1]
 
 
-def test_what_has_no_text_has_none() -> None:
+def test_a_function_without_source_has_an_empty_text() -> None:
     assert text_behind(len) == ""
     assert text_behind(eval("lambda: 1")) == ""

@@ -1,4 +1,4 @@
-"""Definitions that were sound until one thing in them was changed: whatever it is, they load or are told apart."""
+"""Valid definitions with one to three random changes. They either load or have faults that name source and app."""
 
 import json
 import random
@@ -16,7 +16,7 @@ from sluice.jobs.errors import DefinitionError
 from tests.jobs.catalogue.test_nonsense import NEAR, VALUES
 from tests.planner.drawn_definitions import Words, drawn_apps
 
-#: Where something stands in a document: the mapping or list that holds it, and its place there.
+#: Position in a document: the mapping or list that contains the value, and its key or index there.
 Spot = tuple[Any, Any]
 
 
@@ -34,12 +34,12 @@ def test_every_fault_of_a_changed_definition_names_its_source_and_an_app(
 
 
 def spelled_out(name: str) -> str:
-    """As a fault tells a name that cannot be printed."""
+    """Return the name as a fault shows it, with unprintable characters escaped."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in name)
 
 
 def change(document: dict[str, Any], dice: random.Random, value: Any) -> None:
-    """Replace, drop, rename or repeat something, at any depth."""
+    """Replace, drop, rename or repeat a random value, at any depth."""
     holder, place = dice.choice([*spots(document)])
     match dice.choice(["replace", "drop", "rename", "repeat"]):
         case "replace":
@@ -55,7 +55,7 @@ def change(document: dict[str, Any], dice: random.Random, value: Any) -> None:
 
 
 def spots(document: Any) -> Iterator[Spot]:
-    """Everything in it that can be changed."""
+    """Yield every position in the document that can be changed."""
     if isinstance(document, dict | list):
         places = document if isinstance(document, dict) else range(len(document))
         for place in places:

@@ -1,4 +1,4 @@
-"""Whatever a file says, loading it ends in a catalogue or in a list of faults."""
+"""Loading any file results in a catalogue or in a list of faults."""
 
 from contextlib import suppress
 from typing import Any
@@ -11,7 +11,7 @@ from sluice.jobs.catalogue.words import WORDS
 from sluice.jobs.errors import BadRequest, DefinitionError
 from tests.planner.definitions import catalogue_of
 
-#: Texts and words that come near to meaning something.
+#: Texts that are almost valid values or options.
 NEAR = [
     "{x}",
     "{x}_{y}",
@@ -42,7 +42,7 @@ APPS = st.fixed_dictionaries({}, optional=dict.fromkeys(WORDS, VALUES)) | VALUES
 
 
 @given(APPS, APPS)
-def test_nonsense_becomes_faults(a: Any, b: Any) -> None:
+def test_nonsense_apps_are_reported_as_faults(a: Any, b: Any) -> None:
     both = {"sound": SOUND, "a": a, "b": {**SOUND, **b} if isinstance(b, dict) else b}
     with suppress(DefinitionError):
         catalogue_of(both)
@@ -76,6 +76,6 @@ FILLING = st.fixed_dictionaries({"partition": PARTITION, "table_dependencies": s
 
 
 @given(FILLING, FILLING)
-def test_nonsense_in_partitions_becomes_faults(a: Any, b: Any) -> None:
+def test_nonsense_in_partitions_is_reported_as_faults(a: Any, b: Any) -> None:
     with suppress(DefinitionError):
         catalogue_of({"a": a, "b": b})

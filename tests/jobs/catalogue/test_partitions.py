@@ -1,4 +1,4 @@
-"""Apps that are keyed by partition, as each kind of source writes them, and how they hang together."""
+"""Apps that are keyed by partition, defined in each kind of source."""
 
 from typing import Any
 
@@ -77,7 +77,7 @@ DECORATED = """
 @pytest.mark.parametrize(
     ("source", "text"), [("a.json", JSON), ("a.toml", TOML), ("a.yaml", YAML), ("a.py", DECORATED)]
 )
-def test_every_kind_of_source_says_it_alike(source: str, text: str) -> None:
+def test_every_kind_of_source_defines_the_same_partitions(source: str, text: str) -> None:
     catalogue = load([write(source, text)])
     assert partitioning_of(catalogue.app("daily")) == Partitioning(
         table="lake.daily",
@@ -113,19 +113,19 @@ def test_every_kind_of_source_says_it_alike(source: str, text: str) -> None:
         {"modes": {}},
     ],
 )
-def test_any_of_its_words_makes_it_one_and_the_rest_is_left_out(words: dict[str, Any]) -> None:
+def test_any_option_of_partitions_keys_an_app_by_partition_with_defaults(words: dict[str, Any]) -> None:
     app = catalogue_of({"default_job_id": "{date}_{x}", "a": words}).app("a")
     assert app.partitioning == Partitioning(table="a", calendar=Calendar())
     assert (app.identifiers, app.autofill, app.groups, app.chunking) == ({}, {}, (), None)
 
 
 @pytest.mark.parametrize("key", ["2024-04-01@3f9c21ab", "2024-04-01..2024-04-07", "running", "a_b"])
-def test_its_template_takes_any_key(key: str) -> None:
+def test_an_app_keyed_by_partition_accepts_any_key(key: str) -> None:
     app = catalogue_of({"a": {"step_size": 1}}).app("a")
     assert app.write_key(app.read_key(key)) == key
 
 
-def test_all_other_words_hold_for_partitions_too() -> None:
+def test_other_options_apply_to_apps_keyed_by_partition_too() -> None:
     words = {
         "step_size": 3,
         "bash_cmd": "echo {start}..{end}",
@@ -137,7 +137,7 @@ def test_all_other_words_hold_for_partitions_too() -> None:
     assert (app.job_type, app.policy.max_fails, app.policy.timeout_s) == ("bash", 2, 3600.0)
 
 
-def test_words_for_people_may_stand_with_any_app() -> None:
+def test_descriptive_options_are_accepted_for_any_app_without_effect() -> None:
     notes = {
         "owner": "ann",
         "description": ["…"],
@@ -164,7 +164,7 @@ def test_words_for_people_may_stand_with_any_app() -> None:
         ({"first": None}, None),
     ],
 )
-def test_the_first_partition_there_can_be(partition: dict[str, Any], first: int | None) -> None:
+def test_first_sets_the_earliest_possible_partition(partition: dict[str, Any], first: int | None) -> None:
     assert partitioning_of(catalogue_of({"a": {"partition": partition}}).app("a")).first == first
 
 
@@ -172,14 +172,14 @@ def test_the_first_partition_there_can_be(partition: dict[str, Any], first: int 
     ("unit", "format_"),
     [("day", "%Y%m%d"), ("day", "%Y-%j"), ("day", "ds=%Y-%m-%d"), ("hour", "%Y%m%dT%H"), ("month", "%b.%Y")],
 )
-def test_formats(unit: Unit, format_: str) -> None:
+def test_a_partition_may_have_its_own_format(unit: Unit, format_: str) -> None:
     calendar = partitioning_of(
         catalogue_of({"a": {"partition": {"unit": unit, "format": format_}}}).app("a")
     ).calendar
     assert calendar == Calendar(unit, format_)
 
 
-def test_modes_are_kept_as_a_submission_has_its_policy() -> None:
+def test_modes_are_kept_in_the_form_of_a_submission_policy() -> None:
     text = """
         a:
           modes:
@@ -196,7 +196,7 @@ def test_modes_are_kept_as_a_submission_has_its_policy() -> None:
     }
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_faults_of_partitions_are_reported_at_once() -> None:
     apps = {
         "a": {
             "step_size": 0,

@@ -1,4 +1,4 @@
-"""The words of a policy."""
+"""The options of a policy."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +14,7 @@ from sluice.jobs.request_limits import POLICY_BYTES_MAX
 from tests.world import catalogue_of
 
 
-def test_every_word_becomes_its_field() -> None:
+def test_options_of_a_policy_set_their_fields() -> None:
     words: dict[str, Any] = {
         "max_fails": 2,
         "max_timeouts": 1,
@@ -55,12 +55,12 @@ def test_every_word_becomes_its_field() -> None:
     )
 
 
-def test_a_submission_can_take_a_limit_away() -> None:
+def test_a_submission_can_remove_a_limit() -> None:
     app = Policy(timeout_s=5, cwd="here", end_before=datetime(2026, 1, 1, tzinfo=UTC))
     assert app.overridden(parse_policy({"timeout": None, "cwd": None, "end_before": None})) == Policy()
 
 
-def test_the_limits_of_a_submission_take_the_place_of_the_apps() -> None:
+def test_the_limits_of_a_submission_replace_the_limits_of_the_app() -> None:
     app = Policy(limits=Allowance(cpu_s=5, processes=3))
     assert app.overridden(parse_policy({"limits": {"processes": 9}})).limits == Allowance(processes=9)
     assert not app.overridden(parse_policy({"limits": {}})).limits
@@ -70,11 +70,11 @@ def test_the_limits_of_a_submission_take_the_place_of_the_apps() -> None:
     ("written", "offset_s"),
     [(True, 1.0), (False, 0.0), (None, 0.0), (0, 0.0), (2.5, 2.5), ("5s", 5.0), ("1m30s", 90.0)],
 )
-def test_a_start_is_put_off_within_a_second_or_as_long_as_is_said(written: object, offset_s: float) -> None:
+def test_random_start_offset_is_a_second_or_the_given_duration(written: object, offset_s: float) -> None:
     assert parse_policy({"random_start_offset": written}) == {"random_start_offset_s": offset_s}
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_faults_of_a_policy_are_reported_at_once() -> None:
     words = {"max_fail": 1, "timeout": "soon", "retry": {"rule": "fixd", "sconds": 1}, "priority": 1.5}
     with pytest.raises(BadRequest) as caught:
         parse_policy(words)
@@ -92,7 +92,7 @@ def _defined(**words: object) -> Catalogue:
     return catalogue_of({"a": {"job_id": "{n}", "bash_cmd": "true", **words}})
 
 
-def test_the_policy_of_a_definition_has_a_largest_size() -> None:
+def test_the_policy_of_a_definition_has_a_maximum_size() -> None:
     largest = "x" * (POLICY_BYTES_MAX - len('{"env":{"A":""}}'))
     assert _defined(env={"A": largest}).app("a").policy.env == {"A": largest}
     with pytest.raises(DefinitionError) as caught:
@@ -101,12 +101,12 @@ def test_the_policy_of_a_definition_has_a_largest_size() -> None:
     assert fault.what == "its policy has 8193 bytes; at most 8192 are accepted"
 
 
-def test_other_words_of_a_definition_do_not_count() -> None:
+def test_other_options_do_not_count_towards_the_size_of_a_policy() -> None:
     assert _defined(description="x" * POLICY_BYTES_MAX)
 
 
-def test_what_a_job_has_stored_is_read_whatever_its_size() -> None:
-    """Releases before had no limit."""
+def test_a_stored_policy_of_any_size_can_be_read() -> None:
+    """Earlier releases had no limit."""
     assert parse_policy({"env": {"A": "x" * POLICY_BYTES_MAX}})
 
 
@@ -152,6 +152,6 @@ def test_what_a_job_has_stored_is_read_whatever_its_size() -> None:
         {"limits": {"open_files": "many"}},
     ],
 )
-def test_values_that_would_do_harm_later_are_refused_now(words: dict[str, Any]) -> None:
+def test_invalid_values_in_a_policy_are_refused(words: dict[str, Any]) -> None:
     with pytest.raises(BadRequest):
         parse_policy(words)

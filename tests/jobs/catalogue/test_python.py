@@ -1,4 +1,4 @@
-"""Definitions from Python modules, files and folders, and what is said of one that cannot be imported."""
+"""Definitions from Python modules, files and folders, and the faults of a source that cannot be imported."""
 
 import os
 import subprocess
@@ -26,19 +26,19 @@ def _check(catalogue: Catalogue, place: str) -> None:
         assert resolve_function(app.function_path or "").__name__ == getattr(app.function, "__name__", "")
 
 
-def test_a_module_from_the_current_folder() -> None:
+def test_a_module_in_the_current_folder_can_be_loaded() -> None:
     write("acme/__init__.py", "")
     write("acme/pipelines.py", DECORATED)
     _check(load(["acme.pipelines"]), "acme.pipelines")
 
 
-def test_a_package_counts_as_a_module() -> None:
+def test_a_package_can_be_loaded_like_a_module() -> None:
     write("acme/__init__.py", "from acme.pipelines import first, second")
     write("acme/pipelines.py", DECORATED)
     _check(load(["acme"]), "acme")
 
 
-def test_a_file(here: Path) -> None:
+def test_a_python_file_can_be_loaded(here: Path) -> None:
     _check(load([write("some/pipelines.py", DECORATED)]), str(here / "some/pipelines.py"))
 
 
@@ -57,7 +57,7 @@ def test_another_process_finds_the_function_of_a_file() -> None:
     assert done.stdout == "(1, 2)\n"
 
 
-def test_a_folder_one_job_a_file(here: Path) -> None:
+def test_a_folder_with_one_app_per_file_can_be_loaded(here: Path) -> None:
     write("jobs_here/one.py", "from sluice import app\n@app(job_id='{n}')\ndef one(n): ...")
     write("jobs_here/two.py", "from sluice import app\nimport both\n@app(job_id='{n}')\ndef two(n): ...")
     write("jobs_here/both.py", "N = 1")
@@ -69,29 +69,29 @@ def test_a_folder_one_job_a_file(here: Path) -> None:
     assert {app.origin for app in catalogue.values()} == {"jobs_here/one.py", "jobs_here/two.py"}
 
 
-def test_the_default_template_of_a_source_outranks_that_of_the_caller() -> None:
+def test_default_job_id_of_a_source_overrides_that_of_the_caller() -> None:
     write("a.py", "from sluice import app\ndefault_job_id = '{own}'\n@app()\ndef a(): ...")
     write("b.py", "from sluice import app\n@app()\ndef b(): ...")
     catalogue = load(["a.py", "b.py"], default_job_id="{given}")
     assert [app.template.names for app in catalogue.values()] == [("own",), ("given",)]
 
 
-def test_a_definition_is_still_the_function() -> None:
+def test_a_decorated_function_can_still_be_called() -> None:
     write("acme.py", DECORATED)
     load(["acme"])
     first = sys.modules["acme"].first
     assert (first(day=1, n=2), first.__name__) == ((1, 2), "first")
 
 
-def test_a_file_is_read_anew_by_each_load() -> None:
+def test_each_load_reads_a_file_again() -> None:
     write("a.py", "from sluice import app\n@app(job_id='{n}')\ndef a(n): ...")
     load(["a.py"])
     write("a.py", "from sluice import app\n@app(job_id='{longer_than_before}')\ndef a(n): ...")
     assert load(["a.py"]).app("a").template.names == ("longer_than_before",)
 
 
-def test_an_edit_that_leaves_size_and_time_as_they_were_is_read_too(here: Path) -> None:
-    """Python's cache of compiled files would not notice."""
+def test_an_edit_that_keeps_size_and_time_of_a_file_is_read_too(here: Path) -> None:
+    """Python's cache of compiled files would not detect the edit."""
     text = "from sluice import app\n@app(job_id='{n}')\ndef a(n): return %d"
     write("a.py", text % 1)
     load(["a.py"])
@@ -104,7 +104,7 @@ def test_an_edit_that_leaves_size_and_time_as_they_were_is_read_too(here: Path) 
     assert not (here / "__pycache__").exists()
 
 
-def test_a_file_that_is_at_fault_now_leaves_the_module_it_was() -> None:
+def test_a_file_that_becomes_faulty_leaves_the_loaded_module_unchanged() -> None:
     write(
         "a.py",
         "import sys\nfrom sluice import app\n@app(job_id='{n}')\ndef a(n): return sys.modules[__name__].a.name",
@@ -116,8 +116,8 @@ def test_a_file_that_is_at_fault_now_leaves_the_module_it_was() -> None:
     assert function(7) == "a"
 
 
-def test_a_module_keeps_its_digest_while_its_file_is_edited(here: Path) -> None:
-    """What was imported stays what it is, so it must not look like what the file says now."""
+def test_an_imported_module_keeps_its_digest_when_its_file_changes(here: Path) -> None:
+    """An imported module is not reloaded, so its digest must not be that of the edited file."""
     write("acme.py", "from sluice import app\n@app(job_id='{n}')\ndef a(n): return 1")
     before = load(["acme"]).app("a").digest
     write("acme.py", "from sluice import app\n@app(job_id='{n}')\ndef a(n): return 2_000")
@@ -140,7 +140,7 @@ def test_a_module_keeps_its_digest_while_its_file_is_edited(here: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("source", ["bad", "bad.py"])
-def test_what_an_import_raises_is_told_with_file_and_line(text: str, words: str, source: str) -> None:
+def test_an_error_during_import_is_reported_with_file_and_line(text: str, words: str, source: str) -> None:
     write("bad.py", text)
     ((named, app, what),) = faults(source)
     assert (named, app) == (source, "")
@@ -164,7 +164,7 @@ def test_one_bad_file_does_not_hide_the_others() -> None:
     assert found[1][2] == "depends_on: there is no app 'a' in what could be read"
 
 
-def test_a_function_that_is_not_there() -> None:
+def test_a_missing_function_is_reported() -> None:
     write("acme.py", DECORATED)
     for path, words in {
         "acme:third": "acme has no function 'third'",
@@ -176,7 +176,7 @@ def test_a_function_that_is_not_there() -> None:
             resolve_function(path)
 
 
-def test_a_declared_function() -> None:
+def test_a_document_may_name_a_function_by_its_path() -> None:
     write("acme.py", "def work(n): return n")
     app = load([write("a.json", '{"a": {"job_id": "{n}", "function": "acme:work"}}')]).app("a")
     assert (app.job_type, app.function_path) == ("python", "acme:work")

@@ -1,4 +1,4 @@
-"""How much of a table an app reads: offsets and cut-offs, as they may be written."""
+"""The part of a table that an app reads: spellings of offsets and cut-offs."""
 
 from typing import Any
 
@@ -42,13 +42,15 @@ pytestmark = pytest.mark.usefixtures("here")
         ({"start_offset": 3_000_000}, Offset(3_000_000), Offset()),
     ],
 )
-def test_offsets(words: dict[str, Any], start: Offset | None, end: Offset) -> None:
+def test_offsets_are_parsed_into_partitions_or_seconds(
+    words: dict[str, Any], start: Offset | None, end: Offset
+) -> None:
     dependency = read(words)
     assert (dependency.start_offset, dependency.end_offset) == (start, end)
 
 
 @pytest.mark.parametrize(("unit", "many"), [("hour", 88_000_000), ("day", 3_670_000), ("month", 120_300)])
-def test_ten_thousand_years_are_as_many_as_their_unit_makes_them(unit: str, many: int) -> None:
+def test_an_offset_of_ten_thousand_years_in_any_unit_means_all_partitions(unit: str, many: int) -> None:
     assert read({"start_offset": many}, own=unit).start_offset is None
     assert read({"start_offset": many // 2}, own=unit).start_offset == Offset(many // 2)
 
@@ -72,7 +74,7 @@ def test_ten_thousand_years_are_as_many_as_their_unit_makes_them(unit: str, many
         ("2024-05-04", "day", {"format": "%Y-%d-%m"}, "2024-04-05-00", "2024-04-06-00"),
     ],
 )
-def test_a_cutoff_is_in_the_format_of_its_table_or_a_usual_one(
+def test_a_cutoff_is_in_the_format_of_its_table_or_a_usual_format(
     written: Any, own: Any, raw: Any, *, first: str, after: str
 ) -> None:
     start = read({"start_cutoff": written}, own=own, raw=raw)
@@ -92,7 +94,9 @@ def test_a_cutoff_is_in_the_format_of_its_table_or_a_usual_one(
         ("2024-04", "month", "2024-04-01-00", "2024-05-01-00"),
     ],
 )
-def test_days_and_times_of_yaml_are_partitions_too(written: str, unit: str, first: str, after: str) -> None:
+def test_dates_and_times_of_yaml_are_accepted_as_cutoffs(
+    written: str, unit: str, first: str, after: str
+) -> None:
     text = f"""
         raw: {{partition: {unit}}}
         a: {{table_dependencies: [{{table: raw, start_cutoff: {written}, end_cutoff: {written}}}]}}

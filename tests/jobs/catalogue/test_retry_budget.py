@@ -1,4 +1,4 @@
-"""The word ``retry_budget``: what it may say, and that everything else is a fault."""
+"""The option ``retry_budget``: valid values, and the faults of all others."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def budget(value: Any) -> RetryBudget | None:
     return catalogue_of({"a": WORDS | {"retry_budget": value}})["a"].retry_budget
 
 
-def test_what_it_says() -> None:
+def test_the_option_is_parsed_into_a_retry_budget() -> None:
     assert budget(None) is None
     assert budget({"retries": 100, "per": "1m"}) == RetryBudget(retries=100, per_s=60.0)
 
@@ -34,22 +34,22 @@ def test_what_it_says() -> None:
         ({"retries": 2, "per": "1m", "pause": 3}, "unknown word 'pause'"),
     ],
 )
-def test_what_is_wrong_with_it(value: Any, fault: str) -> None:
+def test_an_invalid_retry_budget_is_a_fault(value: Any, fault: str) -> None:
     with pytest.raises(DefinitionError, match=fault):
         budget(value)
 
 
-def test_work_without_an_end_has_a_rule_of_its_own() -> None:
+def test_a_long_running_app_cannot_have_a_retry_budget() -> None:
     words = {"job_id": "{x}", "job_type": f"{faults_of_work.__name__}:Grid", "is_long_running": True}
     with pytest.raises(DefinitionError, match="retry_budget: it is_long_running"):
         catalogue_of({"a": words | {"retry_budget": {"retries": 2, "per": "1m"}}})
 
 
-def test_a_submission_has_none_of_its_own() -> None:
+def test_a_submission_cannot_set_a_retry_budget() -> None:
     with pytest.raises(BadRequest, match="unknown word 'retry_budget'"):
         parse_policy({"retry_budget": {"retries": 2, "per": "1m"}})
 
 
-def test_what_an_app_does_is_the_same_with_one_or_without() -> None:
+def test_a_retry_budget_does_not_change_the_digest_of_an_app() -> None:
     with_one = catalogue_of({"a": WORDS | {"retry_budget": {"retries": 2, "per": "1m"}}})
     assert with_one["a"].digest == catalogue_of({"a": WORDS})["a"].digest

@@ -1,4 +1,4 @@
-"""What the words of a saga come to, and when it does something else than before."""
+"""The options of a saga, and the changes that result in another digest."""
 
 import json
 import sys
@@ -71,7 +71,7 @@ def test_a_decorated_function_is_a_saga(here: Path) -> None:
 
 
 @pytest.mark.parametrize("as_yaml", [False, True])
-def test_a_document_has_a_saga_by_the_path_of_its_function(*, as_yaml: bool) -> None:
+def test_a_document_defines_a_saga_by_the_path_of_its_function(*, as_yaml: bool) -> None:
     write("bookings.py", TRIPS)
     name = "apps.yaml" if as_yaml else "apps.json"
     app = load([write(name, json.dumps({"a": DECLARED}))]).app("a")
@@ -87,7 +87,7 @@ def test_a_document_has_a_saga_by_the_path_of_its_function(*, as_yaml: bool) -> 
     )
 
 
-def test_an_index_may_be_written_as_a_number_in_yaml() -> None:
+def test_the_index_of_a_step_may_be_a_number_in_yaml() -> None:
     write("bookings.py", TRIPS)
     text = "a: {job_type: saga, function: bookings:trip, job_id: '{n}', debug: {fail_at: {1: fatal}}}"
     assert load([write("apps.yaml", text)]).app("a").policy.debug == Debug(fail_at={1: "fatal"})
@@ -100,8 +100,8 @@ def test_a_saga_has_parents_and_children_like_any_app() -> None:
     assert [str(name) for name in walk.asks()] == ["trip/ann_7"]
 
 
-def test_a_saga_that_no_path_leads_to_is_one_all_the_same() -> None:
-    """Its steps run in the worker, which has the function itself."""
+def test_a_saga_function_may_have_no_import_path() -> None:
+    """The steps run in the worker, which has loaded the function itself."""
     write(
         "made.py",
         "from sluice import saga\ntrips = [saga(name='x', job_id='{n}')(lambda f: [])]\nx = trips[0]\n",
@@ -111,21 +111,21 @@ def test_a_saga_that_no_path_leads_to_is_one_all_the_same() -> None:
     assert app.saga.build(None) == []
 
 
-def test_what_is_decorated_is_still_the_function() -> None:
+def test_a_decorated_saga_can_be_called_like_its_function() -> None:
     def steps(flight: object) -> list[Step]:
         return [Step(), Step()] if flight else []
 
     trip = saga(job_id="{n}")(steps)
-    assert len(trip(None)) == 0  # type: ignore[arg-type]  # Its function looks at nothing of a flight.
+    assert len(trip(None)) == 0  # type: ignore[arg-type]  # Its function only tests whether a flight is given.
     assert (trip.function, trip.name, trip.words["job_type"]) == (steps, "steps", "saga")
 
 
-def test_what_is_a_saga_is_nothing_else() -> None:
+def test_the_saga_decorator_accepts_no_job_type() -> None:
     with pytest.raises(TypeError, match="job_type"):
         saga(job_id="{n}", job_type="python")
 
 
-def test_a_rule_of_steps_is_no_rule_of_rounds() -> None:
+def test_the_retry_option_of_a_saga_accepts_no_rule_of_a_step() -> None:
     text = """
         from sluice import saga, retry
 
@@ -137,7 +137,7 @@ def test_a_rule_of_steps_is_no_rule_of_rounds() -> None:
     assert what.startswith("retry: this is the rule of a step, and stands there;")
 
 
-def test_an_error_of_its_module_is_told_with_its_line() -> None:
+def test_an_error_in_the_module_of_a_saga_is_reported_with_its_line() -> None:
     write("broken_trips.py", "\nimport nothing_of_that_name\n")
     ((_, _, what),) = faults(
         write(
@@ -149,10 +149,10 @@ def test_an_error_of_its_module_is_told_with_its_line() -> None:
     assert "broken_trips.py, line 2: ModuleNotFoundError" in what
 
 
-# What a submission may ask for.
+# Options of a submission.
 
 
-def test_debugging_is_asked_for_at_a_submission() -> None:
+def test_debug_of_a_submission_replaces_that_of_the_app() -> None:
     app = Policy(debug=Debug(fail_last=True))
     asked = parse_policy({"debug": {"fail_do": {"Pay": "fatal"}}})
     assert app.overridden(asked).debug == Debug(fail_do={"Pay": "fatal"}), "instead of the app's own"
@@ -160,7 +160,7 @@ def test_debugging_is_asked_for_at_a_submission() -> None:
 
 
 @pytest.mark.parametrize("debug", [None, [], {"fail_at": {"x": "fatal"}}, {"fail_last": 1}, {"fail_at": 1}])
-def test_what_cannot_be_debugged_is_refused(debug: object) -> None:
+def test_an_invalid_debug_option_is_refused(debug: object) -> None:
     with pytest.raises(BadRequest, match="debug: "):
         parse_policy({"debug": debug})
 
@@ -169,7 +169,7 @@ def _app(**words: Any) -> App:
     return catalogue_of({"a": {"job_id": "{n}", **words}}).app("a")
 
 
-def test_debugging_is_for_sagas_alone() -> None:
+def test_debug_is_accepted_only_for_sagas() -> None:
     debug = {"debug": {"fail_last": True}}
     write("bookings.py", TRIPS)
     require_fit(_app(job_type="saga", function="bookings:trip"), debug)
@@ -184,7 +184,7 @@ def test_debugging_is_for_sagas_alone() -> None:
         )
 
 
-def test_a_schedule_may_fire_a_saga_and_debug_it() -> None:
+def test_a_schedule_may_submit_a_saga_with_debug() -> None:
     write("bookings.py", TRIPS)
     schedule = {
         "id": "s",
@@ -200,7 +200,7 @@ def test_a_schedule_may_fire_a_saga_and_debug_it() -> None:
     assert "policy: debug: a is no saga" in what
 
 
-# What it does.
+# The digest.
 
 MODULE = """
     import json
@@ -245,7 +245,7 @@ def _digest(**changes: str) -> str:
     ],
     ids=str,
 )
-def test_it_does_something_else_with_other_steps(change: dict[str, str]) -> None:
+def test_the_digest_of_a_saga_depends_on_the_code_it_uses(change: dict[str, str]) -> None:
     assert _digest(**change) != _digest()
 
 
@@ -258,17 +258,17 @@ def test_it_does_something_else_with_other_steps(change: dict[str, str]) -> None
     ],
     ids=str,
 )
-def test_what_it_does_not_rest_on_changes_nothing(change: dict[str, str]) -> None:
+def test_the_digest_of_a_saga_ignores_unused_code_policy_and_hooks(change: dict[str, str]) -> None:
     assert _digest(**change) == _digest()
 
 
-def test_where_a_line_stands_changes_nothing() -> None:
+def test_the_digest_of_a_saga_does_not_depend_on_line_numbers() -> None:
     before = _digest()
     moved = "# Moved.\n\n" + dedent(MODULE.format(**SAME))
     assert load([write("m.py", moved)]).app("trip").digest == before
 
 
-def test_a_document_and_a_decorator_say_the_same() -> None:
+def test_a_document_and_a_decorator_give_the_same_digest() -> None:
     write("m.py", MODULE.format(**SAME))
     declared = load(
         [write("a.json", json.dumps({"trip": {"job_type": "saga", "function": "m:trip", "job_id": "{n}"}}))]
@@ -277,7 +277,7 @@ def test_a_document_and_a_decorator_say_the_same() -> None:
     assert declared.app("trip").code == load(["m.py"]).app("trip").code != ""
 
 
-def test_a_context_from_elsewhere_counts_by_its_own_text() -> None:
+def test_the_digest_depends_on_the_text_of_a_context_in_another_module() -> None:
     def digest(text: str) -> str:
         write("elsewhere.py", text)
         app = {"job_type": "saga", "function": "m:trip", "job_id": "{n}", "context": "elsewhere.py:desk"}

@@ -1,4 +1,4 @@
-"""Schedules as documents and Python write them, and every kind of fault in one."""
+"""Schedules in documents and in Python, and every kind of fault in them."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -59,31 +59,31 @@ def schedule_of(document: dict[str, Any]) -> Schedule:
 
 
 @pytest.mark.parametrize("fault", FAULTS_OF_SCHEDULES)
-def test_each_kind_of_fault(fault: str) -> None:
+def test_each_fault_of_a_schedule_is_reported_once(fault: str) -> None:
     document, words = FAULTS_OF_SCHEDULES[fault]
     found = faults_of(document)
     assert any(words in what for _, what in found), found
     assert len(found) == 1, "one mistake, one fault"
 
 
-def test_all_faults_are_told_at_once_with_those_of_the_apps() -> None:
+def test_all_faults_of_schedules_and_apps_are_reported_at_once() -> None:
     both = {**timed(cron="x", overlap="y", every=0), "broken": {"job_id": "date"}}
     assert len(faults_of(both)) == 5
 
 
-def test_an_app_at_fault_is_no_fault_of_its_schedule() -> None:
+def test_a_faulty_app_is_not_also_a_fault_of_its_schedule() -> None:
     document = timed(app="broken", key="whatever")
     assert [app for app, _ in faults_of({**document, "broken": {"job_id": "date"}})] == ["broken"]
 
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys([*WORDS, "id", "x"], VALUES)) | VALUES, VALUES)
-def test_nonsense_becomes_faults(words: Any, id_: Any) -> None:
+def test_a_nonsense_schedule_is_reported_as_faults(words: Any, id_: Any) -> None:
     for document in ({"s": words}, [{"id": id_, **words}] if isinstance(words, dict) else words):
         for given_ in (document, {"s": {**SOUND, **words}} if isinstance(words, dict) else document):
             assert all(what for _, what in faults_of({**APPS, "schedules": given_}))
 
 
-def test_what_a_schedule_that_says_little_comes_to() -> None:
+def test_a_minimal_schedule_has_these_defaults() -> None:
     schedule = schedule_of(timed())
     assert schedule.zone == ZoneInfo("UTC")
     assert (schedule.misfire_grace_s, schedule.catch_up, schedule.overlap, schedule.jitter_s) == (
@@ -107,11 +107,11 @@ def test_what_a_schedule_that_says_little_comes_to() -> None:
         ({"misfire_grace": 0}, 0.0),
     ],
 )
-def test_how_late_a_firing_may_be(words: dict[str, Any], expected: float | None) -> None:
+def test_misfire_grace_depends_on_catch_up_by_default(words: dict[str, Any], expected: float | None) -> None:
     assert schedule_of(timed(**words)).misfire_grace_s == expected
 
 
-def test_texts_are_written_in_the_schedules_own_zone() -> None:
+def test_due_times_in_texts_are_in_the_zone_of_the_schedule() -> None:
     schedule = schedule_of(
         timed(
             timezone="Europe/Berlin",
@@ -133,7 +133,7 @@ def test_texts_are_written_in_the_schedules_own_zone() -> None:
     )
 
 
-def test_keys_and_work_ids() -> None:
+def test_due_times_are_filled_into_keys_and_work_ids() -> None:
     keys = schedule_of(timed(app="shops", key=..., keys=["{due:%Y%m%d}_graz", "{due:%Y%m%d}_oslo"]))
     assert keys.submission(DUE, "x").keys == ("20260329_graz", "20260329_oslo")
     chunks = schedule_of(timed(app="chunks", key=..., work_ids=[[1, 3], "north-{due:%d}"]))
@@ -143,7 +143,7 @@ def test_keys_and_work_ids() -> None:
     )
 
 
-def test_partitions() -> None:
+def test_due_times_are_filled_into_ranges_of_partitions() -> None:
     days = schedule_of(timed(app="days", key=..., start="{due-7d:%Y%m%d}", end="{due-1d:%Y-%m-%d}"))
     asked = days.submission(DUE, "x")
     assert (asked.start, asked.end) == ("20260322", "2026-03-28")
@@ -165,13 +165,13 @@ def test_partitions() -> None:
         ({"app": "days", "key": ..., "start": "20260101", "end": "20260107"}, None),
     ],
 )
-def test_what_is_asked_for_alike_each_time_is_run_again_each_time(
+def test_a_schedule_with_a_constant_key_reruns_its_job_each_time(
     words: dict[str, Any], rerun: str | None
 ) -> None:
     assert schedule_of(timed(**words)).wanted.rerun == rerun
 
 
-def test_a_key_may_fit_for_some_due_times_alone() -> None:
+def test_a_key_may_be_valid_for_only_some_due_times() -> None:
     weekdays = {"w": {"job_id": "{day}", "identifiers": {"day": ["Mon", "Fri"]}}}
     document = {**weekdays, "schedules": {"s": {"app": "w", "key": "{due:%a}", "cron": "0 0 * * *"}}}
     assert faults_of(document) == []
@@ -194,20 +194,20 @@ def test_a_key_may_fit_for_some_due_times_alone() -> None:
         {"rerun": "job"},
     ],
 )
-def test_every_word_makes_another_digest(words: dict[str, Any]) -> None:
+def test_a_changed_option_changes_the_digest_of_a_schedule(words: dict[str, Any]) -> None:
     assert schedule_of(timed(**words)).digest != schedule_of(timed()).digest == schedule_of(timed()).digest
 
 
 @pytest.mark.usefixtures("here")
 class TestSources:
-    def test_a_list_in_yaml_and_a_mapping_in_toml(self) -> None:
+    def test_schedules_are_a_list_in_yaml_and_a_mapping_in_toml(self) -> None:
         schedules = load([write("a.yaml", YAML)]).schedules
         assert [*schedules] == ["early", "often"]
         assert schedules["early"].zone.key == "Europe/Berlin"
         assert (schedules["often"].rule, schedules["often"].wanted.key) == (Every(300), "2026-01-01")
         assert load([write("a.toml", TOML)]).schedules["early"].wanted == Submission(app="daily", rerun="job")
 
-    def test_calls_in_python_by_themselves_and_in_a_list(self) -> None:
+    def test_schedules_in_python_may_be_variables_or_in_a_list(self) -> None:
         catalogue = load([write("flow.py", PYTHON)])
         assert [*catalogue.schedules] == ["early", "often", "once"]
         rule = catalogue.schedules["once"].rule
@@ -222,11 +222,11 @@ class TestSources:
         assert first == second
 
     @pytest.mark.parametrize("words", ["raise KeyError('x')", "return 'a\\0b'"])
-    def test_a_trigger_that_cannot_be_told(self, words: str) -> None:
+    def test_a_trigger_without_a_usable_text_is_a_fault(self, words: str) -> None:
         ((_, _, what),) = faults(write("flow.py", PYTHON.replace('return "once"', words)))
         assert what.startswith("schedules.once: trigger: the trigger cannot be told as a text: ")
 
-    def test_a_file_of_schedules_alone(self) -> None:
+    def test_a_source_may_contain_only_schedules(self) -> None:
         write("acme/flow.py", PYTHON)
         write(
             "acme/times.py", "from sluice import schedule\nx = schedule(id='x', app='daily', cron='@daily')"
@@ -237,17 +237,17 @@ class TestSources:
         assert "y" in load(["apps.json", alone]).schedules
         assert faults(alone) == [("times.json", "", "schedules.y: app: there is no app 'daily'")]
 
-    def test_one_that_two_modules_show_is_one(self) -> None:
+    def test_a_schedule_that_two_modules_export_is_one_schedule(self) -> None:
         write("acme/__init__.py", "from acme.flow import daily, early, more")
         write("acme/flow.py", PYTHON)
         assert [*load(["acme", "acme.flow"]).schedules] == ["early", "often", "once"]
 
-    def test_one_id_in_two_sources(self) -> None:
+    def test_two_sources_cannot_define_the_same_schedule_id(self) -> None:
         one = write("one.toml", TOML)
         two = write("two.json", '{"schedules": [{"id": "early", "app": "daily", "every": 60}]}')
         assert faults(one, two) == [("two.json", "", "schedules.early: it is defined in one.toml already")]
 
-    def test_a_source_is_called_alike_wherever_a_process_was_started(self) -> None:
+    def test_a_source_is_called_by_its_absolute_path_or_address(self) -> None:
         write("acme/flow.py", PYTHON)
         path = write(
             "a.yaml", YAML.replace("early", "earlier").replace("daily", "nightly").replace("often", "x")
@@ -258,17 +258,17 @@ class TestSources:
         stored = {"redis://user:secret@host/0/k": '{"a": {"job_id": "{x}"}}'}
         assert load([*stored], fetch=stored.__getitem__).sources == ("redis://host/0/k",)
 
-    def test_a_module_is_called_by_its_name(self) -> None:
+    def test_a_module_as_a_source_is_called_by_its_name(self) -> None:
         write("acme_times/__init__.py", PYTHON)
         assert load(["acme_times"]).sources == ("acme_times",)
 
-    def test_an_edit_of_a_schedule_is_noticed(self) -> None:
+    def test_an_edited_schedule_changes_the_snapshot_of_the_source(self) -> None:
         path = write("a.toml", TOML)
         before = snapshot([path], lambda address: address)
         write("a.toml", TOML.replace("@daily", "@hourly"))
         assert snapshot([path], lambda address: address) != before
 
-    def test_the_call_tells_what_it_is(self) -> None:
-        from sluice import schedule  # noqa: PLC0415 - where users take it from
+    def test_the_repr_of_a_schedule_shows_its_id(self) -> None:
+        from sluice import schedule  # noqa: PLC0415 - as users import it
 
         assert repr(schedule(id="x", app="a", cron="@daily")) == "<schedule x>"

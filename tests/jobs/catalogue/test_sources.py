@@ -1,4 +1,4 @@
-"""Several sources make one catalogue, and what is none is refused."""
+"""Loading of several sources into one catalogue, and refusal of invalid sources."""
 
 import pytest
 
@@ -20,13 +20,13 @@ def test_apps_of_several_sources_depend_on_each_other() -> None:
     assert catalogue.queues == ("c", "p")
 
 
-def test_an_app_that_two_sources_define() -> None:
+def test_an_app_that_two_sources_define_is_a_fault() -> None:
     one = write("one.json", '{"a": {"job_id": "{n}"}}')
     two = write("two.json", '{"a": {"job_id": "{n}"}}')
     assert faults(one, two) == [("two.json", "a", "it is defined in one.json already")]
 
 
-def test_one_definition_that_two_sources_show_is_one_app() -> None:
+def test_a_definition_that_two_sources_export_is_one_app() -> None:
     write("acme/__init__.py", "from acme.pipelines import first, second")
     write("acme/pipelines.py", DECORATED)
     assert [*load(["acme", "acme.pipelines"])] == ["first", "second.app"]
@@ -42,14 +42,14 @@ def test_one_definition_that_two_sources_show_is_one_app() -> None:
         ("nowhere_at_all", "there is no Python module 'nowhere_at_all' here or on the path"),
     ],
 )
-def test_sources_that_are_none(source: str, words: str) -> None:
+def test_an_invalid_source_is_a_fault(source: str, words: str) -> None:
     write("apps.txt", JSON)
     ((named, app, what),) = faults(source)
     assert (named, app) == (source, "")
     assert words in what
 
 
-def test_a_source_on_a_server_is_read_by_whoever_can_and_shown_without_its_password() -> None:
+def test_a_source_on_a_server_is_fetched_and_shown_without_its_password() -> None:
     stored = {"redis://user:secret@host/0/apps": JSON, "redis://host/0/more": {"m": '{"job_id": "{n}"}'}}
     catalogue = load([*stored], fetch=stored.__getitem__)
     assert {app.name: app.origin for app in catalogue.values()} == {
@@ -59,11 +59,11 @@ def test_a_source_on_a_server_is_read_by_whoever_can_and_shown_without_its_passw
     }
 
 
-def test_no_source_is_an_empty_catalogue() -> None:
+def test_no_sources_result_in_an_empty_catalogue() -> None:
     assert len(load([])) == 0
 
 
-def test_an_unknown_app_is_told_with_the_nearest() -> None:
+def test_an_unknown_app_is_reported_with_the_most_similar_name() -> None:
     catalogue = load([write("a.json", JSON.replace('"p"', '"preprocess"'))])
     with pytest.raises(UnknownApp, match=r"There is no app 'preproces' \(did you mean preprocess\?\)"):
         catalogue.app("preproces")

@@ -1,4 +1,4 @@
-"""Files that are written Stau's way: a mapping STAU_CONFIG beside the functions, and no pipeline file."""
+"""Files in Stau's form: a mapping STAU_CONFIG beside the functions, and no pipeline file."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def _config(words: str, rest: str = "def main(**kwargs): ...") -> str:
     return f"STAU_CONFIG = {words}\n{rest}\n"
 
 
-def test_a_folder_of_files_is_a_pipeline(here: Path) -> None:
+def test_a_folder_of_stau_files_is_a_pipeline(here: Path) -> None:
     write("src/hello.py", HELLO)
     write("src/goodbye.py", GOODBYE)
     write("src/both.py", "N = 1")
@@ -58,11 +58,11 @@ def test_a_folder_of_files_is_a_pipeline(here: Path) -> None:
     assert (dependency.app, dependency.lag_s_max, dependency.kwargs) == ("hello", 1200, {"k": 1})
 
 
-def test_a_single_file() -> None:
+def test_a_single_stau_file_can_be_loaded() -> None:
     assert [*load([write("src/hello.py", HELLO)])] == ["hello"]
 
 
-def test_a_module() -> None:
+def test_stau_files_can_be_loaded_as_modules() -> None:
     write("acme/__init__.py", "")
     write("acme/hello.py", HELLO)
     write("acme/goodbye.py", GOODBYE)
@@ -71,12 +71,12 @@ def test_a_module() -> None:
     assert _chunking(catalogue.app("goodbye")).select_path == "acme.goodbye:select_work"
 
 
-def test_decorated_functions_may_stand_beside_it() -> None:
+def test_a_stau_file_may_also_contain_decorated_functions() -> None:
     text = "from sluice import app\nSTAU_CONFIG = {'chunk_size': 1}\ndef main(): ...\n@app(job_id='{n}')\ndef b(): ..."
     assert {*load([write("a.py", text)])} == {"a", "b"}
 
 
-def test_a_word_outranks_the_function_of_its_name() -> None:
+def test_an_option_overrides_the_function_of_the_same_name() -> None:
     text = """
         def select_work(): return [1]
         def other(): return [2]
@@ -117,7 +117,7 @@ def test_faults(text: str, words: str, source: str) -> None:
     assert words in what
 
 
-def test_another_file_may_be_at_fault_too() -> None:
+def test_faults_of_several_files_are_reported_together() -> None:
     write("src/hello.py", "1 / 0")
     write("src/goodbye.py", GOODBYE)
     (of_goodbye, of_hello) = faults("src")
@@ -125,14 +125,14 @@ def test_another_file_may_be_at_fault_too() -> None:
     assert "src/hello.py, line 1: ZeroDivisionError" in of_hello[2]
 
 
-def test_a_circle_of_files() -> None:
+def test_files_that_depend_on_each_other_in_a_circle_are_a_fault() -> None:
     for name, parent in {"a": "b", "b": "a"}.items():
         need = f"{{'job_type': '{parent}', 'max_lag': 0}}"
         write(f"src/{name}.py", _config(f"{{'chunk_size': 1, 'dependencies': [{need}]}}"))
     assert faults("src") == [("src/a.py", "a", "the apps depend on each other in a circle: a -> b -> a")]
 
 
-# What a source takes for granted of work IDs.
+# Default work IDs of a source.
 
 
 def _defaults(catalogue: Catalogue) -> dict[str, object]:
@@ -141,35 +141,35 @@ def _defaults(catalogue: Catalogue) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", ["default_work_ids", "get_default_work_ids"])
-def test_one_file_may_say_it_for_the_folder(name: str) -> None:
+def test_one_file_may_set_default_work_ids_for_its_folder(name: str) -> None:
     write("src/hello.py", HELLO)
     write("src/goodbye.py", GOODBYE)
     write("src/ids.py", DEFAULT.format(name=name, number=7))
     assert _defaults(load(["src"])) == {"goodbye": [7], "hello": [7]}
 
 
-def test_a_module_may_say_it_for_itself() -> None:
+def test_a_module_may_set_default_work_ids_for_itself() -> None:
     write("hello.py", HELLO)
     default = DEFAULT.format(name="get_default_work_ids", number=3)
     write("goodbye.py", f"{default}\n{_config(str({'chunk_size': 1}))}")
     assert _defaults(load(["hello", "goodbye"])) == {"hello": None, "goodbye": [3]}
 
 
-def test_it_may_be_a_path_and_stands_for_its_own_source_alone() -> None:
+def test_default_work_ids_may_be_a_path_and_apply_to_their_source_only() -> None:
     write("acme.py", DEFAULT.format(name="everybody", number=3))
     write("src/hello.py", f"default_work_ids = 'acme:everybody'\n{HELLO.replace(chr(10) + '    ', chr(10))}")
     write("goodbye.py", GOODBYE)
     assert _defaults(load(["src", "goodbye.py"])) == {"hello": [3], "goodbye": None}
 
 
-def test_a_file_may_import_what_serves_the_folder() -> None:
+def test_a_file_may_import_the_default_work_ids_of_its_folder() -> None:
     write("src/hello.py", HELLO)
     write("src/ids.py", DEFAULT.format(name="default_work_ids", number=7))
     write("src/other.py", "from ids import default_work_ids")
     assert _defaults(load(["src"])) == {"hello": [7]}
 
 
-def test_two_files_may_not_both_say_it() -> None:
+def test_two_files_of_a_folder_cannot_both_set_default_work_ids() -> None:
     write("src/hello.py", HELLO)
     for file, name in {"one": "default_work_ids", "two": "get_default_work_ids"}.items():
         write(f"src/{file}.py", DEFAULT.format(name=name, number=1))
@@ -182,7 +182,7 @@ def test_two_files_may_not_both_say_it() -> None:
     ]
 
 
-def test_a_file_may_not_say_it_by_two_names() -> None:
+def test_a_file_cannot_set_default_work_ids_under_both_names() -> None:
     both = "\n".join(
         DEFAULT.format(name=name, number=1) for name in ("default_work_ids", "get_default_work_ids")
     )
@@ -193,7 +193,7 @@ def test_a_file_may_not_say_it_by_two_names() -> None:
         assert "are two names of one thing; write one of them" in what
 
 
-def test_it_has_to_be_a_function() -> None:
+def test_default_work_ids_must_be_a_function() -> None:
     write("src/hello.py", HELLO)
     write("src/ids.py", "default_work_ids = [1, 2]")
     assert faults("src") == [

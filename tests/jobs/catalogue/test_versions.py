@@ -1,4 +1,4 @@
-"""The version of an app that is keyed by partition: it follows what the app does, and those whose tables it reads."""
+"""The version of an app that is keyed by partition. It depends on the work of the app and of all upstream apps."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ Apps = dict[str, dict[str, Any]]
 
 
 def _apps(**changes: dict[str, Any]) -> Apps:
-    """Two lines that meet: ``a → c → e`` and ``b → d → e``; ``a`` and ``b`` read ``raw`` from elsewhere."""
+    """Define two lines that meet: ``a → c → e`` and ``b → d → e``. ``a`` and ``b`` read the external table ``raw``."""
     apps = {
         "a": reading("raw", bash_cmd="echo a"),
         "b": reading("raw", output_table="beta"),
@@ -40,7 +40,7 @@ def _moved(changed: Apps) -> list[str]:
     return [name for name in before if name not in after or after[name] != before[name]]
 
 
-def test_it_is_eight_digits_that_are_each_app_s_own() -> None:
+def test_a_version_is_eight_hexadecimal_digits_and_unique_to_its_app() -> None:
     versions = _versions(_apps())
     assert versions == _versions(_apps())
     assert len(set(versions.values())) == len(versions)
@@ -49,7 +49,7 @@ def test_it_is_eight_digits_that_are_each_app_s_own() -> None:
         int(version, 16)
 
 
-def test_apps_that_are_keyed_otherwise_have_none() -> None:
+def test_only_apps_keyed_by_partition_have_a_version() -> None:
     assert _versions({"a": {"job_id": "{x}"}, "b": {"chunk_size": 1}}) == {"a": "", "b": ""}
 
 
@@ -62,7 +62,7 @@ def test_apps_that_are_keyed_otherwise_have_none() -> None:
         {"max_fails": 2, "timeout": "1h", "retry": {"rule": "fixed", "seconds": 5}, "priority": 3},
         {"max_losses": 0, "max_timeouts": 1, "start_after": 0, "end_before": 9_999_999_999},
         {"owner": "ann", "description": "…", "tags": ["x"], "resources": {"memory": "8G"}},
-        # What comes to the same.
+        # Other spellings of the same definition.
         {"partition": "day"},
         {"partition": {"unit": "day", "format": "%Y-%m-%d"}},
         {"output_table": "a"},
@@ -72,7 +72,7 @@ def test_apps_that_are_keyed_otherwise_have_none() -> None:
     ],
     ids=str,
 )
-def test_what_does_not_change_what_is_made_moves_nothing(words: dict[str, Any]) -> None:
+def test_options_that_do_not_affect_the_output_change_no_version(words: dict[str, Any]) -> None:
     assert _moved(_apps(a=words)) == []
 
 
@@ -98,7 +98,7 @@ def test_what_does_not_change_what_is_made_moves_nothing(words: dict[str, Any]) 
     ],
     ids=str,
 )
-def test_what_changes_what_is_made_moves_the_app_and_all_below_it(words: dict[str, Any]) -> None:
+def test_a_change_of_the_output_changes_the_versions_downstream_too(words: dict[str, Any]) -> None:
     assert _moved(_apps(a=words)) == ["a", "c", "e"]
 
 
@@ -113,7 +113,9 @@ def test_what_changes_what_is_made_moves_the_app_and_all_below_it(words: dict[st
         ({"offset": 1}, {"end_offset": 1, "start_offset": 1}),
     ],
 )
-def test_spelled_otherwise_it_is_the_same(words: dict[str, Any], same: dict[str, Any]) -> None:
+def test_another_spelling_of_the_same_offset_gives_the_same_version(
+    words: dict[str, Any], same: dict[str, Any]
+) -> None:
     one = _versions(_apps(a=reading({"table": "raw", **words})))
     other = _versions(_apps(a=reading({"table": "raw", **same})))
     assert one == other != _versions(_apps())
@@ -126,53 +128,53 @@ def test_a_month_is_not_a_number_of_days() -> None:
     assert len({version(1), version("30d"), version("31d"), version(0)}) == 4
 
 
-def test_going_back_brings_the_old_versions_back() -> None:
+def test_a_reverted_definition_has_its_old_versions_again() -> None:
     before = _versions(_apps())
     assert _versions(_apps(b={"bash_cmd": "echo B"})) != before
     assert _versions(_apps()) == before
 
 
-def test_a_new_leaf_moves_nobody() -> None:
+def test_a_new_app_without_readers_changes_no_other_version() -> None:
     assert _moved(_apps(f=reading("e", "a", {"table": "raw"}))) == []
 
 
-def test_whoever_fills_what_came_from_elsewhere_moves_all_who_read_it() -> None:
+def test_an_app_that_fills_an_external_table_changes_all_readers() -> None:
     assert _moved(_apps(raw={"step_size": 1})) == ["a", "b", "c", "d", "e"]
 
 
-def test_a_new_parent_moves_all_below_it() -> None:
+def test_a_new_parent_changes_the_versions_of_its_child_and_downstream() -> None:
     assert _moved(_apps(d=reading("beta", {"table": "beta", "offset": 3}, "f"), f={"step_size": 1})) == [
         "d",
         "e",
     ]
 
 
-def test_an_app_without_readers_leaves_by_itself() -> None:
+def test_removing_an_app_without_readers_changes_no_other_version() -> None:
     apps = _apps()
     del apps["e"]
     assert _moved(apps) == ["e"]
 
 
-def test_the_order_in_which_tables_are_declared_counts_and_that_of_apps_does_not() -> None:
+def test_a_version_depends_on_the_order_of_tables_but_not_of_apps() -> None:
     assert _moved(_apps(e=reading("d", "c"))) == ["e"]
     assert _moved(dict(reversed(_apps().items()))) == []
 
 
-def test_another_name_makes_no_other_version() -> None:
+def test_renaming_an_app_does_not_change_its_version() -> None:
     apps = _apps()
     apps["z"] = apps.pop("b")
     versions, before = _versions(apps), _versions(_apps())
     assert versions == {**{name: before[name] for name in "acde"}, "z": before["b"]}
 
 
-def test_another_table_makes_another_version() -> None:
+def test_another_output_table_changes_the_versions_downstream_too() -> None:
     apps = _apps(b={"output_table": "gamma"})
     apps["d"] = reading("gamma", {"table": "gamma", "offset": 3})
     assert _moved(apps) == ["b", "d", "e"]
 
 
 @pytest.mark.parametrize(("body", "same"), [("return 1", True), ("return 2", False)])
-def test_it_follows_the_text_of_the_function(body: str, *, same: bool) -> None:
+def test_the_version_depends_on_the_text_of_the_function(body: str, *, same: bool) -> None:
     def version(body: str, words: str) -> str:
         text = f"from sluice import app\n@app(output_table='t', {words})\ndef a(job):\n    {body}\n"
         return load([write("a.py", text)]).app("a").version

@@ -1,1 +1,1 @@
-"""Job managers that are ready to use, and the tests that hold any of them to its promises."""
+"""Tests of the ready-made job managers, and of the conformance tests for any job manager."""

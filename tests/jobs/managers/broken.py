@@ -1,4 +1,4 @@
-"""A place of files where work runs, a job manager that keeps every promise, and others that each break one."""
+"""Work simulated by files, a job manager that meets every requirement, and managers that each violate one."""
 
 import asyncio
 import os
@@ -10,12 +10,14 @@ from sluice.jobs.job import Claimed, Job
 from sluice.jobs.managed import Status
 from sluice.jobs.managers.conformance import Conformance, sample
 
-#: Where the place is, for other processes too.
+#: Environment variable with the folder of the work. Other processes inherit it.
 PLACE = "TEST_PLACE"
 
 
 class Sound:
-    """Work is a file named by token and number, which holds what it does. What is cancelled is noted beside it."""
+    """Correct manager. Its work is a file, named by token and number, that contains the key of the job: ``brief``,
+    ``endless`` or ``failing``. A second file marks cancelled work.
+    """
 
     poll_s = 0.01
 
@@ -53,7 +55,7 @@ class Sound:
 
 
 class Promises(Conformance):
-    """Of a place of files; which manager is to be held to them is set by whoever makes one."""
+    """Conformance tests for the managers of this module. Tests set ``manager`` to the manager under test."""
 
     manager = Sound
     within_s = 5.0
@@ -107,7 +109,7 @@ class NeverLooks(Sound):
 
 
 class CallsAllByOneName(Sound):
-    """Its handle is the token, so the handles of two works are equal."""
+    """Manager that returns the token as the handle, so two pieces of work have equal handles."""
 
     def run(self, job: Job) -> Any:
         self._begin(job)
@@ -127,7 +129,7 @@ class FindsWhatIsOver(Sound):
 
 
 class Remembers(Sound):
-    """Knows only what it has started in this very process."""
+    """Manager that knows only the work that it has started in the same process."""
 
     begun: ClassVar[set[str]] = set()
 
@@ -141,12 +143,12 @@ class Remembers(Sound):
 
 
 class KeepsItsChildren(Sound):
-    """Its work is a child in the worker's own process group."""
+    """Manager that runs the work as a child in the worker's own process group."""
 
     def _begin(self, job: Job) -> str:
         work = super()._begin(job)
         child = subprocess.Popen(("sleep", "1000"))
-        child.returncode = 0  # So that nobody waits for it: it is looked for by its number.
+        child.returncode = 0  # So that ``Popen`` never waits for the child. It is found by its number.
         (self._place / f"{work}.pid").write_text(str(child.pid))
         return work
 
@@ -167,7 +169,7 @@ class InventsWords(Sound):
 
 
 class ForgetsEnds(Sound):
-    """What has ended once it has been told of is unknown, and so taken to be running."""
+    """Manager that reports the end of work only once. Afterwards it reports ended work as running."""
 
     def check(self, handle: Any) -> Any:
         told = self._place / f"{handle}.told"
@@ -180,7 +182,7 @@ class ForgetsEnds(Sound):
 
 class CannotCancel(Sound):
     def cancel(self, handle: Any) -> None:
-        """It is never heard."""
+        """Ignore the request, so the work runs on."""
 
 
 class CancelsOnce(Sound):

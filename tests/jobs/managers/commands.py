@@ -1,4 +1,4 @@
-"""Commands under ``LocalProcess`` that tests start, also from processes of their own."""
+"""Commands under ``LocalProcess`` that tests start, also from other processes."""
 
 import os
 import signal
@@ -17,12 +17,12 @@ from sluice.jobs.managers.conformance import sample
 from sluice.jobs.managers.record import Record
 from tests.jobs.runners.runner_bench import eventually
 
-#: Under which runs are kept is told by the environment, which other processes share.
+#: Environment variable with the folder of the runs. Other processes inherit it.
 FOLDER = "TEST_PROCESSES"
 
 
 class Command(LocalProcess):
-    """Does what the job's ``do`` says."""
+    """Local process that runs the shell command in the job's ``do``."""
 
     command = ("sh", "-c", "{do}")
     env_from_os = (FOLDER,)
@@ -34,7 +34,7 @@ class Command(LocalProcess):
 
 
 class DiesAtOnce(Command):
-    """Its worker is killed when the leader's process is there and has not done anything yet."""
+    """Command that kills its worker when the leader process has started and has not done anything yet."""
 
     def _start(self, *arguments: Any) -> Any:
         super()._start(*arguments)
@@ -67,8 +67,9 @@ def folder_of(handle: Any) -> Path:
 
 
 def leaders_under(folder: Path) -> list[psutil.Process]:
-    """The leaders of runs that are kept there: they are told so by their words. Until it has become the command, a
-    child of one has these words too, but leads no session."""
+    """Return the leaders of the runs in this folder, which is in their command line. A leader's child has the same
+    command line until it executes the command, but it leads no session.
+    """
     return [
         process
         for process in psutil.process_iter(["cmdline"])
@@ -85,12 +86,12 @@ def _leads_a_session(pid: int) -> bool:
 
 
 def next_claim(claimed: Claimed) -> Claimed:
-    """As after a lost lease, which counts a round."""
+    """Return the next claim after a lost lease, which also begins a new round."""
     return replace(claimed, claim=claimed.claim + 1, round=claimed.round + 1)
 
 
 def until_it_ended(handle: Any) -> None:
-    """Without asking how it stands, which would leave a mark."""
+    """Wait for the end of the command without a status check, because a check would mark the run as checked."""
     eventually(lambda: Record(folder_of(handle)).exit_code is not None)
 
 

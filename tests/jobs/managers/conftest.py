@@ -1,4 +1,4 @@
-"""A folder for runs, and the check that no test leaves a process behind."""
+"""Folder for runs, and a check that no test leaves a process behind."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from tests.jobs.runners.runner_bench import Bench, eventually
 
 @pytest.fixture(autouse=True)
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A test that fails in the middle leaves nothing behind either."""
+    """Yield a folder for runs. Afterwards check that all processes have ended, and kill the remaining ones."""
     folder = tmp_path / "runs"
     monkeypatch.setenv(FOLDER, str(folder))
     before = _children()

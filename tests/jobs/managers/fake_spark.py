@@ -1,10 +1,10 @@
-"""Programs by the names of ``spark-submit`` and ``yarn``, which do and print what the real ones document.
+"""Replacements of ``spark-submit`` and ``yarn`` with the documented behaviour and output of the real programs.
 
-No Spark is needed: an application is really run, by a Python that finds a ``pyspark`` with next to nothing in it.
-In client mode in the foreground; on YARN and Kubernetes in a session of its own, which stands for the cluster.
+Spark is not needed: an application really runs, in a Python with a minimal ``pyspark``. In client mode it runs in the
+foreground. On YARN and Kubernetes it runs in a session of its own, which represents the cluster.
 
-    <FAKE_CLUSTER>/calls          each call of a program, one to a line
-    <FAKE_CLUSTER>/apps/<name>/   pid and exit of an application, and "killed"
+    <FAKE_CLUSTER>/calls          each call of a program, one per line
+    <FAKE_CLUSTER>/apps/<name>/   files of an application: pid, exit, killed
 """
 
 import os
@@ -30,7 +30,7 @@ PYSPARK = {
 
 
 def install(folder: Path) -> None:
-    """Write the programs, and the package that drivers import."""
+    """Write the programs, and the ``pyspark`` package that drivers import."""
     (folder / "bin").mkdir(parents=True)
     for name in ("spark-submit", "yarn"):
         program = folder / "bin" / name
@@ -80,7 +80,7 @@ def _submit(words: list[str]) -> None:
 
 
 def _begin(name: str, application: str) -> None:
-    """The cluster takes a copy of what is submitted to it."""
+    """Start a copy of the submitted application, as a cluster would."""
     place = _apps() / name
     place.mkdir()
     copy = shutil.copy(application, place / "application.py")
@@ -159,5 +159,5 @@ def _apps() -> Path:
 
 
 def _tell(text: str) -> None:
-    """Spark logs to stderr."""
+    """Write a line to stderr, where Spark writes its log."""
     sys.stderr.write(f"{text}\n")

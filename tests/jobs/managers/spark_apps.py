@@ -1,4 +1,4 @@
-"""What is submitted to Spark in tests, and the managers that submit it."""
+"""Function that tests submit to Spark, and the managers that submit it."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from tests.jobs.managers.commands import FOLDER
 
 
 def main(sc: Any, job: Job, do: str) -> None:
-    """Does what the job's ``do`` says; each is a word."""
+    """Run the action that the job's ``do`` names."""
     if sc != "the context":
         raise ValueError(sc)
     job.progress(1, 2)

@@ -1,4 +1,4 @@
-"""The conformance test can fail: each promise that a manager breaks is noticed by the test of that promise."""
+"""Tests of the conformance tests: each detects a manager that violates its requirement."""
 
 from pathlib import Path
 
@@ -34,13 +34,13 @@ def _hold(manager: type[ManagesJobs], promise: str, within_s: float = 5.0) -> No
     getattr(promises, promise)()
 
 
-def test_these_are_all_the_promises() -> None:
+def test_the_constants_list_all_conformance_tests() -> None:
     assert {name for name in dir(Conformance) if name.startswith("test_")} == set(ALL)
 
 
 @pytest.mark.parametrize("promise", ALL)
 @pytest.mark.parametrize("manager", [broken.Sound, broken.Asynchronous])
-def test_a_sound_manager_keeps_them_all(manager: type[ManagesJobs], promise: str) -> None:
+def test_a_correct_manager_passes_all_conformance_tests(manager: type[ManagesJobs], promise: str) -> None:
     _hold(manager, promise)
 
 
@@ -65,39 +65,39 @@ def test_a_sound_manager_keeps_them_all(manager: type[ManagesJobs], promise: str
         (broken.TakesTheUnknownForRunning, UNKNOWN, "of what it never started it says running"),
     ],
 )
-def test_a_broken_promise_is_noticed(manager: type[ManagesJobs], promise: str, complaint: str) -> None:
+def test_a_violated_requirement_is_detected(manager: type[ManagesJobs], promise: str, complaint: str) -> None:
     with pytest.raises(AssertionError, match=complaint):
         _hold(manager, promise)
 
 
-def test_work_that_runs_on_is_noticed() -> None:
+def test_work_that_runs_on_after_its_cancellation_is_detected() -> None:
     with pytest.raises(AssertionError, match=r"it was cancelled and runs on after 0\.1 s"):
         _hold(broken.CannotCancel, CANCELLED, within_s=0.1)
 
 
-def test_a_manager_that_cannot_be_made_is_noticed() -> None:
+def test_a_manager_with_a_required_constructor_argument_is_detected() -> None:
     with pytest.raises(ValueError, match="cannot be made without arguments"):
         _hold(broken.TakesArguments, A_MANAGER)
 
 
 @pytest.mark.parametrize("promise", [CANCELLED, SUCCEEDED])
-def test_a_cancellation_that_raises_is_the_tests_error(promise: str) -> None:
+def test_an_exception_in_cancel_is_raised_by_the_conformance_test(promise: str) -> None:
     with pytest.raises(RuntimeError, match="no such work"):
         _hold(broken.CancelsOnce, promise)
 
 
-def test_a_manager_that_other_processes_cannot_find_is_told_so() -> None:
+def test_a_manager_that_other_processes_cannot_import_is_refused() -> None:
     class Inside(broken.Sound):
-        """Only this function has it."""
+        """Class that can only be accessed inside this function."""
 
     with pytest.raises(ValueError, match="put the class at the top of its module"):
         _hold(Inside, OUTLIVES)
 
 
-def test_what_is_left_to_the_user_says_what_it_is() -> None:
+def test_a_missing_sample_job_raises_an_error_that_describes_it() -> None:
     with pytest.raises(NotImplementedError, match="does not end by itself"):
         Conformance().endless_job()
 
 
-def test_each_job_has_a_token_of_its_own() -> None:
+def test_each_sample_job_has_its_own_token() -> None:
     assert sample("1").token != sample("1").token

@@ -1,4 +1,4 @@
-"""The managers that are ready to use keep what ``Conformance`` asks of every manager."""
+"""The ready-made manager ``LocalProcess`` passes the conformance tests."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The managers of docs/job-types.md, and the test that it writes for one of them, do what the page says."""
+"""The job managers in docs/job-types.md, and the conformance test on that page, work as documented."""
 
 import os
 import re
@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "job-types.md").read_text()
 _BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILES = dict(_BLOCK.findall(PAGE))
-#: A Slurm of files: a job is named by its number and holds its mark, what it does is told by its key.
+#: Replacements of Slurm's programs. A job is a file, named by its number. It contains the mark and the key of the job,
+#: and the key determines its behaviour.
 SLURM = {
     "sbatch": 'id=$(ls | wc -l); echo "$2 $4" >"$id"; echo "$id"',
     "squeue": 'for id in $(grep -l -- "$3 endless" *); do [ -e "$id.gone" ] || echo "$id"; done',
@@ -38,7 +39,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / name).write_text(text)
 
 
-def test_the_test_of_the_page_holds_the_manager_of_the_page_to_its_promises(tmp_path: Path) -> None:
+def test_the_conformance_test_on_the_page_passes_for_its_slurm_manager(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "queue").mkdir()
     for name, text in SLURM.items():
@@ -57,7 +58,7 @@ def test_the_test_of_the_page_holds_the_manager_of_the_page_to_its_promises(tmp_
     assert "10 passed" in told.stdout
 
 
-def test_the_command_of_the_page_runs(bench: Bench, tmp_path: Path) -> None:
+def test_the_local_command_on_the_page_runs(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "rebuild.sh").write_text("#!/bin/sh\necho rebuilt $2\n")
     (tmp_path / "rebuild.sh").chmod(0o755)
     tie = Tie()
@@ -68,5 +69,5 @@ def test_the_command_of_the_page_runs(bench: Bench, tmp_path: Path) -> None:
     assert folder_of(tie.kept[0]).is_relative_to(tmp_path / ".sluice" / "processes")
 
 
-def test_the_manager_of_spark_on_the_page_can_be_loaded() -> None:
+def test_the_spark_manager_on_the_page_can_be_loaded() -> None:
     assert load(["features.py"]).app("features").manager is not None

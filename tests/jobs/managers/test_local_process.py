@@ -1,4 +1,4 @@
-"""Commands that outlive the worker: found again whatever happened, started once, ended only if it is them."""
+"""Commands that outlive the worker: started once, and found again after any crash."""
 
 import threading
 from pathlib import Path
@@ -35,10 +35,10 @@ from tests.jobs.managers.commands import (
 from tests.jobs.runners.elsewhere import Tie
 from tests.jobs.runners.runner_bench import Bench, alive, error_of, eventually, managed_app
 
-# What it says of a run.
+# Status of a run.
 
 
-def test_a_run_tells_what_it_printed_and_how_far_it_is(runs: Path) -> None:
+def test_the_status_of_a_run_has_its_output_and_progress(runs: Path) -> None:
     handle = run(doing('echo 3 10 >"$SLUICE_PROGRESS"; echo one; echo two'))
     until_it_ended(handle)
     status = check(handle)
@@ -54,20 +54,20 @@ def test_a_run_tells_what_it_printed_and_how_far_it_is(runs: Path) -> None:
         ('kill -9 "$PPID"', "killed, or its machine went down"),
     ],
 )
-def test_a_run_that_failed_tells_why(do: str, told: str) -> None:
+def test_the_status_of_a_failed_run_has_the_reason(do: str, told: str) -> None:
     handle = run(doing(do))
     until_it_stands(handle, Stage.FAILED)
     assert told in check(handle).text
 
 
-def test_an_error_quotes_the_end_of_what_was_printed() -> None:
+def test_the_error_of_a_run_quotes_the_end_of_its_output() -> None:
     handle = run(doing("seq 1 10000 >&2; exit 1"))
     until_it_stands(handle, Stage.FAILED)
     assert check(handle).text.endswith("\n9999\n10000")
     assert len(check(handle).text) < 5000
 
 
-def test_values_stand_within_the_words_and_are_no_code(tmp_path: Path) -> None:
+def test_values_in_a_command_are_filled_in_and_never_executed(tmp_path: Path) -> None:
     class Say(Command):
         command = ("printf", "%s|", "{start}-{end}", "{{x}}", "{what}; exit 1")
 
@@ -76,7 +76,9 @@ def test_values_stand_within_the_words_and_are_no_code(tmp_path: Path) -> None:
     assert check(handle).text == "1-9|{x}|$(exit 2) 'a b'; exit 1|"
 
 
-def test_a_command_sees_its_environment_and_none_of_the_workers(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_command_has_only_its_own_and_the_named_environment_variables(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
     monkeypatch.setenv("SECRET", "s")
     monkeypatch.setenv("NAMED", "n")
 
@@ -91,7 +93,7 @@ def test_a_command_sees_its_environment_and_none_of_the_workers(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("words", [(), "ls -l"])
-def test_a_command_that_is_none_is_an_error(words: Any) -> None:
+def test_a_command_that_is_no_list_of_words_is_an_error(words: Any) -> None:
     class Wrong(Command):
         command = words
 
@@ -99,7 +101,7 @@ def test_a_command_that_is_none_is_an_error(words: Any) -> None:
         run(sample("1"), Wrong)
 
 
-def test_a_folder_that_is_not_there_is_an_error_and_the_next_round_may_find_it(tmp_path: Path) -> None:
+def test_a_missing_working_folder_fails_the_round_but_not_the_next_one(tmp_path: Path) -> None:
     class There(Command):
         cwd = str(tmp_path / "later")
 
@@ -110,16 +112,16 @@ def test_a_folder_that_is_not_there_is_an_error_and_the_next_round_may_find_it(t
     until_it_stands(run(next_claim(claimed), There), Stage.SUCCEEDED)
 
 
-def test_what_it_prints_is_for_nobody_elses_eyes() -> None:
+def test_the_folder_of_a_run_is_accessible_to_its_user_only() -> None:
     handle = run(doing(BRIEF))
     until_it_ended(handle)
     assert folder_of(handle).stat().st_mode & 0o077 == 0
 
 
-# Once and no more.
+# Started once.
 
 
-def test_of_many_that_start_it_at_once_all_find_the_same(runs: Path) -> None:
+def test_concurrent_starts_of_a_job_find_the_same_run(runs: Path) -> None:
     claimed, handles = doing(ENDLESS), []
     barrier = threading.Barrier(8)
 
@@ -137,7 +139,7 @@ def test_of_many_that_start_it_at_once_all_find_the_same(runs: Path) -> None:
     cancel(handles[0])
 
 
-def test_what_ended_before_its_worker_could_store_the_handle_is_found(tmp_path: Path) -> None:
+def test_an_ended_run_that_was_never_checked_is_found_again(tmp_path: Path) -> None:
     claimed = doing(f"echo started >>{tmp_path}/starts")
     handle = ask_apart(Command, "run", claimed=claimed, within_s=30)
     until_it_ended(handle)
@@ -147,7 +149,7 @@ def test_what_ended_before_its_worker_could_store_the_handle_is_found(tmp_path: 
 
 
 @pytest.mark.parametrize("do", [BRIEF, FAILING])
-def test_what_ended_and_was_heard_of_belongs_to_a_round_that_is_over(do: str, runs: Path) -> None:
+def test_an_ended_run_that_was_checked_is_replaced_by_a_new_run(do: str, runs: Path) -> None:
     claimed = doing(do)
     first = run(claimed)
     until_it_ended(first)
@@ -160,7 +162,7 @@ def test_what_ended_and_was_heard_of_belongs_to_a_round_that_is_over(do: str, ru
         check(first)
 
 
-def test_what_is_alive_is_found_though_it_was_heard_of() -> None:
+def test_a_live_run_is_found_again_even_if_it_was_checked() -> None:
     claimed = doing(ENDLESS)
     handle = run(claimed)
     assert check(handle).stage is Stage.RUNNING
@@ -168,8 +170,8 @@ def test_what_is_alive_is_found_though_it_was_heard_of() -> None:
     cancel(handle)
 
 
-def test_what_was_cancelled_is_not_found_and_is_ended_before_the_next_begins() -> None:
-    """Whoever was to end it died after the first step of that."""
+def test_a_cancelled_run_is_ended_before_a_new_run_begins() -> None:
+    """The worker that should have ended the first run died after it had marked the run as cancelled."""
     claimed = doing(ENDLESS)
     first = run(claimed)
     Record(folder_of(first)).mark(Mark.CANCELLED)
@@ -179,7 +181,7 @@ def test_what_was_cancelled_is_not_found_and_is_ended_before_the_next_begins() -
     cancel(second)
 
 
-def test_a_worker_that_dies_before_the_leader_began_leaves_nothing(runs: Path) -> None:
+def test_a_new_run_begins_if_the_worker_died_before_the_leader_started(runs: Path) -> None:
     claimed = doing(BRIEF)
     (runs / claimed.token / "1").mkdir(parents=True)
     handle = run(next_claim(claimed))
@@ -187,7 +189,7 @@ def test_a_worker_that_dies_before_the_leader_began_leaves_nothing(runs: Path) -
 
 
 @pytest.mark.parametrize("_", range(10))
-def test_a_worker_that_dies_while_the_leader_begins_leaves_it_to_be_found(_: int, runs: Path) -> None:
+def test_a_run_is_found_if_its_worker_died_while_the_leader_started(_: int, runs: Path) -> None:
     claimed = doing(ENDLESS)
     with pytest.raises(RuntimeError, match="gave no answer"):
         ask_apart(DiesAtOnce, "run", claimed=claimed, within_s=30)
@@ -197,10 +199,10 @@ def test_a_worker_that_dies_while_the_leader_begins_leaves_it_to_be_found(_: int
     cancel(handle)
 
 
-# Under the runner that all job managers have.
+# With the runner of all job managers.
 
 
-def test_it_runs_like_any_job_manager(bench: Bench) -> None:
+def test_a_local_process_runs_as_a_managed_job(bench: Bench) -> None:
     class Greet(Command):
         command = ("echo", "hello {client_id}")
 
@@ -217,7 +219,7 @@ def test_failed_work_is_the_jobs_error(bench: Bench) -> None:
     assert error_of(bench.run(bench.assign(managed_app(Fail)), attachment=Tie())) == "exited with 2\nso sad"
 
 
-def test_a_worker_that_leaves_leaves_it_running_and_the_next_ends_it(bench: Bench) -> None:
+def test_a_stopping_worker_leaves_the_command_to_the_next_one(bench: Bench) -> None:
     class Sleep(Command):
         command = ("sleep", "1000")
 
@@ -238,7 +240,9 @@ def test_a_worker_that_leaves_leaves_it_running_and_the_next_ends_it(bench: Benc
     assert tie.forgotten == [handle]
 
 
-def test_users_name_theirs_in_a_definition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_definition_can_name_a_user_defined_local_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "mine.py").write_text(
         "from sluice.jobs.managers import LocalProcess\n"
         "class Import(LocalProcess):\n    command = ['./import.sh', '{date}']\n"

@@ -1,4 +1,4 @@
-"""A command that outlives the worker is ended as a whole, and nothing else is."""
+"""End of commands that outlive the worker: all their processes are ended, and no others."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ from tests.jobs.managers.commands import (
 from tests.jobs.runners.runner_bench import alive, eventually
 
 
-def test_a_command_gets_a_grace_and_what_it_started_ends_with_it(tmp_path: Path) -> None:
+def test_a_cancelled_command_gets_a_grace_period_and_its_children_end_too(tmp_path: Path) -> None:
     do = f"trap 'echo bye >{tmp_path}/bye; exit 0' TERM; sleep 1000 & echo $! >{tmp_path}/pid; wait"
     handle = run(doing(do))
     eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
@@ -31,21 +31,21 @@ def test_a_command_gets_a_grace_and_what_it_started_ends_with_it(tmp_path: Path)
     eventually(lambda: not alive(int((tmp_path / "pid").read_text())))
 
 
-def test_a_command_that_does_not_listen_is_killed(tmp_path: Path) -> None:
+def test_a_command_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     handle = run(doing(f"trap '' TERM; touch {tmp_path}/deaf; while :; do sleep 0.05; done"))
     eventually((tmp_path / "deaf").exists)
     cancel(handle)
     assert check(handle).stage is Stage.FAILED
 
 
-def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path) -> None:
+def test_processes_that_a_command_leaves_behind_end_with_it(tmp_path: Path) -> None:
     handle = run(doing(f"sleep 1000 & echo $! >{tmp_path}/pid"))
     until_it_ended(handle)
     eventually(lambda: not alive(int((tmp_path / "pid").read_text())))
     assert check(handle).stage is Stage.SUCCEEDED
 
 
-def test_a_process_that_has_the_number_by_now_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_process_with_the_same_number_is_not_signalled(monkeypatch: pytest.MonkeyPatch) -> None:
     handle = run(doing(ENDLESS))
     somebody = {**handle, "born": f"{handle['born']}0"}
     signalled: list[int] = []
@@ -58,7 +58,7 @@ def test_a_process_that_has_the_number_by_now_is_left_alone(monkeypatch: pytest.
     assert not alive(handle["pid"])
 
 
-def test_a_process_on_another_machine_can_be_neither_seen_nor_ended(
+def test_a_process_on_another_machine_can_be_neither_checked_nor_ended(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     claimed = doing(f"touch {tmp_path}/begun; {ENDLESS}")
@@ -79,7 +79,7 @@ def test_a_process_on_another_machine_can_be_neither_seen_nor_ended(
     cancel(handle)
 
 
-def test_a_process_whose_folder_is_gone_can_still_be_ended() -> None:
+def test_a_process_with_a_missing_folder_can_still_be_ended() -> None:
     handle = run(doing(ENDLESS))
     leaders = folder_of(handle).parent
     leaders.rename(leaders.with_name("moved"))
@@ -89,17 +89,17 @@ def test_a_process_whose_folder_is_gone_can_still_be_ended() -> None:
     assert not alive(handle["pid"])
 
 
-def test_a_handle_of_something_else_is_refused() -> None:
+def test_a_handle_that_names_no_process_is_refused() -> None:
     with pytest.raises(ValueError, match="no handle of a process"):
         check("4711")
     with pytest.raises(ValueError, match="no handle of a process"):
         cancel({"pid": 1})
 
 
-# Births.
+# Birth of a process.
 
 
-def test_a_process_is_known_by_its_birth_and_a_dead_one_has_none() -> None:
+def test_a_live_process_has_a_constant_birth_and_a_dead_one_has_none() -> None:
     assert birth_of(os.getpid()) == birth_of(os.getpid()) is not None
     assert birth_of(2**22 + 1) is None
 
@@ -114,5 +114,5 @@ def test_a_process_is_known_by_its_birth_and_a_dead_one_has_none() -> None:
         ("", None),
     ],
 )
-def test_a_birth_is_read_from_proc_or_from_ps(told: str, birth: str | None) -> None:
+def test_a_birth_is_parsed_from_the_output_of_proc_or_ps(told: str, birth: str | None) -> None:
     assert read_birth(told) == birth

@@ -1,4 +1,4 @@
-"""Spark through ``spark-submit``: the words of ``pyspark`` apps, beside us and on clusters, which are stand-ins."""
+"""Spark jobs by ``spark-submit`` in client mode, on YARN and on Kubernetes. The programs and clusters are simulated."""
 
 import os
 import sys
@@ -28,7 +28,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     fake_spark.install(folder)
     monkeypatch.setenv(fake_spark.CLUSTER, str(folder))
     monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{folder / 'lib'}")  # As the cluster's own Python has it.
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{folder / 'lib'}")  # For the Python that runs the applications.
     monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT), str(folder / "lib")])
     return folder
 
@@ -72,7 +72,7 @@ def _until_it_stands(handle: Any, stage: Stage, manager: type[SparkSubmit]) -> s
 
 
 def _conf(manager: type[SparkSubmit], tmp_path: Path, **words: Any) -> dict[str, str]:
-    """The properties on the command line."""
+    """Return the properties on the command line of ``spark-submit``."""
     argv = manager().argv(job_of(sample("1", ids={"do": "brief"}, **words)), tmp_path)
     assert argv[0] == "spark-submit"
     assert argv[1:-1:2] == ["--conf"] * (len(argv) // 2 - 1)
@@ -82,7 +82,7 @@ def _conf(manager: type[SparkSubmit], tmp_path: Path, **words: Any) -> dict[str,
 # The command line.
 
 
-def test_the_words_of_pyspark_become_properties(tmp_path: Path) -> None:
+def test_the_options_of_a_pyspark_app_become_properties(tmp_path: Path) -> None:
     conf = _conf(Client, tmp_path)
     assert conf["spark.master"] == "local[*]"
     assert conf["spark.app.name"] == "conformance/1"
@@ -91,7 +91,7 @@ def test_the_words_of_pyspark_become_properties(tmp_path: Path) -> None:
     assert conf["spark.jars"] == "s3://code/driver.jar"
 
 
-def test_on_a_cluster_it_is_submitted_without_waiting_and_can_be_found(tmp_path: Path) -> None:
+def test_a_cluster_submission_does_not_wait_and_has_an_identifiable_name(tmp_path: Path) -> None:
     conf = _conf(OnYarn, tmp_path)
     assert conf["spark.yarn.submit.waitAppCompletion"] == "false"
     assert conf["spark.yarn.tags"].startswith("mine,sluice-")
@@ -109,14 +109,16 @@ def test_on_a_cluster_it_is_submitted_without_waiting_and_can_be_found(tmp_path:
         ({"uris": ["a.txt"]}, "uris: 'a.txt' is none of"),
     ],
 )
-def test_faulty_words_are_told_as_in_a_definition(words: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_faulty_options_are_reported_as_in_a_definition(
+    words: dict[str, Any], told: str, tmp_path: Path
+) -> None:
     faulty = type("Faulty", (Client,), words)
     with pytest.raises(DefinitionError, match=told):
         _conf(faulty, tmp_path)
 
 
 @pytest.mark.parametrize("master", ["spark://master:7077", "local[2]"])
-def test_where_spark_has_no_cluster_mode_for_python_it_is_refused(master: str, tmp_path: Path) -> None:
+def test_a_master_without_cluster_mode_for_python_is_refused(master: str, tmp_path: Path) -> None:
     conf = {"spark.master": master, "spark.submit.deployMode": "cluster"}
     with pytest.raises(ValueError, match="Spark has no cluster mode for Python"):
         _conf(type("Faulty", (Client,), {"spark_conf": conf}), tmp_path)
@@ -125,38 +127,38 @@ def test_where_spark_has_no_cluster_mode_for_python_it_is_refused(master: str, t
 # Runs.
 
 
-def test_in_client_mode_the_driver_is_ours_and_tells_how_far_it_is() -> None:
+def test_a_driver_in_client_mode_reports_its_progress() -> None:
     handle = run(_doing("endless"), Client)
     eventually(lambda: check(handle, Client).progress == (1, 2), within_s=30)
     cancel(handle, Client)
 
 
-def test_what_main_raised_is_the_error() -> None:
+def test_an_exception_in_main_is_the_error_of_the_run() -> None:
     handle = run(_doing("failing"), Client)
     assert "ValueError: no such column" in _until_it_stands(handle, Stage.FAILED, Client)
 
 
-def test_where_there_is_no_spark_the_error_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_spark_the_error_names_the_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", sys.path[:-1])
     handle = run(_doing("brief"), Client)
     assert "pyspark is not installed here" in _until_it_stands(handle, Stage.FAILED, Client)
 
 
-def test_yarn_tells_why_an_application_failed(cluster: Path) -> None:
+def test_the_error_of_a_failed_application_on_yarn_has_the_reason(cluster: Path) -> None:
     handle = run(_doing("failing"), OnYarn)
     told = _until_it_stands(handle, Stage.FAILED, OnYarn)
     assert "application_1700000000000_0001 is FINISHED, and its final state FAILED" in told
     assert "User application exited with status 1" in told
 
 
-def test_kubernetes_tells_how_a_driver_ended(cluster: Path) -> None:
+def test_the_error_of_a_failed_driver_on_kubernetes_has_the_exit_code(cluster: Path) -> None:
     handle = run(_doing("failing"), OnKubernetes)
     assert "exit code: 1" in _until_it_stands(handle, Stage.FAILED, OnKubernetes)
     status = _calls(cluster, "spark-submit --master")[0]
     assert status.startswith("spark-submit --master k8s://https://api:6443 --status etl:sluice-")
 
 
-def test_a_driver_whose_pod_is_gone_has_failed(cluster: Path) -> None:
+def test_a_driver_with_a_missing_pod_is_reported(cluster: Path) -> None:
     handle = run(_doing("brief"), OnKubernetes)
     _until_it_stands(handle, Stage.SUCCEEDED, OnKubernetes)
     for pod in (cluster / "apps").iterdir():
@@ -165,14 +167,14 @@ def test_a_driver_whose_pod_is_gone_has_failed(cluster: Path) -> None:
 
 
 @pytest.mark.parametrize("manager", [OnYarn, OnKubernetes])
-def test_a_submission_that_fails_is_the_end_of_it(manager: type[SparkSubmit], cluster: Path) -> None:
+def test_a_failed_submission_fails_the_run(manager: type[SparkSubmit], cluster: Path) -> None:
     (cluster / "down").touch()
     handle = run(_doing("brief"), manager)
     assert "Connection refused" in _until_it_stands(handle, Stage.FAILED, manager)
 
 
 @pytest.mark.parametrize("manager", [OnYarn, OnKubernetes])
-def test_a_cluster_that_does_not_answer_for_a_while_says_nothing_of_the_work(
+def test_an_unreachable_cluster_raises_an_error_and_the_work_runs_on(
     manager: type[SparkSubmit], cluster: Path
 ) -> None:
     handle = run(_doing("endless"), manager)
@@ -189,7 +191,7 @@ def test_a_cluster_that_does_not_answer_for_a_while_says_nothing_of_the_work(
 
 
 @pytest.mark.parametrize("manager", [OnYarn, OnKubernetes])
-def test_cancelled_while_it_is_being_submitted_it_never_gets_there(
+def test_a_cancellation_during_the_submission_prevents_the_application(
     manager: type[SparkSubmit], cluster: Path
 ) -> None:
     (cluster / "slow").touch()
@@ -200,8 +202,8 @@ def test_cancelled_while_it_is_being_submitted_it_never_gets_there(
     assert not (cluster / "apps").exists() or not list((cluster / "apps").iterdir())
 
 
-def test_an_application_whose_id_was_only_about_to_be_told_is_ended_too(cluster: Path) -> None:
-    """The submission is killed between the two lines that it prints; YARN has accepted already."""
+def test_an_application_with_only_its_first_log_line_can_be_ended(cluster: Path) -> None:
+    """The submission prints only the first of its two lines with the ID. YARN has already accepted the application."""
     (cluster / "silent").touch()
     handle = run(_doing("endless"), OnYarn)
     _until_it_stands(handle, Stage.RUNNING, OnYarn)
@@ -210,15 +212,15 @@ def test_an_application_whose_id_was_only_about_to_be_told_is_ended_too(cluster:
     assert "KILLED" in check(handle, OnYarn).text
 
 
-def test_a_site_that_logs_nothing_is_told_what_to_change(cluster: Path) -> None:
+def test_a_submission_without_a_logged_application_id_is_reported(cluster: Path) -> None:
     handle = run(_doing("brief"), OnYarn)
     _until_it_stands(handle, Stage.SUCCEEDED, OnYarn)
     (folder_of(handle) / "stderr").write_text("")
     assert "printed no application ID" in check(handle, OnYarn).text
 
 
-def test_the_questions_of_a_cluster_have_the_class_s_environment_and_programs(cluster: Path) -> None:
-    """``yarn`` may be elsewhere, or need a configuration."""
+def test_the_class_can_set_the_program_that_polls_yarn(cluster: Path) -> None:
+    """``yarn`` may be in another folder, or need environment variables."""
 
     class Elsewhere(OnYarn):
         yarn = ("env", "COLOUR=red", str(cluster / "bin" / "yarn"))

@@ -1,4 +1,4 @@
-"""Archives for tests, good ones and such as nobody's tool would make."""
+"""Archives for tests: valid archives, and archives that no usual tool creates."""
 
 import bz2
 import gzip
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 SCRIPT = b"#!/bin/sh\necho ran $*\n"
-#: As ``xz -6``: a reader needs the same 8 MiB. The simplest match finder has a small hash table, where the preset's own
-#: would leave 16 MiB more in the test process.
+#: As ``xz -6``: a reader needs the same 8 MiB. The simplest match finder has a small hash table. The preset's own match
+#: finder would leave 16 MiB more in the test process.
 _XZ_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "mf": lzma.MF_BT2}]
 FORMS = ("zip", "tar", "tar.gz", "tgz", "tar.bz", "tar.bz2", "tar.xz")
 
@@ -41,7 +41,7 @@ _MODES = {
 
 
 class Member(NamedTuple):
-    """``content`` of a link is where it leads."""
+    """Member of an archive. The ``content`` of a link is its target."""
 
     name: str | bytes
     content: bytes = b""
@@ -82,7 +82,7 @@ def tar_of(members: Sequence[Member]) -> bytes:
 
 
 def pax_of(members: Sequence[Member], headers: dict[str, str], *, is_global: bool = False) -> bytes:
-    """A tar file whose first member, or all of them, have these headers."""
+    """Return a tar with these headers for its first member, or for all members if ``is_global``."""
     made = io.BytesIO()
     with tarfile.open(
         fileobj=made, mode="w", format=tarfile.PAX_FORMAT, pax_headers=headers if is_global else {}
@@ -106,12 +106,12 @@ def zip_of(members: Sequence[Member], method: int = zipfile.ZIP_DEFLATED) -> byt
             info.external_attr = (_MODES[member.kind] | member.mode) << 16
             with file.open(info, "w") as out:
                 out.write(member.content)
-            file.NameToInfo.clear()  # It warns of names that are there twice.
+            file.NameToInfo.clear()  # Otherwise it warns of duplicate names.
     return made.getvalue()
 
 
 def zip_by_hand(after: bytes = b"", at: int = 0) -> bytes:
-    """A zip of one member, with more behind its compressed data, and said to be where it may not be."""
+    """Return a zip of one member, with ``after`` behind its compressed data, and ``at`` as the offset of the member."""
     name, packed = b"run.sh", zlib.compress(RUN_SH.content, wbits=-zlib.MAX_WBITS) + after
     same = (zlib.crc32(RUN_SH.content), len(packed), len(RUN_SH.content), len(name))
     local = struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 8, 0, 0, *same, 0) + name + packed

@@ -1,4 +1,4 @@
-"""A shop for each test, and the check that nothing but its store was touched."""
+"""Fixtures: a shop for each test, with a check that nothing beside it was changed, and a web server."""
 
 from collections.abc import Iterator
 from pathlib import Path

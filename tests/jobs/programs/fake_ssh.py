@@ -1,8 +1,8 @@
-"""An ``ssh`` that runs what it is told on this very machine, and says how it was called."""
+"""Fake ``ssh`` that runs the command on this machine and logs its arguments."""
 
 from pathlib import Path
 
-#: Leaves out the options, remembers the host, and has a shell run the rest, as a server of ssh would.
+#: Script that logs its arguments, skips options and host, and passes the rest to a shell, as an ssh server does.
 _SCRIPT = """#!/bin/sh
 echo "$@" >> "$0.calls"
 while [ "${{1#-}}" != "$1" ]; do
@@ -16,7 +16,7 @@ cd {home} && exec /bin/sh -c "$*"
 
 
 class FakeSsh:
-    """Its home is where relative paths of the other machine begin."""
+    """Fake ``ssh``. Relative paths of the other machine begin in ``home``."""
 
     def __init__(self, folder: Path, home: Path) -> None:
         self.path = folder / "ssh"

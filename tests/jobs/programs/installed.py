@@ -1,4 +1,4 @@
-"""Programs that tests need of the machine."""
+"""Programs that must be installed for some tests."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ import pytest
 
 
 def need(program: str) -> None:
-    """Skips the test where the program is missing; under ``CI=true`` it fails instead."""
+    """Skip the test if the program is missing. With ``CI=true`` the test fails instead."""
     if shutil.which(program):
         return
     line = f"{program} is missing; install the package {program}"

@@ -1,4 +1,4 @@
-"""Archives that nobody meant to make: good and hostile ones, and what chance makes of them."""
+"""Random archives for tests, with valid and hostile members, some of them damaged."""
 
 import random
 import struct
@@ -63,7 +63,7 @@ _KINDS = ("file", "file", "file", "folder", "symlink", "symlink", "hardlink", "d
 
 
 def hostile_archives(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
-    """So many archives with their forms; the same for the same seed."""
+    """Yield ``count`` archives with their forms. The same seed yields the same archives."""
     chance = random.Random(seed)
     for number in range(count):
         form = FORMS[number % len(FORMS)]
@@ -91,7 +91,7 @@ def _drawn(chance: random.Random, form: str) -> bytes:
 
 
 def _mutated(chance: random.Random, form: str, content: bytes) -> bytes:
-    """Half of them stay as they were drawn: a hostile archive is a whole one."""
+    """Damage an archive at random. About half stay as they were drawn, because a hostile archive is not damaged."""
     how = chance.randrange(10)
     made = bytearray(content)
     if how == 0:
@@ -111,7 +111,7 @@ def _mutated(chance: random.Random, form: str, content: bytes) -> bytes:
 
 
 def _edited_tar(chance: random.Random) -> bytes:
-    """A header with nonsense in a field, and the right check sum, so that it is read."""
+    """Return a tar with random data in a field of a header. The checksum is correct, so that the header is read."""
     made = bytearray(tar_of([RUN_SH, Member(chance.choice(_NAMES[:10]), b"data"), Member("z", b"z")]))
     headers = [at for at in range(0, len(made), 512) if made[at + 257 : at + 262] == b"ustar"]
     at = chance.choice(headers)

@@ -1,4 +1,4 @@
-"""A store of programs with all around it: files that programs come from, and what the store said."""
+"""Store of programs for tests, with source files and the messages of the store."""
 
 import subprocess
 import threading
@@ -22,7 +22,7 @@ HERE = Rules(hosts=("127.0.0.1",), fetch_timeout_s=60)
 
 
 class Shop:
-    """``folder`` is the store's own, ``files`` where programs come from; what else there is must not change."""
+    """Store of programs in ``folder``. Programs come from ``files``. No other file beside them may change."""
 
     def __init__(self, folder: Path) -> None:
         self.around = folder
@@ -33,7 +33,7 @@ class Shop:
         self.stop = threading.Event()
 
     def put(self, name: str, content: bytes, *, mode: int = 0o644) -> str:
-        """A source that says where the content is."""
+        """Write a file and return its source."""
         path = self.files / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -52,13 +52,13 @@ class Shop:
             yield folder
 
     def run(self, source: str, digest: str | None = None, *, name: str = "prog", **words: object) -> str:
-        """What the program prints."""
+        """Run the program and return its output."""
         with self.program(source, digest, name=name, **words) as folder:
             assert folder.name == name
             return run_sh(folder)
 
     def refusal(self, source: str, digest: str | None = None, *, name: str = "prog", **words: object) -> str:
-        """Why it cannot be had; one line, and nothing of it is left behind."""
+        """Return the reason why the program is refused. Check that it is one line and that no leftovers exist."""
         with pytest.raises(Unfit) as caught, self.program(source, digest, name=name, **words):
             pass
         line = str(caught.value)
@@ -67,7 +67,7 @@ class Shop:
         return line
 
     def refuses(self, source: str, why: str, **words: object) -> None:
-        """It cannot be fetched, for this reason."""
+        """Check that the program cannot be fetched, and that this is the reason."""
         assert self.refusal(source, **words) == f"could not fetch program 'prog' from {source}: {why}"
 
     def leftovers(self) -> list[Path]:

@@ -1,8 +1,8 @@
-"""Archives that the standard library's own unpacking, or its filter, has let out: none of it is used here.
+"""Archives that could write outside when the standard library unpacked them, even with its filter. Neither is used.
 
-The first two are the shape of CVE-2025-4517 and its kin (3.11 before 3.11.13): links whose names are short, one after
-the other, and lead so deep that the path is longer than the system takes. What is looked at with ``realpath`` is not
-followed to its end then, and what is written is.
+The first two tests have the form of CVE-2025-4517 and related flaws (3.11 before 3.11.13). Links with short names
+follow each other, and lead so deep that the path is longer than the system allows. Then ``realpath`` does not resolve
+the path to its end, but a write does.
 """
 
 import io
@@ -18,7 +18,9 @@ STEPS = "abcdefghijklmnop"
 
 
 def _through_links(name_length: int, *, out: str) -> list[Member]:
-    """A folder in a folder in a folder, each beside a link to it; from the last a link up, and from there one out."""
+    """Return nested folders, each with a link to it beside it. In the last is a link back up, through which ``escape``
+    leads out.
+    """
     members, path = [RUN_SH], ""
     for step in STEPS:
         folder = "d" * name_length
@@ -35,16 +37,14 @@ def _through_links(name_length: int, *, out: str) -> list[Member]:
 
 
 @pytest.mark.parametrize("name_length", [3, 20, 247])
-def test_no_way_of_links_is_long_enough_to_lead_out(shop: Shop, name_length: int) -> None:
+def test_no_chain_of_links_is_long_enough_to_lead_out(shop: Shop, name_length: int) -> None:
     source = shop.put("a.tar", tar_of(_through_links(name_length, out="../../")))
     assert "cannot be unpacked" in shop.refusal(source)
     assert (shop.around / "sentinel").read_text() == "untouched"
 
 
 @pytest.mark.parametrize("form", ["zip", "tar"])
-def test_links_over_links_that_lead_out_are_refused_though_each_alone_stays_inside(
-    shop: Shop, form: str
-) -> None:
+def test_links_that_only_lead_out_together_are_refused(shop: Shop, form: str) -> None:
     chain = [Member("a/b/c/up", b"../..", "symlink"), Member("over", b"a/b/c/up", "symlink")]
     out = Member("escape", b"over/../../around", "symlink")
     source = shop.put(f"bad.{form}", archive(form, [RUN_SH, *chain, out]))
@@ -52,8 +52,8 @@ def test_links_over_links_that_lead_out_are_refused_though_each_alone_stays_insi
     assert shop.run(shop.put(f"good.{form}", archive(form, [RUN_SH, *chain]))) == "ran\n"
 
 
-def test_what_is_written_never_goes_by_a_link_whatever_came_before(shop: Shop) -> None:
-    """CVE-2025-4330: the filter looked at a link's target, and another member was written over where it led."""
+def test_no_member_is_written_through_a_link(shop: Shop) -> None:
+    """CVE-2025-4330: the filter checked the target of a link, and another member was written to where the link led."""
     members = [
         Member("d", b".", "symlink"),
         Member("d/e", b"..", "symlink"),
@@ -62,8 +62,8 @@ def test_what_is_written_never_goes_by_a_link_whatever_came_before(shop: Shop) -
     assert "which is no folder" in shop.refusal(shop.put("a.tar", tar_of([RUN_SH, *members])))
 
 
-def test_a_member_of_less_than_nothing_ends_and_is_refused(shop: Shop) -> None:
-    """CVE-2025-8194: a reader that goes back by it reads the same member for ever."""
+def test_a_member_of_negative_size_is_refused(shop: Shop) -> None:
+    """CVE-2025-8194: a reader that moves back by this size reads the same member indefinitely."""
     header = bytearray(tarfile.TarInfo("x").tobuf(tarfile.GNU_FORMAT))
     header[124:136] = b"\xff" * 12
     header[148:156] = b" " * 8
@@ -86,7 +86,7 @@ def test_nothing_is_unpacked_by_the_standard_library(
     assert shop.run(shop.put(f"a.{form}", content)) == "ran\n"
 
 
-def test_the_standard_library_would_have_read_what_is_refused_here() -> None:
-    """So these are archives, and not merely noise."""
+def test_the_standard_library_reads_an_archive_that_is_refused_here() -> None:
+    """This shows that the archive is valid, and not random data."""
     with tarfile.open(fileobj=io.BytesIO(tar_of(_through_links(247, out="../../")))) as tar:
         assert [member.name for member in tar][-1] == "mine"

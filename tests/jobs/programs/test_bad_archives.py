@@ -1,4 +1,4 @@
-"""What is refused of an archive, each with its one line. The limits are small where that makes no difference."""
+"""Archives that are refused, each with an error in one line. The limits are small unless that affects the result."""
 
 import gzip
 import lzma
@@ -45,7 +45,7 @@ def _tar(why: str, *members: Member) -> Bad:
 
 
 def _zip_with(offset: int, form: str, *values: int, of: bytes = b"PK\1\2") -> bytes:
-    """A zip whose directory's last entry, or other header, says something else."""
+    """Return a zip with changed fields in the last entry of its directory, or in another header."""
     made = bytearray(zip_of([RUN_SH, Member("data", b"data " * 20)]))
     struct.pack_into(form, made, made.rindex(of) + offset, *values)
     return bytes(made)
@@ -202,7 +202,7 @@ BAD = [
 ]
 
 
-def test_the_zip_that_is_bad_with_more_is_good_without(shop: Shop) -> None:
+def test_the_zip_made_by_hand_is_valid_without_a_fault(shop: Shop) -> None:
     assert shop.run(shop.put("a.zip", zip_by_hand())) == "ran\n"
 
 
@@ -221,24 +221,24 @@ def test_a_bad_archive_is_refused_in_one_line_before_anything_is_written(
 @pytest.mark.parametrize(
     "member", [Member("x/run.sh", RUN_SH.content, mode=0o755), Member("run.sh/", kind="folder", mode=0o755)]
 )
-def test_run_sh_is_at_the_top_level(shop: Shop, form: str, member: Member) -> None:
+def test_run_sh_must_be_at_the_top_level(shop: Shop, form: str, member: Member) -> None:
     source = shop.put(f"a.{form}", archive(form, [member]))
     assert shop.refusal(source) == f"program 'prog' has no run.sh at the top level of {source}"
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_run_sh_is_executable(shop: Shop, form: str) -> None:
+def test_run_sh_must_be_executable(shop: Shop, form: str) -> None:
     source = shop.put(f"a.{form}", archive(form, [Member("run.sh", RUN_SH.content)]))
     assert shop.refusal(source) == f"run.sh of program 'prog' from {source} is not executable"
 
 
-def test_a_bare_run_sh_is_executable_where_it_comes_from(shop: Shop) -> None:
+def test_a_bare_run_sh_must_be_executable_at_its_source(shop: Shop) -> None:
     source = shop.put("run.sh", RUN_SH.content)
     assert shop.refusal(source) == f"could not fetch program 'prog' from {source}: it is not executable"
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_modes_lose_what_is_special_and_links_inside_are_kept(shop: Shop, form: str) -> None:
+def test_special_mode_bits_are_dropped_and_inner_links_are_kept(shop: Shop, form: str) -> None:
     members = [
         Member("./run.sh", RUN_SH.content, mode=0o4777),
         Member("bin/tool", b"tool", mode=0o2711),
@@ -269,7 +269,7 @@ def test_a_hard_link_becomes_a_copy(shop: Shop) -> None:
         assert (folder / "more" / "same").read_bytes() == b"data"
 
 
-def test_long_names_of_every_kind_of_tar_are_read(shop: Shop) -> None:
+def test_long_names_in_both_tar_formats_are_read(shop: Shop) -> None:
     long = "/".join(["folder-" + "x" * 60] * 3 + ["file"])
     for content in (tar_of([RUN_SH, Member(long, b"1")]), pax_of([Member(long, b"1"), RUN_SH], {})):
         with shop.program(shop.put("a.tar", content)) as folder:
@@ -283,7 +283,7 @@ def test_several_compressed_streams_in_a_row_are_one_archive(shop: Shop) -> None
         assert shop.run(shop.put(f"a.{form}", content)) == "ran\n"
 
 
-def test_the_members_of_a_zip_are_counted_before_one_is_read(
+def test_the_members_of_a_zip_are_checked_before_any_is_read(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sluice.jobs.programs.zips._content", lambda *_: pytest.fail("a member is read"))
@@ -295,7 +295,7 @@ def test_the_members_of_a_zip_are_counted_before_one_is_read(
         assert why in shop.refusal(source, **SMALL)
 
 
-def test_a_zip_of_the_large_kind_is_read(shop: Shop) -> None:
+def test_a_zip64_archive_is_read(shop: Shop) -> None:
     with zipfile.ZipFile(shop.files / "a.zip", "w", zipfile.ZIP_DEFLATED) as file:
         info = zipfile.ZipInfo("run.sh")
         info.external_attr = 0o100755 << 16

@@ -1,4 +1,4 @@
-"""Stored copies that another job changes: none of them is run."""
+"""Stored copies that another job has changed: none of them is run."""
 
 import os
 import threading
@@ -58,7 +58,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 def _top(shop: Shop) -> Path:
-    """The folder of the one stored copy that runs are copied from."""
+    """Return the folder of the only stored copy, from which runs are copied."""
     (script,) = (shop.folder / "versions").rglob("run.sh")
     return script.parent
 
@@ -66,7 +66,7 @@ def _top(shop: Shop) -> Path:
 @pytest.mark.parametrize("pinned", [True, False])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_copy_is_fetched_again(shop: Shop, change: str, pinned: bool) -> None:
-    """Also by a process that has not used the program before: ``shop.run`` opens the store each time."""
+    """A process that has not used the program before detects it, too: ``shop.run`` opens the store each time."""
     source, digest = shop.put("a.tar.gz", GOOD), digest_of(GOOD) if pinned else None
     shop.run(source, digest)
     CHANGES[change](_top(shop))
@@ -87,7 +87,7 @@ def test_a_changed_copy_is_fetched_again(shop: Shop, change: str, pinned: bool) 
     assert shop.said.count(CHANGED) == 1
 
 
-def test_a_changed_copy_is_noticed_by_the_process_that_fetched_it(shop: Shop) -> None:
+def test_a_changed_copy_is_detected_by_the_process_that_fetched_it(shop: Shop) -> None:
     source, store = shop.put("a.tar.gz", GOOD), shop.store()
     for _ in range(2):
         with store.program("prog", source, digest_of(GOOD), stop=shop.stop, say=shop.said.append) as folder:
@@ -97,8 +97,8 @@ def test_a_changed_copy_is_noticed_by_the_process_that_fetched_it(shop: Shop) ->
 
 
 @pytest.mark.parametrize("form", [*FORMS, "run.sh"])
-def test_an_exchanged_archive_does_not_make_another_copy_right(shop: Shop, form: str) -> None:
-    """The kept archive and the copy are replaced by another program that fits together."""
+def test_a_changed_copy_is_detected_even_if_its_archive_was_replaced(shop: Shop, form: str) -> None:
+    """The stored archive and its copy are replaced by another program, so that the two match."""
     name = form if form == "run.sh" else f"a.{form}"
     evil = [Member("run.sh", b"#!/bin/sh\necho evil\n", mode=0o755)]
     good, bad = (
@@ -113,7 +113,7 @@ def test_an_exchanged_archive_does_not_make_another_copy_right(shop: Shop, form:
 
 
 @pytest.mark.parametrize("pinned", [True, False])
-def test_a_changed_copy_whose_source_is_away_fails_in_one_line(
+def test_a_changed_copy_with_an_unavailable_source_fails_in_one_line(
     shop: Shop, web: WebServer, pinned: bool
 ) -> None:
     source, digest = web.put("/a.tar.gz", GOOD), digest_of(GOOD) if pinned else None
@@ -127,7 +127,7 @@ def test_a_changed_copy_whose_source_is_away_fails_in_one_line(
     assert shop.versions() == []
 
 
-def test_a_copy_that_is_changed_each_time_is_not_fetched_forever(
+def test_a_copy_that_is_changed_each_time_is_not_fetched_indefinitely(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = shop.put("a.tar.gz", GOOD)
@@ -139,7 +139,7 @@ def test_a_copy_that_is_changed_each_time_is_not_fetched_forever(
     )
 
 
-def test_a_changed_copy_is_removed_when_no_run_holds_it(shop: Shop) -> None:
+def test_a_changed_copy_is_removed_once_no_run_holds_it(shop: Shop) -> None:
     source = shop.put("a.tar.gz", GOOD)
     shop.run(source)
     CHANGES["appended"](_top(shop))
@@ -151,7 +151,7 @@ def test_a_changed_copy_is_removed_when_no_run_holds_it(shop: Shop) -> None:
     assert shop.run(source) == "ran\n"
 
 
-def test_many_threads_find_a_changed_copy_at_once(shop: Shop) -> None:
+def test_many_threads_detect_a_changed_copy_at_once(shop: Shop) -> None:
     source, store, printed = shop.put("a.tar.gz", GOOD), shop.store(), []
     shop.run(source)
     CHANGES["appended"](_top(shop))
@@ -169,7 +169,7 @@ def test_many_threads_find_a_changed_copy_at_once(shop: Shop) -> None:
     assert shop.leftovers() == []
 
 
-def test_the_first_member_or_byte_too_many_ends_the_comparison(
+def test_an_extra_member_or_byte_ends_the_comparison_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sluice.jobs.programs.contents._digest", lambda _: "read")

@@ -22,14 +22,14 @@ RULES = Rules(bytes_max=2**20, unpacked_bytes_max=64 * 1024, files_max=20, ratio
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here has to outlive a loss of power."""
+    """Disable ``fsync``, because no file of these tests must survive a power failure."""
     monkeypatch.setattr("os.fsync", lambda _: None)
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.usefixtures("quick")
-def test_no_archive_writes_elsewhere_or_raises_anything_else(tmp_path: Path, seed: int) -> None:
-    """What is unpacked has only plain files and folders, and links that stay inside."""
+def test_no_archive_writes_outside_or_raises_an_error_other_than_unfit(tmp_path: Path, seed: int) -> None:
+    """An unpacked archive has only regular files, folders, and links that stay inside."""
     sentinel = tmp_path / "files" / "sentinel"
     sentinel.parent.mkdir()
     sentinel.write_text("untouched")
@@ -51,7 +51,7 @@ def test_no_archive_writes_elsewhere_or_raises_anything_else(tmp_path: Path, see
 
 
 def _fate(archive: Path, form: str, tree: Path) -> str:
-    """What is said of its ``run.sh``, or why it was refused."""
+    """Return the result for ``run.sh`` as text, or the reason of the refusal."""
     try:
         return str(unpack(archive, cast(Form, form), tree, RULES, Patience(threading.Event(), 60)))
     except Unfit as error:
@@ -77,7 +77,7 @@ def _check(tree: Path, where: tuple[int, int], *, whole: bool) -> None:
 
 
 def _around(folder: Path) -> dict[str, tuple[int, int, int]]:
-    """Everything but the tree, with what would show a change."""
+    """Return mode, size and modification time of everything in the folder, to detect a change."""
     return {
         str(path): (
             path.lstat().st_mode,

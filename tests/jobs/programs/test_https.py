@@ -1,4 +1,4 @@
-"""Programs from a web server that proves who it is."""
+"""Programs from a web server with a certificate."""
 
 import socket
 import ssl
@@ -18,7 +18,7 @@ ZIP = archive("zip")
 
 @pytest.fixture
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A key and a certificate of 127.0.0.1 in one file."""
+    """Return a file that has a key and a certificate of 127.0.0.1."""
     need("openssl")
     folder = tmp_path_factory.mktemp("tls")
     words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=here -addext subjectAltName=IP:127.0.0.1"
@@ -40,7 +40,7 @@ def safe_web(certificate: Path) -> Iterator[WebServer]:
         yield server
 
 
-def test_a_server_that_is_trusted_is_fetched_from(
+def test_a_program_is_fetched_from_a_trusted_server(
     shop: Shop, safe_web: WebServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -54,7 +54,7 @@ def test_a_server_that_is_not_trusted_is_refused(shop: Shop, safe_web: WebServer
     assert safe_web.asked == []
 
 
-def test_a_server_that_is_trusted_under_another_name_is_refused(
+def test_a_certificate_for_another_name_is_refused(
     shop: Shop, safe_web: WebServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -62,7 +62,7 @@ def test_a_server_that_is_trusted_under_another_name_is_refused(
     assert "the host localhost cannot be trusted: " in shop.refusal(source, hosts=("*",))
 
 
-def test_nobody_is_led_from_https_to_http(
+def test_a_redirect_from_https_to_http_is_refused(
     shop: Shop, safe_web: WebServer, web: WebServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -72,7 +72,7 @@ def test_nobody_is_led_from_https_to_http(
     assert web.asked == []
 
 
-def test_a_server_that_is_silent_while_it_should_prove_itself_is_left(shop: Shop) -> None:
+def test_a_server_that_is_silent_during_the_tls_handshake_times_out(shop: Shop) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         source = f"https://127.0.0.1:{silent.getsockname()[1]}/a.zip"
         shop.refuses(source, "it took longer than 0.5 s", fetch_timeout_s=0.5)

@@ -1,4 +1,4 @@
-"""What is kept of a source, and when it is looked at again."""
+"""Stored versions of a source, and checks for a newer version."""
 
 import os
 import threading
@@ -22,11 +22,11 @@ def _tagged(web: WebServer, content: bytes, tag: str) -> str:
 
 
 def _answers(web: WebServer) -> list[bool]:
-    """For each request, whether it had a condition."""
+    """Return for each request whether it was conditional."""
     return ["if-none-match" in asked.headers or "if-modified-since" in asked.headers for asked in web.asked]
 
 
-def test_what_has_not_changed_is_asked_about_and_not_fetched_again(shop: Shop, web: WebServer) -> None:
+def test_an_unchanged_source_is_checked_and_not_fetched_again(shop: Shop, web: WebServer) -> None:
     source = _tagged(web, V1, '"1"')
     assert [shop.run(source), shop.run(source), shop.run(source)] == ["ran\n"] * 3
     assert _answers(web) == [False, True, True]
@@ -36,7 +36,7 @@ def test_what_has_not_changed_is_asked_about_and_not_fetched_again(shop: Shop, w
     ]
 
 
-def test_a_day_of_change_serves_once_it_is_past(shop: Shop, web: WebServer) -> None:
+def test_a_last_modified_date_is_used_once_it_is_old_enough(shop: Shop, web: WebServer) -> None:
     old, new = formatdate(1_000_000_000, usegmt=True), formatdate(usegmt=True)
     source = web.put("/a.zip", V1, headers=(("Last-Modified", new),))
     shop.run(source)
@@ -49,7 +49,7 @@ def test_a_day_of_change_serves_once_it_is_past(shop: Shop, web: WebServer) -> N
     assert _answers(web) == [False, False, False, True]
 
 
-def test_what_says_nothing_of_itself_is_fetched_each_time(shop: Shop, web: WebServer) -> None:
+def test_a_source_without_etag_or_date_is_fetched_each_time(shop: Shop, web: WebServer) -> None:
     source = web.put("/a.zip", V1)
     shop.run(source)
     web.put("/a.zip", V2)
@@ -57,9 +57,7 @@ def test_what_says_nothing_of_itself_is_fetched_each_time(shop: Shop, web: WebSe
     assert _answers(web) == [False, False]
 
 
-def test_a_changed_source_runs_as_the_new_version_and_what_runs_keeps_the_old(
-    shop: Shop, web: WebServer
-) -> None:
+def test_a_changed_source_does_not_affect_a_run_of_the_old_version(shop: Shop, web: WebServer) -> None:
     source = _tagged(web, V1, '"1"')
     with shop.program(source) as running:
         _tagged(web, V2, '"2"')
@@ -68,10 +66,8 @@ def test_a_changed_source_runs_as_the_new_version_and_what_runs_keeps_the_old(
     assert len(shop.versions()) == 2
 
 
-def test_a_redirect_that_leads_to_another_file_is_not_asked_about_the_old_one(
-    shop: Shop, web: WebServer
-) -> None:
-    """Two files may have the same tag; a tag says something of its own place only."""
+def test_an_etag_is_not_sent_if_a_redirect_leads_to_another_file(shop: Shop, web: WebServer) -> None:
+    """Two files may have the same ETag. An ETag is valid only for its own URL."""
     source = web.put("/latest.zip", status=302, headers=(("Location", "/1.zip?signed=1"),))
     web.put("/1.zip", V1, headers=(("ETag", '"x"'),))
     web.put("/2.zip", V2, headers=(("ETag", '"x"'),))
@@ -83,8 +79,8 @@ def test_a_redirect_that_leads_to_another_file_is_not_asked_about_the_old_one(
     assert _answers(web) == [False, False, False, True, False, False]
 
 
-def test_a_changed_file_is_noticed_even_when_it_looks_the_same(shop: Shop) -> None:
-    """Of the same size and time, in the very moment after."""
+def test_a_changed_file_of_equal_size_and_time_is_detected(shop: Shop) -> None:
+    """The file is changed just after a run, and keeps its size and modification time."""
     scripts = [b"#!/bin/sh\necho a\n", b"#!/bin/sh\necho b\n"]
     for number in range(20):
         source = shop.put("run.sh", scripts[number % 2], mode=0o755)
@@ -92,7 +88,9 @@ def test_a_changed_file_is_noticed_even_when_it_looks_the_same(shop: Shop) -> No
         assert shop.run(source) == "ab"[number % 2] + "\n"
 
 
-def test_an_old_file_is_not_read_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_file_with_a_reliable_time_is_not_read_again(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sluice.jobs.programs.local.SETTLED_S", 0.0)
     source = shop.put("a.zip", V1)
     shop.run(source)
@@ -100,7 +98,7 @@ def test_an_old_file_is_not_read_again(shop: Shop, monkeypatch: pytest.MonkeyPat
     assert shop.run(source) == "ran\n"
 
 
-def test_what_is_pinned_is_not_even_asked_about(shop: Shop, web: WebServer) -> None:
+def test_a_pinned_version_in_the_store_needs_no_request(shop: Shop, web: WebServer) -> None:
     source = _tagged(web, V1, '"1"')
     assert shop.run(source, digest_of(V1)) == "ran\n"
     _tagged(web, V2, '"2"')
@@ -141,14 +139,16 @@ def test_while_the_server_hangs_the_earlier_version_is_run(shop: Shop, web: WebS
 
 
 @pytest.mark.parametrize("status", [403, 404, 410])
-def test_what_is_gone_is_not_run_any_more(shop: Shop, web: WebServer, status: int) -> None:
+def test_a_program_that_its_server_refuses_is_not_run_any_more(
+    shop: Shop, web: WebServer, status: int
+) -> None:
     source = _tagged(web, V1, '"1"')
     shop.run(source)
     web.put("/a.zip", status=status)
     assert str(status) in shop.refusal(source)
 
 
-def test_a_removed_file_is_gone(shop: Shop) -> None:
+def test_a_program_with_a_removed_source_file_is_not_run_any_more(shop: Shop) -> None:
     source = shop.put("a.zip", V1)
     shop.run(source)
     (shop.files / "a.zip").unlink()
@@ -156,14 +156,14 @@ def test_a_removed_file_is_gone(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("name", ["folder.zip", "pipe.zip", "null.zip"])
-def test_what_is_no_file_is_not_read(shop: Shop, name: str) -> None:
+def test_a_source_that_is_no_regular_file_is_refused(shop: Shop, name: str) -> None:
     (shop.files / "folder.zip").mkdir()
     os.mkfifo(shop.files / "pipe.zip")
     (shop.files / "null.zip").symlink_to("/dev/null")
     shop.refuses(f"file:{shop.files}/{name}", "it is no file")
 
 
-def test_a_file_is_counted_as_it_is_read(shop: Shop) -> None:
+def test_a_file_above_the_size_limit_is_refused(shop: Shop) -> None:
     source = shop.put("a.zip", bytes(5000))
     shop.refuses(source, "it has more than the 4999 bytes that are allowed", bytes_max=4999)
 
@@ -187,7 +187,7 @@ def test_programs_of_the_same_content_share_a_version(shop: Shop) -> None:
     assert shop.versions() == [f"{digest_of(V1)}.zip"]
 
 
-def test_of_two_sources_with_the_same_content_at_once_one_makes_the_version(
+def test_two_sources_of_equal_content_fetched_at_once_share_a_version(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two = shop.put("one.zip", V1), shop.put("two.zip", V1)
@@ -204,7 +204,7 @@ def test_of_two_sources_with_the_same_content_at_once_one_makes_the_version(
     assert shop.leftovers() == []
 
 
-def test_an_error_of_the_run_itself_comes_out_as_it_is(shop: Shop) -> None:
+def test_an_exception_of_the_run_itself_is_passed_on(shop: Shop) -> None:
     with pytest.raises(FileExistsError, match="mine"), shop.program(shop.put("a.zip", V1)):
         raise FileExistsError("mine")
     assert shop.leftovers() == []
@@ -218,7 +218,7 @@ def test_a_run_that_is_stopped_before_it_begins_has_no_program(shop: Shop) -> No
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"version": 1}', b"\xff"])
-def test_a_record_that_cannot_be_read_is_none(shop: Shop, content: bytes) -> None:
+def test_an_unreadable_record_is_ignored(shop: Shop, content: bytes) -> None:
     source = shop.put("a.zip", V1)
     shop.run(source)
     (record,) = (shop.folder / "sources").iterdir()
@@ -226,7 +226,7 @@ def test_a_record_that_cannot_be_read_is_none(shop: Shop, content: bytes) -> Non
     assert shop.run(source) == "ran\n"
 
 
-def test_many_threads_use_one_store(shop: Shop, web: WebServer) -> None:
+def test_many_threads_share_one_store_and_one_fetch(shop: Shop, web: WebServer) -> None:
     source = _tagged(web, V1, '"1"')
     store, printed = shop.store(), []
 

@@ -1,4 +1,4 @@
-"""What leaves a store: versions and records that nobody uses, and what a run has made of its folder."""
+"""Removal from a store: unused versions, unused records, and the folders of runs."""
 
 import os
 import time
@@ -20,15 +20,15 @@ mkdir -p $deep && cd -P $deep && mkdir -p $deep && chmod 000 d && echo dug
 """
 
 
-def test_a_run_that_dug_deep_is_in_nobodys_way(shop: Shop) -> None:
-    """Deeper than a path and the stack go."""
+def test_a_very_deep_folder_of_a_run_is_removed(shop: Shop) -> None:
+    """The folder is deeper than the length of a path and the depth of the stack allow."""
     source = shop.put("run.sh", DIGS, mode=0o755)
     assert shop.run(source) == "dug\n"
     assert shop.leftovers() == []
     assert shop.run(shop.put("a.zip", V1)) == "ran\n"
 
 
-def test_versions_that_nobody_used_for_a_day_leave_but_for_the_latest(shop: Shop) -> None:
+def test_versions_unused_for_a_day_are_removed_except_the_latest(shop: Shop) -> None:
     sources = [shop.put(f"{n}.zip", archive("zip", [RUN_SH, Member(f"{n}")])) for n in range(6)]
     for number, source in enumerate(sources):
         shop.run(source)
@@ -43,7 +43,7 @@ def test_versions_that_nobody_used_for_a_day_leave_but_for_the_latest(shop: Shop
     assert shop.run(sources[0]) == "ran\n"
 
 
-def test_a_version_that_is_being_copied_stays(shop: Shop) -> None:
+def test_a_version_that_is_being_copied_is_not_removed(shop: Shop) -> None:
     source = shop.put("a.zip", V1)
     shop.run(source)
     (version,) = (shop.folder / "versions").iterdir()
@@ -74,7 +74,7 @@ def test_a_version_that_is_just_being_removed_is_fetched_again(
     assert shop.run(shop.put("b.zip", V1)) == "ran\n"
 
 
-def test_records_that_nobody_used_for_a_day_leave(shop: Shop) -> None:
+def test_records_unused_for_a_day_are_removed(shop: Shop) -> None:
     shop.run(shop.put("a.zip", V1))
     (record,) = (shop.folder / "sources").iterdir()
     _age(record, UNUSED_S + 10)

@@ -1,4 +1,4 @@
-"""Folders that leave in the very moment in which somebody locks them."""
+"""Folders that are replaced at the moment at which they are locked."""
 
 import fcntl
 import threading
@@ -12,7 +12,7 @@ from sluice.jobs.programs.patience import Patience
 
 @pytest.fixture
 def replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is another one under the same name by the time of its first lock."""
+    """Return a folder that is replaced by another folder of the same name just before its first lock."""
     folder, flock = tmp_path / "folder", fcntl.flock
     folder.mkdir()
 
@@ -26,14 +26,14 @@ def replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_who_locked_what_is_gone_has_nothing(replaced: Path) -> None:
+def test_a_shared_lock_on_a_replaced_folder_is_not_granted(replaced: Path) -> None:
     with shared(replaced) as kept:
         assert not kept
     with shared(replaced) as kept:
         assert kept
 
 
-def test_who_wants_it_alone_gets_the_one_that_is_there(replaced: Path) -> None:
+def test_an_exclusive_lock_is_on_the_folder_that_now_has_the_name(replaced: Path) -> None:
     with sole(replaced, Patience(threading.Event(), 60), lambda: None):
         with abandoned(replaced) as free:
             assert not free

@@ -1,4 +1,4 @@
-"""Disks that are full, and folders that nobody may write to."""
+"""Full disks, and folders without write permission."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ MIB = 1024 * 1024
 LARGE = archive("tar", [RUN_SH, Member("data", os.urandom(3 * MIB))])
 PACKED = archive("tar.gz", [RUN_SH, Member("data", b"data " * (3 * MIB // 5))])
 NO_ROOM = "No space left on device"
-#: Has a program in a process whose files may not grow beyond a number of bytes, or that is nobody.
+#: Program that gets a program from a store, in a process that has a limit on file sizes or runs as another user.
 CODE = """
 import os, resource, sys, threading
 from pathlib import Path
@@ -37,7 +37,7 @@ except Unfit as error:
 
 @pytest.fixture
 def full_disk(shop: Shop) -> Iterator[Path]:
-    """The store lies on a disk of four megabytes."""
+    """Put the store on a disk of 4 MiB, and return its folder."""
     shop.folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "tmpfs", str(shop.folder)]
     try:
@@ -49,7 +49,7 @@ def full_disk(shop: Shop) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("full_disk")
-def test_a_disk_that_is_full_at_any_step_is_said_and_left_as_it_was(shop: Shop) -> None:
+def test_a_disk_that_is_full_at_any_step_is_reported_and_cleaned_up(shop: Shop) -> None:
     huge = shop.put("huge.tar", LARGE + bytes(2 * MIB))
     shop.refuses(huge, f"it cannot be stored here: {NO_ROOM}")
     large = shop.put("large.tar", LARGE)
@@ -64,8 +64,8 @@ def test_a_disk_that_is_full_at_any_step_is_said_and_left_as_it_was(shop: Shop) 
     assert shop.run(shop.put("small.zip", archive("zip"))) == "ran\n"
 
 
-def test_a_file_that_may_not_grow_is_said(shop: Shop) -> None:
-    """What a quota does, where no small disk is to be had."""
+def test_a_limit_on_the_file_size_is_reported(shop: Shop) -> None:
+    """A quota has the same effect. This test also runs on machines that cannot mount a small disk."""
     source = shop.put("large.tar", LARGE)
     assert _elsewhere(shop, source, bytes_max=MIB) == (
         f"could not fetch program 'prog' from {source}: it cannot be stored here: File too large"
@@ -77,7 +77,7 @@ def test_a_file_that_may_not_grow_is_said(shop: Shop) -> None:
     assert shop.leftovers() == []
 
 
-def test_a_folder_that_nobody_may_write_to_is_said(shop: Shop) -> None:
+def test_a_folder_without_write_permission_is_reported(shop: Shop) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can become somebody who may not write here")
     source = shop.put("a.zip", archive("zip"))
@@ -86,7 +86,7 @@ def test_a_folder_that_nobody_may_write_to_is_said(shop: Shop) -> None:
     assert _elsewhere(shop, source, user=65534) == line
 
 
-def test_a_file_in_the_place_of_the_store_is_said(shop: Shop) -> None:
+def test_a_file_in_place_of_the_store_is_reported(shop: Shop) -> None:
     source = shop.put("a.zip", archive("zip"))
     shop.folder.write_text("mine")
     assert shop.refusal(source).startswith(

@@ -1,4 +1,4 @@
-"""The bound of all stored versions together."""
+"""Limit on the size of all stored versions together."""
 
 import os
 import threading
@@ -18,7 +18,7 @@ MIB = 1024 * 1024
 
 
 def _source(shop: Shop, name: str) -> str:
-    """A program that takes a little more than one MiB with its archive."""
+    """Write a program that takes a little more than 1 MiB with its archive, and return its source."""
     half = os.urandom(MIB // 2)
     return shop.put(f"{name}.tar", archive("tar", [RUN_SH, Member("data", half)]))
 
@@ -35,7 +35,7 @@ def _stored_bytes(shop: Shop) -> int:
     return sum(path.lstat().st_size for path in (shop.folder / "versions").rglob("*") if path.is_file())
 
 
-def test_the_version_used_least_recently_makes_room(shop: Shop) -> None:
+def test_the_least_recently_used_version_is_removed_to_make_room(shop: Shop) -> None:
     versions = {}
     for age_s, name in [(30, "a"), (20, "b"), (10, "c")]:
         shop.run(_source(shop, name), dir_bytes_max=4 * MIB)
@@ -48,7 +48,7 @@ def test_the_version_used_least_recently_makes_room(shop: Shop) -> None:
     assert len(shop.versions()) == 2
 
 
-def test_a_version_in_use_makes_no_room(shop: Shop) -> None:
+def test_a_version_in_use_is_not_removed_to_make_room(shop: Shop) -> None:
     shop.run(_source(shop, "a"))
     version = _newest(shop)
     other = _source(shop, "b")
@@ -64,23 +64,23 @@ def test_a_version_in_use_makes_no_room(shop: Shop) -> None:
     assert not version.exists()
 
 
-def test_a_program_larger_than_all_room_removes_nothing(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_above_the_limit_removes_no_version(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     shop.run(shop.put("small.zip", archive("zip")))
     monkeypatch.setattr("sluice.jobs.programs.store.unpack", lambda *_: pytest.fail("it is unpacked"))
     assert "which is more than the 1048576 bytes" in shop.refusal(_source(shop, "a"), dir_bytes_max=MIB)
     assert len(shop.versions()) == 1
 
 
-def test_stores_that_fetch_at_once_do_not_exceed_it_together(
+def test_concurrent_fetches_together_do_not_exceed_the_limit(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each store is as that of a process of its own. All have reserved before any unpacks."""
+    """Each store behaves like the store of another process. Both have reserved before either unpacks."""
     sources = [_source(shop, name) for name in "abcd"]
     reserved = threading.Barrier(2)
 
     def unpack_together(*words: object) -> bool | None:
         reserved.wait(60)
-        return unpack(*words)  # type: ignore[arg-type] # its own words, passed on
+        return unpack(*words)  # type: ignore[arg-type] # its own arguments, passed on
 
     def run(source: str) -> str:
         try:
@@ -101,7 +101,9 @@ def test_stores_that_fetch_at_once_do_not_exceed_it_together(
     assert shop.leftovers() == []
 
 
-def test_a_fetch_counts_what_others_have_reserved(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fetch_counts_the_reservations_of_other_fetches(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second, ends = _source(shop, "a"), _source(shop, "b"), []
 
     def unpack_meanwhile(*words: object) -> bool | None:
@@ -109,7 +111,7 @@ def test_a_fetch_counts_what_others_have_reserved(shop: Shop, monkeypatch: pytes
         with pytest.raises(Unfit, match="with the versions in use is more than") as caught:
             shop.run(second, dir_bytes_max=2 * MIB)
         ends.append(caught.value.what)
-        return unpack(*words)  # type: ignore[arg-type] # its own words, passed on
+        return unpack(*words)  # type: ignore[arg-type] # its own arguments, passed on
 
     monkeypatch.setattr("sluice.jobs.programs.store.unpack", unpack_meanwhile)
     assert shop.run(first, dir_bytes_max=2 * MIB) == "ran\n"

@@ -1,4 +1,4 @@
-"""Programs from other machines by rsync: the real one at both ends, with an ssh that stays here."""
+"""Programs from other machines by rsync: real rsync at both ends, and a fake ssh that stays on this machine."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ def test_a_bare_run_sh_keeps_its_mode(shop: Shop, ssh: FakeSsh) -> None:
     shop.refuses("rsync:there:run.sh", "it is not executable", hosts=THERE)
 
 
-def test_only_what_changed_is_fetched_again(shop: Shop, ssh: FakeSsh) -> None:
+def test_only_a_changed_archive_is_fetched_again(shop: Shop, ssh: FakeSsh) -> None:
     shop.put("a.zip", ZIP)
     os.utime(shop.files / "a.zip", (1_000_000_000, 1_000_000_000))
     for calls in (2, 3, 4):
@@ -57,14 +57,14 @@ def test_only_what_changed_is_fetched_again(shop: Shop, ssh: FakeSsh) -> None:
     assert shop.run("rsync:there:a.zip", hosts=THERE) == "second\n"
 
 
-def test_the_shell_of_the_other_machine_reads_nothing_into_the_path(shop: Shop, ssh: FakeSsh) -> None:
+def test_the_remote_shell_does_not_evaluate_the_path(shop: Shop, ssh: FakeSsh) -> None:
     name = "a $(touch evil) `touch evil` ; touch evil * ' b.zip"
     shop.put(name, ZIP)
     assert shop.run(f"rsync:there:{name}", hosts=THERE) == "ran\n"
     assert not (shop.files / "evil").exists()
 
 
-def test_what_is_not_there_is_said_and_not_run_any_more(shop: Shop, ssh: FakeSsh) -> None:
+def test_a_missing_remote_file_is_reported_and_not_run_any_more(shop: Shop, ssh: FakeSsh) -> None:
     shop.put("a.zip", ZIP)
     shop.run("rsync:there:a.zip", hosts=THERE)
     (shop.files / "a.zip").unlink()
@@ -73,27 +73,27 @@ def test_what_is_not_there_is_said_and_not_run_any_more(shop: Shop, ssh: FakeSsh
     assert "No such file or directory" in line
 
 
-def test_a_folder_is_no_program(shop: Shop, ssh: FakeSsh) -> None:
+def test_a_remote_folder_is_refused(shop: Shop, ssh: FakeSsh) -> None:
     (shop.files / "folder.zip").mkdir()
     shop.refuses("rsync:there:folder.zip", "it is no file", hosts=THERE)
 
 
-def test_what_is_too_large_is_not_fetched(shop: Shop, ssh: FakeSsh) -> None:
+def test_a_remote_file_above_the_size_limit_is_not_fetched(shop: Shop, ssh: FakeSsh) -> None:
     shop.put("a.zip", bytes(5000))
     why = "it has 5000 bytes, more than the 4999 that are allowed"
     shop.refuses("rsync:there:a.zip", why, hosts=THERE, bytes_max=4999)
     assert len(ssh.calls) == 1
 
 
-def test_what_grows_while_it_is_fetched_is_cut(
+def test_a_remote_file_that_grows_during_the_fetch_is_cut(
     shop: Shop, ssh: FakeSsh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The listing is believed nothing; what is written has a limit of its own."""
+    """The listing is not trusted. The written file has a limit of its own."""
     monkeypatch.setattr("sluice.jobs.programs.rsync._check_listing", lambda *_: None)
     shop.put("a.zip", os.urandom(8_000_000))
     line = shop.refusal("rsync:there:a.zip", hosts=THERE, bytes_max=4999)
     assert line.startswith("could not fetch program 'prog' from rsync:there:a.zip: ")
-    assert "that are allowed" not in line  # Not found out afterwards.
+    assert "that are allowed" not in line  # The limit ended the fetch; it is not a check afterwards.
 
 
 def test_while_the_other_machine_is_away_the_earlier_version_is_run(shop: Shop, ssh: FakeSsh) -> None:
@@ -107,7 +107,7 @@ def test_while_the_other_machine_is_away_the_earlier_version_is_run(shop: Shop, 
     assert "Permission denied (publickey).; going on with what was fetched at" in shop.said[-1]
 
 
-def test_a_machine_that_does_not_answer_is_left(shop: Shop, ssh: FakeSsh) -> None:
+def test_a_fetch_from_a_silent_machine_times_out_and_can_be_stopped(shop: Shop, ssh: FakeSsh) -> None:
     ssh.behave("hangs")
     shop.refuses("rsync:there:a.zip", "it took longer than 1 s", hosts=THERE, fetch_timeout_s=1)
 
@@ -120,7 +120,7 @@ def test_a_machine_that_does_not_answer_is_left(shop: Shop, ssh: FakeSsh) -> Non
         shop.run("rsync:there:a.zip", hosts=THERE, fetch_timeout_s=3600)
 
 
-def test_what_a_dead_worker_was_fetching_is_fetched_no_more(shop: Shop, ssh: FakeSsh) -> None:
+def test_a_fetch_ends_when_its_worker_is_killed(shop: Shop, ssh: FakeSsh) -> None:
     place = f"there:{shop.files}/a.zip"
 
     def fetching() -> list[list[str]]:
@@ -141,7 +141,7 @@ def test_what_a_dead_worker_was_fetching_is_fetched_no_more(shop: Shop, ssh: Fak
     assert shop.leftovers() == []
 
 
-def test_a_host_is_checked_as_a_web_server_is(shop: Shop, ssh: FakeSsh) -> None:
+def test_an_rsync_host_is_checked_like_a_web_server(shop: Shop, ssh: FakeSsh) -> None:
     shop.put("a.zip", ZIP)
     shop.refuses("rsync:127.0.0.1:a.zip", NOT_PUBLIC.format("127.0.0.1"), hosts=())
     assert "cannot be resolved" in shop.refusal("rsync:no-such-name.invalid:a.zip")
@@ -149,7 +149,7 @@ def test_a_host_is_checked_as_a_web_server_is(shop: Shop, ssh: FakeSsh) -> None:
 
 
 @pytest.mark.parametrize(("there", "missing"), [((), "rsync"), (("rsync",), "ssh")])
-def test_what_has_to_be_installed_is_named(
+def test_the_error_names_a_program_that_must_be_installed(
     shop: Shop,
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
@@ -174,7 +174,7 @@ def test_a_file_of_this_machine_needs_no_rsync(shop: Shop, monkeypatch: pytest.M
     assert shop.run("rsync:a.zip") == "ran\n"
 
 
-def test_the_folder_is_the_programs_whatever_the_path(shop: Shop) -> None:
+def test_the_folder_has_the_name_of_the_program_for_any_path(shop: Shop) -> None:
     path = Path(shop.put("deep/below/run.sh", RUN_SH.content, mode=0o755).removeprefix("file:"))
     with shop.program(f"rsync:{path}", name="blafasel") as folder:
         assert (folder.name, folder.is_absolute()) == ("blafasel", True)

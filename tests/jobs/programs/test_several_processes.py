@@ -1,4 +1,4 @@
-"""Processes that share a store, and such as die in the middle."""
+"""Processes that share a store, and processes that die while they use it."""
 
 import os
 import signal
@@ -20,7 +20,8 @@ from tests.jobs.programs.web_server import Reply, WebServer
 ROOT = Path(__file__).parents[3]
 ZIP = archive("zip")
 PATIENCE_S = 60.0
-#: Says each line of the store, and what the program prints. Words: folder, source, what to do first, hosts.
+#: Program that prints each message of the store and the output of ``run.sh``. Arguments: folder, source, code to run
+#: first, hosts.
 CODE = """
 import subprocess, sys, threading
 from pathlib import Path
@@ -40,7 +41,7 @@ except Unfit as error:
 
 
 class Other:
-    """Another process that has a program, until ``end``."""
+    """Another process that holds a program until ``end``."""
 
     def __init__(self, folder: Path, source: str, first: str = "", host: str = "127.0.0.1") -> None:
         self._process = subprocess.Popen(
@@ -72,7 +73,7 @@ class Other:
         return self.lines
 
     def close(self) -> None:
-        """Whatever became of it, nothing of it is left."""
+        """Kill the process and its children, if they are still alive."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -115,7 +116,7 @@ def test_of_two_processes_one_fetches_and_the_other_waits_for_it(
     assert shop.leftovers() == []
 
 
-def test_what_changed_before_one_asked_is_found_though_another_is_still_fetching(
+def test_waiting_processes_get_a_change_that_the_running_fetch_missed(
     shop: Shop, web: WebServer, others: list[Other]
 ) -> None:
     waiting = threading.Event()
@@ -138,7 +139,7 @@ def _once(waiting: threading.Event, handler: object) -> None:
     handler.wfile.write(ZIP)  # type: ignore[attr-defined] # the handler of a request
 
 
-def test_who_waits_for_another_can_be_stopped_and_has_a_limit(
+def test_a_wait_for_another_process_can_be_stopped_and_times_out(
     shop: Shop, web: WebServer, others: list[Other]
 ) -> None:
     source = web.put("/a.zip", b"", length=1, then=web.hang)
@@ -152,7 +153,9 @@ def test_who_waits_for_another_can_be_stopped_and_has_a_limit(
     assert shop.said == ["waiting for another run that fetches program 'prog'"] * 2
 
 
-def test_what_is_pinned_and_here_waits_for_nobody(shop: Shop, web: WebServer, others: list[Other]) -> None:
+def test_a_pinned_version_in_the_store_does_not_wait_for_a_fetch(
+    shop: Shop, web: WebServer, others: list[Other]
+) -> None:
     source = web.put("/a.zip", ZIP)
     shop.run(source)
     web.put("/a.zip", b"", length=1, then=web.hang)
@@ -168,7 +171,7 @@ def _stop_when_waiting(shop: Shop, number: int) -> None:
         shop.stop.set()
 
 
-def test_a_process_killed_while_it_fetches_is_in_nobodys_way(
+def test_a_process_killed_during_a_fetch_does_not_block_other_processes(
     shop: Shop, web: WebServer, others: list[Other]
 ) -> None:
     source = web.put("/a.zip", ZIP[:50], length=len(ZIP), then=web.hang)
@@ -181,7 +184,7 @@ def test_a_process_killed_while_it_fetches_is_in_nobodys_way(
     assert shop.leftovers() == []
 
 
-#: Stops for ever before the third file of an archive is made.
+#: Code that stops the process before the third file of an archive is created.
 UNPACKS_SLOWLY = """
 import time
 from sluice.jobs.programs.tree import Tree
@@ -221,7 +224,7 @@ sluice.jobs.programs.store.copy_version = copy
 
 
 @pytest.mark.parametrize("slowly", [UNPACKS_SLOWLY, PUBLISHES_SLOWLY, RECORDS_SLOWLY, COPIES_SLOWLY])
-def test_a_process_killed_at_any_step_leaves_nothing_half_done(
+def test_a_process_killed_at_any_step_leaves_no_incomplete_version(
     shop: Shop, others: list[Other], slowly: str
 ) -> None:
     members = [RUN_SH, *(Member(f"data/{number}", b"data") for number in range(5))]
@@ -236,7 +239,9 @@ def test_a_process_killed_at_any_step_leaves_nothing_half_done(
     assert shop.leftovers() == []
 
 
-def test_the_folder_of_a_run_leaves_after_its_process_and_not_before(shop: Shop, others: list[Other]) -> None:
+def test_the_folder_of_a_run_is_removed_only_after_its_process_has_ended(
+    shop: Shop, others: list[Other]
+) -> None:
     source = shop.put("a.zip", ZIP)
     others += [Other(shop.folder, source), Other(shop.folder, source)]
     eventually(lambda: all(other.said("ran") for other in others))

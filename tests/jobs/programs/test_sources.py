@@ -1,4 +1,4 @@
-"""What a source says, and what is none."""
+"""Parsing of sources, valid and invalid."""
 
 import pytest
 
@@ -67,19 +67,19 @@ NO_SOURCES = {
 
 
 @pytest.mark.parametrize("text", SOURCES)
-def test_a_source_says_how_it_is_reached_and_what_is_there(text: str) -> None:
+def test_a_source_is_parsed_into_scheme_form_and_host(text: str) -> None:
     source = parse_source(text)
     assert (source.scheme, source.form, source.host) == SOURCES[text]
 
 
 @pytest.mark.parametrize("text", NO_SOURCES)
-def test_what_is_no_source_is_refused_in_one_line(text: str) -> None:
+def test_an_invalid_source_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(Unfit) as caught:
         parse_source(text)
     assert str(caught.value) == NO_SOURCES[text]
 
 
-def test_what_is_secret_in_a_url_is_not_shown() -> None:
+def test_secrets_in_a_url_are_not_shown() -> None:
     source = parse_source("https://me:pass@word@h:8443/a/b.zip?signature=secret#part")
     assert source.shown == "https://***@h:8443/a/b.zip?***"
     assert source.host == "h"
@@ -87,7 +87,7 @@ def test_what_is_secret_in_a_url_is_not_shown() -> None:
 
 @pytest.mark.parametrize("form", [*FORMS, "run.sh"])
 @pytest.mark.parametrize("scheme", ["file", "rsync", "http"])
-def test_every_form_is_fetched_in_every_way(shop: Shop, web: WebServer, form: str, scheme: str) -> None:
+def test_every_form_is_fetched_by_every_scheme(shop: Shop, web: WebServer, form: str, scheme: str) -> None:
     name, content = ("run.sh", archive("tar")) if form == "run.sh" else (f"crawler-1.{form}", archive(form))
     content = b"#!/bin/sh\necho ran\n" if form == "run.sh" else content
     path = shop.put(name, content, mode=0o755).removeprefix("file:")
@@ -100,7 +100,7 @@ NO_NAMES = ["", ".", "..", ".hidden", "-rf", "a/b", "a\\b", "a b", "a\nb", "a\0b
 
 
 @pytest.mark.parametrize("name", NO_NAMES)
-def test_a_program_is_called_what_a_folder_can_be_called(shop: Shop, name: str) -> None:
+def test_an_invalid_name_of_a_program_is_refused(shop: Shop, name: str) -> None:
     shown = repr(name if len(name) <= 80 else name[:79] + "…")
     assert shop.refusal(shop.put("a.zip", archive("zip")), name=name) == (
         f"{shown} cannot be the name of a program; it is made of letters, digits and ._+@=-, "

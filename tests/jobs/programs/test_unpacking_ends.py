@@ -1,4 +1,4 @@
-"""Archives that take long to unpack: who is stopped, or has no time left, does not unpack them to the end."""
+"""Archives that take long to unpack. A stop ends the unpacking early."""
 
 import threading
 from itertools import count
@@ -16,7 +16,7 @@ from sluice.jobs.programs.unpack import unpack
 from tests.jobs.programs.archives import RUN_SH, Member, compressed, tar_of
 
 
-def test_a_stop_ends_the_look_at_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_ends_the_check_of_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stop, looked_at = threading.Event(), []
 
     def look(at: Parts, *words: object) -> None:
@@ -32,7 +32,7 @@ def test_a_stop_ends_the_look_at_links(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 class _Later:
-    """A stop that comes after so many looks at it."""
+    """Stop event that is set after a number of checks."""
 
     def __init__(self, looks: int) -> None:
         self._left = count(looks, -1)
@@ -42,17 +42,17 @@ class _Later:
 
 
 @pytest.mark.parametrize("form", ["tar.gz", "tar.bz2", "tar.xz"])
-def test_a_stop_ends_the_search_for_what_is_not_empty(tmp_path: Path, form: Form) -> None:
+def test_a_stop_ends_the_search_through_empty_streams(tmp_path: Path, form: Form) -> None:
     (tmp_path / "archive").write_bytes(compressed(form, b"") * 100)
     with pytest.raises(Stopped):
         unpack(tmp_path / "archive", form, tmp_path / "tree", Rules(), Patience(_Later(50), 60))
 
 
-def test_the_way_of_a_link_is_long_and_cheap() -> None:
-    """It goes over forty links of five hundred names each, and no name is looked up that no member can have."""
+def test_a_long_chain_of_links_is_checked_cheaply() -> None:
+    """The chain has 35 links of 500 names each. No name is looked up that is deeper than a member can be."""
 
     class Links(dict[Parts, str]):
-        def get(self, at: Parts, default: object = None) -> object:  # type: ignore[override] # asked in one way
+        def get(self, at: Parts, default: object = None) -> object:  # type: ignore[override] # called in one way
             assert len(at) <= DEPTH_MAX
             return super().get(at, default)
 

@@ -30,7 +30,7 @@ STATUSES = {
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_what_the_server_answers_is_said(shop: Shop, web: WebServer, status: int) -> None:
+def test_an_unexpected_status_of_the_server_is_in_the_error(shop: Shop, web: WebServer, status: int) -> None:
     source = web.put("/a.zip", ZIP, status=status)
     shop.refuses(source, STATUSES[status])
     assert len(web.asked) == 1
@@ -44,7 +44,7 @@ def test_redirects_are_followed(shop: Shop, web: WebServer, status: int) -> None
     assert [asked.path for asked in web.asked] == ["/a.zip", "/store/7?key=x"]
 
 
-def test_redirects_come_to_an_end(shop: Shop, web: WebServer) -> None:
+def test_the_number_of_redirects_is_limited(shop: Shop, web: WebServer) -> None:
     for number in range(5):
         web.put(f"/{number}.zip", status=302, headers=(("Location", f"/{number + 1}.zip"),))
     web.put("/5.zip", ZIP)
@@ -65,7 +65,7 @@ BAD_REDIRECTS = {
 
 
 @pytest.mark.parametrize("location", BAD_REDIRECTS)
-def test_redirects_lead_only_to_the_web_and_to_hosts_that_may_be_reached(
+def test_redirects_lead_only_to_web_addresses_and_allowed_hosts(
     shop: Shop, web: WebServer, location: str
 ) -> None:
     source = web.put("/a.zip", status=302, headers=(("Location", location),))
@@ -74,11 +74,11 @@ def test_redirects_lead_only_to_the_web_and_to_hosts_that_may_be_reached(
     assert line.replace("::1", "127.0.0.1") == f"could not fetch program 'prog' from {source}: {why}"
 
 
-def test_a_redirect_without_a_place_leads_nowhere(shop: Shop, web: WebServer) -> None:
+def test_a_redirect_without_a_location_is_an_error(shop: Shop, web: WebServer) -> None:
     shop.refuses(web.put("/a.zip", status=302), "it is redirected to what is no address of the web")
 
 
-def test_nobody_listening_and_no_such_name_are_said(shop: Shop, web: WebServer) -> None:
+def test_a_closed_port_and_an_unknown_host_are_reported(shop: Shop, web: WebServer) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         source = f"http://127.0.0.1:{taken.getsockname()[1]}/a.zip"
@@ -109,7 +109,7 @@ SLOW = [_hang, _drip, _silence, _drip_of_headers]
 
 
 @pytest.mark.parametrize("reply", SLOW)
-def test_a_slow_server_is_left_when_the_time_is_up(
+def test_a_fetch_from_a_slow_server_times_out(
     shop: Shop, web: WebServer, reply: Callable[[WebServer], Reply], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(web, "reply", lambda *_: reply(web))
@@ -133,7 +133,7 @@ def test_a_stop_ends_a_fetch_from_a_slow_server(
     assert shop.leftovers() == []
 
 
-def test_a_stop_ends_the_look_for_a_name(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_ends_the_resolution_of_a_host_name(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, over = threading.Event(), threading.Event()
 
     def resolve(*_: object, **__: object) -> list[object]:
@@ -149,7 +149,7 @@ def test_a_stop_ends_the_look_for_a_name(shop: Shop, monkeypatch: pytest.MonkeyP
     assert asked.is_set()
 
 
-def test_what_comes_is_counted(shop: Shop, web: WebServer) -> None:
+def test_a_response_above_the_size_limit_is_refused(shop: Shop, web: WebServer) -> None:
     big = bytes(5000)
     shop.refuses(
         web.put("/a.zip", big), "it has 5000 bytes, more than the 4999 that are allowed", bytes_max=4999
@@ -163,7 +163,7 @@ def _cut(handler: BaseHTTPRequestHandler) -> None:
     handler.connection.shutdown(socket.SHUT_RDWR)
 
 
-def test_what_does_not_come_is_missed(shop: Shop, web: WebServer) -> None:
+def test_an_incomplete_response_is_an_error(shop: Shop, web: WebServer) -> None:
     size = len(ZIP)
     source = web.put("/a.zip", ZIP, length=size + 9, then=_cut)
     shop.refuses(source, f"the connection ended after {size} of {size + 9} bytes")
@@ -173,18 +173,18 @@ def test_what_does_not_come_is_missed(shop: Shop, web: WebServer) -> None:
     shop.refuses(chunked, "the host 127.0.0.1 does not speak HTTP: IncompleteRead")
 
 
-def test_a_server_that_speaks_something_else_is_left(
+def test_a_server_that_does_not_speak_http_is_an_error(
     shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Handler, "do_GET", lambda self: self.wfile.write(b"220 ftp ready\r\n\r\n"))
     shop.refuses(f"{web.url}/a.zip", "the host 127.0.0.1 does not speak HTTP: BadStatusLine")
 
 
-def test_a_server_without_tls_is_no_https_server(shop: Shop, web: WebServer) -> None:
+def test_an_https_source_on_a_server_without_tls_is_an_error(shop: Shop, web: WebServer) -> None:
     assert "the connection to 127.0.0.1 was lost: " in shop.refusal(f"https://127.0.0.1:{web.port}/a.zip")
 
 
-def test_passwords_go_to_their_server_and_nowhere_else(shop: Shop, web: WebServer) -> None:
+def test_a_password_is_sent_only_to_its_own_server(shop: Shop, web: WebServer) -> None:
     with WebServer() as other:
         target = other.put("/b.zip", ZIP)
         web.put("/a.zip", status=302, headers=(("Location", target),))
@@ -205,7 +205,7 @@ def test_passwords_go_to_their_server_and_nowhere_else(shop: Shop, web: WebServe
 @pytest.mark.parametrize(
     "location", ["/b.zip", "b.zip", "//127.0.0.1:{port}/b.zip", "http://127.0.0.1:{port}/b.zip"]
 )
-def test_a_server_that_redirects_to_itself_is_told_the_password_again(
+def test_a_redirect_to_the_same_server_gets_the_password_again(
     shop: Shop, web: WebServer, location: str
 ) -> None:
     web.put("/b.zip", ZIP)

@@ -1,4 +1,4 @@
-"""Which machines a program may come from."""
+"""Machines from which a program may be fetched."""
 
 import socket
 from contextlib import ExitStack
@@ -39,16 +39,14 @@ PUBLIC = [
 
 
 @pytest.mark.parametrize("address", [*PRIVATE, *PUBLIC])
-def test_only_addresses_of_the_public_internet_are_everybodys(address: str) -> None:
+def test_private_and_reserved_addresses_are_not_public(address: str) -> None:
     assert is_public(address) == (address in PUBLIC)
 
 
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost", "0", "2130706433", "127.1", "0x7f.1", "[::ffff:127.0.0.1]"]
 )
-def test_this_machine_is_reached_only_where_the_settings_name_it(
-    shop: Shop, web: WebServer, host: str
-) -> None:
+def test_this_machine_is_reached_only_if_the_setting_names_it(shop: Shop, web: WebServer, host: str) -> None:
     web.put("/a.zip", ZIP)
     source = f"http://{host}:{web.port}/a.zip"
     assert "is not an address of the public internet" in shop.refusal(source, hosts=())
@@ -59,15 +57,17 @@ def test_this_machine_is_reached_only_where_the_settings_name_it(
 
 
 @pytest.mark.parametrize("hosts", [("*",), ("LOCALHOST.",), ("other", "localhost")])
-def test_a_named_host_may_be_anywhere(shop: Shop, web: WebServer, hosts: tuple[str, ...]) -> None:
+def test_a_host_that_the_setting_names_may_have_any_address(
+    shop: Shop, web: WebServer, hosts: tuple[str, ...]
+) -> None:
     web.put("/a.zip", ZIP)
     assert shop.run(f"http://localhost:{web.port}/a.zip", hosts=hosts) == "ran\n"
 
 
-def test_a_name_that_leads_elsewhere_a_moment_later_leads_nobody_astray(
+def test_a_host_name_is_resolved_once_even_if_its_address_changes(
     shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The name is looked up once, and what is connected to is what was checked."""
+    """The connection is made to the address that was checked."""
     web.put("/a.zip", ZIP)
     answers = iter(["93.184.216.34", "127.0.0.1", "127.0.0.1"])
     reached: list[str] = []
@@ -88,7 +88,7 @@ def test_a_name_that_leads_elsewhere_a_moment_later_leads_nobody_astray(
     assert reached == ["93.184.216.34"]
 
 
-def test_the_address_that_answered_is_checked_as_well(
+def test_the_address_of_the_connection_is_also_checked(
     shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.put("/a.zip", ZIP)
@@ -108,7 +108,7 @@ def test_one_private_address_among_others_is_enough_to_refuse(
     shop.refuses("http://both.example/a.zip", NOT_PUBLIC.format("both.example"))
 
 
-def test_an_address_that_does_not_answer_is_left_for_the_next(
+def test_the_next_address_is_tried_if_one_does_not_answer(
     shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.put("/a.zip", ZIP)
@@ -120,14 +120,14 @@ def test_an_address_that_does_not_answer_is_left_for_the_next(
             silent = full.enter_context(socket.create_server(("127.0.0.2", web.port), backlog=0))
         except OSError:
             pytest.skip("this machine has one loopback address only")
-        for _ in range(4):  # Its queue is full, so whoever comes now hears nothing.
+        for _ in range(4):  # Its queue is full, so a new connection gets no answer.
             waiting = full.enter_context(socket.socket())
             waiting.setblocking(False)
             waiting.connect_ex(silent.getsockname())
         assert shop.run(f"http://twice.example:{web.port}/a.zip", hosts=("*",)) == "ran\n"
 
 
-def test_an_address_of_a_kind_that_this_machine_has_not_is_left_for_the_next(
+def test_the_next_address_is_tried_if_an_address_family_is_unsupported(
     shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, unknown = web.put("/a.zip", ZIP), (9999, "::1")

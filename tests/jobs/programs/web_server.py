@@ -1,4 +1,4 @@
-"""A web server on loopback that behaves as it is told."""
+"""Web server on the loopback interface. Tests set its replies."""
 
 import ssl
 import threading
@@ -11,7 +11,7 @@ from sluice.jobs.programs.patience import LOOK_S
 
 
 class Reply(NamedTuple):
-    """``then`` is called with the handler after the content, in place of an end."""
+    """Reply of the server. ``then`` is called with the handler after the content, for example to delay the end."""
 
     content: bytes = b""
     status: int = 200
@@ -21,7 +21,7 @@ class Reply(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A request, as it came."""
+    """Request that the server received."""
 
     path: str
     headers: dict[str, str]
@@ -55,11 +55,11 @@ class _Server(ThreadingHTTPServer):
     owner: "WebServer"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Who hangs up early is no error of ours."""
+        """Ignore the error, because a client may close its connection early."""
 
 
 class WebServer:
-    """``replies`` by path; ``asked`` is all that came. Hanging replies end with the server."""
+    """Web server with ``replies`` by path. ``asked`` contains all requests. Hanging replies end with the server."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.replies: dict[str, Reply] = {}
@@ -82,7 +82,7 @@ class WebServer:
         return int(self._server.server_address[1])
 
     def put(self, path: str, content: bytes = b"", **words: object) -> str:
-        self.replies[path] = Reply(content, **words)  # type: ignore[arg-type] # the words of a reply
+        self.replies[path] = Reply(content, **words)  # type: ignore[arg-type] # the fields of a reply
         return f"{self.url}{path}"
 
     def reply(self, path: str, etag: str | None) -> Reply:

@@ -1,4 +1,4 @@
-"""The bench, and the check that no run leaves anything behind."""
+"""Fixtures for tests of runners, and the check that no run leaves a process or an open descriptor."""
 
 import logging
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def programs(bench: Bench) -> Programs:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """By this one timeouts are counted."""
+    """Replace the clock by which timeouts are counted, and return it."""
     clock = Clock()
     monkeypatch.setattr(limits, "time", clock)
     return clock
@@ -44,7 +44,7 @@ def worker_log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left_behind() -> Iterator[None]:
-    """After each test: no child process, zombie or not, and no open descriptor that did not exist before it."""
+    """Check that a test leaves no child process, zombie or not, and no open descriptor that did not exist before it."""
     own = psutil.Process()
     children, descriptors = set(own.children(recursive=True)), own.num_fds()
     yield
@@ -54,7 +54,7 @@ def _nothing_is_left_behind() -> Iterator[None]:
 
 @pytest.fixture
 def at(tmp_path: Path) -> Iterator[At]:
-    """A bench with this fence."""
+    """Yield a function that makes a bench for a level of the sandbox."""
     with ThreadPoolExecutor(max_workers=4) as pool:
         made: list[Bench] = []
 

@@ -1,4 +1,4 @@
-"""A place where work runs that no test has to wait for: a job manager whose answers are given beforehand."""
+"""Fake job manager. A test sets its answers in advance, so no test has to wait for external work."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,9 +8,9 @@ from sluice.jobs.managed import Keeper
 
 
 class Place:
-    """What was asked of it, in order. ``grid`` is the class that an app would name.
+    """Fake external system. ``asked`` contains the calls in order; ``grid`` is the manager class that an app names.
 
-    ``answers`` are what ``check`` answers, one after the other and the last for ever: a status, or an error to raise.
+    ``check`` returns the ``answers`` in order and then repeats the last one. Each is a status, or an error to raise.
     """
 
     def __init__(self, *answers: object, handle: object = "w1", refuse_cancel: int = 0) -> None:
@@ -64,7 +64,7 @@ class Place:
 
 
 class Tie:
-    """What the ledger would say of a claim, set by hand."""
+    """Fake attachment of a claim. A test sets the answers that the ledger would give."""
 
     def __init__(self, *, handle: Any = None, keeper: Keeper = Keeper.OURS, accepts: bool = True) -> None:
         self.handle = handle

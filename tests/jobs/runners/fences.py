@@ -1,4 +1,4 @@
-"""What tests of fences around processes share."""
+"""Helpers for tests of the sandbox: its levels, marks for tests that need it, and a check of an outcome."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Programs as folders with a ``run.sh``, and an app that runs them from there."""
+"""Programs for tests: folders with a ``run.sh``, and apps that run them."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from tests.jobs.runners.runner_bench import Bench, program_app
 
 
 def script(folder: Path, text: str, *, name: str = "run.sh", head: str = "#!/bin/sh\n") -> str:
-    """A bare program; its source."""
+    """Write a bare script and return its source."""
     file = folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(head + text)
@@ -20,7 +20,7 @@ def script(folder: Path, text: str, *, name: str = "run.sh", head: str = "#!/bin
 
 
 class Programs:
-    """Runs a program of a few lines on a bench."""
+    """Runner of short programs on a bench."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
@@ -34,7 +34,7 @@ class Programs:
         return self.bench.run(self.bench.assign(self.app(text, input_, policy=policy), **words))
 
     def unstated(self, policy: Policy | None = None) -> App:
-        """An app that leaves everything to the submission."""
+        """Return an app that leaves every option to the submission."""
         return program_app(Program(), policy)
 
     def app(self, text: str, input_: str | None = None, *, policy: Policy | None = None) -> App:

@@ -1,4 +1,4 @@
-"""A bench on which one claim at a time is run, with everything that its runner told on the way."""
+"""Bench that runs one claim at a time and records the progress that its runner reports."""
 
 import threading
 import time
@@ -29,7 +29,7 @@ FUNCTIONS = Path(__file__).with_name("user_functions.py")
 
 
 def eventually(condition: Callable[[], object], *, within_s: float = 10.0) -> None:
-    """Wait for a condition instead of for time."""
+    """Wait until a condition is true, instead of for a fixed time."""
     until = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < until, "it did not come about in time"
@@ -44,7 +44,7 @@ def alive(pid: int) -> bool:
 
 
 def pids_in(file: Path) -> list[int]:
-    """The numbers that a command wrote into a file, one to a complete line."""
+    """Return the process IDs that a command has written to a file, one per complete line."""
     text = file.read_text() if file.exists() else ""
     return [int(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
@@ -56,7 +56,7 @@ def error_of(outcome: Outcome) -> str:
 
 
 class Clock:
-    """Goes as any other, until it is put ahead. So a test waits for what it needs, and then the time is up."""
+    """Clock that a test can set ahead. So a test can wait for a condition and then let a timeout expire at once."""
 
     def __init__(self) -> None:
         self.ahead_s = 0.0
@@ -66,7 +66,7 @@ class Clock:
 
 
 class Bench:
-    """Makes assignments and runs them. ``stop`` is what the worker would set; ``folder`` holds its stores."""
+    """Bench that makes assignments and runs them. A test sets ``stop``, as a worker does. ``folder`` has the stores."""
 
     def __init__(self, pool: ThreadPoolExecutor, folder: Path = Path(), fence: Fence = USUAL) -> None:
         self.folder = folder
@@ -127,7 +127,7 @@ class Bench:
         return self.run(self.assign(python_app(function, policy), **words))
 
     def isolate(self, name: str, *, policy: Policy | None = None, **words: Any) -> Outcome:
-        """Run one of ``user_functions`` in a process of its own."""
+        """Run a function of ``user_functions`` in a process of its own."""
         return self.run(self.assign(isolated_app(name, policy), **words))
 
     def meanwhile(self, run: Callable[[], Outcome]) -> Future[Outcome]:

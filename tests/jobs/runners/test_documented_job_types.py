@@ -1,4 +1,4 @@
-"""The examples of docs/job-types.md do what the page says, with programs of Slurm's names that answer from files."""
+"""Examples of ``docs/job-types.md``, run with fake Slurm programs that print the contents of files."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.jobs.runners.runner_bench import Bench, error_of, eventually
 
 PAGE = (Path(__file__).parents[3] / "docs" / "job-types.md").read_text()
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-#: Each notes how it was called, and answers what the test has written down for it.
+#: Fake Slurm program. It logs its arguments and prints the answer that the test has stored for it.
 PROGRAM = '#!/bin/sh\necho "${0##*/} $*" >> "$SLURM/calls"\ncat "$SLURM/${0##*/}" 2>/dev/null || true\n'
 
 
@@ -26,7 +26,7 @@ def _block(language: str, about: str = "") -> str:
 
 
 class Slurm:
-    """A Slurm of four programs."""
+    """Fake Slurm with four programs."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
@@ -46,7 +46,7 @@ class Slurm:
 
     @property
     def calls(self) -> list[str]:
-        """The programs that were called."""
+        """The programs that were called, in order."""
         if not (self.folder / "calls").exists():
             return []
         return [line.split()[0] for line in (self.folder / "calls").read_text().splitlines()]
@@ -66,14 +66,14 @@ def _run(bench: Bench, slurm: Slurm, tie: Tie) -> Outcome:
     return bench.run(bench.assign(slurm.app), attachment=tie)
 
 
-def test_the_manager_of_the_page_starts_keeps_and_checks(bench: Bench, slurm: Slurm) -> None:
+def test_the_documented_manager_starts_stores_and_polls_work(bench: Bench, slurm: Slurm) -> None:
     tie = Tie()
     assert _run(bench, slurm, tie).ending is Ending.DONE
     assert slurm.calls == ["squeue", "sbatch", "sacct"]
     assert tie.kept == ["4711"]
 
 
-def test_it_finds_again_what_a_dead_worker_started(bench: Bench, slurm: Slurm) -> None:
+def test_the_documented_manager_finds_work_that_a_dead_worker_started(bench: Bench, slurm: Slurm) -> None:
     assert _run(bench, slurm, Tie(handle="4711")).ending is Ending.DONE
     assert slurm.calls == ["sacct"]
     slurm.answer(squeue="4712")
@@ -83,12 +83,12 @@ def test_it_finds_again_what_a_dead_worker_started(bench: Bench, slurm: Slurm) -
     assert "sbatch" not in slurm.calls
 
 
-def test_it_tells_why_the_work_failed(bench: Bench, slurm: Slurm) -> None:
+def test_the_documented_manager_reports_why_the_work_failed(bench: Bench, slurm: Slurm) -> None:
     slurm.answer(sacct="OUT_OF_MEMORY")
     assert error_of(_run(bench, slurm, Tie())) == "Slurm says OUT_OF_MEMORY"
 
 
-def test_it_ends_what_nobody_wants_any_more(bench: Bench, slurm: Slurm) -> None:
+def test_the_documented_manager_ends_work_that_no_claim_owns(bench: Bench, slurm: Slurm) -> None:
     slurm.answer(sacct="RUNNING")
     tie = Tie(keeper=Keeper.NOBODY)
     running = bench.meanwhile(lambda: _run(bench, slurm, tie))
@@ -99,7 +99,7 @@ def test_it_ends_what_nobody_wants_any_more(bench: Bench, slurm: Slurm) -> None:
     assert tie.forgotten == ["4711"]
 
 
-def test_the_app_of_spark_on_the_page_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documented_spark_app_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "acme").mkdir()
     (tmp_path / "acme" / "__init__.py").touch()
@@ -109,7 +109,7 @@ def test_the_app_of_spark_on_the_page_can_be_loaded(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.usefixtures("slurm")
-def test_the_stream_of_the_page_loads_and_its_reader_needs_it_to_run(
+def test_the_documented_stream_loads_and_its_reader_requires_it_to_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Where a shell would evaluate a value as code, which no quoting prevents."""
+"""Places at which a shell evaluates a value as code, which no quoting prevents."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ from sluice.jobs.runners.command_words import ARITHMETIC, CODE, NAME, SUBSCRIPT
 from sluice.jobs.runners.evaluated import evaluated
 from sluice.jobs.runners.placeholders import fill
 
-#: By command: as what the placeholder ``n`` is evaluated.
+#: By command, the construct that evaluates the placeholder ``n``.
 EVALUATED = {
     "echo $(( {n} + 1 ))": ARITHMETIC,
     'echo "$(( {n} + 1 ))"': ARITHMETIC,
@@ -72,7 +72,7 @@ EVALUATED = {
     "# it's a comment\necho $(( {n} ))": ARITHMETIC,
     "echo $'it\\'s'; echo $(( {n} ))": ARITHMETIC,
 }  # fmt: skip
-#: Here it is a word, or part of one.
+#: Commands in which the placeholder is a word, or a part of one, and is not evaluated.
 WORDS = [
     "echo {n}",
     'echo "{n}"',
@@ -116,18 +116,18 @@ WORDS = [
 
 
 @pytest.mark.parametrize("command", EVALUATED)
-def test_what_a_shell_evaluates_once_more_is_found(command: str) -> None:
+def test_a_placeholder_that_the_shell_evaluates_is_found(command: str) -> None:
     assert evaluated(command) == {"n": EVALUATED[command]}
 
 
 @pytest.mark.parametrize("command", WORDS)
-def test_what_is_a_word_is_not(command: str) -> None:
+def test_a_placeholder_that_is_a_word_is_not_reported(command: str) -> None:
     assert evaluated(command) == {}
 
 
 @pytest.mark.parametrize("command", WORDS)
 @pytest.mark.parametrize("value", ["a[$(touch made)]", "$(touch made)", "'; touch made; '"])
-def test_a_word_does_not_become_code_in_a_shell(command: str, value: str, tmp_path: Path) -> None:
+def test_a_value_that_is_a_word_is_not_executed_by_bash(command: str, value: str, tmp_path: Path) -> None:
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("there is no bash on this machine")
@@ -162,5 +162,5 @@ UNENDED = [
 
 
 @pytest.mark.parametrize("command", UNENDED)
-def test_a_command_that_does_not_end_is_read_to_its_end(command: str) -> None:
+def test_an_unterminated_command_is_read_to_its_end(command: str) -> None:
     assert evaluated(command) in ({}, {"n": ARITHMETIC})

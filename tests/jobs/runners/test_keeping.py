@@ -1,4 +1,4 @@
-"""``keep_output``: what the ledger has no room for is stored whole, and nothing else is."""
+"""``keep_output``: output that the ledger cannot hold completely is stored whole, and no other output is stored."""
 
 import resource
 import shutil
@@ -30,7 +30,7 @@ def blobs(bench: Bench) -> list[Path]:
     return [path for path in (bench.folder / "blobs").rglob("*") if path.is_file()]
 
 
-def test_ten_megabytes_of_noise_are_kept_byte_for_byte(programs: Programs, tmp_path: Path) -> None:
+def test_ten_megabytes_of_random_output_are_kept_unchanged(programs: Programs, tmp_path: Path) -> None:
     outcome = programs.run(f"{NOISE} | tee {tmp_path}/printed; echo end >&2", policy=KEEP)
     assert outcome.ending is Ending.DONE
     assert whole(programs.bench, outcome.output_blob) == (tmp_path / "printed").read_bytes()
@@ -41,7 +41,7 @@ def test_ten_megabytes_of_noise_are_kept_byte_for_byte(programs: Programs, tmp_p
     assert (outcome.stderr, outcome.stderr_blob, outcome.log.count("not kept")) == ("end\n", None, 0)
 
 
-def test_without_the_word_the_ends_are_kept_and_nothing_is_stored(programs: Programs) -> None:
+def test_without_keep_output_only_both_ends_are_kept(programs: Programs) -> None:
     outcome = programs.run(NOISE)
     assert (outcome.ending, outcome.output_blob) == (Ending.DONE, None)
     assert "bytes left out" in outcome.output
@@ -58,7 +58,7 @@ def test_without_the_word_the_ends_are_kept_and_nothing_is_stored(programs: Prog
         (LONG, (b"0123456789\n" * 10_000)[:100_000]),
     ],
 )
-def test_what_the_ledger_has_whole_is_not_stored_again(
+def test_output_that_the_ledger_holds_completely_is_not_stored_again(
     bench: Bench, command: str, stored: bytes | None
 ) -> None:
     outcome = bench.bash(command, policy=KEEP)
@@ -67,19 +67,19 @@ def test_what_the_ledger_has_whole_is_not_stored_again(
         assert whole(bench, outcome.output_blob) == stored
 
 
-def test_stderr_is_kept_as_output_is(bench: Bench) -> None:
+def test_stderr_is_kept_like_stdout(bench: Bench) -> None:
     outcome = bench.bash(f"{LONG} >&2; exit 3", policy=KEEP)
     assert outcome.ending is Ending.ERROR
     assert len(whole(bench, outcome.stderr_blob)) == 100_000
     assert outcome.output_blob is None
 
 
-def test_an_isolated_function_is_kept_as_a_command_is(bench: Bench) -> None:
+def test_the_output_of_an_isolated_function_is_kept(bench: Bench) -> None:
     outcome = bench.isolate("prints_much", policy=KEEP)
     assert len(whole(bench, outcome.output_blob)) == 1_000_000
 
 
-def test_what_was_printed_before_a_timeout_is_kept(programs: Programs, clock: Clock) -> None:
+def test_output_before_a_timeout_is_kept(programs: Programs, clock: Clock) -> None:
     printed = programs.bench.folder / "printed"
     policy = Policy(keep_output=True, timeout_s=3600)
     text = f"{LONG}; touch {printed}; sleep 600"
@@ -91,7 +91,9 @@ def test_what_was_printed_before_a_timeout_is_kept(programs: Programs, clock: Cl
     assert len(whole(programs.bench, outcome.output_blob)) == 100_000
 
 
-def test_nothing_is_stored_of_a_run_that_is_begun_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_output_of_a_run_that_is_handed_back_is_not_stored(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(process, "LOOK_S", 0.01)
     command = f"{LONG}; touch {bench.folder}/printed; sleep 600"
     running = bench.meanwhile(lambda: bench.bash(command, policy=KEEP))
@@ -101,7 +103,7 @@ def test_nothing_is_stored_of_a_run_that_is_begun_anew(bench: Bench, monkeypatch
     assert (outcome.ending, outcome.output_blob, blobs(bench)) == (Ending.HANDED_BACK, None, [])
 
 
-def test_each_claim_has_a_blob_of_its_own(bench: Bench) -> None:
+def test_each_run_has_a_blob_of_its_own(bench: Bench) -> None:
     names = {bench.bash(LONG, policy=KEEP, claim=claim).output_blob for claim in (1, 2, 2)}
     assert len(names) == 3
     assert all(name and name.startswith("etl/") for name in names)
@@ -115,13 +117,13 @@ def _broken(outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize("url", ["{folder}/file/below", "nosuch://bucket/x", "s3://bucket/x"])
-def test_a_store_that_fails_does_not_fail_the_job(bench: Bench, url: str) -> None:
+def test_a_failing_blob_store_does_not_fail_the_job(bench: Bench, url: str) -> None:
     (bench.folder / "file").write_text("where a folder should be")
     bench.stores = bench.stores._replace(blobs=BlobStore(url.replace("{folder}", str(bench.folder))))
     _broken(bench.bash(LONG, policy=KEEP))
 
 
-def test_a_disk_that_is_full_does_not_fail_the_job(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_does_not_fail_the_job(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
@@ -132,7 +134,7 @@ def test_a_disk_that_is_full_does_not_fail_the_job(bench: Bench, monkeypatch: py
 
 @pytest.fixture
 def short_files() -> Iterator[None]:
-    """No file grows beyond 70,000 bytes, as on a disk that is full then."""
+    """Limit every file to 70,000 bytes, as a disk does that is full by then."""
     own = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (70_000, own[1]))
     yield
@@ -141,7 +143,7 @@ def short_files() -> Iterator[None]:
 
 @pytest.mark.usefixtures("short_files")
 @pytest.mark.parametrize("size", [1, 1000, 4096, 65_536, 200_000])
-def test_what_a_disk_took_before_it_was_full_is_there(size: int) -> None:
+def test_output_written_before_the_disk_was_full_is_kept(size: int) -> None:
     full = spool.Spool()
     for _ in range(200_000 // size):
         full.add(b"x" * size)
@@ -150,21 +152,23 @@ def test_what_a_disk_took_before_it_was_full_is_there(size: int) -> None:
     full.close()
 
 
-def test_more_than_is_ever_kept_is_cut_and_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_above_the_storage_limit_is_cut_and_logged(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(spool, "SPOOLED_BYTES_MAX", 70_000)
     outcome = bench.bash(LONG, policy=KEEP)
     assert len(whole(bench, outcome.output_blob)) == 70_000
     assert "it is longer than 70000 bytes" in outcome.log
 
 
-def test_memory_does_not_grow_with_what_is_printed(bench: Bench) -> None:
+def test_memory_does_not_grow_with_the_output(bench: Bench) -> None:
     before = psutil.Process().memory_info().rss
     outcome = bench.bash("yes x | head -c 300000000", policy=KEEP)
     assert psutil.Process().memory_info().rss - before < 64 * 1024 * 1024
     assert sum(map(len, bench.stores.blobs.read(str(outcome.output_blob)))) == 300_000_000
 
 
-def test_a_blob_that_is_gone_is_an_error_without_the_password_of_the_store(tmp_path: Path) -> None:
+def test_a_missing_blob_is_an_error_without_the_password_of_the_store(tmp_path: Path) -> None:
     with pytest.raises(BlobsUnavailable, match="nothing could not be read"):
         list(BlobStore(str(tmp_path)).read("nothing"))
     with pytest.raises(BlobsUnavailable) as caught:
@@ -172,5 +176,5 @@ def test_a_blob_that_is_gone_is_an_error_without_the_password_of_the_store(tmp_p
     assert "s3cr3t" not in str(caught.value)
 
 
-def test_a_function_in_a_thread_keeps_nothing(bench: Bench) -> None:
+def test_keep_output_is_refused_for_a_function_in_a_thread(bench: Bench) -> None:
     assert "which a thread cannot have" in str(bench.call(lambda: None, policy=KEEP).error)

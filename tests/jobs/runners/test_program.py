@@ -1,4 +1,4 @@
-"""Programs: what they are given, what they come to, and what is wrong with them."""
+"""Programs: their input, their outcome, and errors of their definition or source."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ from sluice.jobs.programs.store import ProgramStore
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually, program_app
 
-#: Signals that have names, by their bits; of the others the C library keeps two for itself.
+#: Bits of the signals that have names. Of the other signals, the C library uses two itself.
 _NAMED = (1 << 31) - 1
 _TELL = (
     "cat; ls -m /proc/$$/fd; ps -o pid=,pgid=,sid= -p $$; echo $$;"
@@ -28,7 +28,7 @@ _TELL = (
 SAY = 'for each in "$@"; do echo "<$each>"; done'
 
 
-def test_a_program_is_given_the_words_of_its_input(programs: Programs) -> None:
+def test_a_program_gets_the_words_of_its_input_as_arguments(programs: Programs) -> None:
     outcome = programs.run('echo "out $*"', "a b")
     assert (outcome.ending, outcome.exit_code, outcome.error) == (Ending.DONE, 0, None)
     assert (outcome.output, outcome.stderr) == ("out a b\n", "")
@@ -48,7 +48,9 @@ def test_a_program_is_given_the_words_of_its_input(programs: Programs) -> None:
         ("stderr", "kill -9 $$", "killed by signal 9 (SIGKILL)"),
     ],
 )
-def test_what_counts_as_a_failure(programs: Programs, fail_on: Any, text: str, error: str | None) -> None:
+def test_fail_on_decides_which_runs_have_failed(
+    programs: Programs, fail_on: Any, text: str, error: str | None
+) -> None:
     outcome = programs.run(text, policy=Policy(fail_on=fail_on))
     assert (outcome.ending, outcome.error) == (Ending.ERROR if error else Ending.DONE, error)
     assert outcome.exit_code == (None if "kill" in text else 3 if "exit 3" in text else 0)
@@ -65,7 +67,7 @@ def test_what_counts_as_a_failure(programs: Programs, fail_on: Any, text: str, e
         ("exit", "echo one >&2; kill -9 $$", "killed by signal 9 (SIGKILL)\none\n"),
     ],
 )
-def test_the_error_holds_everything_that_was_written_to_stderr(
+def test_the_error_contains_everything_written_to_stderr(
     programs: Programs, fail_on: Any, text: str, error: str
 ) -> None:
     outcome = programs.run(text, policy=Policy(fail_on=fail_on))
@@ -94,12 +96,12 @@ def test_an_input_may_have_many_words(programs: Programs) -> None:
     assert programs.run("echo $#", "1 " * 100_000).output == "100000\n"
 
 
-def test_a_value_stays_within_its_word(programs: Programs) -> None:
+def test_a_placeholder_value_stays_within_one_argument(programs: Programs) -> None:
     outcome = programs.run(SAY, "{app_name} x={date} {{y}}", ids={"date": "a b; c"})
     assert outcome.output == "<etl>\n<x=a b; c>\n<{y}>\n"
 
 
-def test_a_submission_says_what_the_app_does_not(programs: Programs) -> None:
+def test_a_submission_sets_the_options_that_the_app_leaves_open(programs: Programs) -> None:
     source = programs.source('echo "$SLUICE_PROGRAM $*"; basename "$PWD"')
     kwargs = {"program": "adder", "source": source, "input": "1  2", "sha256": None}
     outcome = programs.bench.run(programs.bench.assign(program_app(Program()), kwargs=kwargs))
@@ -123,7 +125,7 @@ def test_a_submission_says_what_the_app_does_not(programs: Programs) -> None:
         ({}, {"source": "file:/not/there/run.sh"}, "could not fetch program 'etl'"),
     ],
 )
-def test_what_is_no_order_is_an_error_in_one_line(
+def test_an_unusable_option_or_kwarg_is_an_error_in_one_line(
     bench: Bench, stated: dict[str, str], kwargs: dict[str, Any], error: str
 ) -> None:
     assignment = bench.assign(program_app(Program(**stated)), kwargs=kwargs, ids={"date": "../up"})
@@ -132,13 +134,13 @@ def test_what_is_no_order_is_an_error_in_one_line(
     assert len(told.splitlines()) == 1
 
 
-def test_a_program_has_no_other_folder_than_its_own(programs: Programs, tmp_path: Path) -> None:
+def test_a_program_cannot_have_another_working_directory(programs: Programs, tmp_path: Path) -> None:
     assert "cwd: a program runs in a folder of its own" in error_of(
         programs.run("true", policy=Policy(cwd=str(tmp_path)))
     )
 
 
-def test_a_program_sees_the_environment_of_a_command(
+def test_a_program_gets_the_environment_of_a_command(
     programs: Programs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLUICE_LEDGER_URL", "postgresql://u:s3cr3t@h/d")
@@ -153,28 +155,28 @@ def test_a_program_sees_the_environment_of_a_command(
     assert seen["SLUICE_PROGRAM"] == "etl"
 
 
-def test_a_program_finds_its_streams_and_signals_as_usual(programs: Programs) -> None:
-    """Nothing of how it was started is left to it, nor of how its worker was. The shell reads its own signals: while it
-    starts another program it may block them all."""
-    usual = signal.signal(signal.SIGQUIT, signal.SIG_IGN)  # As in the background of a shell.
+def test_a_program_starts_with_default_streams_and_signals(programs: Programs) -> None:
+    """It inherits nothing from the way in which it or its worker was started. The shell reads its own signals, because
+    it may block all signals while it starts another program."""
+    usual = signal.signal(signal.SIGQUIT, signal.SIG_IGN)  # As for a background process of a shell.
     try:
         outcome = programs.run(_TELL)
     finally:
         signal.signal(signal.SIGQUIT, usual)
     descriptors, numbers, own, *signals = outcome.output.splitlines()
-    assert set(descriptors.split(", ")) <= {"0", "1", "2", "10"}  # A shell keeps its script open under 10.
+    assert set(descriptors.split(", ")) <= {"0", "1", "2", "10"}  # A shell keeps its script open as 10.
     assert numbers.split() == [own] * 3
     blocked, ignored = (int(line.split()[1], 16) for line in signals)
     assert (blocked & _NAMED, ignored & _NAMED) == (0, 0)
 
 
-def test_a_script_without_a_first_line_is_the_shells(bench: Bench, programs: Programs) -> None:
+def test_a_script_without_an_interpreter_line_is_run_by_sh(bench: Bench, programs: Programs) -> None:
     source = programs.source("echo $*\n", head="")
     outcome = bench.run(bench.assign(program_app(Program(source=source, input="1 2"))))
     assert outcome.output == "1 2\n"
 
 
-def test_an_interpreter_that_is_not_there_is_named_as_the_reason(bench: Bench, programs: Programs) -> None:
+def test_a_missing_interpreter_is_the_reason_in_the_error(bench: Bench, programs: Programs) -> None:
     source = programs.source("", head="#!/not/there\n")
     assert error_of(bench.run(bench.assign(program_app(Program(source=source))))) == (
         "exited with 127: ./run.sh: its first line names an interpreter that is not there"
@@ -204,7 +206,7 @@ def test_a_run_sh_that_is_not_executable_fails(bench: Bench) -> None:
     assert outcome.output == ""
 
 
-def test_a_digest_that_is_not_that_of_the_source_fails(bench: Bench, programs: Programs) -> None:
+def test_a_source_with_another_digest_fails(bench: Bench, programs: Programs) -> None:
     source = programs.source("echo fine")
     digest = hashlib.sha256((bench.folder / "sources" / "run.sh").read_bytes()).hexdigest()
     right = bench.run(bench.assign(program_app(Program(source=source, sha256=digest.upper()))))
@@ -213,7 +215,7 @@ def test_a_digest_that_is_not_that_of_the_source_fails(bench: Bench, programs: P
     assert digest in error_of(wrong)
 
 
-def test_the_fetch_is_told_in_the_log_and_not_among_the_output(
+def test_the_fetch_is_recorded_in_the_log_and_not_in_the_output(
     programs: Programs, worker_log: pytest.LogCaptureFixture
 ) -> None:
     first, again = programs.run("echo fine"), programs.run("echo fine")
@@ -228,7 +230,7 @@ def test_the_fetch_is_told_in_the_log_and_not_among_the_output(
 
 @pytest.fixture
 def silent(bench: Bench) -> Iterator[str]:
-    """The source of a server that takes every connection and never says a word."""
+    """Yield the source of a server that accepts every connection and never answers."""
     rules = Rules(hosts=("127.0.0.1",))
     bench.stores = bench.stores._replace(programs=ProgramStore(bench.folder / "programs", rules))
     with socket.create_server(("127.0.0.1", 0)) as server:

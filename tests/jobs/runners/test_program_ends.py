@@ -1,4 +1,4 @@
-"""How runs that are kept together end: all of them does, wherever its processes have gone."""
+"""End of runs under a supervisor process: all of their processes end, even if they have left their parent."""
 
 import os
 import signal
@@ -18,8 +18,8 @@ from sluice.jobs.runners import process
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, Clock, alive, eventually, pids_in
 
-#: Sleeps under a name that no other process has, in every way that a child can leave its parent. The last has neither
-#: the group, the session, the parent nor the environment that it began with.
+#: Script that starts one sleeping process for each way in which a child can leave its parent, under unique names. The
+#: last process has lost the group, the session, the parent and the environment that it began with.
 SCATTER = """
 lost() { exec -a "$1" sleep 600; }
 lost "$1-child" &
@@ -36,7 +36,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 
 
 
 def bearing(mark: str) -> set[str]:
-    """The names of all living processes on the machine that bear the mark."""
+    """Return the names, without the mark, of all living processes on the machine that begin with the mark."""
     found: set[str] = set()
     for each in psutil.process_iter(["cmdline", "status"]):
         name = (each.info["cmdline"] or [""])[0]
@@ -51,7 +51,7 @@ def mark() -> str:
 
 
 @linux_only
-def test_what_a_program_leaves_behind_ends_with_it(programs: Programs, mark: str) -> None:
+def test_processes_left_by_a_program_end_with_it(programs: Programs, mark: str) -> None:
     wait = f'while [ "$(pgrep -fc "^$1-")" -lt {len(KINDS)} ]; do sleep 0.02; done'
     outcome = _scattering(programs, mark, wait)
     assert (outcome.ending, outcome.output) == (Ending.DONE, "before\n")
@@ -62,7 +62,7 @@ def test_what_a_program_leaves_behind_ends_with_it(programs: Programs, mark: str
 def test_twenty_programs_over_their_timeout_leave_no_process(
     programs: Programs, mark: str, clock: Clock
 ) -> None:
-    """All of their children are there when the time is up."""
+    """All of their children exist when the timeout expires."""
     with ThreadPoolExecutor(20) as pool:
         running = [
             pool.submit(partial(_scattering, programs, f"{mark}-{n}", "sleep 600", policy=HOUR))
@@ -104,7 +104,7 @@ run_group(command, Limits(threading.Event(), None))
 
 
 @linux_only
-def test_the_death_of_the_worker_ends_all_of_a_program(mark: str) -> None:
+def test_the_death_of_the_worker_ends_all_processes_of_a_program(mark: str) -> None:
     arguments = (sys.executable, "-c", WORKER, SCATTER + "sleep 600", mark, os.environ["PATH"])
     with subprocess.Popen(arguments, cwd=Path(__file__).parents[3]) as worker:
         eventually(lambda: bearing(mark) == set(KINDS))
@@ -113,7 +113,7 @@ def test_the_death_of_the_worker_ends_all_of_a_program(mark: str) -> None:
 
 
 def _times_out(programs: Programs, text: str, clock: Clock) -> Outcome:
-    """Run it until it says that it is ready, and let its time be up."""
+    """Run a program until it has created its ready file, then let its timeout expire."""
     ready = programs.bench.folder / "ready"
     running = programs.bench.meanwhile(lambda: programs.run(text, str(ready), policy=HOUR))
     eventually(ready.exists)
@@ -121,7 +121,7 @@ def _times_out(programs: Programs, text: str, clock: Clock) -> Outcome:
     return running.result(timeout=60)
 
 
-def test_a_program_over_its_timeout_keeps_what_it_printed_and_says_why_it_ended(
+def test_a_program_over_its_timeout_keeps_its_output_and_logs_the_reason(
     programs: Programs, clock: Clock
 ) -> None:
     outcome = _times_out(programs, 'echo partial; touch "$1"; sleep 600', clock)
@@ -130,13 +130,13 @@ def test_a_program_over_its_timeout_keeps_what_it_printed_and_says_why_it_ended(
     assert outcome.log.endswith("terminated (execution timed out)\n")
 
 
-def test_a_program_may_end_in_its_own_way_within_the_grace(programs: Programs, clock: Clock) -> None:
+def test_a_program_may_clean_up_within_the_grace_period(programs: Programs, clock: Clock) -> None:
     text = "trap 'echo tidied; exit 0' TERM; touch \"$1\"; sleep 600 & wait"
     outcome = _times_out(programs, text, clock)
     assert (outcome.ending, outcome.output) == (Ending.TIMED_OUT, "tidied\n")
 
 
-def test_a_program_that_ignores_sigterm_is_killed_after_the_grace(
+def test_a_program_that_ignores_sigterm_is_killed_after_the_grace_period(
     programs: Programs, clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(process, "GRACE_S", 0.2)
@@ -147,7 +147,7 @@ def test_a_program_that_ignores_sigterm_is_killed_after_the_grace(
 
 
 @linux_only
-def test_a_program_that_stops_its_keeper_does_not_outlive_it(
+def test_a_program_that_suspends_its_supervisor_process_does_not_outlive_it(
     programs: Programs, clock: Clock, tmp_path: Path
 ) -> None:
     file = tmp_path / "pids"
@@ -156,7 +156,7 @@ def test_a_program_that_stops_its_keeper_does_not_outlive_it(
     assert not any(map(alive, pids_in(file)))
 
 
-def test_a_program_exits_as_it_does(programs: Programs) -> None:
+def test_exit_codes_and_signals_of_a_program_are_reported(programs: Programs) -> None:
     assert programs.run("exit 255").exit_code == 255
     assert programs.run("kill -TERM $$").error == "killed by signal 15 (SIGTERM)"
     assert programs.run("kill -40 $$").error == "killed by signal 40 (a real-time signal)"
@@ -165,12 +165,12 @@ def test_a_program_exits_as_it_does(programs: Programs) -> None:
     )
 
 
-def test_a_program_that_waits_for_all_its_children_finds_no_stranger(programs: Programs) -> None:
+def test_a_program_has_no_children_that_it_did_not_start(programs: Programs) -> None:
     program = "import os\ntry: os.wait()\nexcept ChildProcessError: print('none')"
     assert programs.run(f'exec python3 -c "{program}"').output == "none\n"
 
 
-def test_a_program_that_cannot_be_kept_is_an_error(
+def test_a_supervisor_process_that_cannot_be_started_is_an_error(
     programs: Programs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/not/there/python")
@@ -178,7 +178,7 @@ def test_a_program_that_cannot_be_kept_is_an_error(
     assert "The program could not be started" in str(outcome.error)
 
 
-def test_a_keeper_that_dies_while_it_starts_is_an_error(
+def test_a_supervisor_process_that_dies_during_its_start_is_an_error(
     programs: Programs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
@@ -190,7 +190,7 @@ def test_a_command_too_long_for_the_system_is_an_error_in_one_line(programs: Pro
     assert programs.run("true", "x" * 3_000_000).error == "exited with 126: ./run.sh: Argument list too long"
 
 
-def test_the_status_of_a_program_that_others_have_taken_is_no_success(programs: Programs) -> None:
+def test_an_unknown_exit_status_is_not_a_success(programs: Programs) -> None:
     usual = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         outcome = programs.run("exit 0")
@@ -199,7 +199,7 @@ def test_the_status_of_a_program_that_others_have_taken_is_no_success(programs: 
     assert outcome.ending is Ending.ERROR
 
 
-def test_many_programs_at_once_do_not_mix(bench: Bench, programs: Programs) -> None:
+def test_outputs_of_concurrent_programs_do_not_mix(bench: Bench, programs: Programs) -> None:
     app = programs.app("echo $1", "{n}")
     runs = [bench.meanwhile(lambda n=n: bench.run(bench.assign(app, ids={"n": n}))) for n in range(20)]
     assert [run.result().output for run in runs] == [f"{n}\n" for n in range(20)]

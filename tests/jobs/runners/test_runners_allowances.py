@@ -1,4 +1,6 @@
-"""What a run may use, and what it looks like when it wants more. The machine's own limits do it, for root as well."""
+"""Limits on the resources of a run, and the errors of runs that exceed them. The operating system enforces the limits,
+for root as well, except for ``processes``.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +18,7 @@ from tests.jobs.runners.runner_bench import Bench
 Run = Callable[..., Outcome]
 MEMORY = """exec python3 -c 'x = bytearray(10**9)'"""
 
-#: A limit, a command that wants more, and its error.
+#: By name: a limit, a command that exceeds it, and the resulting error.
 HITS: dict[str, tuple[dict[str, Any], str, str]] = {
     "cpu": (
         {"cpu_s": 1},
@@ -67,16 +69,16 @@ def run(request: pytest.FixtureRequest, bench: Bench, programs: Programs) -> Run
 
 
 @pytest.mark.parametrize("hit", HITS)
-def test_a_limit_that_is_hit_is_told_in_one_line(run: Run, hit: str, tmp_path: Path) -> None:
+def test_an_exceeded_limit_is_reported_in_one_line(run: Run, hit: str, tmp_path: Path) -> None:
     limits, command, error = HITS[hit]
     policy = Policy(limits=Allowance(**limits), timeout_s=60)
     outcome = run(command.replace("{folder}", str(tmp_path)), policy=policy)
-    # A program's error goes on with all that was written to stderr.
+    # Further lines of a program's error contain everything that was written to stderr.
     assert (outcome.ending, str(outcome.error).splitlines()[0]) == (Ending.ERROR, error)
 
 
 @pytest.mark.parametrize("hit", HITS)
-def test_what_stays_below_its_limit_is_left_alone(run: Run, hit: str, tmp_path: Path) -> None:
+def test_a_command_within_its_limits_succeeds(run: Run, hit: str, tmp_path: Path) -> None:
     everything = Allowance(
         cpu_s=60, memory_bytes=4 * 1024**3, file_size_bytes=10**6, processes=40, open_files=200
     )
@@ -86,7 +88,7 @@ def test_what_stays_below_its_limit_is_left_alone(run: Run, hit: str, tmp_path: 
         assert (outcome.ending, outcome.error) == (Ending.DONE, None)
 
 
-def test_every_limit_is_set_hard(bench: Bench) -> None:
+def test_every_limit_is_also_set_as_a_hard_limit(bench: Bench) -> None:
     limits = Allowance(cpu_s=90.5, memory_bytes=2**31, file_size_bytes=2**20, open_files=100)
     outcome = bench.bash("cat /proc/self/limits", policy=Policy(limits=limits))
     told = {line[:25].strip(): line[25:].split()[:2] for line in outcome.output.splitlines()}
@@ -96,31 +98,31 @@ def test_every_limit_is_set_hard(bench: Bench) -> None:
     assert told["Max open files"] == ["100", "100"]
 
 
-def test_the_processes_of_others_do_not_count(bench: Bench) -> None:
-    """A limit of the system's own would count those of the whole user."""
+def test_processes_of_other_runs_do_not_count(bench: Bench) -> None:
+    """The system's own limit would count all processes of the user."""
     policy = Policy(limits=Allowance(processes=3))
     runs = [bench.meanwhile(partial(bench.bash, "sleep 0.5; echo fine", policy=policy)) for _ in range(4)]
     assert [each.result().output for each in runs] == ["fine\n"] * 4
 
 
-def test_an_isolated_function_has_limits_and_tells_its_end(bench: Bench) -> None:
+def test_an_isolated_function_has_limits_and_reports_its_end(bench: Bench) -> None:
     policy = Policy(limits=Allowance(open_files=64, processes=50))
     outcome = bench.isolate("prints_its_limit_of_open_files", policy=policy)
     assert (outcome.ending, outcome.error) == (Ending.DONE, None)
     assert outcome.output == "(64, 64)\n"
 
 
-def test_an_isolated_function_that_uses_too_much_cpu_is_told_so(bench: Bench) -> None:
+def test_an_isolated_function_over_its_cpu_limit_is_killed_and_reported(bench: Bench) -> None:
     outcome = bench.isolate("works_without_end", policy=Policy(limits=Allowance(cpu_s=1), timeout_s=60))
     assert outcome.error == "killed by signal 24 (SIGXCPU): it used more than its cpu limit of 1 s"
 
 
-def test_a_function_in_a_thread_has_no_limits(bench: Bench) -> None:
+def test_limits_are_refused_for_a_function_in_a_thread(bench: Bench) -> None:
     outcome = bench.call(lambda: None, policy=Policy(limits=Allowance(cpu_s=1)))
     assert "which a thread cannot have" in str(outcome.error)
 
 
-def test_a_limit_that_leaves_no_room_to_start_is_an_error(run: Run) -> None:
+def test_a_limit_that_is_too_small_to_start_a_process_is_an_error(run: Run) -> None:
     outcome = run("echo fine", policy=Policy(limits=Allowance(memory_bytes=4096)))
     assert outcome.ending is Ending.ERROR
     assert outcome.output == ""

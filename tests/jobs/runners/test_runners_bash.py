@@ -1,4 +1,4 @@
-"""Commands: what they are given, what they come to, and that they end."""
+"""Shell commands: their input, their outcome, and their end."""
 
 import os
 import shutil
@@ -32,12 +32,12 @@ def test_without_bash_a_command_is_run_by_sh(bench: Bench, monkeypatch: pytest.M
     assert outcome.output.startswith("/bin/sh -c")
 
 
-def test_the_placeholders_are_filled(bench: Bench) -> None:
+def test_placeholders_are_replaced_by_their_values(bench: Bench) -> None:
     outcome = bench.bash("echo {app_name} {job_id} {date} {client_id} {{x}} ${{HOME:+set}}")
     assert outcome.output == "etl 20140101_7 20140101 7 {x} set\n"
 
 
-def test_the_ends_of_a_span_and_what_of_it_is_to_be_made_are_placeholders(bench: Bench) -> None:
+def test_the_ends_of_a_span_and_its_missing_partitions_are_placeholders(bench: Bench) -> None:
     left = ("2024-04-01", "2024-04-05", "2024-04-07")
     span = ("2024-04-01", "2024-04-07")
     outcome = bench.bash("echo {start} {end} {partitions}", ids={}, span=span, partitions=left)
@@ -88,7 +88,7 @@ def test_a_command_that_begins_with_a_dash_is_no_option_of_the_shell(bench: Benc
     assert (outcome.ending, outcome.exit_code) == (Ending.ERROR, 127)
 
 
-def test_a_command_sees_the_basics_what_it_asked_for_and_its_job(
+def test_the_environment_has_basic_requested_and_job_variables_but_no_secrets(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET", "s3cr3t")
@@ -110,17 +110,17 @@ def test_a_command_sees_the_basics_what_it_asked_for_and_its_job(
     }
 
 
-def test_what_tells_the_command_its_job_cannot_be_overwritten_by_the_app(bench: Bench) -> None:
+def test_an_app_cannot_override_the_variables_that_describe_the_job(bench: Bench) -> None:
     assert (
         bench.bash("echo $SLUICE_CLAIM", policy=Policy(env={"SLUICE_CLAIM": "99"}), claim=3).output == "3\n"
     )
 
 
-def test_a_command_runs_in_its_folder(bench: Bench, tmp_path: Path) -> None:
+def test_a_command_runs_in_its_working_directory(bench: Bench, tmp_path: Path) -> None:
     assert bench.bash("pwd", policy=Policy(cwd=str(tmp_path))).output == f"{tmp_path}\n"
 
 
-def test_a_folder_that_is_not_there_is_an_error_that_names_it(bench: Bench) -> None:
+def test_a_missing_working_directory_is_an_error_that_names_it(bench: Bench) -> None:
     outcome = bench.bash("pwd", policy=Policy(cwd="/not/there"))
     assert outcome.ending is Ending.ERROR
     assert "could not be started" in str(outcome.error)
@@ -158,14 +158,14 @@ def test_a_command_has_a_session_of_its_own_and_an_empty_stdin(bench: Bench) -> 
         ("exit", "kill -40 $$", Ending.ERROR, "killed by signal 40 (a real-time signal)"),
     ],
 )
-def test_the_app_says_what_counts_as_a_failure(
+def test_fail_on_decides_which_runs_have_failed(
     bench: Bench, fail_on: str, command: str, ending: Ending, error: str | None
 ) -> None:
     outcome = bench.bash(command, policy=Policy(fail_on=fail_on))
     assert (outcome.ending, outcome.error) == (ending, error)
 
 
-def test_the_exit_code_is_kept_where_it_does_not_count(bench: Bench) -> None:
+def test_the_exit_code_is_kept_even_if_it_does_not_count(bench: Bench) -> None:
     assert bench.bash("exit 3", policy=Policy(fail_on="stderr")).exit_code == 3
 
 
@@ -173,7 +173,7 @@ def test_output_that_is_not_utf_8_is_kept_with_replacements(bench: Bench) -> Non
     assert bench.bash(r"printf 'a\xffb\0c\xc3\xa4'").output == "a\ufffdbcä"
 
 
-def test_a_gigabyte_of_output_leaves_head_and_tail_and_takes_no_memory(bench: Bench) -> None:
+def test_a_gigabyte_of_output_is_cut_to_head_and_tail_in_little_memory(bench: Bench) -> None:
     before = psutil.Process().memory_info().rss
     peak = [before]
     running = bench.meanwhile(lambda: bench.bash("echo begin; yes x | head -c 1000000000; echo end"))
@@ -188,7 +188,7 @@ def test_a_gigabyte_of_output_leaves_head_and_tail_and_takes_no_memory(bench: Be
     assert max(peak) - before < 16 * 1024 * 1024
 
 
-def test_much_on_both_pipes_at_once_does_not_block(bench: Bench) -> None:
+def test_large_output_on_both_pipes_at_once_does_not_block(bench: Bench) -> None:
     outcome = bench.bash("head -c 5000000 /dev/zero & head -c 5000000 /dev/zero >&2; wait")
     assert outcome.ending is Ending.DONE
 
@@ -203,20 +203,20 @@ def test_a_command_over_its_timeout_is_killed_with_all_its_children(bench: Bench
     eventually(lambda: not any(map(alive, pids_in(file))))
 
 
-def test_a_command_may_end_in_its_own_way_within_the_grace(bench: Bench) -> None:
+def test_a_command_may_clean_up_within_the_grace_period(bench: Bench) -> None:
     command = "trap 'echo tidied; exit 0' TERM; sleep 600 & wait"
     outcome = bench.bash(command, policy=Policy(timeout_s=0.5))
     assert (outcome.ending, outcome.output) == (Ending.TIMED_OUT, "tidied\n")
 
 
-def test_a_child_of_the_command_has_the_grace_too(bench: Bench, tmp_path: Path) -> None:
+def test_a_child_of_the_command_also_gets_the_grace_period(bench: Bench, tmp_path: Path) -> None:
     script = tmp_path / "child.sh"
     script.write_text("trap 'sleep 0.1; echo tidied; exit' TERM; while :; do sleep 0.01; done")
     outcome = bench.bash(f"bash {script}; true", policy=Policy(timeout_s=0.5))
     assert (outcome.ending, outcome.output) == (Ending.TIMED_OUT, "tidied\n")
 
 
-def test_a_command_that_ignores_sigterm_is_killed_after_the_grace(
+def test_a_command_that_ignores_sigterm_is_killed_after_the_grace_period(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "GRACE_S", 0.2)
@@ -245,9 +245,7 @@ def test_a_command_that_is_stopped_before_it_starts_is_not_started(
     assert bench.bash("true").ending is Ending.HANDED_BACK
 
 
-def test_a_grandchild_that_holds_the_pipes_does_not_delay_the_end_and_is_killed(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_a_child_that_keeps_the_pipes_open_is_killed_without_delay(bench: Bench, tmp_path: Path) -> None:
     file = tmp_path / "pids"
     started = time.monotonic()
     outcome = bench.bash(f"sleep 600 & echo $! > {file}; echo done")
@@ -256,27 +254,25 @@ def test_a_grandchild_that_holds_the_pipes_does_not_delay_the_end_and_is_killed(
     eventually(lambda: not any(map(alive, pids_in(file))))
 
 
-def test_a_grandchild_in_another_session_that_writes_without_end_does_not_hang_the_runner(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_an_endless_writer_in_another_session_does_not_hang_the_runner(bench: Bench, tmp_path: Path) -> None:
     file = tmp_path / "pids"
     outcome = bench.bash(f"setsid sh -c 'echo $$ > {file}; exec yes' & while ! [ -s {file} ]; do :; done")
     assert outcome.ending is Ending.DONE
     eventually(lambda: not any(map(alive, pids_in(file))))  # The closed pipe ends it.
 
 
-def test_a_command_that_closes_its_pipes_is_still_waited_for_and_not_in_a_hurry(bench: Bench) -> None:
+def test_a_command_that_closes_its_pipes_is_waited_for_without_busy_waiting(bench: Bench) -> None:
     before = time.thread_time()
     assert bench.bash("exec >&- 2>&-; sleep 0.3; exit 4").exit_code == 4
     assert time.thread_time() - before < 0.1
 
 
-def test_a_command_that_waits_for_all_its_children_finds_no_stranger(bench: Bench) -> None:
+def test_a_command_has_no_children_that_it_did_not_start(bench: Bench) -> None:
     program = "import os\ntry: os.wait()\nexcept ChildProcessError: print('none')"
     assert bench.bash(f'exec python3 -c "{program}"', policy=Policy(timeout_s=10)).output == "none\n"
 
 
-def test_a_status_that_was_taken_by_others_is_no_success(bench: Bench) -> None:
+def test_an_unknown_exit_status_is_not_a_success(bench: Bench) -> None:
     usual = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Now the kernel reaps every child at once.
     try:
         outcome = bench.bash("exit 0")
@@ -286,7 +282,7 @@ def test_a_status_that_was_taken_by_others_is_no_success(bench: Bench) -> None:
     assert "exit status is unknown" in str(outcome.error)
 
 
-def test_where_the_system_cannot_peek_at_an_exit_it_is_taken(
+def test_exit_statuses_are_read_on_systems_without_waitid(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "waitid")
@@ -294,6 +290,6 @@ def test_where_the_system_cannot_peek_at_an_exit_it_is_taken(
     assert bench.bash("kill -9 $$").error == "killed by signal 9 (SIGKILL)"
 
 
-def test_many_commands_at_once_do_not_mix(bench: Bench) -> None:
+def test_outputs_of_concurrent_commands_do_not_mix(bench: Bench) -> None:
     runs = [bench.meanwhile(partial(bench.bash, "echo {n}", ids={"n": n})) for n in range(40)]
     assert [run.result().output for run in runs] == [f"{n}\n" for n in range(40)]

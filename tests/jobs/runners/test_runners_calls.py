@@ -1,4 +1,4 @@
-"""How a user's function is given its arguments, and run whatever its kind."""
+"""Arguments of a user's function, and the kinds of functions that can be run."""
 
 import asyncio
 import functools
@@ -12,7 +12,7 @@ from sluice.jobs.outcome import Ending
 from tests.jobs.runners.runner_bench import Bench, error_of, python_app
 
 
-def test_arguments_are_the_identifiers_and_kwargs_of_their_names(bench: Bench) -> None:
+def test_arguments_get_the_identifiers_and_kwargs_of_the_same_name(bench: Bench) -> None:
     seen: list[object] = []
     outcome = bench.call(
         lambda date, colour, size=3: seen.extend([date, colour, size]), kwargs={"colour": "red"}
@@ -20,7 +20,7 @@ def test_arguments_are_the_identifiers_and_kwargs_of_their_names(bench: Bench) -
     assert (outcome.ending, seen) == (Ending.DONE, [20140101, "red", 3])
 
 
-def test_identifiers_may_be_left_out(bench: Bench) -> None:
+def test_a_function_need_not_take_the_identifiers(bench: Bench) -> None:
     assert bench.call(lambda: None).ending is Ending.DONE
 
 
@@ -44,20 +44,20 @@ def test_a_function_may_take_the_job_and_arguments_by_name(bench: Bench) -> None
     assert seen == ["20140101_7", 7, "red"]
 
 
-def test_a_function_may_take_all_there_is(bench: Bench) -> None:
+def test_a_function_may_take_all_values_as_keyword_arguments(bench: Bench) -> None:
     seen: dict[str, object] = {}
     outcome = bench.call(lambda **rest: seen.update(rest), ids={"a": 1}, kwargs={"b": 2}, work_ids=(3, 4))
     assert (outcome.ending, seen) == (Ending.DONE, {"a": 1, "b": 2, "work_ids": [3, 4]})
 
 
-def test_a_chunk_and_a_span_are_arguments_too(bench: Bench) -> None:
+def test_work_ids_and_a_span_are_arguments(bench: Bench) -> None:
     seen: list[object] = []
     bench.call(lambda work_ids: seen.extend(work_ids), ids={}, work_ids=(3, "x"))  # noqa: PLW0108  # The name of the parameter counts.
     bench.call(lambda span: seen.extend(span), ids={}, span=("2024-04-01", "2024-04-07"))  # noqa: PLW0108  # The name of the parameter counts.
     assert seen == [3, "x", "2024-04-01", "2024-04-07"]
 
 
-def test_a_step_has_its_ends_and_what_is_left_of_it_for_arguments(bench: Bench) -> None:
+def test_a_step_gets_its_ends_and_missing_partitions_as_arguments(bench: Bench) -> None:
     seen: list[object] = []
 
     def look(start: str, end: str, partitions: list[str]) -> None:
@@ -72,20 +72,20 @@ def test_a_step_has_its_ends_and_what_is_left_of_it_for_arguments(bench: Bench) 
     assert taken.error == "The kwargs start are fixed by the key 20140101_7; leave them out."
 
 
-def test_what_is_left_of_a_step_is_none_where_there_are_no_steps(bench: Bench) -> None:
+def test_a_chunk_has_no_partitions_and_a_finished_span_has_none_left(bench: Bench) -> None:
     seen: list[object] = []
     bench.call(lambda job: seen.append(job.partitions), ids={}, work_ids=(1,))
     bench.call(lambda job: seen.append(job.partitions), ids={}, span=("a", "a"))
     assert seen == [None, []]
 
 
-def test_kwargs_may_be_called_so_where_there_are_no_steps(bench: Bench) -> None:
+def test_kwargs_may_be_called_start_and_end_if_the_job_is_no_step(bench: Bench) -> None:
     seen: list[object] = []
     bench.call(lambda start, end: seen.extend([start, end]), ids={}, kwargs={"start": 1, "end": 2})
     assert seen == [1, 2]
 
 
-def test_a_chunk_is_a_list_of_this_run_alone(bench: Bench) -> None:
+def test_each_run_gets_its_own_list_of_work_ids(bench: Bench) -> None:
     seen: list[object] = []
 
     def main(work_ids: list[int], job: Job, **kwargs: object) -> None:
@@ -101,7 +101,7 @@ def test_a_chunk_is_a_list_of_this_run_alone(bench: Bench) -> None:
     assert seen == [[1, 2, "x"], {"k": 1}] * 2
 
 
-def test_a_job_without_a_chunk_has_no_work_ids(bench: Bench) -> None:
+def test_a_job_that_is_no_chunk_has_no_work_ids(bench: Bench) -> None:
     seen: list[object] = []
 
     def main(job: Job, work_ids: list[int] | None = None, **_: object) -> None:
@@ -121,7 +121,7 @@ def test_positional_only_arguments_are_filled_from_the_left(bench: Bench) -> Non
     assert seen == [20140101, 1, 0, (), "red"]
 
 
-def test_kwargs_that_the_function_does_not_take_are_named(bench: Bench) -> None:
+def test_unexpected_kwargs_are_named_in_the_error(bench: Bench) -> None:
     def load(date: int) -> None:
         pytest.fail("it must not be called")
 
@@ -129,7 +129,7 @@ def test_kwargs_that_the_function_does_not_take_are_named(bench: Bench) -> None:
     assert error_of(outcome).endswith("load() does not take the kwargs colour, size.")
 
 
-def test_arguments_that_the_job_does_not_have_are_named(bench: Bench) -> None:
+def test_missing_arguments_are_named_in_the_error(bench: Bench) -> None:
     def load(date: int, colour: str, size: int) -> None: ...
 
     assert error_of(bench.call(load)).endswith(
@@ -137,12 +137,12 @@ def test_arguments_that_the_job_does_not_have_are_named(bench: Bench) -> None:
     )
 
 
-def test_a_kwarg_cannot_replace_what_the_key_says(bench: Bench) -> None:
+def test_a_kwarg_cannot_replace_an_identifier(bench: Bench) -> None:
     outcome = bench.call(lambda date: None, kwargs={"date": 1})
     assert error_of(outcome) == "The kwargs date are fixed by the key 20140101_7; leave them out."
 
 
-def test_wrapped_partial_and_builtin_callables_are_called_too(bench: Bench) -> None:
+def test_wrapped_partial_and_builtin_callables_can_be_run(bench: Bench) -> None:
     seen: list[object] = []
 
     def function(date: int, colour: str) -> None:
@@ -169,7 +169,7 @@ def test_an_async_function_runs_to_its_end(bench: Bench) -> None:
     assert seen == [20140101]
 
 
-def test_what_an_async_function_raises_is_traced_from_the_users_own_frame(bench: Bench) -> None:
+def test_the_traceback_of_an_async_function_begins_in_user_code(bench: Bench) -> None:
     async def function() -> None:
         await asyncio.sleep(0)
         raise KeyError("gone")
@@ -181,7 +181,7 @@ def test_what_an_async_function_raises_is_traced_from_the_users_own_frame(bench:
 
 
 @pytest.mark.parametrize("kind", ["plain", "async"])
-def test_a_generator_is_an_error_since_nothing_of_it_ran(bench: Bench, kind: str) -> None:
+def test_a_generator_is_an_error_because_its_body_did_not_run(bench: Bench, kind: str) -> None:
     def plain() -> Iterator[int]:
         yield 1
 

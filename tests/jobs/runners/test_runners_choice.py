@@ -1,4 +1,4 @@
-"""Which runner an app gets, and the token of a job."""
+"""Choice of the runner for an app, and the token of a job."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from tests.jobs.runners.runner_bench import (
 )
 
 
-def test_the_runner_fits_the_app() -> None:
+def test_each_kind_of_app_gets_its_runner() -> None:
     assert isinstance(runner_for(bash_app("true"), stores_in(Path())), BashRunner)
     assert isinstance(runner_for(python_app(print), stores_in(Path())), PythonRunner)
     assert isinstance(runner_for(program_app(Program()), stores_in(Path())), ProgramRunner)
@@ -43,9 +43,7 @@ def test_the_runner_fits_the_app() -> None:
         ("cobol", "etl has the job type cobol, which no runner here knows."),
     ],
 )
-def test_the_jobs_of_an_app_that_cannot_be_run_fail_with_a_reason(
-    bench: Bench, job_type: str, reason: str
-) -> None:
+def test_jobs_of_an_app_that_cannot_run_fail_with_a_reason(bench: Bench, job_type: str, reason: str) -> None:
     app = App(name="etl", origin="a test", job_type=job_type, template=Template.parse("{date}"))
     outcome = bench.run(bench.assign(app))
     assert (outcome.ending, outcome.error) == (Ending.ERROR, reason)
@@ -59,12 +57,12 @@ def test_a_token_is_the_same_in_all_rounds_and_differs_between_jobs(bench: Bench
     assert tokens[0] == tokens[1] != tokens[2]
 
 
-def test_the_parts_of_a_token_do_not_run_into_each_other() -> None:
+def test_tokens_differ_even_if_their_concatenated_parts_are_equal() -> None:
     parts = [("a", "b", "c"), ("ab", "", "c"), ("", "ab", "c"), ("a", "bc", ""), ("a", "b", "d")]
     assert len({idempotency_token(*it) for it in parts}) == len(parts)
 
 
-def test_a_job_shows_its_claim(bench: Bench) -> None:
+def test_a_job_object_has_the_fields_of_its_claim(bench: Bench) -> None:
     seen: list[object] = []
 
     def look(job: Job) -> None:

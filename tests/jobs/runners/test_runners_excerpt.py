@@ -1,4 +1,4 @@
-"""What is kept of what a job printed."""
+"""Excerpts of a job's output: its beginning and its end."""
 
 import pytest
 
@@ -17,12 +17,12 @@ def test_a_short_output_is_kept_whole() -> None:
     assert excerpt_of(b"one\n", b"two\n").text() == "one\ntwo\n"
 
 
-def test_nothing_is_nothing() -> None:
+def test_an_empty_output_is_an_empty_text() -> None:
     assert (excerpt_of().text(), excerpt_of().size) == ("", 0)
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 1000, 65536, 10_000_000])
-def test_a_long_output_keeps_its_ends_and_counts_the_rest(chunk_bytes: int) -> None:
+def test_a_long_output_keeps_both_ends_and_counts_the_omitted_bytes(chunk_bytes: int) -> None:
     whole = b"".join(b"%07d\n" % number for number in range(25_000))
     excerpt = excerpt_of(*(whole[at : at + chunk_bytes] for at in range(0, len(whole), chunk_bytes)))
     text = excerpt.text()
@@ -35,7 +35,7 @@ def test_a_long_output_keeps_its_ends_and_counts_the_rest(chunk_bytes: int) -> N
     assert min(len(head), len(tail)) > KEPT_BYTES - 100
 
 
-def test_what_is_kept_needs_no_further_cut() -> None:
+def test_an_excerpt_is_not_cut_again() -> None:
     text = excerpt_of(b"x" * 1_000_000).text()
     assert keep(text) == text
     assert len(text) <= 2 * KEPT_BYTES
@@ -49,19 +49,19 @@ def test_the_memory_of_many_small_chunks_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("shift", range(4))
-def test_a_cut_through_a_character_leaves_no_half_of_it(shift: int) -> None:
+def test_a_cut_leaves_no_part_of_a_character(shift: int) -> None:
     text = excerpt_of(b"x" * shift + "😀".encode() * 50_000).text()
     assert "\ufffd" not in text
 
 
-def test_a_cut_through_noise_ends() -> None:
+def test_a_cut_through_bytes_without_character_boundaries_ends() -> None:
     assert excerpt_of(b"\x80" * 100_000).text()
 
 
-def test_bytes_that_are_no_text_become_replacements_and_nul_goes() -> None:
+def test_invalid_utf_8_is_replaced_and_nul_is_removed() -> None:
     assert excerpt_of(b"a\xff\x00b").text() == "a\ufffdb"
 
 
-def test_text_that_no_store_takes_becomes_legible() -> None:
+def test_text_that_cannot_be_stored_is_made_storable() -> None:
     assert legible("a\udc80\x00b") == "a?b"
     assert len(legible("x" * 1_000_000)) < 3 * KEPT_BYTES

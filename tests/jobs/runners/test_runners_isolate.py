@@ -1,4 +1,4 @@
-"""Functions in a process of their own: the same as in a thread, but they can be ended."""
+"""Isolated functions, which run in a process of their own. They behave as in a thread, but can be ended."""
 
 import json
 import logging
@@ -58,13 +58,13 @@ def test_kwargs_of_any_size_reach_the_function(bench: Bench) -> None:
     assert (outcome.ending, outcome.output[:3]) == (Ending.DONE, "xxx")
 
 
-def test_what_cannot_be_sent_is_an_error(bench: Bench) -> None:
+def test_kwargs_that_cannot_be_encoded_are_an_error(bench: Bench) -> None:
     outcome = bench.isolate("refuse", kwargs={"colour": object()})
     assert outcome.ending is Ending.ERROR
     assert "could not be started" in str(outcome.error)
 
 
-def test_prints_and_log_lines_are_the_output_in_the_order_they_were_made(
+def test_the_output_has_prints_and_log_lines_in_order(
     bench: Bench, worker_log: pytest.LogCaptureFixture
 ) -> None:
     outcome = bench.isolate("talk")
@@ -85,7 +85,9 @@ def test_prints_and_log_lines_are_the_output_in_the_order_they_were_made(
         ("wait_and_fail", "KeyError: 'gone'\n"),
     ],
 )
-def test_what_a_function_raises_is_told_with_its_own_frames_only(bench: Bench, name: str, told: str) -> None:
+def test_an_exception_is_reported_with_the_frames_of_user_code_only(
+    bench: Bench, name: str, told: str
+) -> None:
     outcome = bench.isolate(name)
     assert outcome.ending is Ending.ERROR
     assert str(outcome.error).startswith(told)
@@ -98,12 +100,12 @@ def test_an_async_function_runs_to_its_end(bench: Bench) -> None:
     assert bench.isolate("wait_and_print").output == "waited\n"
 
 
-def test_kwargs_that_the_function_does_not_take_are_named(bench: Bench) -> None:
+def test_unexpected_kwargs_are_named_in_the_error(bench: Bench) -> None:
     outcome = bench.isolate("nothing", kwargs={"colour": "red"})
     assert outcome.error == "nothing() does not take the kwargs colour."
 
 
-def test_a_function_that_is_not_there_is_an_error_that_names_it(bench: Bench) -> None:
+def test_a_missing_function_is_an_error_that_names_it(bench: Bench) -> None:
     outcome = bench.isolate("nobody")
     assert outcome.ending is Ending.ERROR
     assert "nobody" in str(outcome.error)
@@ -140,20 +142,20 @@ def test_a_module_is_found_on_the_path_of_the_worker(
     assert bench.run(bench.assign(app)).output == "found\n"
 
 
-def test_an_app_whose_function_has_no_path_is_an_error_in_one_line(bench: Bench) -> None:
+def test_an_app_without_a_function_path_is_an_error_in_one_line(bench: Bench) -> None:
     app = App(name="etl", origin="a test", job_type="python", isolate=True, template=Template.parse("{date}"))
     outcome = bench.run(bench.assign(app))
     assert outcome.ending is Ending.ERROR
     assert outcome.error == "etl cannot be isolated: its function is not at the top of a module."
 
 
-def test_a_child_killed_by_a_signal_says_so_and_keeps_its_output(bench: Bench) -> None:
+def test_a_child_killed_by_a_signal_is_reported_and_its_output_is_kept(bench: Bench) -> None:
     outcome = bench.isolate("kill_itself")
     assert (outcome.ending, outcome.error) == (Ending.ERROR, "killed by signal 9 (SIGKILL)")
     assert outcome.output == "last words\n"
 
 
-def test_a_child_that_exits_without_a_word_has_not_succeeded(bench: Bench) -> None:
+def test_a_child_that_exits_without_reporting_its_end_has_failed(bench: Bench) -> None:
     outcome = bench.isolate("vanish")
     assert (outcome.ending, outcome.error) == (Ending.ERROR, "exited with 7 before its function had ended")
 
@@ -164,7 +166,7 @@ def test_a_hundred_megabytes_of_output_are_cut(bench: Bench) -> None:
     assert len(outcome.output) <= 2 * KEPT_BYTES
 
 
-def test_over_its_timeout_a_function_is_killed_and_its_output_kept(
+def test_a_function_over_its_timeout_is_killed_and_its_output_is_kept(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "GRACE_S", 0.1)
@@ -174,7 +176,7 @@ def test_over_its_timeout_a_function_is_killed_and_its_output_kept(
     assert outcome.output == "a line\n"
 
 
-def test_a_function_that_stops_when_told_hands_its_job_back(bench: Bench, tmp_path: Path) -> None:
+def test_a_function_that_stops_on_request_hands_its_job_back(bench: Bench, tmp_path: Path) -> None:
     file = tmp_path / "pids"
     running = bench.meanwhile(lambda: bench.isolate("stop_when_told", kwargs={"at": str(file)}))
     eventually(lambda: pids_in(file))
@@ -183,7 +185,7 @@ def test_a_function_that_stops_when_told_hands_its_job_back(bench: Bench, tmp_pa
     assert (outcome.ending, outcome.output) == (Ending.HANDED_BACK, "cleaned up\n")
 
 
-def test_a_function_that_does_not_ask_is_killed_after_the_grace_with_all_its_children(
+def test_a_function_that_ignores_a_stop_is_killed_with_its_children(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "GRACE_S", 0.1)
@@ -196,7 +198,7 @@ def test_a_function_that_does_not_ask_is_killed_after_the_grace_with_all_its_chi
     eventually(lambda: not any(map(alive, pids_in(file))))
 
 
-def test_a_thread_that_a_function_left_behind_does_not_hold_its_result(
+def test_a_thread_left_by_a_function_does_not_delay_its_result(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(isolate, "LINGER_S", 0.2)
@@ -205,14 +207,14 @@ def test_a_thread_that_a_function_left_behind_does_not_hold_its_result(
     assert (outcome.ending, outcome.error, outcome.output) == (Ending.DONE, None, "done\n")
 
 
-def test_a_process_that_a_function_left_behind_is_killed(bench: Bench) -> None:
+def test_a_process_left_by_a_function_is_killed(bench: Bench) -> None:
     started = time.monotonic()
     outcome = bench.isolate("start_a_process_that_stays")
     assert (outcome.ending, outcome.output) == (Ending.DONE, "started it\n")
     assert time.monotonic() - started < 3
 
 
-def test_a_function_has_the_workers_surroundings_without_our_secrets(
+def test_a_function_gets_the_workers_environment_without_its_secrets(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANYTHING", "goes")
@@ -231,7 +233,7 @@ def test_a_function_has_the_workers_surroundings_without_our_secrets(
     assert seen["path"][: len(ours)] == ours
 
 
-def test_a_folder_that_is_not_there_is_an_error_that_names_it(bench: Bench) -> None:
+def test_a_missing_working_directory_is_an_error_that_names_it(bench: Bench) -> None:
     outcome = bench.isolate("nothing", policy=Policy(cwd="/not/there"))
     assert outcome.ending is Ending.ERROR
     assert "/not/there" in str(outcome.error)
@@ -246,17 +248,17 @@ def test_finished_partitions_are_acknowledged_one_by_one(bench: Bench) -> None:
     assert "job.done() is not available" in str(bench.isolate("acknowledge_two").error)
 
 
-def test_a_transaction_is_refused_clearly(bench: Bench) -> None:
+def test_a_transaction_is_refused_with_a_clear_error(bench: Bench) -> None:
     outcome = bench.isolate("ask_for_a_transaction")
     assert outcome.ending is Ending.ERROR
     assert "job.transaction() is not available" in str(outcome.error)
 
 
-def test_nonsense_on_the_pipe_of_events_is_dropped(bench: Bench) -> None:
+def test_invalid_data_on_the_event_pipe_is_dropped(bench: Bench) -> None:
     assert bench.isolate("write_nonsense_to_every_descriptor").ending is Ending.DONE
 
 
-def test_a_line_without_an_end_takes_no_memory() -> None:
+def test_an_endless_line_on_the_event_pipe_takes_no_memory() -> None:
     ear = isolate._Ear(Limits(threading.Event(), None), lambda *_: None, lambda *_: None, None)
     for _ in range(100):
         ear.hear(b"x" * 65536)
@@ -267,18 +269,20 @@ def test_a_line_without_an_end_takes_no_memory() -> None:
     assert len(ear._begun) == 0
 
 
-def test_the_pipe_of_events_is_not_for_the_children_of_a_function(bench: Bench) -> None:
+def test_children_of_a_function_do_not_inherit_the_event_pipe(bench: Bench) -> None:
     assert bench.isolate("list_descriptors_of_a_child").output.split() == ["0", "1", "2", "3"]
 
 
-def test_an_interpreter_that_is_not_there_is_an_error(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_interpreter_is_an_error(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/not/there")
     outcome = bench.isolate("nothing")
     assert outcome.ending is Ending.ERROR
     assert "/not/there" in outcome.stderr
 
 
-def test_no_place_for_the_errand_is_an_error(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_temporary_file_that_cannot_be_created_is_an_error(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "TemporaryFile", Path("/not/there/errand").read_bytes)
     outcome = bench.isolate("nothing")
     assert outcome.ending is Ending.ERROR

@@ -1,4 +1,4 @@
-"""When a run has to end."""
+"""Limits at which a run must end."""
 
 import threading
 
@@ -21,7 +21,7 @@ def test_a_run_that_is_over_its_timeout_and_stopped_is_timed_out() -> None:
     assert limits(0.0, stopped=True).reached() is Halt.TIMED_OUT
 
 
-def test_a_run_that_has_told_its_end_cannot_be_stopped_or_timed_out_but_has_to_leave() -> None:
+def test_a_run_that_reported_its_end_is_only_limited_by_the_linger_time() -> None:
     told = limits(0.0, stopped=True)
     told.linger(60)
     assert told.reached() is None
@@ -29,7 +29,7 @@ def test_a_run_that_has_told_its_end_cannot_be_stopped_or_timed_out_but_has_to_l
     assert told.reached() is Halt.LINGERED
 
 
-def test_nobody_waits_beyond_the_deadline() -> None:
+def test_waits_do_not_exceed_the_deadline() -> None:
     assert limits(None).within_s(0.1) == 0.1
     assert limits(0.0).within_s(0.1) == 0.0
     assert 0 < limits(60).within_s(100) <= 60

@@ -1,4 +1,4 @@
-"""Work that runs elsewhere: started once, found again, and ended only by whom it belongs to."""
+"""External work: it is started once, found again, and ended only by the claim that owns it."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def _no_pause_between_tries(monkeypatch: pytest.MonkeyPatch) -> None:
 # Starting, finding again, and the end.
 
 
-def test_work_is_started_kept_and_asked_about_until_it_ends(bench: Bench) -> None:
+def test_work_is_started_stored_and_polled_until_it_ends(bench: Bench) -> None:
     place, tie = Place("running", "running", "succeeded"), Tie()
     assert _run(bench, place, tie).ending is Ending.DONE
     assert place.calls == ["run", "check", "check", "check"]
@@ -33,7 +33,7 @@ def test_work_is_started_kept_and_asked_about_until_it_ends(bench: Bench) -> Non
     assert len(place.asked[0][1]) == 32, "it is started under the job's token"
 
 
-def test_the_handle_is_kept_before_anything_else_is_done_with_it(bench: Bench) -> None:
+def test_the_handle_is_stored_before_the_first_poll(bench: Bench) -> None:
     place, tie = Place("succeeded"), Tie()
     place.before_check = lambda: place.asked.append(("kept", *tie.kept))
     _run(bench, place, tie)
@@ -49,7 +49,7 @@ def test_work_that_an_earlier_claim_started_is_found_and_not_started_again(bench
     assert 'found again what an earlier claim has started: {"pod":7}' in outcome.output
 
 
-def test_a_handle_is_seen_from_the_start_as_the_next_claim_would_see_it(bench: Bench) -> None:
+def test_a_handle_is_converted_to_json_before_its_first_use(bench: Bench) -> None:
     place, tie = Place("succeeded", handle=("pod", {1: None})), Tie()
     _run(bench, place, tie)
     assert place.asked[-1] == ("check", ["pod", {"1": None}])
@@ -77,14 +77,14 @@ def test_failed_work_is_the_jobs_error(bench: Bench) -> None:
     assert "gave no reason" in error_of(_run(bench, Place("failed"), Tie()))
 
 
-def test_what_a_status_tells_is_heard_once(bench: Bench) -> None:
+def test_a_repeated_status_text_is_logged_once(bench: Bench) -> None:
     said = Status("running", "step 1", progress=(1, 3))
     outcome = _run(bench, Place(said, said, Status("succeeded", "all done", progress=(3, 3))), Tie())
     assert [line.rpartition(" INFO ")[2] for line in outcome.output.splitlines()] == ["step 1", "all done"]
     assert bench.progress == [(1, 3), (1, 3), (3, 3)]
 
 
-def test_the_log_of_run_is_output(bench: Bench) -> None:
+def test_log_lines_of_run_are_in_the_output(bench: Bench) -> None:
     def start(job: Job) -> str:
         job.log.info("submitting %s for %s", job.key, job.ids["client_id"])
         return "w1"
@@ -92,7 +92,7 @@ def test_the_log_of_run_is_output(bench: Bench) -> None:
     assert "submitting 20140101_7 for 7" in _run(bench, Place("succeeded", handle=start), Tie()).output
 
 
-def test_each_of_the_three_may_be_async(bench: Bench) -> None:
+def test_the_methods_of_a_manager_may_be_async(bench: Bench) -> None:
     class Grid:
         poll_s = 0.01
 
@@ -107,10 +107,10 @@ def test_each_of_the_three_may_be_async(bench: Bench) -> None:
     assert bench.run(bench.assign(managed_app(Grid)), attachment=Tie()).ending is Ending.DONE
 
 
-# What users' code does wrong.
+# Errors of user code.
 
 
-def test_what_run_raises_is_told_with_its_own_frames_only(bench: Bench) -> None:
+def test_an_exception_of_run_is_reported_with_the_frames_of_user_code_only(bench: Bench) -> None:
     for error in (ValueError("no quota"), SystemExit(3), KeyboardInterrupt()):
         place = Place(handle=error)
         told = error_of(_run(bench, place, Tie()))
@@ -119,7 +119,7 @@ def test_what_run_raises_is_told_with_its_own_frames_only(bench: Bench) -> None:
         assert place.calls == ["run"]
 
 
-def test_a_manager_that_cannot_be_made_is_an_error(bench: Bench) -> None:
+def test_a_manager_that_cannot_be_created_is_an_error(bench: Bench) -> None:
     class Grid:
         def __init__(self) -> None:
             raise OSError("no credentials")
@@ -128,7 +128,7 @@ def test_a_manager_that_cannot_be_made_is_an_error(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("poll_s", [0, -1, "5s", True, float("inf"), float("nan"), None])
-def test_how_often_to_ask_is_a_number_of_seconds(bench: Bench, poll_s: object) -> None:
+def test_poll_s_must_be_a_positive_number_of_seconds(bench: Bench, poll_s: object) -> None:
     place = Place("succeeded")
     grid = type("Grid", (place.grid,), {"poll_s": poll_s})
     outcome = bench.run(bench.assign(managed_app(grid)), attachment=Tie())
@@ -136,7 +136,7 @@ def test_how_often_to_ask_is_a_number_of_seconds(bench: Bench, poll_s: object) -
     assert place.calls == []
 
 
-def test_nothing_is_no_handle(bench: Bench) -> None:
+def test_none_is_not_a_handle(bench: Bench) -> None:
     assert "returned nothing" in error_of(_run(bench, Place(handle=None), Tie()))
 
 
@@ -150,7 +150,7 @@ def test_nothing_is_no_handle(bench: Bench) -> None:
         (float("nan"), "it is null"),
     ],
 )
-def test_work_whose_handle_cannot_be_kept_is_ended(bench: Bench, handle: object, reason: str) -> None:
+def test_work_with_a_handle_that_cannot_be_stored_is_ended(bench: Bench, handle: object, reason: str) -> None:
     place, tie = Place(handle=handle), Tie()
     assert reason in error_of(_run(bench, place, tie))
     assert place.calls == ["run", "cancel"]
@@ -158,7 +158,7 @@ def test_work_whose_handle_cannot_be_kept_is_ended(bench: Bench, handle: object,
     assert tie.kept == []
 
 
-def test_some_errors_of_check_in_a_row_are_borne(bench: Bench) -> None:
+def test_some_consecutive_errors_of_check_are_tolerated(bench: Bench) -> None:
     hiccups = [ConnectionError("503")] * looking.MISSES_MAX
     place = Place(*hiccups, "running", *hiccups, "succeeded")
     outcome = _run(bench, place, Tie())
@@ -167,20 +167,20 @@ def test_some_errors_of_check_in_a_row_are_borne(bench: Bench) -> None:
     assert "cancel" not in place.calls
 
 
-def test_too_many_errors_of_check_in_a_row_are_the_jobs_and_the_work_is_ended(bench: Bench) -> None:
+def test_too_many_consecutive_errors_of_check_fail_the_job_and_end_the_work(bench: Bench) -> None:
     place = Place(ConnectionError("503"))
     told = error_of(_run(bench, place, Tie()))
     assert told.startswith("check() failed 4 times in a row: ConnectionError: 503")
     assert place.calls == ["run", *["check"] * 4, "cancel"]
 
 
-def test_a_worker_that_can_neither_check_nor_has_the_claim_any_more_keeps_its_hands_off(bench: Bench) -> None:
+def test_work_of_another_claim_is_not_ended_if_check_fails(bench: Bench) -> None:
     place = Place(ConnectionError("no route"))
     assert "check() failed 4 times" in error_of(_run(bench, place, Tie(keeper=Keeper.ANOTHER)))
     assert "cancel" not in place.calls
 
 
-def test_an_answer_that_is_no_status_is_an_error_at_once_and_the_work_is_ended(bench: Bench) -> None:
+def test_an_invalid_status_fails_the_job_at_once_and_ends_the_work(bench: Bench) -> None:
     place = Place("finished")
     assert "The answer of check() cannot be used: 'finished' is no status" in error_of(
         _run(bench, place, Tie())
@@ -197,10 +197,10 @@ def test_there_is_no_transaction(bench: Bench) -> None:
     assert _run(bench, Place("succeeded", handle=start), Tie()).ending is Ending.DONE
 
 
-# Whose the work is when the run has to end.
+# Ownership of the work when the run must end.
 
 
-def test_over_its_timeout_the_work_is_ended(bench: Bench) -> None:
+def test_work_over_its_timeout_is_ended(bench: Bench) -> None:
     place, tie = Place("running"), Tie()
     outcome = _run(bench, place, tie, timeout_s=0.05)
     assert (outcome.ending, outcome.error) == (Ending.TIMED_OUT, "It ran over its timeout of 0.05 s.")
@@ -208,7 +208,7 @@ def test_over_its_timeout_the_work_is_ended(bench: Bench) -> None:
     assert tie.forgotten == [], "the outcome forgets it"
 
 
-def test_over_its_timeout_the_work_of_another_claim_is_left_alone(bench: Bench) -> None:
+def test_work_over_its_timeout_is_left_alone_if_another_claim_owns_it(bench: Bench) -> None:
     place = Place("running")
     outcome = _run(bench, place, Tie(keeper=Keeper.ANOTHER), timeout_s=0.05)
     assert outcome.ending is Ending.TIMED_OUT
@@ -216,7 +216,7 @@ def test_over_its_timeout_the_work_of_another_claim_is_left_alone(bench: Bench) 
 
 
 @pytest.mark.parametrize("keeper", [Keeper.OURS, Keeper.ANOTHER])
-def test_a_worker_that_leaves_or_was_overtaken_leaves_the_work_running(bench: Bench, keeper: Keeper) -> None:
+def test_a_worker_that_leaves_or_lost_its_claim_leaves_the_work_running(bench: Bench, keeper: Keeper) -> None:
     place = Place("running")
     place.before_check = bench.stop.set
     outcome = _run(bench, place, Tie(keeper=keeper))
@@ -225,7 +225,7 @@ def test_a_worker_that_leaves_or_was_overtaken_leaves_the_work_running(bench: Be
     assert place.calls == ["run", "check"]
 
 
-def test_work_that_nobody_looks_after_any_more_is_ended_and_forgotten(bench: Bench) -> None:
+def test_work_that_no_claim_owns_is_ended_and_its_handle_is_forgotten(bench: Bench) -> None:
     place, tie = Place("running"), Tie(keeper=Keeper.NOBODY)
     place.before_check = bench.stop.set
     assert _run(bench, place, tie).ending is Ending.HANDED_BACK
@@ -234,7 +234,7 @@ def test_work_that_nobody_looks_after_any_more_is_ended_and_forgotten(bench: Ben
 
 
 @pytest.mark.parametrize(("keeper", "calls"), [(Keeper.NOBODY, ["run", "cancel"]), (Keeper.ANOTHER, ["run"])])
-def test_work_whose_claim_was_lost_while_it_started_is_ended_unless_another_claim_has_it(
+def test_a_claim_lost_during_the_start_ends_its_work_unless_another_owns_it(
     bench: Bench, keeper: Keeper, calls: list[str]
 ) -> None:
     place = Place("running")
@@ -249,7 +249,7 @@ def test_a_run_that_is_stopped_before_it_began_starts_nothing(bench: Bench) -> N
     assert place.calls == []
 
 
-def test_a_start_that_gives_in_to_a_stop_hands_the_job_back(bench: Bench) -> None:
+def test_a_start_that_reacts_to_a_stop_hands_the_job_back(bench: Bench) -> None:
     def start(job: Job) -> None:
         bench.stop.set()
         assert job.cancelled
@@ -257,13 +257,13 @@ def test_a_start_that_gives_in_to_a_stop_hands_the_job_back(bench: Bench) -> Non
     assert _run(bench, Place(handle=start), Tie()).ending is Ending.HANDED_BACK
 
 
-def test_the_end_of_the_work_counts_though_the_worker_is_leaving(bench: Bench) -> None:
+def test_work_that_has_ended_while_the_worker_leaves_is_done(bench: Bench) -> None:
     place = Place("succeeded")
     place.before_check = bench.stop.set
     assert _run(bench, place, Tie()).ending is Ending.DONE
 
 
-def test_cancel_is_tried_again(bench: Bench) -> None:
+def test_a_failed_cancel_is_tried_again(bench: Bench) -> None:
     place, tie = Place("running", refuse_cancel=2), Tie(keeper=Keeper.NOBODY)
     place.before_check = bench.stop.set
     _run(bench, place, tie)
@@ -271,7 +271,7 @@ def test_cancel_is_tried_again(bench: Bench) -> None:
     assert tie.forgotten == ["w1"]
 
 
-def test_work_that_cannot_be_ended_is_told_and_its_handle_stays(bench: Bench) -> None:
+def test_work_that_cannot_be_ended_is_reported_and_its_handle_is_kept(bench: Bench) -> None:
     place, tie = Place("running", refuse_cancel=99), Tie(keeper=Keeper.NOBODY)
     place.before_check = bench.stop.set
     outcome = _run(bench, place, tie)

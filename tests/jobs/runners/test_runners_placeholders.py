@@ -1,4 +1,4 @@
-"""A value in a command is a value: whatever it is, and whatever stands around the placeholder."""
+"""Values in shell commands: none is executed, for any value and any text around the placeholder."""
 
 import shlex
 import shutil
@@ -38,9 +38,9 @@ HOSTILE = [
     "{x}",
     "ä\u2028ö",
 ]
-#: Around these the value comes out unchanged.
+#: Texts around the placeholder in which the value is printed unchanged.
 FAITHFUL = ["{v}", '"{v}"', "'{v}'", "''{v}\"\"", 'a"b\\"{v}"', "'\\'{v}", "\\\"{v}'x'"]
-#: Around these it need not, but it must not be run either.
+#: Texts around the placeholder in which the value may be changed, but must not be executed.
 INERT = [
     "$(printf %s {v})",
     "\"$(printf %s '{v}')\"",
@@ -62,7 +62,7 @@ SHELLS = [shell for shell in ("bash", "sh") if shutil.which(shell)]
 
 
 def printed(shell: str, command: str, folder: Path) -> str:
-    """What the shell prints, without anything that the command could find to do harm with but ``touch``."""
+    """Return the shell's output of a command that runs in the folder."""
     arguments = [str(shutil.which(shell)), "-c", "--", command]
     done = subprocess.run(arguments, cwd=folder, capture_output=True, check=False, timeout=10)
     return done.stdout.decode()
@@ -70,7 +70,7 @@ def printed(shell: str, command: str, folder: Path) -> str:
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("around", FAITHFUL)
-def test_a_hostile_value_comes_out_as_it_is_between_words_and_in_quotes(
+def test_a_hostile_value_is_printed_unchanged_between_words_and_in_quotes(
     shell: str, around: str, tmp_path: Path
 ) -> None:
     values = {f"v{number}": value for number, value in enumerate(HOSTILE)}
@@ -82,7 +82,7 @@ def test_a_hostile_value_comes_out_as_it_is_between_words_and_in_quotes(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_hostile_value_is_never_run_whatever_stands_around_it(shell: str, tmp_path: Path) -> None:
+def test_a_hostile_value_is_not_executed_with_any_text_around_it(shell: str, tmp_path: Path) -> None:
     for around in INERT:
         for value in HOSTILE:
             printed(shell, fill(f"printf '<%s>' {around}", {"v": value}), tmp_path)
@@ -98,37 +98,37 @@ def test_any_value_is_one_word_to_the_shell(value: str) -> None:
         assert shlex.split(assigned.removeprefix("sluice_0=")) == [value]
 
 
-def test_a_harmless_value_stands_in_the_command_as_it_is_even_in_a_here_document(tmp_path: Path) -> None:
+def test_a_harmless_value_is_inserted_unchanged_even_in_a_here_document(tmp_path: Path) -> None:
     command = fill("cat <<'END'\n{day}\nEND", {"day": 20140101})
     assert printed("sh", command, tmp_path) == "20140101\n"
 
 
-def test_a_quote_in_a_comment_is_none(tmp_path: Path) -> None:
+def test_a_quote_in_a_comment_does_not_begin_a_quotation(tmp_path: Path) -> None:
     command = fill("true # don't\nprintf %s {v}#'{v}'", {"v": "a b"})
     assert printed("sh", command, tmp_path) == "a b#a b"
 
 
-def test_a_number_before_a_redirection_names_no_descriptor(tmp_path: Path) -> None:
+def test_a_number_before_a_redirection_is_not_a_descriptor(tmp_path: Path) -> None:
     assert printed("sh", fill("echo {n}>file; cat file", {"n": 2}), tmp_path) == "2\n"
 
 
-def test_a_value_that_looks_like_an_assignment_is_none(tmp_path: Path) -> None:
+def test_a_value_that_looks_like_an_assignment_is_not_assigned(tmp_path: Path) -> None:
     assert printed("sh", fill("{v} printf %s fell through", {"v": "PATH=/"}), tmp_path) == ""
 
 
-def test_doubled_braces_are_braces() -> None:
+def test_doubled_braces_become_single_braces() -> None:
     assert fill("awk '{{print $1}}' ${{HOME}} {{{v}}}", {"v": 1}) == "awk '{print $1}' ${HOME} {1}"
 
 
 @pytest.mark.parametrize("command", ["echo ${a}", 'echo "x${a}"', "$$${a}", "\\\\${a}"])
-def test_a_shell_variable_that_was_meant_or_not_is_refused_with_both_ways_to_write_it(command: str) -> None:
+def test_an_ambiguous_shell_variable_is_refused_with_both_spellings(command: str) -> None:
     with pytest.raises(
         ValueError, match=r"\$\{a\}: write \{a\} for the value, \$\{\{a\}\} for a shell variable"
     ):
         fill(command, {"a": "PATH"})
 
 
-def test_a_dollar_that_is_no_variable_may_stand_before_a_value(tmp_path: Path) -> None:
+def test_an_escaped_or_quoted_dollar_may_precede_a_value(tmp_path: Path) -> None:
     command = fill("echo \\${a} \"\\${a}\" '${a}'", {"a": "PATH"})
     assert printed("sh", command, tmp_path) == "$PATH $PATH $PATH\n"
 
@@ -137,7 +137,7 @@ def test_a_value_is_not_searched_for_placeholders(tmp_path: Path) -> None:
     assert printed("sh", fill("printf %s {a}", {"a": "{b}", "b": "wrong"}), tmp_path) == "{b}"
 
 
-def test_one_value_may_be_used_many_times(tmp_path: Path) -> None:
+def test_a_value_may_be_used_several_times(tmp_path: Path) -> None:
     assert (
         printed("sh", fill("printf %s {a}{b} \"{a}\" '{b}'", {"a": "x y", "b": "$"}), tmp_path) == "x y$x y$"
     )
@@ -150,11 +150,11 @@ def test_a_brace_that_is_neither_doubled_nor_closed_is_refused(command: str) -> 
 
 
 @pytest.mark.parametrize("name", ["", "print $1", "a.b", "a[0]", "a!r", "a:>9"])
-def test_what_is_no_value_is_refused_by_name(name: str) -> None:
+def test_an_unknown_placeholder_is_refused_by_name(name: str) -> None:
     with pytest.raises(ValueError, match=r"there is no value for \{") as refusal:
         fill(f"echo {{{name}}}", {"a": 1})
     assert f"{{{name}}}" in str(refusal.value)
 
 
-def test_the_placeholders_of_a_command_can_be_asked_for() -> None:
+def test_the_placeholders_of_a_command_are_listed() -> None:
     assert list(placeholders("x {a} {{b}} '{c}' {a}")) == ["a", "c", "a"]

@@ -1,4 +1,4 @@
-"""Functions in the worker's thread: what becomes of whatever they do."""
+"""Functions in a thread of the worker: their outcomes, errors, logs and answers."""
 
 import asyncio
 import functools
@@ -22,7 +22,7 @@ from sluice.jobs.runners import runner_for
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually, python_app, stores_in
 
 
-def test_what_a_function_raises_is_told_with_its_own_frames_only(bench: Bench) -> None:
+def test_an_exception_is_reported_with_the_frames_of_user_code_only(bench: Bench) -> None:
     def inner() -> None:
         raise ValueError("no such day")
 
@@ -53,14 +53,14 @@ def test_what_a_function_raises_is_told_with_its_own_frames_only(bench: Bench) -
         ),
     ],
 )
-def test_nothing_that_is_raised_leaves_the_runner(bench: Bench, raised: BaseException, told: str) -> None:
+def test_no_exception_of_a_function_leaves_the_runner(bench: Bench, raised: BaseException, told: str) -> None:
     def function() -> None:
         raise raised
 
     assert error_of(bench.call(function)).startswith(told)
 
 
-def test_an_exception_that_cannot_be_printed_is_told_all_the_same(bench: Bench) -> None:
+def test_an_exception_that_cannot_be_printed_is_still_reported(bench: Bench) -> None:
     class MuteError(Exception):
         def __str__(self) -> str:
             raise KeyboardInterrupt
@@ -71,7 +71,7 @@ def test_an_exception_that_cannot_be_printed_is_told_all_the_same(bench: Bench) 
     assert "MuteError: <exception str() failed>" in error_of(bench.call(function))
 
 
-def test_an_endless_recursion_is_an_error_like_another(bench: Bench) -> None:
+def test_an_endless_recursion_is_an_error(bench: Bench) -> None:
     def function() -> None:
         function()
 
@@ -87,7 +87,7 @@ def test_an_error_is_cut_and_made_storable(bench: Bench) -> None:
     assert len(error) < 3 * KEPT_BYTES
 
 
-def test_the_log_of_a_job_is_its_output_and_told_to_the_worker(
+def test_the_log_of_a_job_is_in_its_output_and_the_workers_log(
     bench: Bench, worker_log: pytest.LogCaptureFixture
 ) -> None:
     def function(job: Job) -> None:
@@ -109,7 +109,7 @@ def test_the_log_of_a_job_is_its_output_and_told_to_the_worker(
     ]
 
 
-def test_the_log_of_a_talkative_job_is_cut(bench: Bench) -> None:
+def test_a_long_log_is_cut(bench: Bench) -> None:
     def function(job: Job) -> None:
         for number in range(5_000):
             job.log.debug("line %d", number)
@@ -134,12 +134,14 @@ def test_several_threads_of_a_job_may_log_at_once(bench: Bench) -> None:
     assert bench.call(function).output.count("DEBUG abc\n") == 200
 
 
-def test_what_a_thread_prints_is_not_its_jobs_output(bench: Bench, capfd: pytest.CaptureFixture[str]) -> None:
+def test_prints_go_to_the_worker_and_not_to_the_output_of_the_job(
+    bench: Bench, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert bench.call(lambda: sys.stdout.write("to the worker\n")).output == ""
     assert capfd.readouterr().out == "to the worker\n"
 
 
-def test_progress_is_handed_on(bench: Bench) -> None:
+def test_progress_is_reported(bench: Bench) -> None:
     def function(job: Job) -> None:
         job.progress(1, 3)
         job.progress(2)
@@ -148,7 +150,7 @@ def test_progress_is_handed_on(bench: Bench) -> None:
     assert bench.progress == [(1, 3), (2, None)]
 
 
-def test_a_function_that_stops_when_told_hands_its_job_back(bench: Bench) -> None:
+def test_a_function_that_stops_on_request_hands_its_job_back(bench: Bench) -> None:
     begun = threading.Event()
 
     def function(job: Job) -> None:
@@ -164,7 +166,7 @@ def test_a_function_that_stops_when_told_hands_its_job_back(bench: Bench) -> Non
     assert outcome.output.endswith("cleaned up\n")
 
 
-def test_a_function_that_raises_because_it_was_told_hands_its_job_back(bench: Bench) -> None:
+def test_a_function_that_raises_after_it_read_the_stop_hands_its_job_back(bench: Bench) -> None:
     def function(job: Job) -> None:
         bench.stop.set()
         if job.cancelled:
@@ -173,7 +175,7 @@ def test_a_function_that_raises_because_it_was_told_hands_its_job_back(bench: Be
     assert bench.call(function).ending is Ending.HANDED_BACK
 
 
-def test_a_function_that_ends_without_having_been_told_has_ended_in_its_own_way(bench: Bench) -> None:
+def test_a_stop_that_a_function_has_not_read_does_not_change_its_outcome(bench: Bench) -> None:
     def succeed(job: Job) -> None:
         assert not job.cancelled
         bench.stop.set()
@@ -188,13 +190,13 @@ def test_a_function_that_ends_without_having_been_told_has_ended_in_its_own_way(
     assert bench.call(fail).ending is Ending.ERROR
 
 
-def test_a_job_that_is_stopped_before_it_begins_is_not_begun(bench: Bench) -> None:
+def test_a_job_that_is_stopped_before_it_begins_is_not_run(bench: Bench) -> None:
     bench.stop.set()
     outcome = bench.call(lambda: pytest.fail("it must not be called"))
     assert outcome.ending is Ending.HANDED_BACK
 
 
-def test_over_its_timeout_a_function_is_told_and_its_job_timed_out(bench: Bench) -> None:
+def test_a_function_over_its_timeout_is_cancelled_and_its_job_times_out(bench: Bench) -> None:
     def function(job: Job) -> None:
         assert not job.cancelled
         eventually(lambda: job.cancelled)
@@ -203,7 +205,7 @@ def test_over_its_timeout_a_function_is_told_and_its_job_timed_out(bench: Bench)
     assert (outcome.ending, outcome.error) == (Ending.TIMED_OUT, "It ran over its timeout of 0.1 s.")
 
 
-def test_a_function_that_does_not_ask_is_timed_out_when_it_ends(bench: Bench) -> None:
+def test_a_function_that_ignores_its_timeout_is_timed_out_when_it_ends(bench: Bench) -> None:
     late = threading.Event()
 
     def function(job: Job) -> None:
@@ -213,11 +215,11 @@ def test_a_function_that_does_not_ask_is_timed_out_when_it_ends(bench: Bench) ->
 
 
 @pytest.mark.parametrize("policy", [Policy(env={"A": "b"}), Policy(cwd="/")])
-def test_what_only_a_process_can_have_is_refused_with_advice(bench: Bench, policy: Policy) -> None:
+def test_options_that_need_a_process_are_refused_with_advice(bench: Bench, policy: Policy) -> None:
     assert "set isolate: true" in error_of(bench.call(lambda: None, policy=policy))
 
 
-def test_a_transaction_is_the_workers(bench: Bench) -> None:
+def test_a_transaction_uses_the_workers_connection(bench: Bench) -> None:
     steps: list[str] = []
 
     @contextmanager
@@ -234,7 +236,7 @@ def test_a_transaction_is_the_workers(bench: Bench) -> None:
     assert steps == ["a connection", "committed with printed"]
 
 
-def test_a_transaction_that_nobody_offers_is_refused_clearly(bench: Bench) -> None:
+def test_an_unavailable_transaction_is_refused_with_advice(bench: Bench) -> None:
     def function(job: Job) -> None:
         with pytest.raises(BadRequest, match=r"job.transaction\(\) is not available") as refusal:
             job.transaction()
@@ -273,7 +275,7 @@ def test_one_runner_serves_many_threads(bench: Bench) -> None:
         (Retry, False, None),
     ],
 )
-def test_fatal_and_retry_fail_the_round_raised_or_returned(
+def test_fatal_and_retry_fail_the_round_whether_raised_or_returned(
     bench: Bench, answer: Fatal | Retry, final: bool, retry_after_s: float | None, returned: bool
 ) -> None:
     def function() -> object:
@@ -286,14 +288,14 @@ def test_fatal_and_retry_fail_the_round_raised_or_returned(
     assert (outcome.final, outcome.retry_after_s) == (final, retry_after_s)
 
 
-def test_an_answer_that_a_coroutine_returns_counts(bench: Bench) -> None:
+def test_an_answer_returned_by_a_coroutine_counts(bench: Bench) -> None:
     async def function() -> object:
         return Fatal("this card is stolen")
 
     assert bench.call(function).final
 
 
-def test_of_the_answers_of_a_step_a_function_may_return_no_other_than_success(bench: Bench) -> None:
+def test_a_function_may_return_success_but_not_wait_stop_or_rerun(bench: Bench) -> None:
     assert bench.call(Success).ending is Ending.DONE
     assert bench.call(lambda: Success).ending is Ending.DONE
     for answer in (Wait("paid"), Wait, Stop, Rerun):
@@ -304,6 +306,6 @@ def test_of_the_answers_of_a_step_a_function_may_return_no_other_than_success(be
 
 
 def test_the_delay_of_a_retry_is_bounded() -> None:
-    """A time past the ledger's calendar would fail every judgement of the batch."""
+    """A time beyond the ledger's calendar would make the judging of the whole batch fail."""
     with pytest.raises(ValueError, match="more than ten years"):
         Retry("later", after="4000d")

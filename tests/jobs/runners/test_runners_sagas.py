@@ -1,4 +1,4 @@
-"""The runner of sagas: real time, a real stop, and what the outcome says of a run."""
+"""Runner of sagas, in real time and with real stops, and the outcome of a run."""
 
 import threading
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class Scripted(Step):
 
 
 class Flights:
-    """Runs of one flight, whose journal stays between them."""
+    """Runs of one flight, which share its journal."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
@@ -76,7 +76,7 @@ def _raises(error: BaseException) -> Callable[[Any], None]:
     return fails
 
 
-def test_the_runner_fits_a_saga(bench: Bench) -> None:
+def test_a_saga_gets_the_saga_runner(bench: Bench) -> None:
     assert isinstance(runner_for(_app(Saga(build=lambda _: [])), stores_in(bench.folder)), SagaRunner)
 
 
@@ -86,7 +86,7 @@ def test_a_flight_that_succeeds_is_done(flights: Flights) -> None:
     assert [entry.name for entry in flights.journal.entries] == ["seat", "meal"]
 
 
-def test_a_flight_that_is_undone_is_an_error_with_the_traceback_of_the_step(flights: Flights) -> None:
+def test_an_undone_flight_is_an_error_with_the_traceback_of_the_step(flights: Flights) -> None:
     outcome = flights.run(Scripted("seat"), Scripted("meal", do=_raises(ValueError("sold out"))))
     assert outcome.ending is Ending.ERROR
     assert outcome.error is not None
@@ -95,11 +95,11 @@ def test_a_flight_that_is_undone_is_an_error_with_the_traceback_of_the_step(flig
     assert "pilot.py" not in outcome.error
 
 
-def test_an_answer_that_fails_a_step_needs_no_traceback(flights: Flights) -> None:
+def test_a_step_that_fails_by_its_answer_has_no_traceback(flights: Flights) -> None:
     assert flights.run(Scripted("seat", do=Fatal("full"))).error == "seat failed: Fatal: full"
 
 
-def test_a_dismal_failure_names_the_undo_and_what_began_it(
+def test_a_failed_undo_is_reported_with_the_failure_that_caused_it(
     flights: Flights, worker_log: pytest.LogCaptureFixture
 ) -> None:
     outcome = flights.run(Scripted("seat", undo=Fatal("closed")), Scripted("meal", do=Fatal("sold out")))
@@ -111,31 +111,31 @@ def test_a_dismal_failure_names_the_undo_and_what_began_it(
     assert "ERROR DISMAL FAILURE: undo of seat failed" in outcome.output
 
 
-def test_a_wait_says_what_for_and_how_long(flights: Flights) -> None:
+def test_a_wait_has_an_event_and_a_timeout(flights: Flights) -> None:
     outcome = flights.run(Scripted("seat", do=Wait("approved", timeout="1h")))
     assert (outcome.ending, outcome.event, outcome.waits_s) == (Ending.SUSPENDED, "approved", 3600)
     flights.journal.tell("approved")
     assert flights.run(Scripted("seat")).ending is Ending.DONE
 
 
-def test_a_wait_without_an_end_for_anything_says_neither(flights: Flights) -> None:
+def test_a_wait_without_arguments_has_neither_event_nor_timeout(flights: Flights) -> None:
     outcome = flights.run(Scripted("seat", do=Wait))
     assert (outcome.ending, outcome.event, outcome.waits_s) == (Ending.SUSPENDED, None, None)
 
 
-def test_a_flight_that_stops_is_handed_back_and_goes_on(flights: Flights) -> None:
+def test_a_flight_that_stops_is_handed_back_and_continues_later(flights: Flights) -> None:
     steps = (Scripted("seat", do=Stop), Scripted("meal"))
     assert flights.run(*steps).ending is Ending.HANDED_BACK
     assert flights.run(*steps).ending is Ending.DONE
 
 
-def test_the_debug_options_of_the_policy_are_heeded(flights: Flights) -> None:
+def test_the_debug_options_of_the_policy_are_applied(flights: Flights) -> None:
     policy = Policy(debug=Debug(fail_last=True))
     outcome = flights.run(Scripted("seat"), policy=policy)
     assert outcome.error == "seat failed: Fatal: asked for by debug, in place of success"
 
 
-def test_a_called_off_flight_says_so(flights: Flights) -> None:
+def test_an_aborted_flight_is_undone_and_gives_the_reason(flights: Flights) -> None:
     def called_off(_: Any) -> None:
         flights.journal.turn_back = "nobody wants it any more"
 
@@ -145,13 +145,13 @@ def test_a_called_off_flight_says_so(flights: Flights) -> None:
 
 
 def test_a_flight_that_was_taken_over_is_handed_back(flights: Flights) -> None:
-    refuses: Callable[[Entry], Heard] = lambda _: Heard(stands=False)  # noqa: E731  # It stands in for a method.
+    refuses: Callable[[Entry], Heard] = lambda _: Heard(stands=False)  # noqa: E731  # It replaces a method.
     flights.journal.write = refuses
     outcome = flights.run(Scripted("seat"))
     assert (outcome.ending, outcome.error) == (Ending.HANDED_BACK, "Its flight was taken over.")
 
 
-def test_a_saga_that_cannot_be_made_is_an_error_that_says_why(flights: Flights) -> None:
+def test_a_saga_that_cannot_be_built_is_an_error_with_a_reason(flights: Flights) -> None:
     outcome = flights.run(context=_raising_context)
     assert outcome.ending is Ending.ERROR
     assert outcome.error is not None
@@ -159,7 +159,7 @@ def test_a_saga_that_cannot_be_made_is_an_error_that_says_why(flights: Flights) 
     assert "_raising_context" in outcome.error
 
 
-def test_a_saga_that_cannot_be_made_again_waits_to_be_mended(flights: Flights) -> None:
+def test_a_begun_flight_with_changed_steps_counts_as_a_failed_undo(flights: Flights) -> None:
     flights.run(Scripted("seat", do=Stop), Scripted("meal"))
     outcome = flights.run(Scripted("meal"))
     assert outcome.ending is Ending.DISMAL
@@ -178,14 +178,14 @@ def test_a_saga_that_cannot_be_made_again_waits_to_be_mended(flights: Flights) -
         Policy(keep_output=True),
     ],
 )
-def test_what_only_a_process_can_have_is_refused(flights: Flights, policy: Policy) -> None:
+def test_options_that_need_a_process_are_refused(flights: Flights, policy: Policy) -> None:
     outcome = flights.run(Scripted("seat"), policy=policy)
     assert outcome.ending is Ending.ERROR
     assert "env, cwd, limits or keep_output, which a thread cannot have" in str(outcome.error)
     assert flights.journal.entries == []
 
 
-def test_and_a_flight_that_has_begun_stays_as_it_is_for_that(flights: Flights) -> None:
+def test_a_begun_flight_is_kept_if_an_option_is_refused(flights: Flights) -> None:
     steps = (Scripted("seat", do=Stop), Scripted("meal"))
     flights.run(*steps)
     outcome = flights.run(*steps, policy=Policy(cwd="/"))
@@ -200,18 +200,18 @@ def test_without_a_journal_a_flight_is_kept_in_memory(bench: Bench) -> None:
     assert (outcome.ending, outcome.error) == (Ending.ERROR, "meal failed: Fatal: sold out")
 
 
-def test_what_steps_log_is_the_output(flights: Flights) -> None:
+def test_log_lines_of_steps_are_in_the_output(flights: Flights) -> None:
     outcome = flights.run(Scripted("seat", do=lambda flight: flight.log.info("booked %d", 7)))
     assert "INFO booked 7" in outcome.output
 
 
-def test_a_worker_that_leaves_goes_no_further_than_the_next_boundary(flights: Flights) -> None:
+def test_a_worker_that_leaves_stops_after_the_current_step(flights: Flights) -> None:
     steps = (Scripted("seat", do=lambda _: flights.bench.stop.set()), Scripted("meal"))
     assert flights.run(*steps).ending is Ending.HANDED_BACK
     assert [entry.name for entry in flights.journal.entries] == ["seat"]
 
 
-def test_a_worker_that_leaves_ends_a_pause_at_once(bench: Bench) -> None:
+def test_a_worker_that_leaves_ends_the_pause_before_a_retry_at_once(bench: Bench) -> None:
     flights, paused = Flights(bench), threading.Event()
 
     def busy(_: Any) -> Retry:
@@ -243,7 +243,7 @@ def test_a_flight_over_its_timeout_is_undone(flights: Flights, clock: Clock) -> 
     assert undone == ["seat"]
 
 
-def test_hooks_of_a_saga_are_told(flights: Flights) -> None:
+def test_hooks_of_a_saga_are_called(flights: Flights) -> None:
     told: list[str] = []
 
     class Notes:

@@ -1,6 +1,6 @@
-"""Jobs of Spark: what it is asked for, and how ``main`` gets from it what its arguments name.
+"""Spark jobs: the configuration of a run, and the values that ``main`` gets for its arguments.
 
-All but the last needs no Spark: a stand-in is passed in where a session would be opened.
+Only the last test needs Spark. The other tests pass in a fake session.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ READ = Spark(read_fp="in.txt")
 
 
 class Rdd:
-    """Values, and what was done with them."""
+    """Fake RDD: its values, and the operations on it."""
 
     def __init__(self, values: list[Any], done: list[tuple[Any, ...]]) -> None:
         self.values = values
@@ -48,7 +48,7 @@ class Rdd:
 
 
 class Session:
-    """A stand-in for Spark's: it is its own context, and has been read from where lines were given."""
+    """Fake Spark session, which is also its context. Every text file that it reads has the given lines."""
 
     def __init__(self, *lines: str) -> None:
         self.done: list[tuple[Any, ...]] = []
@@ -90,10 +90,10 @@ def _perform(bench: Bench, session: Session, main: Callable[..., Any], spark: Sp
     return perform_on_spark(spark or Spark(), main, _job(bench, kwargs={"colour": "red"}), session.open)
 
 
-# What a run asks of Spark.
+# Configuration of a run.
 
 
-def test_a_run_is_local_and_named_after_its_job_unless_it_says_otherwise(bench: Bench) -> None:
+def test_by_default_a_run_is_local_and_named_after_its_job(bench: Bench) -> None:
     plain = for_run(Spark(), bench.assign(_app()), {})
     assert plain.conf["spark.master"] == "local[*]"
     assert plain.conf["spark.app.name"] == "etl/20140101_7"
@@ -102,20 +102,20 @@ def test_a_run_is_local_and_named_after_its_job_unless_it_says_otherwise(bench: 
     assert told.conf.items() >= conf.items()
 
 
-def test_files_are_shipped_by_their_kind_behind_those_of_the_configuration(bench: Bench) -> None:
+def test_uris_are_appended_to_the_configured_files_by_their_kind(bench: Bench) -> None:
     spark = Spark(conf={"spark.jars": "own.jar"}, uris=("a.py", "s3://b/c.zip", "d.jar", "e.egg"))
     conf = for_run(spark, bench.assign(_app()), {}).conf
     assert conf["spark.submit.pyFiles"] == "a.py,s3://b/c.zip,e.egg"
     assert conf["spark.jars"] == "own.jar,d.jar"
 
 
-def test_the_executors_see_the_apps_environment_and_not_what_is_taken_from_the_os(bench: Bench) -> None:
+def test_executors_get_the_option_env_and_not_env_from_os(bench: Bench) -> None:
     policy = Policy(env={"COLOUR": "red"}, env_from_os=("HOME",))
     conf = for_run(Spark(), bench.assign(_app(policy=policy)), policy.env).conf
     assert {name: text for name, text in conf.items() if "Env" in name} == {"spark.executorEnv.COLOUR": "red"}
 
 
-def test_values_stand_in_the_paths_as_they_are(bench: Bench) -> None:
+def test_values_are_inserted_into_paths_unchanged(bench: Bench) -> None:
     spark = Spark(read_fp="s3://{app_name}/{date}/{{x}}/*", write_fp="out/{job_id}")
     made = for_run(spark, bench.assign(_app(), ids={"date": "a b'c"}), {})
     assert (made.read_fp, made.write_fp) == ("s3://etl/a b'c/{x}/*", "out/20140101_7")
@@ -124,10 +124,10 @@ def test_values_stand_in_the_paths_as_they_are(bench: Bench) -> None:
     assert for_run(Spark(read_fp="ids/{work_ids}"), chunk, {}).read_fp == "ids/1-3,7"
 
 
-# What main gets.
+# Arguments of ``main``.
 
 
-def _read_lines(textFile: Rdd) -> Rdd:  # noqa: N803 - the name is what it is given by
+def _read_lines(textFile: Rdd) -> Rdd:  # noqa: N803 - its value is chosen by this name
     return textFile
 
 
@@ -145,8 +145,8 @@ def test_main_gets_the_context_the_session_the_job_and_the_identifiers_by_name(b
     assert session.done == [("stop",)]
 
 
-def test_main_gets_the_lines_of_what_is_read(bench: Bench) -> None:
-    def main(textFile: Rdd, job: Job) -> Rdd:  # noqa: N803 - the name is what it is given by
+def test_main_gets_the_lines_that_were_read(bench: Bench) -> None:
+    def main(textFile: Rdd, job: Job) -> Rdd:  # noqa: N803 - its value is chosen by this name
         return textFile.map(lambda each: each["n"] + 1)
 
     session = Session('{"n": 1}', '{"n": 2}')
@@ -160,7 +160,7 @@ def test_main_gets_the_lines_of_what_is_read(bench: Bench) -> None:
     ]
 
 
-def test_main_is_mapped_over_the_lines_where_it_takes_one(bench: Bench) -> None:
+def test_main_is_mapped_over_the_lines_if_it_takes_elem(bench: Bench) -> None:
     def main(elem: str, date: int, colour: str) -> str:
         return f"{elem} {date} {colour}"
 
@@ -169,7 +169,7 @@ def test_main_is_mapped_over_the_lines_where_it_takes_one(bench: Bench) -> None:
     assert session.done[1] == ("count", ["a 20140101 red", "b 20140101 red"])
 
 
-def test_a_main_that_returns_no_rdd_has_nothing_to_save(bench: Bench) -> None:
+def test_a_main_that_returns_no_rdd_for_write_fp_is_an_error(bench: Bench) -> None:
     def main(sc: Any, colour: str) -> int:
         return 7
 
@@ -187,7 +187,7 @@ def test_a_main_that_returns_no_rdd_has_nothing_to_save(bench: Bench) -> None:
         (lambda elem, job: None, READ, "it runs on the executors"),
     ],
 )
-def test_a_main_that_cannot_be_called_is_told_before_spark_is_started(
+def test_a_main_that_cannot_be_called_is_an_error_before_spark_starts(
     bench: Bench, main: Callable[..., Any], spark: Spark, words: str
 ) -> None:
     session = Session()
@@ -195,13 +195,13 @@ def test_a_main_that_cannot_be_called_is_told_before_spark_is_started(
     assert session.opened is None
 
 
-def test_kwargs_that_main_does_not_take_are_named(bench: Bench) -> None:
+def test_unexpected_kwargs_of_main_are_named_in_the_error(bench: Bench) -> None:
     def main(sc: Any) -> None: ...
 
     assert "main() does not take the kwargs colour." in error_of(_perform(bench, Session(), main))
 
 
-def test_what_main_raises_is_told_with_its_own_frames_only_and_spark_is_stopped(bench: Bench) -> None:
+def test_an_exception_of_main_is_reported_with_user_frames_and_spark_is_stopped(bench: Bench) -> None:
     def main(sc: Any, colour: str) -> None:
         raise KeyError(colour)
 
@@ -212,7 +212,7 @@ def test_what_main_raises_is_told_with_its_own_frames_only_and_spark_is_stopped(
     assert session.done == [("stop",)]
 
 
-def test_a_session_that_cannot_be_opened_is_the_jobs_error(bench: Bench) -> None:
+def test_a_session_that_cannot_be_opened_fails_the_job(bench: Bench) -> None:
     def refuse(*_: object) -> Any:
         raise RuntimeError("Java gateway process exited")
 
@@ -220,7 +220,7 @@ def test_a_session_that_cannot_be_opened_is_the_jobs_error(bench: Bench) -> None
     assert error_of(outcome).startswith("RuntimeError: Java gateway process exited")
 
 
-def test_a_session_that_does_not_stop_does_not_undo_the_result(bench: Bench) -> None:
+def test_a_session_that_fails_to_stop_does_not_change_the_outcome(bench: Bench) -> None:
     class Stuck(Session):
         def stop(self) -> None:
             raise ConnectionError("Spark is gone")
@@ -228,7 +228,7 @@ def test_a_session_that_does_not_stop_does_not_undo_the_result(bench: Bench) -> 
     assert _perform(bench, Stuck(), lambda sc, colour: None).ending is Ending.DONE
 
 
-# In its process.
+# Runs in a process of their own.
 
 
 def _in_its_process(bench: Bench, folder: Path, text: str, **words: Any) -> Outcome:
@@ -237,9 +237,7 @@ def _in_its_process(bench: Bench, folder: Path, text: str, **words: Any) -> Outc
     return bench.run(bench.assign(_app(path=f"{module}:main", **words)))
 
 
-def test_without_spark_the_job_fails_with_one_line_that_says_what_to_install(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_without_spark_the_job_fails_with_an_instruction_to_install_it(bench: Bench, tmp_path: Path) -> None:
     if importlib.util.find_spec("pyspark"):
         pytest.skip("pyspark is installed here; the test is about where it is not")
     outcome = _in_its_process(bench, tmp_path, "import pyspark\ndef main(sc): ...\n")
@@ -248,7 +246,7 @@ def test_without_spark_the_job_fails_with_one_line_that_says_what_to_install(
     )
 
 
-def test_a_job_runs_on_spark_itself(bench: Bench, tmp_path: Path) -> None:
+def test_a_job_runs_on_real_spark(bench: Bench, tmp_path: Path) -> None:
     if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
         pytest.skip("pip install 'sluice-jobs[spark]', and Java 17, to run a job on Spark itself")
     (tmp_path / "extra.py").write_text("def double(n): return 2 * n\n")

@@ -1,4 +1,4 @@
-"""Work that goes on until it is stopped: a run starts it and leaves; a look brings what a run would."""
+"""Long-running services. A run starts the service and leaves it. Later polls detect its errors and its end."""
 
 import pytest
 from msgspec.structs import replace
@@ -34,10 +34,10 @@ def _error(look: Look) -> str:
     return error_of(look.outcome)
 
 
-# Running.
+# Runs.
 
 
-def test_it_is_started_and_left_with_what_was_said(bench: Bench) -> None:
+def test_a_run_starts_the_service_and_leaves_it_with_its_output(bench: Bench) -> None:
     def start(job: Job) -> str:
         job.log.info("starting %s", job.key)
         return "w1"
@@ -50,39 +50,39 @@ def test_it_is_started_and_left_with_what_was_said(bench: Bench) -> None:
     assert "starting 20140101_7" in said
 
 
-def test_what_an_earlier_claim_has_started_is_left_without_a_start(bench: Bench) -> None:
+def test_a_service_that_an_earlier_claim_started_is_not_started_again(bench: Bench) -> None:
     place, tie = Place("running"), Tie(handle="w7")
     assert _run(bench, place, tie).ending is Ending.GOES_ON
     assert (place.calls, tie.kept, len(tie.left)) == ([], ["w7"], 1)
 
 
-def test_a_claim_that_is_lost_ends_what_is_nobodys(bench: Bench) -> None:
+def test_a_lost_claim_ends_the_service_if_no_other_claim_owns_it(bench: Bench) -> None:
     place, tie = Place("running"), Tie(accepts=False, keeper=Keeper.NOBODY)
     assert _run(bench, place, tie).ending is Ending.HANDED_BACK
     assert (place.calls, tie.forgotten) == (["run", "cancel"], ["w1"])
 
 
-def test_without_a_ledger_nobody_would_look_so_it_stays(bench: Bench) -> None:
+def test_without_a_ledger_the_run_itself_polls_the_service(bench: Bench) -> None:
     place = Place("running", "running", Status("failed", "out of memory"))
     assert error_of(_run(bench, place, None)) == "out of memory"
     assert place.calls == ["run", "check", "check", "check"]
 
 
-# Looking.
+# Polls.
 
 
-def test_a_look_says_how_it_stands_and_when_to_look_again() -> None:
+def test_a_poll_returns_the_status_text_and_the_time_until_the_next_poll() -> None:
     look = _look(Place(Status("running", "at offset 7")))
     assert (look.outcome, look.missed, look.poll_s, look.said) == (None, False, 0.01, "at offset 7")
     assert look.line.endswith(" INFO at offset 7\n")
 
 
-def test_any_end_is_a_failure() -> None:
+def test_a_service_that_ends_has_failed_with_any_status() -> None:
     assert _error(_look(Place(Status("failed", "out of memory")))) == "out of memory"
     assert "ended by itself" in _error(_look(Place(Status("succeeded", "all done"))))
 
 
-def test_errors_are_borne_and_one_too_many_ends_the_work() -> None:
+def test_some_failed_polls_are_tolerated_and_one_too_many_ends_the_service() -> None:
     place = Place(ConnectionError("503"))
     look = _look(place, misses=2)
     assert (look.outcome, look.missed) == (None, True)
@@ -91,21 +91,21 @@ def test_errors_are_borne_and_one_too_many_ends_the_work() -> None:
     assert place.calls == ["check", "check", "cancel"]
 
 
-def test_a_manager_that_cannot_be_made_is_borne_like_an_error_of_its_own() -> None:
+def test_a_manager_that_cannot_be_created_counts_as_a_failed_poll() -> None:
     class Broken:
         def __init__(self) -> None:
             raise SystemExit("no settings")
 
-    look = looking.look(Broken, NAME, "w1", misses=0)  # type: ignore[arg-type] # It does not get to its methods.
+    look = looking.look(Broken, NAME, "w1", misses=0)  # type: ignore[arg-type] # Its methods are never called.
     assert (look.outcome, look.missed) == (None, True)
 
 
-def test_an_answer_that_is_no_status_ends_the_work_at_once() -> None:
+def test_an_invalid_status_ends_the_service_at_once() -> None:
     place = Place("fine, thanks")
     assert "cannot be used" in _error(_look(place))
     assert place.calls == ["check", "cancel"]
 
 
-def test_work_is_ended_or_it_is_said_why_not() -> None:
+def test_ending_a_service_returns_the_error_if_that_fails() -> None:
     assert looking.end(Place().grid, "w1") is None
     assert "cancel() failed" in str(looking.end(Place(refuse_cancel=1).grid, "w1"))

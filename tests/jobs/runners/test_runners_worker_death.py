@@ -1,4 +1,4 @@
-"""When the worker dies, by whatever means, nothing that it started lives on."""
+"""Death of the worker, by any cause: no process that it started survives."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ StartWorker = Callable[[str], subprocess.Popen[bytes]]
 
 @pytest.fixture
 def start_worker() -> Iterator[StartWorker]:
-    """Starts a worker that runs one job; ``run`` is the expression."""
+    """Yield a function that starts a worker for one job. Its argument ``run`` is the expression that runs the job."""
     workers: list[subprocess.Popen[bytes]] = []
 
     def start(run: str) -> subprocess.Popen[bytes]:
@@ -46,7 +46,7 @@ def start_worker() -> Iterator[StartWorker]:
 
 
 def offspring(worker: subprocess.Popen[bytes]) -> list[int]:
-    """Everything the worker started, the guard among it."""
+    """Return the IDs of all processes that the worker has started, including the guard."""
     return [child.pid for child in psutil.Process(worker.pid).children(recursive=True)]
 
 
@@ -72,7 +72,7 @@ def test_a_command_and_its_children_die_with_the_worker(
 @pytest.mark.parametrize(
     "name", ["never_stop", "start_another_and_never_stop", "hold_the_lock_of_the_interpreter"]
 )
-def test_an_isolated_function_dies_with_the_worker_whatever_it_is_busy_with(
+def test_a_busy_isolated_function_dies_with_the_worker(
     start_worker: StartWorker, tmp_path: Path, name: str
 ) -> None:
     file = tmp_path / "pids"
@@ -85,7 +85,7 @@ def test_an_isolated_function_dies_with_the_worker_whatever_it_is_busy_with(
     eventually(lambda: not any(map(alive, started)), within_s=2)
 
 
-def test_a_frozen_command_dies_with_the_worker(start_worker: StartWorker, tmp_path: Path) -> None:
+def test_a_suspended_command_dies_with_the_worker(start_worker: StartWorker, tmp_path: Path) -> None:
     file = tmp_path / "pids"
     worker = start_worker(f"bench.bash('echo $$ > {file}; kill -STOP $$')")
     eventually(lambda: pids_in(file) and psutil.Process(pids_in(file)[0]).status() == psutil.STATUS_STOPPED)
@@ -96,10 +96,10 @@ def test_a_frozen_command_dies_with_the_worker(start_worker: StartWorker, tmp_pa
 
 
 @pytest.mark.parametrize("started_count", [1, 2, 5, 11, 22, 38])
-def test_a_worker_that_dies_while_it_starts_commands_leaves_none(
+def test_a_worker_that_dies_while_it_starts_commands_leaves_no_process(
     start_worker: StartWorker, tmp_path: Path, started_count: int
 ) -> None:
-    """Every process that leads to the command, and the command too, has the mark in its title."""
+    """The command line of the command, and of every process that starts it, contains the mark."""
     mark = str(tmp_path)
     command = f"exec -a {mark} sleep 600"
     worker = start_worker(f"[bench.meanwhile(lambda: bench.bash({command!r})) for _ in range(20)]")
@@ -116,9 +116,7 @@ def marked(mark: str) -> list[psutil.Process]:
     return [it for it in psutil.process_iter(["cmdline"]) if mark in str(it.info["cmdline"])]
 
 
-def test_a_worker_that_is_interrupted_by_hand_leaves_nothing(
-    start_worker: StartWorker, tmp_path: Path
-) -> None:
+def test_a_worker_interrupted_by_sigint_leaves_no_process(start_worker: StartWorker, tmp_path: Path) -> None:
     file = tmp_path / "pids"
     worker = start_worker(f"bench.bash('trap \"\" INT TERM; echo $$ > {file}; while :; do sleep 1; done')")
     eventually(lambda: pids_in(file))
@@ -128,10 +126,8 @@ def test_a_worker_that_is_interrupted_by_hand_leaves_nothing(
     eventually(lambda: not any(map(alive, started)), within_s=2)
 
 
-def test_a_start_that_is_interrupted_leaves_no_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is there and at work when whoever has started it hears of the signal, and not of the command."""
+def test_an_interrupted_start_leaves_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command already runs when the signal arrives, but its starter has not received the process object yet."""
     file = tmp_path / "pids"
     started: list[subprocess.Popen[bytes]] = []
 

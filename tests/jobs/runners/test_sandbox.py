@@ -1,4 +1,6 @@
-"""What a process of a job cannot do, see or reach. Each promise is shown to be missing where nobody asks for it."""
+"""Actions, files and networks that the sandbox denies to a job's process. Many tests also show that a lower level
+allows them.
+"""
 
 import os
 import shutil
@@ -25,13 +27,13 @@ from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Clock, eventually, isolated_app
 
 HOUR = Policy(timeout_s=3600)
-#: How each kind of process is run: a group with a guard, a run with a keeper.
+#: Policy by the way in which a process is run: in a group with a guard, or under a supervisor process.
 KINDS = {"guarded": Policy(), "kept": Policy(limits=Allowance(open_files=200))}
 
 
 @linux_only
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_process_has_no_way_to_more_rights_and_leaves_no_core_dump(kind: str, at: At) -> None:
+def test_a_process_cannot_gain_rights_and_leaves_no_core_dump(kind: str, at: At) -> None:
     look = "grep NoNewPrivs /proc/self/status; ulimit -S -c; ulimit -H -c"
     told = out(at(LIMITS).bash(look, policy=KINDS[kind])).split()
     assert told == ["NoNewPrivs:", "1", "0", "0"]
@@ -41,8 +43,8 @@ def test_a_process_has_no_way_to_more_rights_and_leaves_no_core_dump(kind: str, 
 
 
 @linux_only
-def test_a_program_that_lends_the_rights_of_its_owner_lends_none(at: At, tmp_path: Path) -> None:
-    """Its owner is another user, as root's ``sudo`` is to most workers."""
+def test_a_set_user_id_program_grants_no_rights(at: At, tmp_path: Path) -> None:
+    """The program belongs to another user, as ``sudo`` belongs to root."""
     if os.getuid() != 0:
         pytest.skip("only root can make a file that is another user's")
     lends = tmp_path / "lends"
@@ -54,7 +56,9 @@ def test_a_program_that_lends_the_rights_of_its_owner_lends_none(at: At, tmp_pat
 
 
 @walled
-def test_nothing_is_written_but_what_passes_and_what_the_operator_names(at: At, tmp_path: Path) -> None:
+def test_only_temporary_folders_and_folders_named_by_the_operator_are_writable(
+    at: At, tmp_path: Path
+) -> None:
     outside = Path.cwd() / ".tmp-of-a-sandbox-test"
     try:
         refused = f'"$HOME/{outside.name}" {outside} /var/x /run/x /dev/x'
@@ -73,7 +77,7 @@ def test_nothing_is_written_but_what_passes_and_what_the_operator_names(at: At, 
 
 
 @walled
-def test_a_program_writes_into_its_own_folder_though_the_store_is_hidden(at: At, tmp_path: Path) -> None:
+def test_a_program_can_write_to_its_own_folder_in_a_hidden_store(at: At, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("s3cr3t")
     bench = at(Fence(level=Level.BUBBLEWRAP, hidden=(str(tmp_path),)))
     text = f'echo "$1" >here; cat here; ls {tmp_path}; cat {tmp_path}/secret 2>/dev/null; echo x >{tmp_path}/x; :'
@@ -84,8 +88,8 @@ def test_a_program_writes_into_its_own_folder_though_the_store_is_hidden(at: At,
 
 
 @walled
-def test_what_is_hidden_cannot_be_read(at: At, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What would be seen otherwise lies below the worker's own folder, which is shown."""
+def test_hidden_paths_cannot_be_read(at: At, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The files below the worker's own folder would be visible if they were not hidden."""
     home = tmp_path / "home"
     for name in (
         ".ssh/id",
@@ -123,9 +127,9 @@ def test_what_is_hidden_cannot_be_read(at: At, monkeypatch: pytest.MonkeyPatch, 
 
 
 @walled
-def test_no_environment_makes_bubblewrap_itself_run_other_code(at: At, tmp_path: Path) -> None:
-    """It is outside until it has made the sandbox, and so would be what the loader adds to it. Here the loader is
-    told to write down whom it was asked by, and where."""
+def test_the_environment_cannot_make_bubblewrap_run_other_code(at: At, tmp_path: Path) -> None:
+    """Bubblewrap is outside until it has made the sandbox, and so would be any code that the loader adds to it. Here
+    the environment makes the loader write a log file for each program."""
     env = {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(tmp_path / "asked")}
     look = f"mkdir -p {tmp_path}; /bin/true; ls {tmp_path}/asked* >/dev/null && echo it was asked"
     outcome = at(WALLED).bash(look, policy=Policy(env=env))
@@ -134,7 +138,7 @@ def test_no_environment_makes_bubblewrap_itself_run_other_code(at: At, tmp_path:
 
 
 @walled
-def test_what_the_environment_says_is_in_no_title(tmp_path: Path) -> None:
+def test_environment_values_are_not_in_the_command_line(tmp_path: Path) -> None:
     given = {"LD_LIBRARY_PATH": "/opt/lib", "PASSWORD": "s3cr3t", "TMPDIR": str(tmp_path)}
     command = Sandbox(WALLED).around(Command(argv=("true",), env=given))
     assert command.env == {"PASSWORD": "s3cr3t", "TMPDIR": "/tmp"}
@@ -142,19 +146,17 @@ def test_what_the_environment_says_is_in_no_title(tmp_path: Path) -> None:
 
 
 @walled
-def test_an_isolated_function_runs_in_it_and_is_heard(at: At, tmp_path: Path) -> None:
+def test_an_isolated_function_runs_in_the_sandbox_and_its_events_arrive(at: At, tmp_path: Path) -> None:
     bench = at(WALLED)
-    shown = Path(__file__).parent  # Where the function's own file is.
+    shown = Path(__file__).parent  # The folder of the function's file.
     outcome = bench.isolate("looks_around", kwargs={"folder": str(shown)})
     assert out(outcome) == "Read-only file system\n"
     assert bench.progress == [(1, 2)]
 
 
 @walled
-def test_a_function_is_found_though_its_file_lies_among_what_is_passing(
-    at: At, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its folder is that of everybody, which is not shown."""
+def test_a_function_with_its_file_in_tmp_is_found(at: At, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file's folder is ``/tmp`` itself, which is not shown."""
     monkeypatch.chdir("/tmp")
     with tempfile.NamedTemporaryFile("w", dir="/tmp", prefix="sluice_", suffix=".py") as file:
         file.write("from pathlib import Path\ndef look(job):\n    print(*Path('/tmp').glob('*.py'))\n")
@@ -165,14 +167,14 @@ def test_a_function_is_found_though_its_file_lies_among_what_is_passing(
 
 
 @walled
-def test_rights_are_dropped_and_no_new_fence_can_be_made_inside(at: At) -> None:
+def test_capabilities_are_dropped_and_no_sandbox_can_be_created_inside(at: At) -> None:
     told = out(at(WALLED).bash("grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status; ulimit -H -c")).split()
     assert told == ["CapEff:", "0" * 16, "CapBnd:", "0" * 16, "NoNewPrivs:", "1", "0"]
     assert at(WALLED).bash("unshare --user true").ending is Ending.ERROR
 
 
 @walled
-def test_it_ends_as_it_would_without(at: At) -> None:
+def test_a_command_in_the_sandbox_reports_its_end_and_leaves_no_process(at: At) -> None:
     bench = at(WALLED)
     assert bench.bash("exit 3").exit_code == 3
     assert bench.bash("kill -9 $$").exit_code == 128 + signal.SIGKILL
@@ -181,7 +183,9 @@ def test_it_ends_as_it_would_without(at: At) -> None:
 
 
 @walled
-def test_it_has_the_grace_to_end_in_its_own_way(at: At, clock: Clock, tmp_path: Path) -> None:
+def test_a_command_in_the_sandbox_may_clean_up_within_the_grace_period(
+    at: At, clock: Clock, tmp_path: Path
+) -> None:
     bench = at(Fence(level=Level.BUBBLEWRAP, writable=(str(tmp_path),)))
     command = f"trap 'echo tidied; exit 0' TERM; echo x >{tmp_path}/ready; sleep 600 & wait"
     running = bench.meanwhile(partial(bench.bash, command, policy=HOUR))
@@ -192,7 +196,7 @@ def test_it_has_the_grace_to_end_in_its_own_way(at: At, clock: Clock, tmp_path: 
 
 
 @walled
-def test_who_ignores_the_end_is_killed_with_all_that_it_started(
+def test_a_command_in_the_sandbox_that_ignores_sigterm_is_killed_with_its_children(
     at: At, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "GRACE_S", 0.2)
@@ -201,7 +205,7 @@ def test_who_ignores_the_end_is_killed_with_all_that_it_started(
     running = bench.meanwhile(partial(bench.bash, command, policy=HOUR))
     eventually((tmp_path / "ready").exists, within_s=30)
     clock.ahead_s = 3600
-    assert running.result(timeout=60).ending is Ending.TIMED_OUT  # And nothing is left: see ``conftest``.
+    assert running.result(timeout=60).ending is Ending.TIMED_OUT  # ``conftest`` checks for leftovers.
 
 
 @walled
@@ -212,7 +216,7 @@ def test_who_ignores_the_end_is_killed_with_all_that_it_started(
         ({"processes": 3}, "for n in 1 2 3 4 5 6; do sleep 600 & done; wait", "more than 3 processes"),
     ],
 )
-def test_limits_hold_inside(limits: dict[str, Any], command: str, error: str, at: At) -> None:
+def test_limits_apply_in_the_sandbox(limits: dict[str, Any], command: str, error: str, at: At) -> None:
     outcome = at(WALLED).bash(command, policy=Policy(limits=Allowance(**limits), timeout_s=60))
     assert error in (outcome.error or "")
     few = Policy(limits=Allowance(processes=3), timeout_s=60)
@@ -220,7 +224,7 @@ def test_limits_hold_inside(limits: dict[str, Any], command: str, error: str, at
 
 
 @pytest.mark.parametrize("kind", ["bash", "program", "isolate"])
-def test_what_cannot_be_fenced_is_not_run_and_says_why(
+def test_without_bubblewrap_a_job_is_not_run_and_fails_with_the_reason(
     kind: str, at: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "KeptGroup", lambda *_, **__: pytest.fail("it was started"))
@@ -238,10 +242,10 @@ def test_what_cannot_be_fenced_is_not_run_and_says_why(
     assert wanted in (outcome.error or "")
 
 
-def test_a_kernel_that_refuses_is_quoted_and_asked_again(
+def test_a_refusal_of_the_kernel_is_quoted_and_the_next_run_tries_again(
     at: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stood in for by a program of this name, since this kernel may well allow it."""
+    """A script named ``bwrap`` simulates the refusal, because this machine's kernel may allow it."""
     words = "bwrap: No permissions to create new namespace"
     fake = tmp_path / "bin" / "bwrap"
     fake.parent.mkdir()

@@ -1,4 +1,4 @@
-"""What a process in bubblewrap finds of the machine, wherever its worker stands."""
+"""View of the machine for a process in bubblewrap, whatever folder its worker runs in."""
 
 import os
 import socket
@@ -18,10 +18,10 @@ from sluice.jobs.runners.group import Command
 from sluice.jobs.runners.sandbox import Sandbox
 from tests.jobs.runners.fences import LIMITS, WALLED, At, out, walled
 
-#: What could be opened for writing, and is not opened.
+#: Command that lists the files in ``/proc`` that could be opened for writing. It does not open them.
 WRITABLE = """find /proc -writable 2>&- |
 while read -r path; do [ -f "$path" ] && [ ! -L "$path" ] && echo "$path"; done; true"""
-#: What there is in ``/dev`` of bubblewrap's own.
+#: Names in bubblewrap's own ``/dev``.
 DEVICES = {
     *("full", "null", "random", "tty", "urandom", "zero"),
     *("console", "core", "fd", "ptmx", "pts", "shm", "stderr", "stdin", "stdout"),
@@ -32,7 +32,7 @@ FOLDERS = ("/", "/run", BELOW_RUN, "/tmp", BELOW_TMP, "/var", "/var/tmp", "/dev"
 
 @pytest.fixture(params=FOLDERS)
 def standing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The worker's folder: such as the sandbox has of its own, what holds one, and what lies in one."""
+    """Change to a folder that the sandbox replaces, that contains such a folder, or that is in one. Yield it."""
     with tempfile.TemporaryDirectory(dir="/tmp") as below_tmp:
         below_run = next((str(each) for each in sorted(Path("/run").iterdir()) if each.is_dir()), None)
         folder = {BELOW_RUN: below_run, BELOW_TMP: below_tmp}.get(request.param, request.param)
@@ -43,8 +43,8 @@ def standing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @walled
-def test_no_file_of_the_kernels_can_be_written_to(at: At, standing: Path) -> None:
-    """A worker that is root owns them all, and who writes to some of them has the machine."""
+def test_no_kernel_file_can_be_written_to(at: At, standing: Path) -> None:
+    """A worker that is root owns these files, and a process that writes to some of them controls the machine."""
     if os.getuid() == 0:
         assert out(at(LIMITS).bash("[ -w /proc/sys/kernel/core_pattern ]; echo $?")) == "0\n"
     assert out(at(WALLED).bash(WRITABLE)) == ""
@@ -52,12 +52,12 @@ def test_no_file_of_the_kernels_can_be_written_to(at: At, standing: Path) -> Non
 
 @walled
 @pytest.mark.parametrize("fence", [replace(WALLED, network=True), replace(WALLED, writable=("/",))])
-def test_nor_with_a_network_or_where_all_else_can_be(at: At, fence: Fence) -> None:
+def test_kernel_files_stay_read_only_with_a_network_or_a_writable_root(at: At, fence: Fence) -> None:
     assert out(at(fence).bash(WRITABLE)) == ""
 
 
 @walled
-def test_what_the_kernel_tells_root_alone_is_told_to_nobody(at: At) -> None:
+def test_kernel_files_that_only_root_may_read_are_hidden(at: At) -> None:
     private = (
         "find /proc -maxdepth 1 ! -perm -004 | while read -r path; do [ -f $path ] && echo $path; done; true"
     )
@@ -65,13 +65,13 @@ def test_what_the_kernel_tells_root_alone_is_told_to_nobody(at: At) -> None:
 
 
 @walled
-def test_the_program_that_makes_the_sandbox_cannot_be_opened_for_writing(at: At) -> None:
-    """From inside it can be named. It is outside, where nothing is read only, and root's."""
+def test_the_bubblewrap_executable_cannot_be_opened_for_writing(at: At) -> None:
+    """A process inside can name it as ``/proc/1/exe``. The file is root's, and outside nothing is read-only."""
     assert at(WALLED).bash("exec 3>>/proc/1/exe && echo opened").output == ""
 
 
 @walled
-def test_a_worker_that_is_not_root_has_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_files_are_read_only_for_a_worker_that_is_not_root(monkeypatch: pytest.MonkeyPatch) -> None:
     if os.getuid() != 0:
         pytest.skip("this one is not, so every other test shows it")
     monkeypatch.setenv("HOME", "/nowhere")
@@ -86,7 +86,7 @@ def test_a_worker_that_is_not_root_has_all_of_it(monkeypatch: pytest.MonkeyPatch
 
 
 @walled
-def test_neither_other_processes_nor_their_environments_are_seen(at: At, standing: Path) -> None:
+def test_other_processes_and_their_environments_are_invisible(at: At, standing: Path) -> None:
     see = f"cat /proc/{os.getpid()}/environ | tr -d '\\0' | wc -c; kill -0 {os.getpid()}; echo $?"
     assert at(LIMITS).bash(see).output.split() != ["0", "1"]
     assert at(WALLED).bash(f"({see}) 2>/dev/null").output.split() == ["0", "1"]
@@ -95,14 +95,14 @@ def test_neither_other_processes_nor_their_environments_are_seen(at: At, standin
 
 
 @walled
-def test_no_device_is_there_but_those_that_anybody_may_have(at: At, standing: Path) -> None:
+def test_only_devices_that_any_user_may_have_exist(at: At, standing: Path) -> None:
     assert set(out(at(WALLED).bash("ls /dev")).split()) <= DEVICES | {standing.name}
     assert set(out(at(replace(WALLED, writable=("/",))).bash("ls /dev")).split()) <= DEVICES
 
 
 @walled
-def test_a_worker_is_shown_its_own_folder_of_those_that_are_private(at: At, standing: Path) -> None:
-    """And commands begin where it stands, though nothing be there."""
+def test_only_the_workers_own_folder_is_visible_among_private_folders(at: At, standing: Path) -> None:
+    """A command starts in that folder, even if the folder is shown empty."""
     with tempfile.TemporaryDirectory(dir="/tmp") as other:
         (Path(other) / "file").touch()
         seen = out(
@@ -115,7 +115,7 @@ def test_a_worker_is_shown_its_own_folder_of_those_that_are_private(at: At, stan
 
 
 @walled
-def test_no_network_is_there_unless_it_is_allowed(at: At) -> None:
+def test_the_network_is_reachable_only_if_it_is_allowed(at: At) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         ask = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached"
@@ -125,7 +125,7 @@ def test_no_network_is_there_unless_it_is_allowed(at: At) -> None:
 
 
 @walled
-def test_a_socket_where_services_listen_is_not_there(at: At, standing: Path) -> None:
+def test_sockets_of_services_are_hidden(at: At, standing: Path) -> None:
     place = (
         standing if Path("/run") in standing.parents else Path("/run")
     ) / f"sluice-sandbox-test-{os.getpid()}"
@@ -143,17 +143,17 @@ def test_a_socket_where_services_listen_is_not_there(at: At, standing: Path) -> 
 
 
 @walled
-def test_both_names_of_where_services_listen_count(at: At, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On some machines they are two places."""
+def test_both_folders_of_service_sockets_are_hidden(at: At, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On some machines the two names mean two folders. Here ``/etc`` replaces ``/var/run``."""
     monkeypatch.setattr(view, "SERVICES", ("/run", "/etc"))
     assert out(at(WALLED).bash("ls -A /etc")) == ""
 
 
 @walled
-def test_who_looks_up_names_is_told_though_it_stand_beside_sockets(
+def test_with_a_network_the_resolver_configuration_is_visible_beside_sockets(
     at: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``/etc/resolv.conf`` is a link into ``/run`` on many a machine; here another link stands in for it."""
+    """On many machines ``/etc/resolv.conf`` is a link into ``/run``. Here another link replaces it."""
     file = next((each for each in sorted(Path("/run").rglob("*")) if each.is_file()), None)
     if file is None:
         pytest.skip("this machine has no file in /run")
@@ -164,7 +164,7 @@ def test_who_looks_up_names_is_told_though_it_stand_beside_sockets(
     assert out(at(WALLED).bash(look)) == ""
 
 
-def test_a_process_that_ends_meanwhile_does_not_keep_a_command_from_starting(
+def test_a_process_that_ends_meanwhile_does_not_prevent_a_command_from_starting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ended = subprocess.Popen(["/bin/true"])

@@ -1,4 +1,4 @@
-"""What a process of a job is given of its worker's environment, whoever names it and whatever is around it."""
+"""Variables of the worker's environment that a job's process gets, and secrets that it gets at no sandbox level."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from tests.jobs.runners.fences import LIMITS, OFF, WALLED, At, out, walled
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, bash_app, error_of
 
-#: A password or a token is in each of these.
+#: Variables that each contain a password or a token.
 OURS = (
     "SLUICE_LEDGER_URL",
     "SLUICE_BROKER_URL",
@@ -35,7 +35,7 @@ def _secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @LEVELS
-def test_no_kind_of_process_sees_the_secrets_of_its_worker(fence: Fence, at: At) -> None:
+def test_no_process_gets_the_secrets_of_its_worker(fence: Fence, at: At) -> None:
     bench = at(fence)
     told = [
         out(bench.bash("env")),
@@ -47,8 +47,8 @@ def test_no_kind_of_process_sees_the_secrets_of_its_worker(fence: Fence, at: At)
 
 @LEVELS
 @pytest.mark.parametrize("name", OURS)
-def test_no_kind_of_process_is_given_a_secret_that_is_named(name: str, fence: Fence, at: At) -> None:
-    """Neither by a definition, which is a fault when it is loaded, nor by what a ledger still holds."""
+def test_a_secret_that_env_from_os_names_is_refused(name: str, fence: Fence, at: At) -> None:
+    """Loading refuses such a definition. A run also refuses it, because a ledger may still contain an older policy."""
     bench, policy = at(fence), Policy(env_from_os=(name,))
     for outcome in (
         bench.bash("env", policy=policy),
@@ -59,7 +59,7 @@ def test_no_kind_of_process_is_given_a_secret_that_is_named(name: str, fence: Fe
         assert "s3cr3t" not in str(outcome)
 
 
-def test_a_variable_that_is_named_and_not_set_is_an_error_that_names_it(bench: Bench) -> None:
+def test_an_unset_variable_in_env_from_os_is_an_error_that_names_it(bench: Bench) -> None:
     policy = Policy(env_from_os=("HOME", "NOT_THERE"))
     for outcome in (
         bench.bash("echo ran", policy=policy),
@@ -70,13 +70,13 @@ def test_a_variable_that_is_named_and_not_set_is_an_error_that_names_it(bench: B
         assert outcome.output == ""
 
 
-def test_an_environment_of_the_apps_own_may_have_any_name(bench: Bench) -> None:
-    """It is its author's value: a password of another database, say."""
+def test_the_option_env_may_set_a_variable_of_any_name(bench: Bench) -> None:
+    """The value is the app author's own, for example the password of another database."""
     policy = Policy(env={"PGPASSWORD": "own"})
     assert out(bench.bash("echo $PGPASSWORD", policy=policy)) == "own\n"
 
 
-def test_work_of_a_manager_gets_no_secret_either(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_external_work_gets_no_secret_of_the_worker(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     class Submits(SparkSubmit):
         env_from_os = ("NAMED",)
 

@@ -1,6 +1,6 @@
-"""What users might write, for runs in a process of their own."""
+"""Functions as users might write them, for runs in a process of their own."""
 
-# ruff: noqa: T201  # What users write may print.
+# ruff: noqa: T201  # Functions of users may print.
 
 import asyncio
 import json
@@ -195,7 +195,7 @@ def prints_much() -> None:
 
 
 def looks_around(job):
-    """What a process that is fenced finds of the machine."""
+    """Print whether the folder can be written to from inside the sandbox."""
     folder = Path(job.kwargs["folder"])
     try:
         (folder / "new").write_text("x")

@@ -1,4 +1,4 @@
-"""Air to fly in: one flight of scripted steps, run after run, under a clock that only pauses move."""
+"""One flight of scripted steps, run after run. Only pauses and scripts advance its clock."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -25,10 +25,10 @@ RUNS_MAX = 200
 
 
 class Raised:
-    """In a script: the step does not return this error, it raises a copy of it.
+    """Error in a script that the step raises instead of returning it. It raises a copy each time.
 
-    An exception that is raised again keeps the traceback and context of each time, so one instance would grow with
-    every example.
+    An exception instance keeps the traceback and context of each time it is raised, so a single instance would grow
+    with every example.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -36,7 +36,10 @@ class Raised:
 
 
 class Ledger(MemoryJournal):
-    """Where ``taken`` is set, another worker has the flight by now; the next run has it again."""
+    """Journal that simulates the loss of a claim.
+
+    ``taken`` means that another worker has the flight. The next run resets it. ``heeded`` counts the calls of ``heed``.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,9 +63,11 @@ class Ledger(MemoryJournal):
 
 
 class Air:
-    """``calls`` has each call of a step: ``do a``. A step does what is ``scripted`` for that, call by call, whichever
-    run it is called in, and succeeds where nothing is left to do. What is scripted is an answer, ``Raised``, or a
-    function of the flight, which does something and may return one."""
+    """One flight with scripted steps. ``calls`` lists each call of a step, for example ``do a``.
+
+    Each call of a step takes the next entry of its script, in any run. Without an entry left, the step succeeds. An
+    entry is an answer, ``Raised``, or a function that is called with the flight and may return an answer.
+    """
 
     def __init__(self, steps: str = "a b c", **scripted: Sequence[Any]) -> None:
         self.calls: list[str] = []
@@ -86,7 +91,7 @@ class Air:
         self.build: Callable[[Flight], Any] = self._build
 
     def fly(self) -> Landing:
-        """One run."""
+        """Run the flight once."""
         self.claim += 1
         self.stopping = False
         began_s = self.now_s
@@ -113,7 +118,7 @@ class Air:
         return fly(saga, claimed, means, logger=self.log, debug=self.debug)
 
     def lands(self) -> Landing:
-        """Run after run, until the flight is over or waits."""
+        """Run the flight again and again, until it is over or waits."""
         for _ in range(RUNS_MAX):
             landing = self.fly()
             if landing.how not in {Landed.HANDED_BACK, Landed.LOST}:
@@ -124,12 +129,12 @@ class Air:
     def called(self) -> str:
         return ", ".join(self.calls)
 
-    def crash(self, flight: Flight) -> None:  # The same in every step.
-        """The worker dies here: nothing that follows is written down."""
+    def crash(self, flight: Flight) -> None:  # Each step crashes alike.
+        """Simulate the death of the worker: nothing later is written to the journal."""
         self.journal.taken = True
 
-    def stop(self, flight: Flight) -> None:  # The same in every step.
-        """The worker is to leave."""
+    def stop(self, flight: Flight) -> None:  # Each step stops alike.
+        """Request that the worker stops."""
         self.stopping = True
 
     def _pause(self, pause_s: float) -> bool:
@@ -137,7 +142,7 @@ class Air:
         self.now_s += pause_s
         return self.stopping
 
-    def _build(self, flight: Flight) -> Any:  # What is built here does not depend on it.
+    def _build(self, flight: Flight) -> Any:  # The steps do not depend on the flight.
         self.built += 1
         return [_Scripted(self, name) for name in self.steps.split()]
 
@@ -162,7 +167,7 @@ class _Scripted(Step):
 
 
 def puts(name: str, value: Any, answer: Any = None) -> Callable[[Flight], Any]:
-    """Leaves something in the working map, and answers so."""
+    """Return a script entry that sets a value in the working map and then gives this answer."""
 
     def act(flight: Flight) -> Any:
         flight.working[name] = value
@@ -172,7 +177,7 @@ def puts(name: str, value: Any, answer: Any = None) -> Callable[[Flight], Any]:
 
 
 def both(*acts: Callable[[Flight], Any]) -> Callable[[Flight], Any]:
-    """One after the other; the last one answers."""
+    """Return a script entry that calls all of these in order and gives the answer of the last."""
 
     def act(flight: Flight) -> Any:
         return [each(flight) for each in acts][-1]

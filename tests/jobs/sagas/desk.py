@@ -1,4 +1,4 @@
-"""Steps that book things at a desk which is no more than a set."""
+"""Steps that book things by adding their names to a set."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from sluice.jobs.sagas.flight import Flight
 
 
 class Desk:
-    """Where things are booked, each under its name."""
+    """Set of the names that are booked, and the number of calls of ``Book.do``."""
 
     def __init__(self) -> None:
         self.booked: set[str] = set()
@@ -15,7 +15,7 @@ class Desk:
 
 
 class Book(Step):
-    """Books once, however often it runs, and takes back what is there, if anything is."""
+    """Step that is safe to repeat: it books its name once, and its undo accepts a missing booking."""
 
     retry = retry.fixed(seconds="1h", times=1)
 

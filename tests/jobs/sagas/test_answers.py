@@ -1,4 +1,4 @@
-"""What a step may answer, and what becomes of everything else that it can do."""
+"""Answers of a step, and the effect of any other returned value or exception."""
 
 import asyncio
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.jobs.sagas.air import Air, Raised
 
 
 class Busy(Retry):
-    """Of the user's own."""
+    """Subclass of an answer, defined by the user."""
 
 
 class NoText(Exception):
@@ -27,13 +27,13 @@ class NoWords:
 
 
 @pytest.mark.parametrize("answer", [Success, Retry, Fatal, Rerun, Wait, Stop, Busy])
-def test_a_class_serves_as_well_as_an_instance(answer: type[Answer]) -> None:
+def test_an_answer_may_be_a_class_or_an_instance(answer: type[Answer]) -> None:
     assert type(read_answer(answer)) is answer
     instance = answer()
     assert read_answer(instance) is instance
 
 
-def test_nothing_is_success() -> None:
+def test_none_means_success() -> None:
     assert type(read_answer(None)) is Success
 
 
@@ -41,7 +41,7 @@ def test_nothing_is_success() -> None:
     "returned", [True, False, 0, "success", {}, Answer, Answer(), Exception, ValueError("x"), int]
 )
 @pytest.mark.parametrize("direction", ["do", "undo"])
-def test_whatever_else_is_returned_has_failed(returned: Any, direction: str) -> None:
+def test_any_other_returned_value_is_a_failure(returned: Any, direction: str) -> None:
     air = Air("a", **({"do_a": [lambda _: returned]} if direction == "do" else {"do_a": [Fatal]}))
     if direction == "undo":
         air.scripts["undo a"] = [lambda _: returned]
@@ -71,7 +71,7 @@ def test_whatever_else_is_returned_has_failed(returned: Any, direction: str) -> 
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_whatever_is_raised_is_a_failure_of_the_step_and_not_of_the_worker(error: BaseException) -> None:
+def test_any_exception_fails_the_step_but_not_the_worker(error: BaseException) -> None:
     air = Air("a b", do_b=[Raised(error)])
     landing = air.fly()
     assert landing.how is Landed.UNDONE
@@ -83,17 +83,17 @@ def test_whatever_is_raised_is_a_failure_of_the_step_and_not_of_the_worker(error
 
 
 @pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), ValueError("x")])
-def test_whatever_an_undo_raises_is_a_dismal_failure(error: BaseException) -> None:
+def test_any_exception_in_an_undo_makes_the_undo_fail(error: BaseException) -> None:
     air = Air("a", do_a=[Fatal], undo_a=[Raised(error)])
     assert air.fly().how is Landed.DISMAL
 
 
-def test_an_object_that_has_no_words_for_itself_fails_its_step() -> None:
+def test_an_answer_with_a_broken_repr_fails_its_step() -> None:
     landing = Air("a", do_a=[lambda _: NoWords()]).fly()
     assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "SystemExit: no words")
 
 
-def test_a_long_message_is_cut() -> None:
+def test_a_long_error_message_is_truncated() -> None:
     failure = Air("a", do_a=[Raised(ValueError("x" * 10_000_000))]).fly().failure
     assert failure is not None
     assert len(failure.message) < 40_000
@@ -114,7 +114,7 @@ def test_a_step_may_be_async() -> None:
     assert str(air.fly().failure) == "ValueError: x"
 
 
-def test_a_step_that_yields_has_not_run() -> None:
+def test_a_step_that_is_a_generator_fails() -> None:
     def yields(_: Any) -> Iterator[None]:
         yield
 
@@ -123,7 +123,7 @@ def test_a_step_that_yields_has_not_run() -> None:
     assert "which is no answer" in failure.message
 
 
-def test_an_answer_of_the_users_own_class_counts_like_the_one_it_is_made_of() -> None:
+def test_a_subclass_of_an_answer_counts_as_that_answer() -> None:
     air = Air("a", do_a=[Busy("later"), Raised(Busy("later")), Busy])
     air.rules["a"] = retry.fixed(0, 3)
     assert air.fly().how is Landed.SUCCEEDED

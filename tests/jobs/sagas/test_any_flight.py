@@ -1,4 +1,4 @@
-"""What holds of every flight, whatever its steps answer and wherever its workers die."""
+"""Properties of every flight, for any answers of its steps and any deaths of its workers."""
 
 import logging
 from typing import Any
@@ -16,7 +16,7 @@ NAMES = "a b c d"
 _RETURNED = st.sampled_from([None, Success, Retry, Fatal, Rerun, Stop, Wait, Wait("x", timeout=1)])
 _RAISED = st.sampled_from([ValueError("x"), SystemExit(), Retry("busy"), Fatal("no")]).map(Raised)
 _DONE = st.sampled_from([None, Success, Stop, Rerun, Wait])
-#: Each call of a step: what it answers, and whether its worker dies over it, or is told to leave.
+#: One call of a step: its answer, and whether its worker dies or must stop during the call.
 _CALL = st.tuples(_RETURNED | _RAISED | _DONE, st.sampled_from(["", "", "", "dies", "leaves"]))
 _CALLS = st.lists(_CALL, max_size=4)
 _SCRIPTS = st.fixed_dictionaries(
@@ -26,7 +26,7 @@ _RULE = st.sampled_from([retry.none(), retry.fixed(1, 2), retry.exponential(1, 4
 
 
 class Story:
-    """A flight to its end. What it waits for comes, and an undo that has failed is tried again."""
+    """One flight, run to its end. Events that it waits for arrive, and a failed undo is run again."""
 
     def __init__(self, scripts: dict[str, list[Any]], rule: Any, turns_back_at: int | None) -> None:
         self.air = Air(NAMES)
@@ -48,12 +48,13 @@ class Story:
 
     @property
     def may_be_beyond(self) -> set[int]:
-        """By how many steps the first undo may lie beyond the last do: whoever takes up a flight that was called off
-        cannot know whether the next step has begun."""
+        """Possible distances, in steps, of the first undo beyond the last do. It may be 1 if the flight was aborted,
+        because the run that picks it up cannot know whether the next step has begun.
+        """
         return {0} if self.air.journal.turn_back is None else {0, 1}
 
     def steps(self, what: str) -> list[int]:
-        """The indices of the steps that were called so, in order."""
+        """Return the indices of the steps with this call, ``do`` or ``undo``, in order."""
         calls = [call.split() for call in self.air.calls]
         return [NAMES.split().index(name) for each, name in calls if each == what]
 
@@ -74,7 +75,7 @@ _STORIES = st.builds(Story, _SCRIPTS, _RULE, st.none() | st.integers(0, 3))
 @given(_STORIES)
 @example(Story({"do a": [(Fatal, "dies"), (Fatal, "")]}, retry.none(), None))
 @example(Story({"do c": [(Fatal, "")], "undo b": [(Fatal, ""), (Retry, "leaves")]}, retry.none(), None))
-def test_dos_go_up_and_undos_go_down_from_the_step_that_failed(story: Story) -> None:
+def test_dos_go_forward_and_undos_go_back_from_the_failed_step(story: Story) -> None:
     dos, undos = story.steps("do"), story.steps("undo")
     assert dos == sorted(dos)
     assert undos == sorted(undos, reverse=True)
@@ -88,7 +89,7 @@ def test_dos_go_up_and_undos_go_down_from_the_step_that_failed(story: Story) -> 
 
 
 @given(_STORIES)
-def test_it_is_done_to_the_end_or_undone_from_wherever_it_was(story: Story) -> None:
+def test_every_flight_is_completed_or_all_its_begun_steps_are_undone(story: Story) -> None:
     begun, undone = set(story.steps("do")), set(story.steps("undo"))
     if story.how is Landed.SUCCEEDED:
         assert (begun, undone) == ({0, 1, 2, 3}, set())
@@ -98,7 +99,7 @@ def test_it_is_done_to_the_end_or_undone_from_wherever_it_was(story: Story) -> N
 
 
 @given(_STORIES)
-def test_the_journal_goes_up_and_then_down_and_counts_without_gaps(story: Story) -> None:
+def test_the_journal_goes_forward_then_back_and_is_numbered_without_gaps(story: Story) -> None:
     entries = story.air.journal.entries
     assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
     switches = [at for at, entry in enumerate(entries) if entry.direction is Direction.SWITCH]
@@ -115,7 +116,7 @@ def test_the_journal_goes_up_and_then_down_and_counts_without_gaps(story: Story)
 
 
 @given(_STORIES)
-def test_a_finished_flight_stays_as_it_is_whoever_takes_it_up(story: Story) -> None:
+def test_another_run_of_a_finished_flight_changes_nothing(story: Story) -> None:
     called, entries = story.air.called, story.air.journal.entries.copy()
     assert story.air.fly().how is story.how
     assert (story.air.called, story.air.journal.entries) == (called, entries)

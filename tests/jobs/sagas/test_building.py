@@ -1,4 +1,4 @@
-"""The steps are made anew whenever a flight is taken up, and have to fit its journal."""
+"""The steps are made again whenever a worker picks up a flight, and must match its journal."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ class NoWords:
         (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
     ],
 )
-def test_what_is_no_list_of_steps_does_not_fly(made: Any, told: str) -> None:
+def test_a_saga_without_a_valid_list_of_steps_fails(made: Any, told: str) -> None:
     assert told in _built(made)
 
 
@@ -81,8 +81,8 @@ def test_a_flight_that_never_began_fails_like_any_job() -> None:
     assert air.journal.entries == []
 
 
-def test_one_whose_first_do_may_have_run_is_not_given_up(caplog: pytest.LogCaptureFixture) -> None:
-    """No entry says that it has: its worker died in it."""
+def test_a_flight_with_a_first_step_that_may_have_run_becomes_fatal(caplog: pytest.LogCaptureFixture) -> None:
+    """The journal has no entry of the step, because the worker died in it."""
     air = Air("a")
     air.scripts["do a"] = [air.crash]
     assert air.fly().how is Landed.LOST
@@ -118,7 +118,7 @@ def _fewer_steps(air: Air) -> None:
 
 
 def _swapped_steps(air: Air) -> None:
-    """The one that it stands at is the same, and one that would be undone is another."""
+    """Keep the step at which the flight is, and replace a step that would be undone."""
     air.steps = "x b c"
 
 
@@ -132,7 +132,7 @@ def _swapped_steps(air: Air) -> None:
         (_swapped_steps, "Unbuildable: its journal has a as step 0, and now its steps are x, b, c"),
     ],
 )
-def test_a_flight_that_began_and_cannot_be_made_again_waits_to_be_mended(
+def test_a_begun_flight_with_unbuildable_steps_is_fatal_until_it_is_fixed(
     changes: Any, told: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     air = Air("a b c", do_b=[Stop])
@@ -149,7 +149,7 @@ def test_a_flight_that_began_and_cannot_be_made_again_waits_to_be_mended(
     assert air.called == "do a, do b, do c"
 
 
-def test_why_it_was_being_undone_is_not_forgotten_when_it_cannot_be_made_again() -> None:
+def test_the_reason_of_an_undo_is_kept_if_the_steps_become_unbuildable() -> None:
     air = Air("a", do_a=[Fatal("full")])
     air.scripts["undo a"] = [air.crash]
     air.fly()
@@ -157,7 +157,7 @@ def test_why_it_was_being_undone_is_not_forgotten_when_it_cannot_be_made_again()
     assert air.fly().failure == Failure(type="Fatal", message="full", step="a")
 
 
-def test_steps_that_it_has_not_come_to_may_have_changed() -> None:
+def test_steps_that_the_flight_has_not_reached_may_change() -> None:
     air = Air("a b", do_a=[Stop])
     air.fly()
     air.steps = "a x y"
@@ -165,7 +165,7 @@ def test_steps_that_it_has_not_come_to_may_have_changed() -> None:
     assert air.called == "do a, do x, do y"
 
 
-def test_which_steps_there_are_may_depend_on_the_inputs() -> None:
+def test_the_list_of_steps_may_depend_on_the_inputs() -> None:
     air = Air()
     build = air.build
 
@@ -181,7 +181,7 @@ def test_which_steps_there_are_may_depend_on_the_inputs() -> None:
     assert air.called == "do a, do b, do c"
 
 
-def test_who_changes_the_list_afterwards_changes_another() -> None:
+def test_a_later_change_of_the_returned_list_has_no_effect() -> None:
     air, made = Air("a b"), list[Any]()
     build = air.build
 

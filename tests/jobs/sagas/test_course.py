@@ -1,4 +1,4 @@
-"""Where a flight goes on: a function of the last entry of its journal."""
+"""Next step of a flight: a function of the last entry of its journal."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def _entry(direction: Direction, step: int, mark: Mark = Mark.DONE) -> Entry:
     return Entry(seq=1, step=step, name="a", steps=9, direction=direction, mark=mark, awaits=awaits)
 
 
-def test_without_an_entry_it_begins() -> None:
+def test_a_flight_without_entries_begins_with_the_first_step() -> None:
     assert next_leg(None) == Leg(0, DO)
 
 
@@ -32,17 +32,17 @@ def test_without_an_entry_it_begins() -> None:
         (_entry(UNDO, 2, Mark.DISMAL), Leg(2, UNDO)),
     ],
 )
-def test_what_follows_on_an_entry(last: Entry, leg: Leg) -> None:
+def test_the_last_entry_determines_the_next_step(last: Entry, leg: Leg) -> None:
     assert next_leg(last) == leg
 
 
 @pytest.mark.parametrize("direction", [DO, UNDO])
-def test_no_step_is_next_while_it_waits(direction: Direction) -> None:
+def test_a_waiting_flight_has_no_next_step(direction: Direction) -> None:
     with pytest.raises(ValueError, match="entry 1 awaits something"):
         next_leg(_entry(direction, 1, Mark.AWAITS))
 
 
-def test_every_entry_that_can_be_is_followed_by_a_neighbour_or_the_same_step() -> None:
+def test_every_entry_is_followed_by_the_same_or_an_adjacent_step() -> None:
     for direction in Direction:
         for mark in set(Mark) - {Mark.AWAITS}:
             leg = next_leg(_entry(direction, 4, mark))

@@ -1,4 +1,4 @@
-"""Failures that a submission asks for: the step really runs, and then something else counts as its answer."""
+"""Failures requested by the option ``debug``: the step really runs, and then another answer replaces its own."""
 
 from typing import Any
 
@@ -39,46 +39,46 @@ def _fly(debug: Debug, times: int = 4, **scripted: Any) -> Air:
         (Debug(fail_at={0: "retry", 2: "retry"}), Landed.SUCCEEDED, "do a, do a, do b, do c, do c"),
     ],
 )
-def test_a_flight_fails_where_it_is_asked_to(debug: Debug, how: Landed, called: str) -> None:
+def test_debug_makes_these_steps_fail(debug: Debug, how: Landed, called: str) -> None:
     air = _fly(debug)
     assert (air.fly().how, air.called) == (how, called)
 
 
-def test_the_step_has_really_run_and_its_map_is_kept() -> None:
+def test_the_step_has_really_run_and_its_working_map_is_kept() -> None:
     air = _fly(Debug(fail_at={0: "fatal"}), do_a=[puts("seat", 7)])
     air.fly()
     assert air.journal.entries[0].working == {"seat": 7}
 
 
-def test_what_was_asked_for_says_so() -> None:
+def test_an_injected_failure_is_reported_as_such() -> None:
     landing = _fly(Debug(fail_last=True)).fly()
     assert str(landing.failure) == "Fatal: asked for by debug, in place of success"
 
 
-def test_a_failure_of_the_steps_own_is_replaced_too() -> None:
+def test_an_injected_failure_replaces_a_failure_of_the_step() -> None:
     air = _fly(Debug(fail_at={0: "retry"}), do_a=[Fatal("full")])
     assert air.fly().how is Landed.SUCCEEDED
     assert air.calls[:2] == ["do a", "do a"]
 
 
-def test_what_the_step_has_raised_is_not_said_of_what_was_asked_for() -> None:
+def test_an_injected_failure_hides_the_error_of_the_step() -> None:
     landing = _fly(Debug(fail_at={0: "fatal"}), do_a=[Raised(ValueError("x"))]).fly()
     assert str(landing.failure) == "Fatal: asked for by debug, in place of fatal"
 
 
-def test_the_most_particular_is_asked_first_and_each_once() -> None:
+def test_the_most_specific_option_applies_first_and_each_applies_once() -> None:
     air = _fly(Debug(fail_at={2: "retry"}, fail_do={"c": "retry"}, fail_last=True))
     assert air.fly().how is Landed.UNDONE
     assert air.called == "do a, do b, do c, do c, do c, undo c, undo b, undo a"
 
 
-def test_each_is_replaced_once_in_a_run() -> None:
+def test_a_step_in_a_loop_is_made_to_fail_once_per_run() -> None:
     air = _fly(Debug(fail_do={"a": "retry"}), do_a=[Rerun, Rerun])
     assert air.fly().how is Landed.SUCCEEDED
     assert air.calls.count("do a") == 3
 
 
-def test_it_is_replaced_again_in_the_next_run() -> None:
+def test_a_step_is_made_to_fail_again_in_the_next_run() -> None:
     air = _fly(Debug(fail_do={"b": "retry"}))
     air.scripts["do b"] = [None, air.crash]
     assert air.fly().how is Landed.LOST
@@ -86,7 +86,7 @@ def test_it_is_replaced_again_in_the_next_run() -> None:
     assert air.called == "do a, do b, do b, do b, do b, do c"
 
 
-def test_steps_of_one_name_fail_once_between_them() -> None:
+def test_steps_that_share_a_name_are_made_to_fail_only_once() -> None:
     air = Air("a a")
     air.debug = Debug(fail_do={"a": "retry"})
     air.rules["a"] = retry.fixed(0, 1)
@@ -94,7 +94,7 @@ def test_steps_of_one_name_fail_once_between_them() -> None:
     assert air.calls == ["do a"] * 3
 
 
-def test_a_retry_that_no_rule_grants_is_a_failure() -> None:
+def test_an_injected_retry_without_a_rule_is_a_failure() -> None:
     air = _fly(Debug(fail_at={0: "retry"}), times=0)
     assert air.fly().how is Landed.UNDONE
 
@@ -102,7 +102,7 @@ def test_a_retry_that_no_rule_grants_is_a_failure() -> None:
 @pytest.mark.parametrize(
     "debug", [Debug(), Debug(fail_last=True), Debug(fail_at={1: "fatal"}), Debug(fail_do={"c": "retry"})]
 )
-def test_to_be_handed_back_at_each_boundary_changes_nothing_but_who_flies(debug: Debug) -> None:
+def test_restart_each_step_changes_neither_the_calls_nor_the_end(debug: Debug) -> None:
     plain, restarted = _fly(debug), _fly(Debug(**{**_words(debug), "restart_each_step": True}))
     assert plain.lands().how is restarted.lands().how
     assert plain.calls == restarted.calls

@@ -1,4 +1,4 @@
-"""What a step sees of its flight: inputs, context, token, meters."""
+"""Attributes of the flight that a step can use: inputs, context, token, meters."""
 
 from collections.abc import Callable
 from threading import Event, Thread
@@ -14,7 +14,7 @@ from tests.jobs.sagas.air import Air
 
 
 def _seen(air: Air, look: Callable[[Flight], Any]) -> Any:
-    """Through the eyes of the first step."""
+    """Return the value that ``look`` reads from the flight in its first step."""
     seen: list[Any] = []
     air.scripts["do a"] = [lambda flight: seen.append(look(flight))]
     assert air.lands().how is Landed.SUCCEEDED
@@ -33,8 +33,8 @@ def test_the_inputs_cannot_be_changed() -> None:
     assert (landing.how, landing.failure and landing.failure.type) == (Landed.UNDONE, "AttributeError")
 
 
-def test_what_a_step_changes_in_what_it_is_given_is_changed_for_nobody_else() -> None:
-    """Whoever takes the flight up behind it is given it anew; so is whoever goes on at once."""
+def test_changes_of_inputs_and_events_by_a_step_do_not_reach_later_steps() -> None:
+    """Each step receives a new copy, in the same run and in a later one."""
     seen: list[Any] = []
 
     def takes(flight: Flight) -> None:
@@ -51,7 +51,7 @@ def test_what_a_step_changes_in_what_it_is_given_is_changed_for_nobody_else() ->
     assert air.kwargs == {"bags": []}
 
 
-def test_a_kwarg_does_not_take_the_place_of_an_identifier() -> None:
+def test_a_kwarg_cannot_override_an_identifier() -> None:
     air = Air("a")
     air.kwargs = {"customer": "eve"}
     landing = air.fly()
@@ -62,12 +62,12 @@ def test_a_kwarg_does_not_take_the_place_of_an_identifier() -> None:
     assert air.calls == []
 
 
-def test_it_says_which_job_and_which_step_it_is() -> None:
+def test_the_flight_has_the_names_of_its_job_and_step() -> None:
     seen = _seen(Air("a"), lambda it: (it.app, it.key, it.round, it.claim, it.step, it.step_name, it.undoing))
     assert seen == ("trip", "ann", 0, 1, 0, "a", False)
 
 
-def test_a_token_is_the_same_in_do_and_undo_and_every_run_and_is_another_for_each_step() -> None:
+def test_each_step_has_its_own_token_in_all_its_calls() -> None:
     tokens: dict[str, set[str]] = {}
 
     def notes(name: str, answer: Any = None) -> Callable[[Flight], Any]:
@@ -100,7 +100,7 @@ def test_the_context_is_made_once_for_all_flights_of_a_process() -> None:
     assert len(made) == 1
 
 
-def test_a_context_that_could_not_be_made_is_asked_for_again() -> None:
+def test_a_context_that_failed_is_created_again_for_the_next_flight() -> None:
     tries: list[int] = []
 
     def desk() -> str:
@@ -116,7 +116,7 @@ def test_a_context_that_could_not_be_made_is_asked_for_again() -> None:
     assert _seen(air, lambda flight: flight.context) == "desk"
 
 
-def test_a_context_that_takes_its_time_keeps_only_those_who_share_it() -> None:
+def test_a_slow_context_does_not_delay_sagas_with_another_context() -> None:
     begun, may_end = Event(), Event()
 
     def slow() -> str:
@@ -141,7 +141,7 @@ def test_a_saga_may_have_no_context() -> None:
     assert _seen(Air("a"), lambda flight: flight.context) is None
 
 
-def test_meters_are_kept_at_once_and_not_taken_back() -> None:
+def test_meters_are_stored_at_once_and_not_reverted() -> None:
     air = Air("a")
 
     def shows(flight: Flight) -> Any:
@@ -168,7 +168,7 @@ def test_meters_are_kept_at_once_and_not_taken_back() -> None:
         lambda flight: flight.progress(float("nan")),
     ],
 )
-def test_a_meter_that_could_not_be_shown_is_refused(shows: Callable[[Flight], Any]) -> None:
+def test_an_invalid_meter_is_refused(shows: Callable[[Flight], Any]) -> None:
     air = Air("a", do_a=[shows])
     landing = air.fly()
     assert (landing.how, landing.failure and landing.failure.type) == (Landed.UNDONE, "ValueError")

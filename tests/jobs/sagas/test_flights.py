@@ -1,4 +1,4 @@
-"""A flight from its first step to its last, or back: which steps are called, and what it comes to."""
+"""A whole flight, forward and back: the steps that are called, and its end."""
 
 import logging
 
@@ -10,7 +10,7 @@ from sluice.jobs.sagas.landing import Landed
 from tests.jobs.sagas.air import Air, Raised, puts
 
 
-def test_every_step_succeeds_in_its_turn() -> None:
+def test_the_steps_of_a_flight_run_in_order() -> None:
     air = Air("a b c")
     assert air.fly().how is Landed.SUCCEEDED
     assert air.called == "do a, do b, do c"
@@ -32,7 +32,7 @@ def test_a_saga_without_steps_has_nothing_to_do() -> None:
     ],
 )
 @pytest.mark.parametrize("answer", [Fatal, Fatal("full"), Raised(Fatal("full")), Raised(ValueError("full"))])
-def test_undo_begins_with_the_step_that_fails_and_goes_down_to_the_first(
+def test_the_undo_begins_with_the_failed_step_and_ends_with_the_first(
     failing: str, called: str, answer: object
 ) -> None:
     air = Air("a b c", **{failing: [answer]})
@@ -43,7 +43,7 @@ def test_undo_begins_with_the_step_that_fails_and_goes_down_to_the_first(
     assert landing.failure.step == failing.removeprefix("do_")
 
 
-def test_it_says_what_was_raised_and_where() -> None:
+def test_an_exception_is_reported_with_its_step_and_traceback() -> None:
     def breaks(_: Flight) -> None:
         raise ValueError("x")
 
@@ -54,20 +54,20 @@ def test_it_says_what_was_raised_and_where() -> None:
     assert "pilot.py" not in failure.traceback
 
 
-def test_what_was_answered_has_a_message_and_no_traceback() -> None:
+def test_a_fatal_answer_is_reported_with_its_message_and_no_traceback() -> None:
     failure = Air("a", do_a=[Fatal("LX318 is full")]).fly().failure
     assert failure is not None
     assert (str(failure), failure.traceback) == ("Fatal: LX318 is full", "")
 
 
-def test_the_switch_to_undo_is_written_down_with_its_reason() -> None:
+def test_the_journal_has_the_switch_to_undo_with_its_reason() -> None:
     air = Air("a b", do_b=[Fatal("full")])
     air.fly()
     assert air.journal.lines == ["do 0 done", "switch 1 done", "undo 1 done", "undo 0 done"]
     assert [str(entry.failure) for entry in air.journal.entries] == ["None", "Fatal: full", "None", "None"]
 
 
-def test_an_undo_that_fails_is_a_dismal_failure(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_undo_is_recorded_and_logged_as_an_error(caplog: pytest.LogCaptureFixture) -> None:
     air = Air("a b", do_b=[Fatal("full")], undo_a=[Fatal("closed")])
     landing = air.fly()
     assert landing.how is Landed.DISMAL
@@ -80,14 +80,14 @@ def test_an_undo_that_fails_is_a_dismal_failure(caplog: pytest.LogCaptureFixture
     assert errors == ["DISMAL FAILURE: undo of a failed: Fatal: closed"]
 
 
-def test_below_an_undo_that_fails_nothing_is_undone() -> None:
+def test_no_further_step_is_undone_after_a_failed_undo() -> None:
     air = Air("a b c", do_c=[Fatal], undo_c=[Raised(OSError("away"))])
     assert air.fly().how is Landed.DISMAL
     assert air.called == "do a, do b, do c, undo c"
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_flight_taken_up_after_a_dismal_failure_runs_exactly_that_undo_again(times: int) -> None:
+def test_the_next_run_after_a_failed_undo_continues_with_that_undo(times: int) -> None:
     air = Air("a b c", do_c=[Fatal("full")], undo_b=[Fatal("closed")] * times)
     assert [air.fly().how for _ in range(times)] == [Landed.DISMAL] * times
     landing = air.fly()
@@ -100,13 +100,13 @@ def test_a_flight_taken_up_after_a_dismal_failure_runs_exactly_that_undo_again(t
     ("failure", "undone"),
     [(None, Landed.SUCCEEDED), ("do_b", Landed.UNDONE), ("undo_b", Landed.DISMAL)],
 )
-def test_a_flight_ends_in_one_of_three_ways(failure: str | None, undone: Landed) -> None:
+def test_a_flight_ends_succeeded_undone_or_with_a_failed_undo(failure: str | None, undone: Landed) -> None:
     scripted = {"do_b": [Fatal]} if failure else {}
     air = Air("a b", **scripted, **({"undo_b": [Fatal]} if failure == "undo_b" else {}))
     assert air.fly().how is undone
 
 
-def test_a_loop_runs_until_it_is_through_and_keeps_its_map_at_each_pass() -> None:
+def test_a_loop_repeats_its_step_and_stores_the_map_after_each_pass() -> None:
     air = Air("a b", do_a=[puts("n", 1, Rerun), puts("n", 2, Rerun()), puts("n", 3, Success)])
     assert air.fly().how is Landed.SUCCEEDED
     assert air.called == "do a, do a, do a, do b"
@@ -115,8 +115,8 @@ def test_a_loop_runs_until_it_is_through_and_keeps_its_map_at_each_pass() -> Non
 
 
 @pytest.mark.parametrize("passes", range(4))
-def test_a_loop_that_fails_in_a_pass_is_undone_by_a_loop(passes: int) -> None:
-    """Each do goes one up, and each undo one down, until there is nothing left."""
+def test_a_failed_loop_can_be_undone_by_a_loop(passes: int) -> None:
+    """Each do adds one to a counter. Each undo subtracts one, until the counter is below zero."""
 
     def down(flight: Flight) -> object:
         flight.working["n"] = flight.working.get("n", 0) - 1
@@ -128,7 +128,7 @@ def test_a_loop_that_fails_in_a_pass_is_undone_by_a_loop(passes: int) -> None:
     assert air.calls == ["do a"] * (passes + 1) + ["undo a"] * (passes + 1)
 
 
-def test_a_step_may_have_the_flight_stopped_and_taken_up_elsewhere() -> None:
+def test_a_step_that_answers_stop_hands_the_flight_back() -> None:
     air = Air("a b c", do_b=[puts("n", 7, Stop)])
     assert air.fly().how is Landed.HANDED_BACK
     assert air.called == "do a, do b"
@@ -137,14 +137,14 @@ def test_a_step_may_have_the_flight_stopped_and_taken_up_elsewhere() -> None:
     assert air.journal.entries[-1].working == {"n": 7}
 
 
-def test_a_stop_on_the_way_back_leaves_nothing_out() -> None:
+def test_a_stop_during_the_undo_skips_no_step() -> None:
     air = Air("a b c", do_c=[Fatal], undo_b=[Stop])
     assert air.fly().how is Landed.HANDED_BACK
     assert air.fly().how is Landed.UNDONE
     assert air.called == "do a, do b, do c, undo c, undo b, undo a"
 
 
-def test_two_flights_of_one_saga_do_not_meet() -> None:
+def test_two_flights_of_a_saga_are_independent() -> None:
     one, other = Air("a b", do_b=[Retry]), Air("a b")
     assert one.fly().how is Landed.UNDONE
     assert other.fly().how is Landed.SUCCEEDED

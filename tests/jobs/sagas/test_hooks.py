@@ -1,4 +1,4 @@
-"""Hooks: what they are told, in which order, and that nothing comes of what they do."""
+"""Hooks: their calls, the order of these, and that failures of hooks have no effect on the flight."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.jobs.sagas.air import Air
 
 
 class Notes:
-    """Notes what it is told."""
+    """Hook that records its calls."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name
@@ -30,7 +30,7 @@ class Notes:
 
 
 class Breaks:
-    """Raises whatever it is told."""
+    """Hook that raises this error in each method."""
 
     def __init__(self, error: BaseException) -> None:
         self._error = error
@@ -51,11 +51,11 @@ def _noted(air: Air) -> list[str]:
     return notes.told
 
 
-def test_they_are_told_of_the_flight_and_of_each_step() -> None:
+def test_hooks_are_called_for_the_flight_and_for_each_step() -> None:
     assert _noted(Air("a b")) == ["flight ann", "do 0 a", "success", "do 1 b", "success", "succeeded"]
 
 
-def test_they_are_told_of_what_is_undone() -> None:
+def test_hooks_are_called_for_each_undo() -> None:
     told = [
         "flight ann",
         "do 0 a",
@@ -71,7 +71,7 @@ def test_they_are_told_of_what_is_undone() -> None:
     assert _noted(Air("a b", do_b=[Fatal])) == told
 
 
-def test_one_that_would_have_to_be_awaited_is_made_for_no_run(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_async_hook_is_not_created_and_the_error_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     class Dreams:
         async def start_step(self, flight: Any) -> None: ...
 
@@ -84,18 +84,18 @@ def test_one_that_would_have_to_be_awaited_is_made_for_no_run(caplog: pytest.Log
     assert "dreams could not be made: TypeError: start_step is async, and nobody awaits a hook" in caplog.text
 
 
-def test_they_are_told_of_each_try() -> None:
+def test_hooks_are_called_for_each_try_of_a_step() -> None:
     air = Air("a", do_a=[Retry])
     air.rules["a"] = retry.fixed(0, 1)
     assert _noted(air) == ["flight ann", "do 0 a", "retry", "do 0 a", "success", "succeeded"]
 
 
-def test_they_are_told_of_each_run() -> None:
+def test_hooks_are_called_for_each_run_of_a_flight() -> None:
     told = ["flight ann", "do 0 a", "stop", "handed back", "flight ann", "do 1 b", "wait", "suspended"]
     assert _noted(Air("a b", do_a=[Stop], do_b=[Wait])) == told
 
 
-def test_they_are_told_in_the_order_in_which_they_are_written() -> None:
+def test_hooks_are_called_in_the_order_of_their_definition() -> None:
     told: list[str] = []
     one, other = Notes("1 "), Notes("2 ")
     one.told = other.told = told
@@ -107,7 +107,7 @@ def test_they_are_told_in_the_order_in_which_they_are_written() -> None:
     ]
 
 
-def test_one_that_can_be_called_makes_the_hook_of_each_run() -> None:
+def test_a_function_creates_one_hook_for_each_run() -> None:
     made: list[Notes] = []
 
     def make(flight: Any) -> Notes:
@@ -120,7 +120,7 @@ def test_one_that_can_be_called_makes_the_hook_of_each_run() -> None:
     assert [notes.told[0] for notes in made] == ["1 flight ann", "2 flight ann"]
 
 
-def test_a_class_makes_one_for_each_run() -> None:
+def test_a_class_is_instantiated_as_a_hook_for_each_run() -> None:
     made: list[Any] = []
 
     class OfRun:
@@ -136,7 +136,7 @@ def test_a_class_makes_one_for_each_run() -> None:
     assert made == [1, (1, "succeeded")]
 
 
-def test_a_hook_may_do_without_most_of_it() -> None:
+def test_a_hook_may_have_only_some_of_the_methods() -> None:
     class Ends:
         ended = ""
 
@@ -153,7 +153,7 @@ def test_a_hook_may_do_without_most_of_it() -> None:
     "error", [ValueError("x"), SystemExit(1), KeyboardInterrupt(), Fatal("no"), Retry("no")], ids=repr
 )
 @pytest.mark.filterwarnings("ignore")
-def test_what_a_hook_raises_is_logged_and_nothing_comes_of_it(
+def test_an_exception_of_a_hook_is_logged_and_has_no_other_effect(
     error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
     def cannot_be_made(_: Any) -> None:
@@ -173,7 +173,7 @@ def test_what_a_hook_raises_is_logged_and_nothing_comes_of_it(
 
 
 class NotToBeLookedAt:
-    """Has what a hook may have, as long as nobody asks."""
+    """Hook with an attribute that raises when it is read."""
 
     def start_flight(self, flight: Any) -> None: ...
 
@@ -188,7 +188,7 @@ class Wordless(Exception):
 
 
 @pytest.mark.parametrize("hook", [NotToBeLookedAt(), Breaks(Wordless())], ids=["unlooked", "wordless"])
-def test_nor_of_one_that_cannot_be_looked_at_or_put_into_words(
+def test_a_hook_with_broken_attributes_or_error_texts_has_no_other_effect(
     hook: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     air, notes = Air("a", do_a=[Fatal]), Notes()

@@ -1,4 +1,4 @@
-"""A worker that leaves, or hands a flight back at each boundary: it goes on elsewhere, and nothing is undone for it."""
+"""Workers that stop, or hand a flight back at each boundary. Another worker continues it, and nothing is undone."""
 
 from typing import Any
 
@@ -12,9 +12,7 @@ from tests.jobs.sagas.air import Air, Raised, both, raise_or_return
 
 @pytest.mark.parametrize("rule", [retry.none(), retry.fixed(seconds=60, times=3)])
 @pytest.mark.parametrize("answer", [Retry, Raised(Retry("busy"))])
-def test_a_step_that_asks_to_be_tried_again_while_the_worker_leaves_is_not_undone(
-    rule: Any, answer: Any
-) -> None:
+def test_a_step_that_answers_retry_while_its_worker_stops_is_not_undone(rule: Any, answer: Any) -> None:
     air = Air("a b")
     air.rules["b"] = rule
     air.scripts["do b"] = [both(air.stop, lambda _: raise_or_return(answer))]
@@ -23,7 +21,7 @@ def test_a_step_that_asks_to_be_tried_again_while_the_worker_leaves_is_not_undon
     assert air.called == "do a, do b, do b"
 
 
-def test_a_worker_that_leaves_in_a_pause_does_not_finish_it() -> None:
+def test_a_worker_that_stops_during_a_pause_does_not_wait_for_its_end() -> None:
     air = Air("a", do_a=[Retry])
     air.rules["a"] = retry.fixed(seconds="1h", times=1)
     slept = air._pause
@@ -38,7 +36,7 @@ def test_a_worker_that_leaves_in_a_pause_does_not_finish_it() -> None:
     assert air.lands().how is Landed.SUCCEEDED
 
 
-def test_an_undo_goes_on_elsewhere_when_the_worker_leaves() -> None:
+def test_another_worker_continues_the_undo_when_a_worker_stops() -> None:
     air = Air("a b c", do_c=[Fatal])
     air.scripts["undo c"] = [air.stop]
     assert air.fly().how is Landed.HANDED_BACK
@@ -47,14 +45,14 @@ def test_an_undo_goes_on_elsewhere_when_the_worker_leaves() -> None:
     assert air.called == "do a, do b, do c, undo c, undo b, undo a"
 
 
-def test_an_undo_that_asks_to_be_tried_again_while_the_worker_leaves_is_no_dismal_failure() -> None:
+def test_an_undo_that_answers_retry_while_its_worker_stops_has_not_failed() -> None:
     air = Air("a", do_a=[Fatal])
     air.scripts["undo a"] = [both(air.stop, lambda _: Retry())]
     assert air.fly().how is Landed.HANDED_BACK
     assert air.fly().how is Landed.UNDONE
 
 
-def test_a_loop_goes_on_elsewhere_and_its_last_pass_is_not_repeated() -> None:
+def test_another_worker_continues_a_loop_without_repeating_its_last_pass() -> None:
     air = Air("a b")
     air.scripts["do a"] = [both(air.stop, lambda _: Rerun()), both(air.stop, lambda _: Success())]
     assert air.fly().how is Landed.HANDED_BACK
@@ -65,22 +63,22 @@ def test_a_loop_goes_on_elsewhere_and_its_last_pass_is_not_repeated() -> None:
     assert air.called == "do a, do a, do b"
 
 
-def test_the_end_of_the_last_step_counts_though_the_worker_leaves() -> None:
+def test_the_flight_succeeds_if_the_worker_stops_during_the_last_step() -> None:
     air = Air("a")
     air.scripts["do a"] = [air.stop]
     assert air.fly().how is Landed.SUCCEEDED
 
 
-def test_the_end_of_the_last_undo_counts_though_the_worker_leaves() -> None:
+def test_the_flight_is_undone_if_the_worker_stops_during_the_last_undo() -> None:
     air = Air("a", do_a=[Fatal])
     air.scripts["undo a"] = [air.stop]
     assert air.fly().how is Landed.UNDONE
 
 
-# A flight that is handed back at each boundary.
+# Flights that are handed back at each boundary.
 
 
-def test_steps_are_made_anew_at_each_boundary_and_only_the_map_is_kept() -> None:
+def test_steps_are_made_again_at_each_restart_and_only_the_map_is_kept() -> None:
     made: list[Any] = []
 
     def remembers(flight: Any) -> None:

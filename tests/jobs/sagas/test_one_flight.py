@@ -11,7 +11,7 @@ from sluice.testing import Debug, fly, fly_everywhere
 from tests.jobs.sagas.desk import Book, Desk, journey_of
 
 
-def test_one_flight_tells_how_it_ended() -> None:
+def test_a_flight_reports_its_end_calls_and_working_map() -> None:
     desk = Desk()
     flown = fly(journey_of(Book("seat"), Book("meal")), inputs={"customer": "ann"}, context=desk)
     assert (flown.ending, flown.error) == ("succeeded", None)
@@ -20,7 +20,7 @@ def test_one_flight_tells_how_it_ended() -> None:
     assert desk.booked == {"seat", "meal"}
 
 
-def test_a_plain_function_that_makes_steps_flies_too() -> None:
+def test_a_plain_function_that_makes_steps_can_be_run() -> None:
     desk = Desk()
 
     def journey(flight: Flight) -> list[Step]:
@@ -35,7 +35,7 @@ def test_a_plain_function_that_makes_steps_flies_too() -> None:
     assert not report.troubles
 
 
-def test_one_flight_that_fails_says_why() -> None:
+def test_a_failed_flight_reports_the_reason() -> None:
     flown = fly(
         journey_of(Book("seat"), Book("meal", Fatal("sold out"))), inputs={"customer": "ann"}, context=Desk()
     )
@@ -43,7 +43,7 @@ def test_one_flight_that_fails_says_why() -> None:
     assert flown.calls == ("do seat", "do meal", "undo meal", "undo seat")
 
 
-def test_one_flight_may_be_made_to_fail() -> None:
+def test_debug_makes_a_flight_fail() -> None:
     debug = Debug(fail_last=True, fail_undo={"seat": "fatal"})
     flown = fly(
         journey_of(Book("seat"), Book("meal")), inputs={"customer": "ann"}, context=Desk(), debug=debug
@@ -52,7 +52,7 @@ def test_one_flight_may_be_made_to_fail() -> None:
     assert flown.error == "seat: Fatal: asked for by debug, in place of success"
 
 
-def test_what_a_flight_waits_for_comes() -> None:
+def test_a_flight_receives_the_given_events() -> None:
     heard: list[Any] = []
 
     class Hears(Step):
@@ -77,7 +77,7 @@ def test_a_long_pause_takes_no_time() -> None:
     )
 
 
-def test_meters_are_told() -> None:
+def test_a_flight_reports_its_meters() -> None:
     class Shows(Step):
         def do(self, flight: Flight) -> None:
             flight.progress(2, 3)
@@ -85,19 +85,19 @@ def test_meters_are_told() -> None:
     assert fly(journey_of(Shows())).meters == {"Shows": (2, 3)}
 
 
-def test_a_flight_that_goes_round_in_a_circle_is_noticed() -> None:
+def test_a_flight_that_never_ends_is_detected() -> None:
     with pytest.raises(AssertionError, match="has not ended after 10,000 calls and entries"):
         fly(journey_of(Book("seat", Rerun)), inputs={"customer": "ann"}, context=Desk())
 
 
-def test_a_rule_that_counts_time_comes_to_its_end() -> None:
+def test_a_retry_rule_with_a_time_limit_ends_in_virtual_time() -> None:
     class Busy(Book):
         retry = retry.exponential(0, 0, "1h")
 
     assert fly(journey_of(Busy("seat", Retry)), inputs={"customer": "ann"}, context=Desk()).ending == "undone"
 
 
-def test_a_rule_without_an_end_is_noticed() -> None:
+def test_a_retry_rule_that_never_ends_is_detected() -> None:
     class Busy(Book):
         retry = retry.fixed(seconds=0, times=10**9)
 
@@ -105,18 +105,18 @@ def test_a_rule_without_an_end_is_noticed() -> None:
         fly(journey_of(Busy("seat", Retry)), inputs={"customer": "ann"}, context=Desk())
 
 
-def test_the_context_of_the_saga_itself_serves_where_none_is_given() -> None:
+def test_the_context_of_the_saga_is_the_default() -> None:
     desk = Desk()
 
     @saga(job_id="{customer}", context=lambda: desk)
-    def journey(flight: Flight) -> list[Step]:  # The same for every flight.
+    def journey(flight: Flight) -> list[Step]:  # All flights have the same steps.
         return [Book("seat")]
 
     assert fly(journey, inputs={"customer": "ann"}).ending == "succeeded"
     assert desk.booked == {"seat"}
 
 
-def test_what_is_no_saga_is_refused() -> None:
+def test_an_app_that_is_no_saga_is_refused() -> None:
     @app(job_id="{customer}")
     def etl() -> None: ...
 
@@ -124,9 +124,9 @@ def test_what_is_no_saga_is_refused() -> None:
         fly(etl)
 
 
-def test_a_saga_that_is_defined_wrongly_is_refused() -> None:
+def test_a_saga_with_a_faulty_definition_is_refused() -> None:
     @saga(job_id="{customer}", hooks=[3])
-    def journey(flight: Flight) -> list[Step]:  # It is not flown.
+    def journey(flight: Flight) -> list[Step]:  # It is never run.
         return []
 
     with pytest.raises(DefinitionError, match="hooks"):

@@ -1,4 +1,4 @@
-"""A worker dies, leaves, or comes back too late: the next goes on from the last entry of the journal."""
+"""Workers that die, leave, or come back too late. The next one continues from the last entry of the journal."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.jobs.sagas.air import Air, Raised, both, puts, raise_or_return
 
 
 class Sees:
-    """Notes what is in the working map when a step begins."""
+    """Script entry that records the content of the working map at the start of a step."""
 
     def __init__(self) -> None:
         self.maps: list[dict[str, Any]] = []
@@ -19,10 +19,10 @@ class Sees:
         self.maps.append(flight.working.kept())
 
 
-# Where a worker dies.
+# Crashes of a worker.
 
 
-def test_a_step_in_which_the_worker_died_begins_again_with_the_map_as_it_was() -> None:
+def test_a_step_interrupted_by_a_crash_begins_again_with_the_earlier_map() -> None:
     sees = Sees()
     air = Air("a b")
     air.scripts["do a"] = [both(sees, puts("abc", "foo"), air.crash), sees]
@@ -33,7 +33,7 @@ def test_a_step_in_which_the_worker_died_begins_again_with_the_map_as_it_was() -
     assert sees.maps == [{}, {}]
 
 
-def test_a_step_that_was_written_down_is_not_repeated() -> None:
+def test_a_step_in_the_journal_is_not_repeated_after_a_crash() -> None:
     sees = Sees()
     air = Air("a b", do_a=[puts("abc", "foo")])
     air.scripts["do b"] = [both(sees, puts("abc", "bar"), air.crash), both(sees, puts("abc", "bar"))]
@@ -45,7 +45,7 @@ def test_a_step_that_was_written_down_is_not_repeated() -> None:
     assert air.journal.entries[-1].working == {"abc": "bar"}
 
 
-def test_the_switch_keeps_the_map_as_the_failed_do_left_it_and_each_undo_as_it_left_it() -> None:
+def test_the_switch_and_each_undo_store_the_map_as_it_is_then() -> None:
     sees = Sees()
     air = Air("a", do_a=[puts("key", "foo", Fatal("no"))], undo_a=[both(sees, puts("key", "xyz"))])
     assert air.fly().how is Landed.UNDONE
@@ -53,7 +53,7 @@ def test_the_switch_keeps_the_map_as_the_failed_do_left_it_and_each_undo_as_it_l
     assert sees.maps == [{"key": "foo"}]
 
 
-def test_an_undo_in_which_the_worker_died_begins_again_with_the_map_of_the_switch() -> None:
+def test_an_undo_interrupted_by_a_crash_begins_again_with_its_earlier_map() -> None:
     sees = Sees()
     air = Air("a", do_a=[puts("key", "foo", Fatal("no"))])
     air.scripts["undo a"] = [both(sees, puts("key", "xyz"), air.crash), sees]
@@ -64,7 +64,7 @@ def test_an_undo_in_which_the_worker_died_begins_again_with_the_map_of_the_switc
     assert sees.maps == [{"key": "foo"}, {"key": "foo"}]
 
 
-def test_a_failure_that_was_not_written_down_has_not_happened() -> None:
+def test_a_failure_missing_from_the_journal_has_no_effect() -> None:
     sees = Sees()
     air = Air("a b")
     air.scripts["do b"] = [both(puts("key", 1), air.crash, lambda _: Fatal("no")), sees]
@@ -73,7 +73,7 @@ def test_a_failure_that_was_not_written_down_has_not_happened() -> None:
     assert sees.maps == [{}]
 
 
-def test_it_may_fail_again_when_it_runs_again() -> None:
+def test_a_step_repeated_after_a_crash_may_fail_again() -> None:
     air = Air("a")
     air.scripts["do a"] = [both(air.crash, lambda _: Fatal("no")), Fatal("still")]
     air.fly()
@@ -90,7 +90,7 @@ def test_it_may_fail_again_when_it_runs_again() -> None:
         ("undo a", "do a, do b, do c, undo c, undo b, undo a, undo a"),
     ],
 )
-def test_an_undo_goes_on_where_it_was(crash_in: str, called: str) -> None:
+def test_the_undo_continues_with_the_step_in_which_the_worker_died(crash_in: str, called: str) -> None:
     air = Air("a b c", do_c=[Fatal])
     air.scripts[crash_in] = [air.crash]
     assert air.fly().how is Landed.LOST
@@ -98,7 +98,7 @@ def test_an_undo_goes_on_where_it_was(crash_in: str, called: str) -> None:
     assert air.called == called
 
 
-def test_a_flight_that_was_all_undone_when_the_worker_died_is_undone_and_nothing_is_repeated() -> None:
+def test_a_flight_with_all_undos_in_the_journal_repeats_nothing() -> None:
     air = Air("a b", do_b=[Fatal("no")])
     air.fly()
     called = air.called
@@ -107,14 +107,14 @@ def test_a_flight_that_was_all_undone_when_the_worker_died_is_undone_and_nothing
     assert air.called == called
 
 
-def test_a_flight_whose_last_step_was_written_down_when_the_worker_died_has_succeeded() -> None:
+def test_a_flight_with_its_last_step_in_the_journal_has_succeeded() -> None:
     air = Air("a b")
     air.fly()
     assert air.fly().how is Landed.SUCCEEDED
     assert air.called == "do a, do b"
 
 
-def test_a_loop_in_which_the_worker_died_repeats_that_pass_alone() -> None:
+def test_a_loop_interrupted_by_a_crash_repeats_only_that_pass() -> None:
     passes = [puts("n", each, Rerun) for each in (1, 2, 3, 4)]
     air = Air("a b")
     air.scripts["do a"] = [*passes[:2], both(puts("n", 3), air.crash), *passes[2:], puts("n", 5, Success)]
@@ -126,14 +126,14 @@ def test_a_loop_in_which_the_worker_died_repeats_that_pass_alone() -> None:
 
 
 @pytest.mark.parametrize("deaths", [1, 50])
-def test_workers_may_die_over_a_step_as_often_as_they_like(deaths: int) -> None:
+def test_a_step_survives_any_number_of_crashes(deaths: int) -> None:
     air = Air("a b")
     air.scripts["do a"] = [air.crash] * deaths
     assert air.lands().how is Landed.SUCCEEDED
     assert air.calls == ["do a"] * (deaths + 1) + ["do b"]
 
 
-def test_the_count_of_tries_begins_anew_after_a_death() -> None:
+def test_the_count_of_tries_begins_again_after_a_crash() -> None:
     air = Air("a")
     air.rules["a"] = retry.fixed(seconds=0, times=10)
     air.scripts["do a"] = [*[Retry] * 9, air.crash, *[Retry] * 10, Success]
@@ -141,7 +141,7 @@ def test_the_count_of_tries_begins_anew_after_a_death() -> None:
     assert air.calls == ["do a"] * 21
 
 
-def test_a_worker_that_died_in_a_pause_leaves_the_map_of_the_last_boundary() -> None:
+def test_a_crash_during_a_pause_leaves_the_map_of_the_last_boundary() -> None:
     sees = Sees()
     air = Air("a")
     air.rules["a"] = retry.fixed(seconds=10, times=1)
@@ -151,7 +151,7 @@ def test_a_worker_that_died_in_a_pause_leaves_the_map_of_the_last_boundary() -> 
     assert sees.maps == [{}]
 
 
-def test_between_two_tries_the_map_keeps_what_the_failed_one_has_put() -> None:
+def test_the_next_try_keeps_the_map_of_a_failed_try() -> None:
     sees = Sees()
     air = Air("a", do_a=[puts("key", 1, Retry), sees])
     air.rules["a"] = retry.fixed(seconds=0, times=1)
@@ -159,18 +159,18 @@ def test_between_two_tries_the_map_keeps_what_the_failed_one_has_put() -> None:
     assert sees.maps == [{"key": 1}]
 
 
-def test_a_death_right_after_a_dismal_failure_runs_the_failed_undo_once_more() -> None:
+def test_the_next_run_after_a_failed_undo_repeats_that_undo() -> None:
     air = Air("a b", do_b=[Fatal], undo_b=[Fatal])
     assert air.fly().how is Landed.DISMAL
     assert air.lands().how is Landed.UNDONE
     assert air.called == "do a, do b, undo b, undo b, undo a"
 
 
-# Whoever comes back too late.
+# Workers that come back too late.
 
 
 @pytest.mark.parametrize("answer", [Success, Fatal, Rerun, Stop, Wait, Raised(OSError("gone"))])
-def test_what_a_late_worker_brings_is_refused(answer: Any) -> None:
+def test_the_answer_of_a_late_worker_is_refused(answer: Any) -> None:
     air = Air("a b")
     air.scripts["do b"] = [both(air.crash, lambda _: raise_or_return(answer))]
     assert air.fly().how is Landed.LOST
@@ -178,14 +178,14 @@ def test_what_a_late_worker_brings_is_refused(answer: Any) -> None:
     assert air.called == "do a, do b"
 
 
-def test_a_late_worker_cannot_make_a_flight_dismal() -> None:
+def test_a_late_worker_cannot_record_a_failed_undo() -> None:
     air = Air("a", do_a=[Fatal])
     air.scripts["undo a"] = [both(air.crash, lambda _: Fatal())]
     assert air.fly().how is Landed.LOST
     assert air.fly().how is Landed.UNDONE
 
 
-def test_a_journal_that_is_somebody_elses_is_not_flown() -> None:
+def test_a_flight_of_another_claim_is_not_run() -> None:
     air = Air("a")
     air.journal.read = lambda: None
     assert air.fly().how is Landed.LOST

@@ -1,4 +1,4 @@
-"""``sluice.testing.fly_everywhere``: a saga flown through whatever can go wrong, and what it leaves behind."""
+"""``sluice.testing.fly_everywhere``: runs a saga with every possible failure and compares its remaining effects."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ class Forgets(Book):
 
 
 class Stumbles(Book):
-    """Its undo takes for granted that there is something to undo."""
+    """Step with an undo that fails if nothing is booked."""
 
     def undo(self, flight: Flight) -> Any:
         flight.context.booked.remove(self.name)
@@ -44,7 +44,7 @@ def _everywhere(*steps: Step, **words: Any) -> Report:
     )
 
 
-def test_a_saga_that_is_undone_by_the_book_is_in_no_trouble() -> None:
+def test_a_correct_saga_has_no_trouble_in_any_flight() -> None:
     report = _everywhere(Book("seat"), Book("meal"), Book("ticket"))
     assert not report.troubles
     assert str(report) == f"{len(report.flights)} flights, 0 in trouble"
@@ -54,7 +54,7 @@ def test_a_saga_that_is_undone_by_the_book_is_in_no_trouble() -> None:
 @pytest.mark.parametrize(
     "answer", [Rerun, Stop, Wait, Wait("x", timeout=1), Wait("x", timeout=1, otherwise="go_on")]
 )
-def test_whatever_a_step_answers(answer: Any) -> None:
+def test_a_correct_saga_has_no_trouble_with_any_answer(answer: Any) -> None:
     class Twice(Book):
         def do(self, flight: Flight) -> Any:
             again = self.name not in flight.working
@@ -65,7 +65,7 @@ def test_whatever_a_step_answers(answer: Any) -> None:
     assert not report.troubles
 
 
-def test_all_ways_to_go_wrong_are_flown_once() -> None:
+def test_every_possible_failure_is_tried_once() -> None:
     report = _everywhere(Book("seat"), Book("meal"))
     what = [flown.what for flown in report.flights]
     assert len(what) == len(set(what))
@@ -90,25 +90,25 @@ def test_all_ways_to_go_wrong_are_flown_once() -> None:
     ]
 
 
-def test_a_wait_that_can_time_out_does_once() -> None:
+def test_one_flight_lets_a_wait_time_out() -> None:
     report = _everywhere(Book("seat", Wait("approved", timeout=1)))
     silent = [flown for flown in report.flights if flown.what == "what it waits for does not come"]
     assert [(flown.ending, flown.calls) for flown in silent] == [("undone", ("do seat", "undo seat"))]
 
 
-def test_a_saga_that_fails_by_itself_may_be_flown_everywhere_too() -> None:
+def test_a_saga_that_always_fails_can_be_tested_too() -> None:
     report = _everywhere(Book("seat"), Book("meal", Fatal("sold out")))
     assert not report.troubles
     assert {flown.ending for flown in report.flights} == {"undone"}
 
 
-def test_what_an_undo_forgets_is_found() -> None:
+def test_an_undo_that_leaves_something_behind_is_detected() -> None:
     troubles = _everywhere(Book("seat"), Forgets("meal")).troubles
     assert troubles[0].startswith("nothing goes wrong: taken back, it left behind ['meal'] instead of []")
     assert len(troubles) == 1
 
 
-def test_each_flight_has_a_world_of_its_own_where_it_is_put_in_order() -> None:
+def test_with_a_reset_each_flight_begins_from_a_clean_state() -> None:
     desk = Desk()
     report = fly_everywhere(
         journey_of(Book("seat"), Forgets("meal")),
@@ -122,20 +122,20 @@ def test_each_flight_has_a_world_of_its_own_where_it_is_put_in_order() -> None:
     assert all(flown.left_behind >= {"meal"} for flown in left)
 
 
-def test_an_undo_that_cannot_run_twice_is_found() -> None:
+def test_an_undo_that_cannot_run_twice_is_detected() -> None:
     troubles = _everywhere(Book("seat"), Stumbles("meal")).troubles
     assert any("do meal fails before it has done anything: it cannot be undone" in each for each in troubles)
     assert any("and a worker dies when undo meal has run: it cannot be undone" in each for each in troubles)
 
 
-def test_a_do_that_cannot_run_twice_is_found() -> None:
+def test_a_do_that_cannot_run_twice_is_detected() -> None:
     (trouble,) = _everywhere(BooksAgain("seat")).troubles
     what, _, told = trouble.partition(": ")
     assert what == "nothing goes wrong, and a worker dies when do seat has run"
     assert told == "it left ['seat 0', 'seat 1'] instead of ['seat 0'] (do seat, do seat)"
 
 
-def test_a_saga_that_is_another_one_after_a_death_is_found() -> None:
+def test_a_saga_with_other_steps_after_a_crash_is_detected() -> None:
     desk = Desk()
 
     @saga(job_id="{customer}")
@@ -152,7 +152,7 @@ def test_a_saga_that_is_another_one_after_a_death_is_found() -> None:
 # The examples.
 
 
-def test_no_seat_is_lost_whatever_becomes_of_a_trip(tmp_path: Path) -> None:
+def test_the_example_trip_has_no_trouble_in_any_flight(tmp_path: Path) -> None:
     world = World(tmp_path / "trips.db")
 
     def booked() -> list[Any]:
@@ -167,7 +167,7 @@ def test_no_seat_is_lost_whatever_becomes_of_a_trip(tmp_path: Path) -> None:
     assert len(report.flights) > 100
 
 
-def test_a_wait_that_ends_at_once_is_one_that_times_out() -> None:
+def test_a_wait_with_a_timeout_of_zero_can_time_out() -> None:
     class Asks(Step):
         def do(self, flight: Flight) -> Wait:
             return Wait("approved", timeout=0)
@@ -186,7 +186,7 @@ def test_a_wait_that_ends_at_once_is_one_that_times_out() -> None:
         (claiming, False, False),
     ],
 )
-def test_of_the_pitfalls_those_of_one_flight_are_found(
+def test_pitfalls_that_a_single_flight_can_show_are_detected(
     tmp_path: Path, pitfall: Any, is_there: bool, fails: bool
 ) -> None:
     shelf = Shelf(tmp_path / "shelf")

@@ -1,4 +1,4 @@
-"""When a step that asked to be tried again is, and when it has failed."""
+"""Retry rules: when a step that answers ``Retry`` is tried again, and when it has failed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from tests.jobs.sagas.air import Air, Raised
 def _pauses(
     rule: Rule, *, took_s: float = 0.0, chances: tuple[float, ...] = (0.5,), at_most: int = 12
 ) -> list[float]:
-    """Between the tries of a step that never works and takes so long each time."""
+    """Return the pauses, in seconds, between the tries of a step that always fails and takes ``took_s`` each time."""
     now_s, pauses = 1000.0, list[float]()
     counting = rule.begin(now_s)
     for number in range(at_most):
@@ -41,7 +41,7 @@ def _pauses(
         (retry.exponential("1m", "1h", "7m"), [60, 120, 240, 480]),
     ],
 )
-def test_the_pauses_of_a_rule(rule: Rule, pauses: list[float]) -> None:
+def test_a_rule_results_in_these_pauses(rule: Rule, pauses: list[float]) -> None:
     assert _pauses(rule) == pauses
 
 
@@ -50,20 +50,20 @@ def test_a_random_rule_draws_whole_multiples_below_its_concurrency() -> None:
     assert _pauses(rule, chances=(0.0, 0.19, 0.2, 0.5, 0.99, 0.999999)) == [0, 0, 0.5, 1, 2, 2]
 
 
-def test_a_random_rule_with_one_to_draw_from_does_not_wait() -> None:
+def test_a_random_rule_with_a_concurrency_of_one_does_not_wait() -> None:
     assert _pauses(retry.random(9, concurrency=1, times=2), chances=(0.0, 0.99)) == [0, 0]
 
 
-def test_an_exponential_rule_counts_the_time_that_the_step_takes() -> None:
-    """2 s of a try, 2 of a pause, then 2 and 4, and after the third try 12 have passed."""
+def test_an_exponential_rule_includes_the_duration_of_the_step() -> None:
+    """After three tries of 2 s and pauses of 2 and 4 s, 12 s have passed, which is more than the limit of 10 s."""
     assert _pauses(retry.exponential(2, 100, 10), took_s=2) == [2, 4]
 
 
-def test_an_exponential_rule_looks_at_its_time_before_a_pause_and_not_after() -> None:
+def test_an_exponential_rule_checks_its_time_limit_before_a_pause() -> None:
     assert _pauses(retry.exponential(2, 100, 6)) == [2, 4, 8]
 
 
-def test_a_rule_has_no_end_but_its_own() -> None:
+def test_a_rule_has_no_limit_other_than_its_own() -> None:
     assert len(_pauses(retry.exponential(0, 0, 1), at_most=500)) == 500
 
 
@@ -79,12 +79,12 @@ def test_a_rule_has_no_end_but_its_own() -> None:
         lambda: retry.exponential(1, 1, float("inf")),
     ],
 )
-def test_a_rule_that_says_nothing_cannot_be_made(make: Callable[[], Rule]) -> None:
+def test_an_invalid_rule_is_refused(make: Callable[[], Rule]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         make()
 
 
-def test_rules_are_values() -> None:
+def test_rules_are_immutable_and_compare_by_value() -> None:
     assert retry.fixed(seconds="2s", times=4) == retry.fixed(seconds=2.0, times=4)
     with pytest.raises(AttributeError):
         retry.none().times = 3
@@ -108,7 +108,7 @@ def _air(rule: Rule, steps: str = "a", **scripted: Any) -> Air:
         (retry.none(), 1, 1, Landed.UNDONE),
     ],
 )
-def test_a_step_is_tried_as_often_as_its_rule_says(
+def test_a_step_is_tried_as_often_as_its_rule_allows(
     rule: Rule, failures: int, tries: int, how: Landed
 ) -> None:
     air = _air(rule, do_a=[Retry] * failures)
@@ -117,13 +117,13 @@ def test_a_step_is_tried_as_often_as_its_rule_says(
     assert air.calls.count("do a") == tries
 
 
-def test_pauses_take_the_time_that_they_say() -> None:
+def test_pauses_have_the_duration_of_the_rule() -> None:
     air = _air(retry.fixed(seconds=2, times=3), do_a=[Retry] * 4)
     air.fly()
     assert air.now_s == 6
 
 
-def test_a_long_pause_is_slept_in_pieces() -> None:
+def test_a_long_pause_is_divided_into_short_ones() -> None:
     air = _air(retry.fixed(seconds="10m", times=1), do_a=[Retry])
     assert air.fly().how is Landed.SUCCEEDED
     assert air.now_s == 600
@@ -131,13 +131,13 @@ def test_a_long_pause_is_slept_in_pieces() -> None:
 
 
 @pytest.mark.parametrize("answer", [Retry, Retry("busy"), Raised(Retry("busy"))])
-def test_to_be_tried_again_may_be_answered_or_raised(answer: Any) -> None:
+def test_retry_may_be_returned_or_raised(answer: Any) -> None:
     air = _air(retry.fixed(0, 3), do_a=[answer] * 2)
     assert air.fly().how is Landed.SUCCEEDED
     assert air.calls == ["do a"] * 3
 
 
-def test_the_delay_of_an_answer_overrides_that_of_the_rule_and_not_its_number_of_tries() -> None:
+def test_the_delay_of_a_retry_answer_changes_only_the_pause() -> None:
     air = _air(
         retry.fixed(seconds=2, times=2), do_a=[Retry("busy", after="1m"), Retry("busy"), Retry(after=5)]
     )
@@ -145,13 +145,13 @@ def test_the_delay_of_an_answer_overrides_that_of_the_rule_and_not_its_number_of
     assert air.now_s == 62
 
 
-def test_anything_else_that_is_raised_is_not_tried_again() -> None:
+def test_a_step_is_not_retried_after_another_exception() -> None:
     air = _air(retry.fixed(0, 3), do_a=[Raised(ConnectionError("reset"))])
     assert air.fly().how is Landed.UNDONE
     assert air.called == "do a, undo a"
 
 
-def test_the_last_try_says_why_it_failed() -> None:
+def test_the_failure_of_a_step_is_that_of_its_last_try() -> None:
     air = _air(retry.fixed(0, 3), do_a=[Retry(f"e{each}") for each in range(4)])
     assert str(air.fly().failure) == "Retry: e3 (tried 4 times)"
     assert air.called == "do a, do a, do a, do a, undo a"
@@ -161,31 +161,31 @@ def test_a_step_without_a_rule_is_tried_once() -> None:
     assert str(_air(retry.none(), do_a=[Retry("busy")]).fly().failure) == "Retry: busy (tried once)"
 
 
-def test_between_its_tries_nothing_is_undone_or_written_down() -> None:
+def test_nothing_is_undone_or_written_between_two_tries() -> None:
     air = _air(retry.fixed(0, 9), do_a=[Retry] * 5)
     air.fly()
     assert air.journal.lines == ["do 0 done"]
     assert air.calls == ["do a"] * 6
 
 
-def test_one_rule_counts_for_each_step_by_itself() -> None:
+def test_steps_with_the_same_rule_count_their_tries_separately() -> None:
     air = _air(retry.fixed(0, 2), "a b", do_a=[Retry] * 2, do_b=[Retry] * 2)
     assert air.fly().how is Landed.SUCCEEDED
     assert air.calls == ["do a"] * 3 + ["do b"] * 3
 
 
-def test_an_undo_has_tries_of_its_own_after_the_do_has_had_all() -> None:
+def test_an_undo_has_its_own_tries() -> None:
     air = _air(retry.fixed(0, 2), do_a=[Retry] * 3, undo_a=[Retry] * 2)
     assert air.fly().how is Landed.UNDONE
     assert air.calls == ["do a"] * 3 + ["undo a"] * 3
 
 
-def test_each_pass_of_a_loop_has_tries_of_its_own() -> None:
+def test_each_pass_of_a_loop_has_its_own_tries() -> None:
     air = _air(retry.fixed(0, 1), do_a=[Retry, Rerun, Retry, Rerun, Retry, Success])
     assert air.fly().how is Landed.SUCCEEDED
 
 
-def test_an_undo_whose_tries_are_all_used_is_a_dismal_failure() -> None:
+def test_an_undo_fails_after_its_last_try() -> None:
     air = _air(retry.fixed(0, 2), do_a=[Fatal("full")], undo_a=[Retry("closed")] * 9)
     landing = air.fly()
     assert landing.how is Landed.DISMAL
@@ -193,7 +193,7 @@ def test_an_undo_whose_tries_are_all_used_is_a_dismal_failure() -> None:
     assert air.calls == ["do a", *["undo a"] * 3]
 
 
-def test_two_flights_share_a_rule_and_not_what_it_counts() -> None:
+def test_flights_with_the_same_rule_count_their_tries_separately() -> None:
     rule = retry.fixed(0, 2)
     one, other = (_air(rule, do_a=[Retry] * 2) for _ in range(2))
     other.scripts["do a"][1:] = [lambda _: _flies(one)]
@@ -206,16 +206,16 @@ def _flies(air: Air) -> type[Retry]:
 
 
 class _Own:
-    """A rule of the user's own, which begins or goes on as it is told."""
+    """User-defined rule. ``begins`` and ``pause`` are the values that its methods return or raise."""
 
     def __init__(self, begins: Any = None, pause: Any = None) -> None:
         self._begins = begins
         self._pause = pause
 
-    def begin(self, now_s: float) -> Any:  # As rules are.
+    def begin(self, now_s: float) -> Any:  # The signature of rules.
         return _told(self._begins) or self
 
-    def next_s(self, now_s: float, chance: float) -> Any:  # As rules are.
+    def next_s(self, now_s: float, chance: float) -> Any:  # The signature of rules.
         return _told(self._pause)
 
 
@@ -236,14 +236,14 @@ def _told(what: Any) -> Any:
         (_Own(pause=[2]), "AttributeError: 'list' object has no attribute 'strip'"),
     ],
 )
-def test_a_rule_that_cannot_be_followed_fails_its_step(rule: Any, failure: str) -> None:
+def test_a_faulty_user_defined_rule_fails_its_step(rule: Any, failure: str) -> None:
     air = _air(rule, do_a=[Retry])
     landing = air.fly()
     assert str(landing.failure).startswith(failure)
     assert landing.how is (Landed.UNDONE if isinstance(rule, _Own) and not rule._begins else Landed.DISMAL)
 
 
-def test_a_rule_of_the_users_own_is_followed() -> None:
+def test_a_user_defined_rule_is_followed() -> None:
     air = _air(_Own(pause="90s"), do_a=[Retry, Retry])
     assert air.fly().how is Landed.SUCCEEDED
     assert air.now_s == 180

@@ -1,4 +1,4 @@
-"""A flight that is called off, or over its timeout: it is undone, never dropped half way."""
+"""Aborted flights and flights over their timeout. Both are undone, never dropped in the middle."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def _called_off(air: Air) -> Any:
     ("during", "called"),
     [("a", "do a, undo a"), ("b", "do a, do b, undo b, undo a")],
 )
-def test_it_turns_back_at_the_next_boundary_and_undoes_what_has_begun(during: str, called: str) -> None:
+def test_an_aborted_flight_undoes_its_begun_steps_at_the_next_boundary(during: str, called: str) -> None:
     air = Air("a b c")
     air.scripts[f"do {during}"] = [_called_off(air)]
     landing = air.fly()
@@ -33,20 +33,20 @@ def test_it_turns_back_at_the_next_boundary_and_undoes_what_has_begun(during: st
     assert air.called == called
 
 
-def test_it_turns_back_from_the_pass_of_a_loop() -> None:
+def test_an_aborted_flight_leaves_a_loop_after_the_current_pass() -> None:
     air = Air("a b")
     air.scripts["do b"] = [Rerun, both(_called_off(air), lambda _: Rerun())]
     assert air.fly().how is Landed.UNDONE
     assert air.called == "do a, do b, do b, undo b, undo a"
 
 
-def test_it_comes_too_late_when_the_last_step_is_done() -> None:
+def test_an_abort_during_the_last_step_is_too_late() -> None:
     air = Air("a b")
     air.scripts["do b"] = [_called_off(air)]
     assert air.fly().how is Landed.SUCCEEDED
 
 
-def test_a_flight_that_is_undone_already_goes_on_with_that_for_its_own_reason() -> None:
+def test_an_abort_during_the_undo_keeps_the_original_reason() -> None:
     air = Air("a b", do_b=[Fatal("full")])
     air.scripts["undo b"] = [_called_off(air)]
     landing = air.fly()
@@ -54,13 +54,13 @@ def test_a_flight_that_is_undone_already_goes_on_with_that_for_its_own_reason() 
     assert air.called == "do a, do b, undo b, undo a"
 
 
-def test_a_step_that_fails_fails_for_its_own_reason_though_the_flight_was_called_off() -> None:
+def test_a_step_of_an_aborted_flight_fails_for_its_own_reason() -> None:
     air = Air("a")
     air.scripts["do a"] = [both(_called_off(air), lambda _: Fatal("full"))]
     assert str(air.fly().failure) == "Fatal: full"
 
 
-def test_it_is_heard_in_a_long_pause() -> None:
+def test_an_abort_takes_effect_during_a_long_pause() -> None:
     air = Air("a b")
     air.rules["b"] = retry.fixed(seconds="1h", times=5)
     air.scripts["do b"] = [both(_called_off(air), lambda _: Retry())]
@@ -69,14 +69,14 @@ def test_it_is_heard_in_a_long_pause() -> None:
     assert air.now_s < 10
 
 
-def test_the_journal_is_not_asked_at_each_of_many_short_pauses() -> None:
+def test_the_journal_is_not_read_at_each_of_many_short_pauses() -> None:
     air = Air("a", do_a=[Retry] * 1000)
     air.rules["a"] = retry.fixed(seconds="10ms", times=1000)
     assert air.fly().how is Landed.SUCCEEDED
     assert air.journal.heeded <= 6
 
 
-def test_the_undo_of_a_flight_that_was_called_off_is_tried_again_as_any() -> None:
+def test_the_undo_of_an_aborted_flight_follows_its_retry_rule() -> None:
     air = Air("a b", undo_a=[Retry])
     air.rules["a"] = retry.fixed(seconds="1h", times=1)
     air.scripts["do a"] = [_called_off(air)]
@@ -84,8 +84,8 @@ def test_the_undo_of_a_flight_that_was_called_off_is_tried_again_as_any() -> Non
     assert air.called == "do a, undo a, undo a"
 
 
-def test_it_is_heard_by_whoever_takes_the_flight_up() -> None:
-    """What follows on the last entry may have begun with the worker that died."""
+def test_the_next_run_also_undoes_the_step_in_which_the_worker_died() -> None:
+    """The step after the last entry may have begun before the worker died."""
     air = Air("a b c")
     air.scripts["do b"] = [air.crash]
     assert air.fly().how is Landed.LOST
@@ -94,7 +94,7 @@ def test_it_is_heard_by_whoever_takes_the_flight_up() -> None:
     assert air.called == "do a, do b, undo b, undo a"
 
 
-def test_a_flight_that_may_have_begun_its_first_step_undoes_it() -> None:
+def test_an_aborted_flight_undoes_a_first_step_that_may_have_begun() -> None:
     air = Air("a b")
     air.scripts["do a"] = [air.crash]
     assert air.fly().how is Landed.LOST
@@ -103,14 +103,14 @@ def test_a_flight_that_may_have_begun_its_first_step_undoes_it() -> None:
     assert air.called == "do a, undo a"
 
 
-def test_whoever_takes_up_a_finished_flight_is_too_late_to_turn_back() -> None:
+def test_an_abort_after_the_last_step_is_too_late_for_the_next_run() -> None:
     air = Air("a", do_a=[Stop])
     assert air.fly().how is Landed.HANDED_BACK
     air.journal.turn_back = WHY
     assert air.fly().how is Landed.SUCCEEDED
 
 
-def test_a_flight_that_waits_turns_back_from_the_step_that_waited() -> None:
+def test_an_aborted_waiting_flight_undoes_the_step_that_waited() -> None:
     air = Air("a b", do_a=[Wait("approved")])
     air.fly()
     air.journal.turn_back = WHY
@@ -119,7 +119,7 @@ def test_a_flight_that_waits_turns_back_from_the_step_that_waited() -> None:
     assert air.called == "do a, undo a"
 
 
-def test_a_flight_that_waits_on_its_way_back_does_not_turn() -> None:
+def test_an_abort_does_not_affect_a_wait_during_the_undo() -> None:
     air = Air("a", do_a=[Fatal("full")], undo_a=[Wait("refunded")])
     air.fly()
     air.journal.turn_back = WHY
@@ -129,7 +129,7 @@ def test_a_flight_that_waits_on_its_way_back_does_not_turn() -> None:
     assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "Fatal: full")
 
 
-def test_who_called_it_off_may_think_better_of_it() -> None:
+def test_an_abort_may_be_withdrawn_before_the_next_boundary() -> None:
     air, seen = Air("a b"), list[bool]()
 
     def wanted_again(flight: Any) -> None:
@@ -142,7 +142,7 @@ def test_who_called_it_off_may_think_better_of_it() -> None:
     assert seen == [True]
 
 
-# Over its timeout.
+# Timeouts.
 
 
 def _takes(air: Air, seconds: float, answer: Any = None) -> Any:
@@ -153,7 +153,7 @@ def _takes(air: Air, seconds: float, answer: Any = None) -> Any:
     return act
 
 
-def test_a_flight_over_its_timeout_has_failed_at_the_next_boundary() -> None:
+def test_a_flight_over_its_timeout_fails_at_the_next_boundary() -> None:
     air = Air("a b c")
     air.timeout_s = 10
     air.scripts["do b"] = [_takes(air, 11)]
@@ -162,7 +162,7 @@ def test_a_flight_over_its_timeout_has_failed_at_the_next_boundary() -> None:
     assert air.called == "do a, do b, undo b, undo a"
 
 
-def test_a_flight_over_its_timeout_is_not_tried_again() -> None:
+def test_a_step_is_not_retried_after_the_timeout_of_its_flight() -> None:
     air = Air("a")
     air.rules["a"] = retry.fixed(seconds=3, times=99)
     air.timeout_s = 10
@@ -171,14 +171,14 @@ def test_a_flight_over_its_timeout_is_not_tried_again() -> None:
     assert air.called == "do a, do a, do a, do a, undo a"
 
 
-def test_a_flight_whose_last_step_took_it_over_its_timeout_has_succeeded() -> None:
+def test_a_timeout_during_the_last_step_is_too_late() -> None:
     air = Air("a")
     air.timeout_s = 10
     air.scripts["do a"] = [_takes(air, 11)]
     assert air.fly().how is Landed.SUCCEEDED
 
 
-def test_to_undo_takes_as_long_as_it_takes() -> None:
+def test_the_undo_has_no_timeout() -> None:
     air = Air("a b", do_b=[Fatal("full")])
     air.timeout_s = 10
     air.rules["a"] = retry.fixed(seconds=60, times=1)
@@ -188,7 +188,7 @@ def test_to_undo_takes_as_long_as_it_takes() -> None:
     assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "Fatal: full")
 
 
-def test_each_run_has_its_own_time() -> None:
+def test_the_timeout_begins_again_with_each_run() -> None:
     air = Air("a b")
     air.timeout_s = 10
     air.scripts["do a"] = [_takes(air, 9, Stop)]
@@ -197,11 +197,11 @@ def test_each_run_has_its_own_time() -> None:
     assert air.fly().how is Landed.SUCCEEDED
 
 
-# What a step sees of it.
+# ``flight.cancelled``, as a step reads it.
 
 
 def _loops(air: Air, seen: list[bool]) -> Any:
-    """Looks up every second, and for no longer than a minute."""
+    """Return a script entry that reads ``flight.cancelled`` every second, for at most a minute."""
 
     def act(flight: Any) -> None:
         for _ in range(60):
@@ -213,7 +213,7 @@ def _loops(air: Air, seen: list[bool]) -> Any:
     return act
 
 
-def test_a_step_in_a_long_loop_hears_that_the_flight_is_called_off() -> None:
+def test_a_long_step_can_detect_that_the_flight_is_aborted() -> None:
     air, seen = Air("a b"), list[bool]()
     air.scripts["do a"] = [both(_called_off(air), _loops(air, seen))]
     assert air.fly().how is Landed.UNDONE
@@ -221,7 +221,7 @@ def test_a_step_in_a_long_loop_hears_that_the_flight_is_called_off() -> None:
     assert air.now_s < 10
 
 
-def test_a_step_in_a_long_loop_hears_that_it_is_over_time() -> None:
+def test_a_long_step_can_detect_that_its_flight_is_over_its_timeout() -> None:
     air, seen = Air("a b"), list[bool]()
     air.timeout_s = 10
     air.scripts["do a"] = [_loops(air, seen)]
@@ -229,14 +229,14 @@ def test_a_step_in_a_long_loop_hears_that_it_is_over_time() -> None:
     assert (seen, air.now_s) == ([True], 11)
 
 
-def test_a_step_in_a_long_loop_hears_that_its_worker_leaves_and_its_answer_counts() -> None:
+def test_a_long_step_can_detect_that_its_worker_stops_and_its_answer_counts() -> None:
     air, seen = Air("a b"), list[bool]()
     air.scripts["do a"] = [both(air.stop, _loops(air, seen), lambda _: Success())]
     assert air.fly().how is Landed.HANDED_BACK
     assert (seen, air.journal.lines) == ([True], ["do 0 done"])
 
 
-def test_a_step_in_a_long_loop_hears_that_the_flight_was_taken_over() -> None:
+def test_a_long_step_can_detect_that_another_worker_has_the_flight() -> None:
     air, seen = Air("a b"), list[bool]()
     air.scripts["do a"] = [both(air.crash, _loops(air, seen))]
     assert air.fly().how is Landed.LOST
@@ -244,7 +244,7 @@ def test_a_step_in_a_long_loop_hears_that_the_flight_was_taken_over() -> None:
 
 
 @pytest.mark.parametrize("trouble", ["called off", "over time"])
-def test_an_undo_is_not_hurried(trouble: str) -> None:
+def test_an_undo_is_not_interrupted_by_an_abort_or_timeout(trouble: str) -> None:
     air, seen = Air("a", do_a=[Fatal]), list[bool]()
     if trouble == "over time":
         air.timeout_s = 10
@@ -255,7 +255,7 @@ def test_an_undo_is_not_hurried(trouble: str) -> None:
     assert (seen, air.now_s) == ([False], 60)
 
 
-def test_an_undo_hears_that_its_worker_leaves() -> None:
+def test_an_undo_can_detect_that_its_worker_stops() -> None:
     air, seen = Air("a", do_a=[Fatal]), list[bool]()
     air.scripts["undo a"] = [both(air.stop, _loops(air, seen), lambda _: Rerun())]
     assert air.fly().how is Landed.HANDED_BACK

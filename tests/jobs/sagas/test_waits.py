@@ -1,4 +1,4 @@
-"""A step that is done, and a next one that waits: for an event, for anybody's word, or until the time is up."""
+"""Waits between two steps: for a named event, for any event, or until a timeout."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def _waits(*steps: str, **words: Any) -> Air:
     return Air(" ".join(steps or ("a", "b")), do_a=[Wait(**words)])
 
 
-def test_the_step_that_asks_to_wait_is_done_and_no_worker_waits_with_it() -> None:
+def test_a_step_that_answers_wait_is_done_and_suspends_the_flight() -> None:
     air = _waits(event="approved", timeout="1d")
     landing = air.fly()
     assert landing.how is Landed.SUSPENDED
@@ -24,7 +24,7 @@ def test_the_step_that_asks_to_wait_is_done_and_no_worker_waits_with_it() -> Non
     assert air.called == "do a"
 
 
-def test_the_next_step_begins_when_the_event_has_come_and_sees_what_was_said() -> None:
+def test_the_next_step_begins_after_the_event_and_can_read_its_payload() -> None:
     air = _waits(event="approved")
     seen: list[Any] = []
     air.scripts["do b"] = [lambda flight: seen.append(dict(flight.events))]
@@ -45,7 +45,7 @@ def test_an_event_that_comes_before_the_wait_is_not_lost() -> None:
 
 
 @pytest.mark.parametrize("runs", [1, 3])
-def test_a_flight_that_is_taken_up_without_its_event_goes_on_waiting(runs: int) -> None:
+def test_a_flight_that_runs_without_its_event_stays_suspended(runs: int) -> None:
     air = _waits(event="approved")
     air.journal.tell("paid")
     for _ in range(runs):
@@ -55,7 +55,7 @@ def test_a_flight_that_is_taken_up_without_its_event_goes_on_waiting(runs: int) 
     assert air.journal.lines == ["do 0 awaits"]
 
 
-def test_a_worker_that_died_when_the_wait_was_written_down_leaves_a_flight_that_waits() -> None:
+def test_a_crash_after_the_entry_of_a_wait_leaves_the_flight_waiting() -> None:
     air = _waits(event="approved")
     write = air.journal.write
 
@@ -72,14 +72,14 @@ def test_a_worker_that_died_when_the_wait_was_written_down_leaves_a_flight_that_
 
 
 @pytest.mark.parametrize("said", [None, "approved", "anything"])
-def test_a_wait_for_nothing_in_particular_ends_with_whatever_is_said(said: str | None) -> None:
+def test_a_wait_without_an_event_name_ends_with_any_event(said: str | None) -> None:
     air = _waits()
     air.fly()
     air.journal.tell(said, "go")
     assert air.fly().how is Landed.SUCCEEDED
 
 
-def test_to_be_told_to_go_on_ends_any_wait() -> None:
+def test_a_resume_without_an_event_name_ends_any_wait() -> None:
     air = _waits(event="approved")
     seen: list[Any] = []
     air.scripts["do b"] = [lambda flight: seen.append(dict(flight.events))]
@@ -101,7 +101,7 @@ def test_one_event_ends_one_wait() -> None:
     assert [entry.event for entry in air.journal.entries if entry.event] == [1, 2]
 
 
-def test_events_end_waits_in_the_order_in_which_they_came() -> None:
+def test_events_end_waits_in_the_order_of_their_arrival() -> None:
     air = Air("a b c", do_a=[Wait("y")], do_b=[Wait()])
     for name in ("x", "y", "z"):
         air.journal.tell(name, name)
@@ -111,7 +111,7 @@ def test_events_end_waits_in_the_order_in_which_they_came() -> None:
     assert seen == [{"y": "y", "x": "x"}]
 
 
-def test_what_came_is_still_known_to_a_flight_that_is_taken_up_again() -> None:
+def test_a_later_run_can_still_read_earlier_events() -> None:
     air = Air("a b c", do_a=[Wait("approved")], do_b=[Stop])
     seen: list[Any] = []
     air.scripts["do c"] = [lambda flight: seen.append(dict(flight.events))]
@@ -121,7 +121,7 @@ def test_what_came_is_still_known_to_a_flight_that_is_taken_up_again() -> None:
     assert seen == [{"approved": 7}]
 
 
-def test_a_wait_whose_time_is_up_has_failed_the_step_that_waited() -> None:
+def test_a_wait_that_times_out_fails_the_step_that_waited() -> None:
     air = _waits(event="approved", timeout="1d")
     air.fly()
     air.journal.overdue = True
@@ -133,7 +133,7 @@ def test_a_wait_whose_time_is_up_has_failed_the_step_that_waited() -> None:
     assert air.called == "do a, undo a"
 
 
-def test_a_wait_whose_time_is_up_may_go_on_without_the_event() -> None:
+def test_a_wait_with_go_on_continues_without_the_event_after_its_timeout() -> None:
     air = _waits(event="approved", timeout="1d", otherwise="go_on")
     seen: list[Any] = []
     air.scripts["do b"] = [lambda flight: seen.append(dict(flight.events))]
@@ -144,7 +144,7 @@ def test_a_wait_whose_time_is_up_may_go_on_without_the_event() -> None:
     assert air.journal.lines == ["do 0 awaits", "do 0 came", "do 1 done"]
 
 
-def test_an_event_that_is_there_counts_though_the_time_is_up() -> None:
+def test_an_existing_event_counts_even_after_the_timeout() -> None:
     air = _waits(event="approved", timeout="1d")
     air.fly()
     air.journal.tell("approved")
@@ -153,7 +153,7 @@ def test_an_event_that_is_there_counts_though_the_time_is_up() -> None:
 
 
 @pytest.mark.parametrize("otherwise", ["undo", "go_on"])
-def test_a_wait_on_the_way_back_goes_on_when_its_time_is_up(otherwise: Any) -> None:
+def test_a_wait_during_the_undo_continues_after_its_timeout(otherwise: Any) -> None:
     air = Air("a b", do_b=[Fatal("full")], undo_b=[Wait("refunded", timeout="1d", otherwise=otherwise)])
     assert air.fly().how is Landed.SUSPENDED
     air.journal.overdue = True
@@ -162,7 +162,7 @@ def test_a_wait_on_the_way_back_goes_on_when_its_time_is_up(otherwise: Any) -> N
     assert air.called == "do a, do b, undo b, undo a"
 
 
-def test_a_wait_on_the_way_back_leaves_nothing_out() -> None:
+def test_a_wait_during_the_undo_skips_no_step() -> None:
     air = Air("a b", do_b=[Fatal], undo_b=[Wait("refunded")])
     assert air.fly().how is Landed.SUSPENDED
     assert air.fly().how is Landed.SUSPENDED
@@ -178,7 +178,7 @@ def test_the_last_step_may_wait_too() -> None:
     assert air.fly().how is Landed.SUCCEEDED
 
 
-def test_a_death_after_the_event_was_taken_does_not_wait_again() -> None:
+def test_a_crash_after_the_event_was_taken_does_not_repeat_the_wait() -> None:
     air = _waits(event="approved")
     air.scripts["do b"] = [air.crash]
     air.fly()
@@ -188,7 +188,7 @@ def test_a_death_after_the_event_was_taken_does_not_wait_again() -> None:
     assert air.called == "do a, do b, do b"
 
 
-def test_a_worker_that_leaves_while_it_answers_still_waits() -> None:
+def test_a_worker_that_stops_during_the_step_still_suspends_the_flight() -> None:
     air = Air("a b")
     air.scripts["do a"] = [both(air.stop, lambda _: Wait("approved"))]
     assert air.fly().how is Landed.SUSPENDED
@@ -210,7 +210,7 @@ def test_a_worker_that_leaves_while_it_answers_still_waits() -> None:
         {"otherwise": "hope"},
     ],
 )
-def test_a_wait_that_no_ledger_could_keep_fails_the_step_that_asks_for_it(words: Any) -> None:
+def test_a_wait_that_a_ledger_cannot_store_fails_its_step(words: Any) -> None:
     air = Air("a", do_a=[lambda _: Wait(**words)])
     landing = air.fly()
     assert landing.how is Landed.UNDONE

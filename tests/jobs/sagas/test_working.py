@@ -15,7 +15,7 @@ from tests.jobs.sagas.air import Air, puts
     "value",
     [None, True, 0, -7, 2**63 - 1, 1.5, "", "ü\n\\u0000", [], [1, [2, None]], {}, {"a": {"b": [1]}}],
 )
-def test_what_is_put_in_comes_out(value: Any) -> None:
+def test_a_stored_value_is_read_back_unchanged(value: Any) -> None:
     working = Working()
     working["x"] = value
     assert working["x"] == value
@@ -23,7 +23,7 @@ def test_what_is_put_in_comes_out(value: Any) -> None:
     assert Working(working.kept())["x"] == value
 
 
-def test_a_pair_becomes_a_list() -> None:
+def test_a_tuple_becomes_a_list() -> None:
     working = Working({"pair": (1, 2)})
     assert working["pair"] == [1, 2]
 
@@ -47,7 +47,7 @@ def test_a_pair_becomes_a_list() -> None:
         lambda: 1,
     ],
 )
-def test_what_the_journal_cannot_keep_is_refused_and_the_map_stays_as_it_was(value: Any) -> None:
+def test_an_unstorable_value_is_refused_and_the_map_stays_unchanged(value: Any) -> None:
     working = Working({"x": 1})
     for name in ("x", "y"):
         with pytest.raises((TypeError, ValueError), match=name):
@@ -55,7 +55,7 @@ def test_what_the_journal_cannot_keep_is_refused_and_the_map_stays_as_it_was(val
     assert working.kept() == {"x": 1}
 
 
-def test_a_value_that_holds_itself_is_refused() -> None:
+def test_a_value_that_contains_itself_is_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(ValueError, match="nests too deeply"):
@@ -63,31 +63,31 @@ def test_a_value_that_holds_itself_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", [1, None, b"x", ("a",)])
-def test_names_are_texts(name: Any) -> None:
+def test_names_must_be_texts(name: Any) -> None:
     with pytest.raises(TypeError, match="texts as names"):
         Working()[name] = 1
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800"])
-def test_names_are_such_as_a_ledger_keeps(name: str) -> None:
+def test_names_that_a_ledger_cannot_store_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="no ledger keeps"):
         Working()[name] = 1
 
 
-def test_what_is_changed_after_it_was_put_in_is_changed_elsewhere() -> None:
+def test_changing_a_value_after_storing_it_does_not_change_the_map() -> None:
     seats = [1]
     working = Working({"seats": seats})
     seats.append(2)
     assert working["seats"] == [1]
 
 
-def test_what_is_changed_after_it_was_taken_out_is_changed_elsewhere() -> None:
+def test_changing_a_value_after_reading_it_does_not_change_the_map() -> None:
     working = Working({"seats": [1]})
     working["seats"].append(2)
     assert working["seats"] == [1]
 
 
-def test_it_is_a_mapping() -> None:
+def test_the_working_map_is_a_mutable_mapping() -> None:
     working = Working({"a": 1, "b": None})
     assert (list(working), len(working), "b" in working, "c" in working) == (["a", "b"], 2, True, False)
     assert (working.get("c"), working.setdefault("c", 3), working.pop("a")) == (None, 3, 1)
@@ -100,7 +100,7 @@ def test_it_is_a_mapping() -> None:
         del working["a"]
 
 
-def test_it_has_room_for_so_much_and_no_more() -> None:
+def test_the_working_map_has_a_size_limit() -> None:
     working = Working()
     half = "x" * (BYTES_MAX // 2 - 100)
     working["a"] = half
@@ -121,14 +121,14 @@ def test_names_count_towards_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> 
         Working()["x" * 100] = 1
 
 
-def test_a_map_of_many_values_is_filled_as_fast_as_they_come() -> None:
+def test_a_map_accepts_a_hundred_thousand_values() -> None:
     working = Working()
     for number in range(100_000):
         working[str(number)] = number
     assert len(working.kept()) == 100_000
 
 
-def test_it_can_be_kept_while_a_thread_that_a_step_has_left_behind_changes_it() -> None:
+def test_the_map_can_be_copied_while_another_thread_changes_it() -> None:
     working, done = Working(), threading.Event()
 
     def changes() -> None:
@@ -145,7 +145,7 @@ def test_it_can_be_kept_while_a_thread_that_a_step_has_left_behind_changes_it() 
         thread.join()
 
 
-def test_what_makes_the_steps_cannot_look_into_it() -> None:
+def test_the_function_that_makes_the_steps_cannot_read_the_map() -> None:
     air = Air()
     air.build = lambda flight: flight.working["seat"]
     landing = air.fly()
@@ -155,7 +155,7 @@ def test_what_makes_the_steps_cannot_look_into_it() -> None:
     )
 
 
-def test_a_step_that_puts_in_what_cannot_be_kept_fails_with_the_map_it_has() -> None:
+def test_a_step_that_stores_an_unstorable_value_fails_and_the_map_stays_unchanged() -> None:
     air = Air("a b", do_a=[puts("seat", 7)], do_b=[puts("seat", object())])
     landing = air.fly()
     assert landing.how is Landed.UNDONE
@@ -163,7 +163,7 @@ def test_a_step_that_puts_in_what_cannot_be_kept_fails_with_the_map_it_has() -> 
     assert all(entry.working == {"seat": 7} for entry in air.journal.entries)
 
 
-def test_what_is_left_of_a_flight_that_failed_is_the_map_after_its_last_undo() -> None:
+def test_a_failed_flight_keeps_the_map_of_its_last_undo() -> None:
     air = Air("a", do_a=[puts("key", "foo", Fatal)], undo_a=[puts("key", "xyz")])
     air.fly()
     assert air.journal.entries[-1].working == {"key": "xyz"}

@@ -1,4 +1,4 @@
-"""Homes of embedded servers, made once for all of these tests where a test leaves them as they were."""
+"""Homes of embedded servers. Tests that leave their home unchanged share one."""
 
 import shutil
 import tempfile
@@ -13,7 +13,7 @@ from tests.ledger.embedded.homes import is_stopped, tell
 
 @pytest.fixture(scope="package")
 def ground() -> Iterator[Path]:
-    """A short path that every user may pass through, removed at the end: each server fills 40 MB."""
+    """Create a folder with a short path that every user may pass through. Remove it: each server takes 40 MB."""
     with tempfile.TemporaryDirectory(prefix="e") as folder:
         Path(folder).chmod(0o711)
         yield Path(folder)
@@ -21,7 +21,7 @@ def ground() -> Iterator[Path]:
 
 @pytest.fixture(scope="package")
 def seed(ground: Path) -> Path:
-    """A home whose server was started once, and which holds the word `kept`."""
+    """Create a home in which a server was started once. It holds the word `kept`."""
     with start(ground / "seed", durable=False) as postgres:
         tell(postgres.url, "CREATE TABLE word AS SELECT 'kept' AS word")
     return ground / "seed"
@@ -29,7 +29,7 @@ def seed(ground: Path) -> Path:
 
 @pytest.fixture
 def home(seed: Path) -> Iterator[Path]:
-    """The seed itself, for tests that leave it as they found it."""
+    """Yield the seed itself, for tests that leave it unchanged. Stop its server afterwards."""
     yield seed
     if not is_stopped(seed):
         start(seed).close()
@@ -37,11 +37,11 @@ def home(seed: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def fresh(ground: Path) -> Path:
-    """A home that is not there yet, in a folder that is closed to others."""
+    """Return the path of a home that does not exist yet, in a folder that is closed to other users."""
     return Path(tempfile.mkdtemp(dir=ground)) / "home"
 
 
 @pytest.fixture
 def copy(seed: Path, fresh: Path) -> Path:
-    """A home to spoil."""
+    """Return a copy of the seed, for tests that damage it."""
     return shutil.copytree(seed, fresh, symlinks=True)

@@ -1,4 +1,4 @@
-"""What a test asks of an embedded server and of the home it keeps its data in."""
+"""Helpers that query an embedded server, and that inspect the home with its data."""
 
 from pathlib import Path
 from typing import Any

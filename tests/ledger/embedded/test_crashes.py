@@ -14,7 +14,7 @@ from sluice.ledger.embedded import EmbeddedUnavailable, handle, server, start
 from tests.ledger.embedded.homes import ask, is_stopped, postmaster, word
 
 
-def test_a_killed_postmaster_is_replaced_and_its_users_come_back(home: Path) -> None:
+def test_the_next_start_replaces_a_killed_postmaster_and_keeps_committed_data(home: Path) -> None:
     ours = start(home)
     with closing(psycopg.connect(ours.url)) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS recovered AS SELECT 'committed' AS word")
@@ -28,7 +28,7 @@ def test_a_killed_postmaster_is_replaced_and_its_users_come_back(home: Path) -> 
     assert is_stopped(home)
 
 
-def test_a_stale_pid_file_whose_pid_is_another_program_is_no_server(home: Path) -> None:
+def test_a_stale_pid_file_with_the_pid_of_another_program_is_ignored(home: Path) -> None:
     with start(home, durable=False):
         pid_file = (home / "postgres/data/postmaster.pid").read_text()
         stale = pid_file.replace(str(postmaster(home).pid), str(os.getppid()), 1)
@@ -38,7 +38,7 @@ def test_a_stale_pid_file_whose_pid_is_another_program_is_no_server(home: Path) 
     assert psutil.pid_exists(os.getppid())
 
 
-def test_a_first_start_that_was_cut_short_is_done_again(fresh: Path, monkeypatch: Any) -> None:
+def test_an_interrupted_first_start_is_repeated(fresh: Path, monkeypatch: Any) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(handle, "launch", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -49,31 +49,31 @@ def test_a_first_start_that_was_cut_short_is_done_again(fresh: Path, monkeypatch
         assert ask(postgres.url, "SELECT current_database()") == "sluice"
 
 
-def test_an_interrupted_start_takes_its_server_with_it(home: Path, monkeypatch: Any) -> None:
+def test_an_interrupted_start_stops_its_server(home: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(server, "_with_database", interrupted)
     with pytest.raises(KeyboardInterrupt):
         start(home, durable=False)
     assert is_stopped(home)
 
 
-def test_a_home_removed_under_its_user_can_be_made_anew_at_once(copy: Path) -> None:
+def test_a_home_removed_while_in_use_can_be_created_again_at_once(copy: Path) -> None:
     with start(copy, durable=False) as lost:
         first = postmaster(copy)
         shutil.rmtree(copy)
         with start(copy, durable=False) as postgres:
             assert postgres.url != lost.url
             assert ask(postgres.url, "SELECT current_database()") == "sluice"
-    first.kill()  # It would notice by itself, within a minute.
+    first.kill()  # It would notice the loss by itself, within a minute.
 
 
-def test_a_server_that_cannot_start_shows_its_log(copy: Path) -> None:
+def test_the_error_of_a_server_that_cannot_start_shows_its_log(copy: Path) -> None:
     with (copy / "postgres/data/postgresql.conf").open("a") as conf:
         conf.write("no_such_setting = on\n")
     with pytest.raises(EmbeddedUnavailable, match=r'(?s)ended as soon.*"no_such_setting"'):
         start(copy)
 
 
-def test_data_of_another_version_are_left_alone(copy: Path) -> None:
+def test_data_of_another_postgres_version_are_refused(copy: Path) -> None:
     (copy / "postgres/data/PG_VERSION").write_text("9\n")
     with pytest.raises(EmbeddedUnavailable, match=r"(?s)written by Postgres 9.*is Postgres \d\d.*pg_upgrade"):
         start(copy)

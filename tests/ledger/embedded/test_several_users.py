@@ -27,7 +27,7 @@ def test_two_users_share_a_server_and_the_last_one_stops_it(home: Path) -> None:
     assert is_stopped(home)
 
 
-def test_the_server_of_a_killed_user_is_found_by_the_next(home: Path) -> None:
+def test_the_next_user_finds_the_server_of_a_killed_user(home: Path) -> None:
     with killed_at_end(user(home)) as other:
         assert url_of(other)
     first = postmaster(home)
@@ -37,7 +37,7 @@ def test_the_server_of_a_killed_user_is_found_by_the_next(home: Path) -> None:
     assert has_ended(first)
 
 
-def test_two_first_starts_at_once_make_one_server(fresh: Path) -> None:
+def test_two_concurrent_first_starts_make_one_server(fresh: Path) -> None:
     with killed_at_end(user(fresh)) as one, killed_at_end(user(fresh)) as two:
         url = url_of(one)
         assert url == url_of(two)
@@ -46,7 +46,7 @@ def test_two_first_starts_at_once_make_one_server(fresh: Path) -> None:
     assert is_stopped(fresh)
 
 
-def test_a_fork_ends_and_closes_without_stopping_the_server(home: Path) -> None:
+def test_a_fork_that_closes_does_not_stop_the_server(home: Path) -> None:
     with start(home, durable=False) as postgres:
         fork = multiprocessing.get_context("fork").Process(target=postgres.close)
         fork.start()
@@ -66,7 +66,7 @@ def test_a_living_fork_does_not_keep_the_server_from_stopping(home: Path) -> Non
 
 
 @AS_ROOT
-def test_root_joins_the_server_of_the_homes_owner_and_starts_it_as_them(fresh: Path, ground: Path) -> None:
+def test_root_joins_or_starts_the_server_as_the_owner_of_the_home(fresh: Path, ground: Path) -> None:
     fresh.parent.chmod(0o711)
     fresh.mkdir()
     os.chown(fresh, NOBODY.pw_uid, NOBODY.pw_gid)

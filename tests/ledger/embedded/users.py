@@ -1,4 +1,4 @@
-"""Other users of a home: processes of their own, and one without privileges."""
+"""Other users of a home: separate processes, also one without privileges."""
 
 import multiprocessing
 import os
@@ -28,7 +28,7 @@ with start(Path(sys.argv[1]), durable=False) as postgres:
 
 
 def user(home: Path) -> subprocess.Popen[str]:
-    """Another process that uses the server until its input is closed."""
+    """Start another process that uses the server until its input is closed."""
     return subprocess.Popen(
         [sys.executable, "-c", USER, home],
         env={**os.environ, "PYTHONPATH": str(ROOT_OF_CODE)},
@@ -59,9 +59,9 @@ def killed_at_end(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[s
 
 @contextmanager
 def used_by_nobody(home: Path) -> Iterator[str]:
-    """A user without privileges, by a fork, since this Python's own folders may be closed to others.
+    """Use the server as an account without privileges. Yield the URL that it gets, or the error.
 
-    Gives the url that it has, or the error.
+    The process is a fork, because the folders of this Python may be closed to other accounts.
     """
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("fork").Process(target=use_as_nobody, args=(home, theirs))

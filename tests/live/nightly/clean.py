@@ -1,4 +1,7 @@
-"""Waits, where it is told to, for a file with the first of its IDs in its name; fails on the ID named ``poison``."""
+"""An app that can be held and can fail.
+
+A chunk waits for a file with its first ID in the name, if that ID is in ``held``. A chunk with the ID ``poison`` fails.
+"""
 
 from tests.live.nightly_notes import hold, note
 

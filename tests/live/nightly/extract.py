@@ -1,4 +1,4 @@
-"""All there is, at once."""
+"""App that processes all work IDs in one chunk."""
 
 from tests.live.nightly_notes import note
 

@@ -1,4 +1,4 @@
-"""What is asked for."""
+"""App that the tests request."""
 
 from tests.live.nightly_notes import note
 

@@ -1,4 +1,4 @@
-"""What is amiss with a broker, brought about on a real one, and what is said of it."""
+"""Problems of a broker and the doctor's findings. Most problems are produced on a real broker."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ from tests.servers import rabbitmq_url, redis_url
 from tests.unheard import unheard
 
 QUEUES = ["planner", "fetch"]
-#: RabbitMQ never gets by with so little.
+#: RabbitMQ always needs more memory than this, so its memory alarm is raised.
 NO_MEMORY = "vm_memory_high_watermark.absolute = 1MB"
 
 
@@ -54,7 +54,9 @@ def _examined(url: str, *, queue_type: str = "quorum", management: str | None = 
 
 
 def _namespace(url: str) -> str:
-    """In RabbitMQ queues have the names of their apps, as users have them."""
+    """Return the namespace of the queues. In RabbitMQ queues have the names of their apps without a prefix, as users
+    have them.
+    """
     return "" if url.startswith("amqp") else "doctor"
 
 
@@ -68,12 +70,12 @@ def _said(findings: list[Finding], level: Level) -> str:
 
 
 def _made(url: str, *, queue_type: str = "quorum") -> None:
-    """The queues as a process makes them that has something to send."""
+    """Declare the queues and send one message, as a process with a message to send does."""
     with closing(connect(url, queue_type=queue_type, namespace=_namespace(url))) as broker:
         broker.publish([Execute(app="fetch", jobs=(Turn(1, 0),))])
 
 
-def test_a_rabbitmq_that_is_well(rabbitmq: str) -> None:
+def test_a_healthy_rabbitmq_causes_no_warning(rabbitmq: str) -> None:
     _made(rabbitmq)
     findings = _examined(rabbitmq)
     told = _said(findings, Level.OK)
@@ -83,7 +85,7 @@ def test_a_rabbitmq_that_is_well(rabbitmq: str) -> None:
     assert "guest:guest" not in repr(findings)
 
 
-def test_a_queue_of_another_type(rabbitmq: str) -> None:
+def test_a_queue_of_another_type_is_reported(rabbitmq: str) -> None:
     _made(rabbitmq)
     said = _said(_examined(rabbitmq, queue_type="classic"), Level.BAD)
     assert "The queue fetch is not as ours are: PRECONDITION_FAILED" in said
@@ -91,7 +93,7 @@ def test_a_queue_of_another_type(rabbitmq: str) -> None:
     assert "SLUICE_QUEUE_TYPE" in said
 
 
-def test_dead_letters_in_rabbitmq(rabbitmq: str) -> None:
+def test_dead_letters_in_rabbitmq_are_reported(rabbitmq: str) -> None:
     _made(rabbitmq)
     with closing(pika.BlockingConnection(pika.URLParameters(rabbitmq))) as connection:
         channel = connection.channel()
@@ -104,7 +106,7 @@ def test_dead_letters_in_rabbitmq(rabbitmq: str) -> None:
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[tuple[PrivateServer, str]]:
-    """A RabbitMQ with its management API, and where that is."""
+    """Yield a RabbitMQ with its management API, and the address of that API."""
     port = private_servers.free_port()
     conf = [f"management.tcp.port = {port}", "management.tcp.ip = 127.0.0.1", NO_MEMORY]
     with private_servers.rabbitmq(conf=conf, plugins=["rabbitmq_management"]) as server:
@@ -114,7 +116,9 @@ def own() -> Iterator[tuple[PrivateServer, str]]:
 
 
 def _until_it_lists(url: str, place: str) -> None:
-    """It answers later than the broker itself, and lists a node before it knows its alarms."""
+    """Wait until the management API lists the memory alarm. It answers later than the broker itself, and lists a node
+    before its alarms.
+    """
     address = parse_address(url, setting="here")
     deadline = time.monotonic() + 30
     while not any(node.memory_alarm for node in management.examine(address, [], place).nodes):
@@ -122,7 +126,7 @@ def _until_it_lists(url: str, place: str) -> None:
         time.sleep(0.1)
 
 
-def test_a_rabbitmq_without_memory_takes_nothing(own: tuple[PrivateServer, str]) -> None:
+def test_a_rabbitmq_that_is_low_on_memory_is_reported(own: tuple[PrivateServer, str]) -> None:
     server, place = own
     said = _said(_examined(server.url, management=place), Level.BAD)
     assert "It takes no messages: low on memory." in said, "as AMQP tells it"
@@ -131,7 +135,7 @@ def test_a_rabbitmq_without_memory_takes_nothing(own: tuple[PrivateServer, str])
 
 @contextmanager
 def _ruled(place: str, **definition: object) -> Iterator[None]:
-    """All its queues go by this policy."""
+    """Apply this policy to all queues."""
     url = f"{place}/api/policies/%2F/tight"
     _send(
         "PUT", url, {"pattern": ".*", "definition": {k.replace("_", "-"): v for k, v in definition.items()}}
@@ -149,7 +153,7 @@ def _send(method: str, url: str, document: object = None) -> None:
     urlopen(Request(url, data=body, headers=headers, method=method), timeout=10).close()
 
 
-def test_policies_that_have_queues_drop_messages(own: tuple[PrivateServer, str]) -> None:
+def test_policies_that_drop_messages_are_reported(own: tuple[PrivateServer, str]) -> None:
     server, place = own
     with closing(pika.BlockingConnection(pika.URLParameters(server.url))) as connection:
         queues.declare(connection.channel(), "fetch", "quorum")
@@ -162,7 +166,7 @@ def test_policies_that_have_queues_drop_messages(own: tuple[PrivateServer, str])
 
 
 def _policies(url: str, place: str, word: str) -> str:
-    """What is said once the API knows what has become of it."""
+    """Return the warnings as soon as the management API lists this key of the policy."""
     address = parse_address(url, setting="here")
     deadline = time.monotonic() + 30
     while not any(word in each.words for each in management.examine(address, QUEUES, place).ruled):
@@ -171,8 +175,8 @@ def _policies(url: str, place: str, word: str) -> str:
     return _said(_examined(url, management=place), Level.WARN)
 
 
-def test_what_no_server_here_can_show() -> None:
-    """RabbitMQ 3.10 knows no consumer timeout by policy, nor are there several nodes."""
+def test_consumer_timeouts_lost_nodes_and_old_releases_of_rabbitmq_are_reported() -> None:
+    """The values are made up: RabbitMQ 3.10 has no consumer timeout by policy, and the tests have a single node."""
     ruled = Ruled("fetch", "tight", {"consumer-timeout": 5_000, "expires": 60_000})
     nodes = [Node("rabbit@two", running=False, memory_alarm=False, disk_alarm=True)]
     found = RabbitmqHealth("here", "3.7.28", "", [], Management("there", nodes=nodes, ruled=[ruled]))
@@ -190,14 +194,14 @@ def own_redis() -> Iterator[str]:
         yield server.url
 
 
-def test_a_redis_that_is_well(own_redis: str) -> None:
+def test_a_healthy_redis_causes_no_warning(own_redis: str) -> None:
     _made(own_redis)
     findings = _examined(own_redis)
     assert "2 queues of ours, in which 1 message waits." in _said(findings, Level.OK)
     assert not _said(findings, Level.WARN) + _said(findings, Level.BAD)
 
 
-def test_a_redis_that_forgets(own_redis: str) -> None:
+def test_a_redis_that_can_lose_messages_is_reported(own_redis: str) -> None:
     with closing(redis.Redis.from_url(own_redis)) as client:
         client.config_set("appendonly", "no")
         assert "a restart forgets every message" in _said(_examined(own_redis), Level.WARN)
@@ -213,7 +217,7 @@ def test_a_redis_that_forgets(own_redis: str) -> None:
         assert "Its memory is nearly full" in _said(findings, Level.BAD)
         client.config_set("maxmemory", 0)
         client.config_set("maxmemory-policy", "noeviction")
-        # Where a folder of the name is in the way, no file can be put into its place.
+        # A folder with the name of the dump file keeps Redis from writing it.
         (Path(client.config_get("dir")["dir"]) / "dump.rdb" / "in the way").mkdir(parents=True)
         client.bgsave()
         while client.info()["rdb_bgsave_in_progress"]:
@@ -223,20 +227,20 @@ def test_a_redis_that_forgets(own_redis: str) -> None:
         assert "It follows another Redis" in _said(_examined(own_redis), Level.BAD)
 
 
-def test_a_redis_that_does_not_tell_how_it_saves(redis_: str) -> None:
+def test_a_redis_with_unknown_save_settings_causes_a_warning(redis_: str) -> None:
     found = examine(redis_, QUEUES, namespace="doctor", queue_type="quorum")
     assert isinstance(found, RedisHealth)
     silent = replace(found, appends=False, saves=None)
     assert "forgets what is not saved" in _said(list(brokers.redis(silent)), Level.WARN)
 
 
-def test_dead_letters_in_redis(redis_: str) -> None:
+def test_dead_letters_in_redis_are_reported(redis_: str) -> None:
     with closing(redis.Redis.from_url(redis_)) as client:
         client.zadd("doctor:fetch.XQ", {"one": 1, "two": 2})
     assert "2 messages of the queue fetch could not be understood." in _said(_examined(redis_), Level.WARN)
 
 
-def test_an_old_redis(redis_: str) -> None:
+def test_an_old_release_of_redis_is_reported(redis_: str) -> None:
     found = examine(redis_, QUEUES, namespace="doctor", queue_type="quorum")
     assert isinstance(found, RedisHealth)
     said = _said(list(brokers.redis(replace(found, version="5.0.14"))), Level.WARN)
@@ -245,12 +249,12 @@ def test_an_old_redis(redis_: str) -> None:
 
 @contextmanager
 def _silent() -> Iterator[str]:
-    """Takes connections, and says nothing."""
+    """Yield the address of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_no_management_api_is_told_the_password_in_plain_text(tmp_path: Path, rabbitmq: str) -> None:
+def test_the_password_is_not_sent_to_a_management_api_in_plain_text(tmp_path: Path, rabbitmq: str) -> None:
     typist = Typist(tmp_path, SLUICE_PLAIN_TEXT="refuse")
     with unheard() as place:
         said = typist.types("doctor", "--broker", rabbitmq, "--management", f"http://{place}")
@@ -258,7 +262,7 @@ def test_no_management_api_is_told_the_password_in_plain_text(tmp_path: Path, ra
 
 
 @pytest.mark.parametrize("scheme", ["amqp", "redis"])
-def test_a_broker_that_is_silent(tmp_path: Path, scheme: str) -> None:
+def test_a_broker_that_does_not_answer_is_reported(tmp_path: Path, scheme: str) -> None:
     with _silent() as place:
         said = Typist(tmp_path).types("doctor", "--broker", f"{scheme}://{place}")
     assert said.code == 3
@@ -266,7 +270,7 @@ def test_a_broker_that_is_silent(tmp_path: Path, scheme: str) -> None:
     assert "SLUICE_BROKER_URL" in said.out
 
 
-def test_a_ledger_that_is_silent(tmp_path: Path) -> None:
+def test_a_ledger_that_does_not_answer_is_out_of_reach(tmp_path: Path) -> None:
     with _silent() as place:
         said = Typist(tmp_path).types("doctor", "--ledger", f"postgresql://{place}/sluice", "--json")
     assert said.code == 3
@@ -275,7 +279,7 @@ def test_a_ledger_that_is_silent(tmp_path: Path) -> None:
     assert said.document["counts"]["bad"] == 1
 
 
-def test_nothing_is_waited_for_without_an_end() -> None:
+def test_within_limits_the_time_of_a_call() -> None:
     never = Event()
     with pytest.raises(TookTooLong):
         within(0.1, never.wait)

@@ -1,4 +1,4 @@
-"""Who is missing among the workers, and who has something else than is here."""
+"""The doctor's findings about workers, definitions, settings and the console."""
 
 import socket
 from http import HTTPStatus
@@ -28,14 +28,14 @@ def _said(site: Site, level: Level, *, code: int = 0) -> str:
     )
 
 
-def test_workers_that_serve_everything(site: Site) -> None:
+def test_a_worker_that_serves_all_queues_causes_no_bad_finding(site: Site) -> None:
     site.chain("a -> b")
     site.world.submit("a")
     assert "1 worker with 1 thread." in _said(site, Level.OK)
     assert not _said(site, Level.BAD)
 
 
-def test_jobs_that_are_ready_and_nobody_there(site: Site) -> None:
+def test_ready_jobs_without_a_worker_are_reported(site: Site) -> None:
     site.chain("a -> b")
     site.dismiss()
     site.world.ledger.transact(lambda tx: tx.write("UPDATE worker SET left_at = now() WHERE left_at IS NULL"))
@@ -45,12 +45,12 @@ def test_jobs_that_are_ready_and_nobody_there(site: Site) -> None:
 
 
 def _only(site: Site, *queues: str) -> None:
-    """The only worker that is there serves these."""
+    """Replace all workers by a single worker of these queues."""
     site.world.ledger.transact(lambda tx: tx.write("UPDATE worker SET left_at = now()"))
     site.hire(queues=list(queues), threads=2)
 
 
-def test_a_queue_that_nobody_serves(site: Site) -> None:
+def test_a_queue_without_a_worker_is_reported(site: Site) -> None:
     site.chain("a -> b")
     _only(site, "b", *NAMES)
     site.world.submit("a")
@@ -64,7 +64,7 @@ def test_a_queue_that_nobody_serves(site: Site) -> None:
     assert "[queue scheduler]" not in said, "there is no schedule"
 
 
-def test_schedules_without_a_worker(site: Site) -> None:
+def test_schedules_without_a_worker_are_reported(site: Site) -> None:
     site.define({"a": WORDS, "b": WORDS, "schedules": NIGHTLY})
     _only(site, "a", *NAMES)
     said = _said(site, Level.WARN)
@@ -73,7 +73,7 @@ def test_schedules_without_a_worker(site: Site) -> None:
     assert "[queue scheduler] No worker serves" in _said(site, Level.BAD, code=1)
 
 
-def test_a_worker_that_was_lost(site: Site) -> None:
+def test_a_worker_with_an_ended_lease_is_reported(site: Site) -> None:
     site.chain("a")
     site.world.ledger.transact(
         lambda tx: tx.write("UPDATE worker SET lease_until = clock_timestamp() - interval '1 minute'")
@@ -81,7 +81,7 @@ def test_a_worker_that_was_lost(site: Site) -> None:
     assert "[site:7] It was lost: its lease ended at" in _said(site, Level.WARN)
 
 
-def test_workers_with_other_code(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_with_other_code_are_reported(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.chain("a")
     monkeypatch.setenv("SLUICE_CODE_VERSION", "now")
     assert "[site:7] It has the code then, and here is now." in _said(site, Level.WARN)
@@ -92,7 +92,7 @@ def test_workers_with_other_code(site: Site, monkeypatch: pytest.MonkeyPatch) ->
     assert "Workers have different code: then (1), later (1)." in _said(site, Level.WARN)
 
 
-def test_a_worker_that_goes_by_another_definition(site: Site) -> None:
+def test_a_worker_that_runs_jobs_by_another_definition_is_reported(site: Site) -> None:
     site.chain("a")
     site.world.submit("a")
     site.world.claim("a")
@@ -104,7 +104,7 @@ def test_a_worker_that_goes_by_another_definition(site: Site) -> None:
     assert "[site:7] It runs 1 job of a by another definition than is here." in _said(site, Level.WARN)
 
 
-def test_workers_with_different_definitions(site: Site) -> None:
+def test_workers_with_different_definitions_are_reported(site: Site) -> None:
     site.chain("a")
     digest = known(site.world.catalogue).apps["a"]
     site.world.ledger.transact(
@@ -119,7 +119,7 @@ def test_workers_with_different_definitions(site: Site) -> None:
     assert "[site:7] It keeps the definitions that it has: apps.json: a: it needs itself." in said
 
 
-def test_definitions_that_are_missing_or_at_fault(tmp_path: Path) -> None:
+def test_missing_and_faulty_definitions_are_reported(tmp_path: Path) -> None:
     typist = Typist(tmp_path)
     assert "None were given." in typist.types("doctor").out
     typist.apps(
@@ -132,7 +132,7 @@ def test_definitions_that_are_missing_or_at_fault(tmp_path: Path) -> None:
     assert "apps.json: b" in said.out, "every fault is told"
 
 
-def test_settings_and_where_they_come_from(tmp_path: Path) -> None:
+def test_settings_are_listed_by_source_and_misspelled_ones_are_reported(tmp_path: Path) -> None:
     typist = Typist(tmp_path, SLUICE_LEDGR_URL="postgresql://there/sluice")
     typist.write(".env", "SLUICE_TIKC=2s\nOTHERS=1\nSLUICE_LEASE=20s\n")
     typist.write("sluice.toml", 'tick = "3s"\nlogs = "json"\n')
@@ -147,7 +147,7 @@ def test_settings_and_where_they_come_from(tmp_path: Path) -> None:
     assert "OTHERS" not in said
 
 
-def test_a_console_that_others_could_ask(tmp_path: Path) -> None:
+def test_the_tokens_of_a_console_on_a_public_address_are_checked(tmp_path: Path) -> None:
     typist = Typist(tmp_path)
     open_ = typist.types("doctor", "--listen", "0.0.0.0:8484")
     assert open_.code == 1
@@ -160,7 +160,7 @@ def test_a_console_that_others_could_ask(tmp_path: Path) -> None:
     assert "alone users can look, and cannot act" in looking.out
 
 
-def test_a_console_is_asked_whether_it_answers(tmp_path: Path) -> None:
+def test_the_doctor_checks_whether_a_console_answers(tmp_path: Path) -> None:
     typist = Typist(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         place = f"127.0.0.1:{taken.getsockname()[1]}"

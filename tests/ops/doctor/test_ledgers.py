@@ -1,4 +1,4 @@
-"""What is amiss with a ledger, brought about on a real one, and what is said of it."""
+"""Problems of a ledger and the doctor's findings. Most problems are produced on a real ledger."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -27,7 +27,7 @@ HERE = "here"
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of a server that these tests may set as they like."""
+    """Yield the address of a server. These tests may change its settings."""
     with started_ledger(tmp_path_factory.mktemp("patient")) as url:
         yield url
 
@@ -50,7 +50,7 @@ def _set(url: str, do: str, undo: str, *, reload: bool = False) -> Iterator[None
 
 
 def _reload(url: str) -> None:
-    """Until whoever connects finds it set."""
+    """Reload the configuration, and wait until new connections have it."""
     with psycopg.connect(url, autocommit=True) as connection:
         before = connection.execute("SELECT pg_conf_load_time()").fetchone()
         connection.execute("SELECT pg_reload_conf()")
@@ -76,7 +76,7 @@ def _examined(url: str, *, ahead: timedelta = timedelta()) -> list[Finding]:
         return list(examination.findings(process_found()))
 
 
-def test_a_ledger_that_is_well(url: str) -> None:
+def test_a_healthy_ledger_causes_no_bad_finding(url: str) -> None:
     findings = [each for each in _examined(url) if each.about == judge.ABOUT]
     assert "fsync is off" in _said(findings, Level.WARN), "ours is, for the tests"
     assert not _said(findings, Level.BAD)
@@ -86,13 +86,13 @@ def test_a_ledger_that_is_well(url: str) -> None:
     assert "clock and the one here agree" in told
 
 
-def test_a_server_that_is_set_badly(url: str) -> None:
+def test_a_server_without_autovacuum_is_reported(url: str) -> None:
     with _set(url, "ALTER SYSTEM SET autovacuum = off", "ALTER SYSTEM RESET autovacuum", reload=True):
         assert "Autovacuum is off" in _said(_examined(url), Level.BAD)
     assert "Autovacuum" not in _said(_examined(url), Level.BAD)
 
 
-def test_an_older_schema(url: str) -> None:
+def test_an_older_schema_is_reported(url: str) -> None:
     version = "UPDATE sluice_version SET version_num = '{}'"
     with _set(url, version.format("0000"), version.format(migrate.REVISION)):
         said = _said(_examined(url), Level.BAD)
@@ -100,7 +100,7 @@ def test_an_older_schema(url: str) -> None:
     assert "sluice db upgrade" in said
 
 
-def test_a_table_that_autovacuum_leaves_out_and_one_that_has_grown(url: str) -> None:
+def test_tables_without_autovacuum_or_with_many_dead_rows_are_reported(url: str) -> None:
     leave, take = (
         f"ALTER TABLE pace {way}" for way in ("SET (autovacuum_enabled=false)", "RESET (autovacuum_enabled)")
     )
@@ -122,7 +122,7 @@ def _tables(url: str) -> list[vitals.Table]:
         return list(ledger.transact(vitals.tables))
 
 
-def test_transactions_that_are_open_for_long(url: str, ledger: Ledger) -> None:
+def test_transactions_that_are_open_for_long_are_reported(url: str, ledger: Ledger) -> None:
     with psycopg.connect(url, application_name="a report") as idle:
         idle.execute("SELECT 1")
         found = ledger.transact(lambda tx: vitals.long_transactions(tx, long_s=0))
@@ -135,7 +135,7 @@ def test_transactions_that_are_open_for_long(url: str, ledger: Ledger) -> None:
     assert not ledger.transact(vitals.long_transactions), "five minutes have not passed"
 
 
-def test_places_that_are_nearly_all_taken(url: str, ledger: Ledger) -> None:
+def test_a_server_with_few_connections_left_causes_a_warning(url: str, ledger: Ledger) -> None:
     with ExitStack() as stack:
         # Connections of other tests may still be closing, so they are counted each time.
         while (crowded := ledger.transact(vitals.server)).places - crowded.taken >= judge.PLACES_MIN:
@@ -143,8 +143,8 @@ def test_places_that_are_nearly_all_taken(url: str, ledger: Ledger) -> None:
         assert "the next worker may find none" in _said(list(judge.server(crowded, where=HERE)), Level.WARN)
 
 
-def test_servers_that_are_old_or_follow_another(ledger: Ledger) -> None:
-    """Which no test can have at hand."""
+def test_old_servers_and_standbys_are_reported(ledger: Ledger) -> None:
+    """The values are made up, because the tests have neither."""
     server = ledger.transact(vitals.server)
     old = replace(server, version=130011, release="13.11", standby=True)
     said = _said(list(judge.server(old, where=HERE)), Level.BAD)
@@ -153,13 +153,13 @@ def test_servers_that_are_old_or_follow_another(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize(("minutes", "side"), [(3, "behind"), (-3, "ahead of")])
-def test_clocks_that_differ(url: str, minutes: int, side: str) -> None:
+def test_clocks_that_differ_cause_a_warning(url: str, minutes: int, side: str) -> None:
     said = _said(_examined(url, ahead=timedelta(minutes=minutes)), Level.WARN)
     assert side in said
     assert "NTP" in said
 
 
-def test_a_ledger_that_does_not_agree_with_itself(url: str, ledger: Ledger) -> None:
+def test_violated_invariants_of_the_ledger_are_reported(url: str, ledger: Ledger) -> None:
     insert = "INSERT INTO need (child, gate, parent, condition) VALUES (901, 0, 902, 'succeeded')"
     with _set(url, insert, "DELETE FROM need"):
         said = _said(_examined(url), Level.BAD)
@@ -176,21 +176,21 @@ def test_a_ledger_that_does_not_agree_with_itself(url: str, ledger: Ledger) -> N
     assert "sluice db check" in finding.what
 
 
-def test_one_that_is_not_there(tmp_path: Path) -> None:
+def test_a_ledger_that_does_not_answer_is_reported(tmp_path: Path) -> None:
     said = Typist(tmp_path, SLUICE_LEDGER_URL=NO_LEDGER).types("doctor")
     assert said.code == 3
     assert "The ledger does not answer" in said.out
     assert "SLUICE_LEDGER_URL at one that runs" in said.out
 
 
-def test_none_is_made_to_look_at_it(tmp_path: Path) -> None:
+def test_the_doctor_does_not_create_an_embedded_ledger(tmp_path: Path) -> None:
     said = Typist(tmp_path).types("doctor")
     assert said.code == 0
     assert "An embedded one is made under .sluice" in said.out
     assert not (tmp_path / ".sluice").exists()
 
 
-def test_an_empty_database_stays_empty(url: str) -> None:
+def test_examining_an_empty_database_creates_no_schema(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE DATABASE bare")
         try:

@@ -1,4 +1,4 @@
-"""What must not be spoken to in plain text is not looked at either, and that is said."""
+"""Servers that must not be contacted in plain text: the doctor reports them and does not connect."""
 
 from pathlib import Path
 
@@ -9,14 +9,14 @@ from tests.unheard import unheard
 
 
 @pytest.mark.parametrize("scheme", ["amqp", "redis"])
-def test_a_broker_that_must_not_be_spoken_to_is_not_looked_at(tmp_path: Path, scheme: str) -> None:
+def test_the_doctor_does_not_connect_to_a_broker_in_plain_text(tmp_path: Path, scheme: str) -> None:
     with unheard() as place:
         said = Typist(tmp_path, SLUICE_PLAIN_TEXT="refuse").types("doctor", "--broker", f"{scheme}://{place}")
     assert said.code == 1
     assert f"bad  broker        SLUICE_BROKER_URL: {scheme}:// is plain text." in said.out
 
 
-def test_nor_are_definitions_or_a_ledger_that_must_not_be(tmp_path: Path) -> None:
+def test_the_doctor_opens_no_definitions_or_ledger_in_plain_text(tmp_path: Path) -> None:
     with unheard() as place:
         typist = Typist(tmp_path, SLUICE_PLAIN_TEXT="refuse", SLUICE_APPS=f"redis://u:secret@{place}/0/apps")
         said = typist.types("doctor", "--ledger", f"postgresql://u:secret@{place}/sluice")

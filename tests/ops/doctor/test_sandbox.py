@@ -1,4 +1,4 @@
-"""What the doctor says of the sandbox: that of this machine, as a worker here would have it."""
+"""The doctor's finding about the sandbox that a worker on this machine would have."""
 
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,16 @@ def _finding(desk: Typist, **settings: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_limits_are_what_there_is_unless_somebody_asks_for_more(desk: Typist) -> None:
+def test_by_default_the_sandbox_consists_of_limits(desk: Typist) -> None:
     found = _finding(desk)
     assert (found["level"], found["what"].partition(":")[0]) == ("ok", "limits")
 
 
-def test_without_limits_the_doctor_warns(desk: Typist) -> None:
+def test_the_doctor_warns_if_the_sandbox_is_off(desk: Typist) -> None:
     assert _finding(desk, SLUICE_SANDBOX="off")["level"] == "warn"
 
 
-def test_what_is_asked_for_is_tried(desk: Typist) -> None:
+def test_the_doctor_tries_out_the_configured_sandbox(desk: Typist) -> None:
     found = _finding(desk, SLUICE_SANDBOX="bubblewrap", SLUICE_SANDBOX_NETWORK="on")
     if found["level"] == "ok":
         assert found["what"] == "bubblewrap: processes of jobs run in it, with network."
@@ -29,8 +29,8 @@ def test_what_is_asked_for_is_tried(desk: Typist) -> None:
         assert "cannot" in found["what"]
 
 
-def test_what_cannot_be_had_is_bad(desk: Typist, tmp_path: Path) -> None:
-    """By a worker that finds no program at all."""
+def test_a_sandbox_with_a_missing_program_is_bad(desk: Typist, tmp_path: Path) -> None:
+    """The PATH of the worker contains no programs."""
     found = _finding(desk, SLUICE_SANDBOX="bubblewrap", PATH=str(tmp_path))
     assert found["level"] == "bad"
     assert "the program bwrap is not installed" in found["what"]

@@ -1,4 +1,4 @@
-"""The fixture ``pipeline``: users' definitions in virtual time, keyed in every way, and whatever goes wrong."""
+"""The fixture ``pipeline``: users' definitions in virtual time, with all kinds of keys and with injected faults."""
 
 import json
 from itertools import pairwise
@@ -55,7 +55,7 @@ BAD_NIGHT = Faults(
 
 @pytest.fixture
 def source(tmp_path: Path) -> Any:
-    """Writes definitions down; where they are."""
+    """Return a function that writes definitions to a file and returns its path."""
 
     def write(apps: dict[str, Any]) -> str:
         path = tmp_path / "apps.json"
@@ -65,7 +65,7 @@ def source(tmp_path: Path) -> Any:
     return write
 
 
-def test_hours_pass_in_no_time_and_each_job_runs_once(pipeline: Pipelines, source: Any) -> None:
+def test_each_job_runs_once_in_virtual_time(pipeline: Pipelines, source: Any) -> None:
     run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S, "report": 60})
     asked = run.submit("report", "2026-11-20")
     run.until_quiet()
@@ -83,7 +83,7 @@ def test_hours_pass_in_no_time_and_each_job_runs_once(pipeline: Pipelines, sourc
 
 @pytest.mark.parametrize("seed", [0, 1, 8])
 def test_a_lost_tick_is_followed_by_another(pipeline: Pipelines, tmp_path: Path, seed: int) -> None:
-    """With these seeds the tick is lost that would take a saga back from a worker that died."""
+    """With these seeds, the tick that would take a saga back from a dead worker is lost."""
     (tmp_path / "two.py").write_text(TWO_STEPS)
     run = pipeline(str(tmp_path / "two.py"), faults=Faults(lose=0.2, crash_between=0.2), seed=seed)
     run.submit("two", "1")
@@ -91,7 +91,7 @@ def test_a_lost_tick_is_followed_by_another(pipeline: Pipelines, tmp_path: Path,
     assert run.state("two", "1") == "succeeded"
 
 
-def test_what_is_tried_again_waits_as_long_as_its_rule_says(pipeline: Pipelines, source: Any) -> None:
+def test_a_retry_waits_for_the_pause_of_its_rule(pipeline: Pipelines, source: Any) -> None:
     breaks_twice = {"fetch": lambda job: Took(5, error="no answer" if job.round < 2 else None)}
     run = pipeline(source(BY_SHOP), work=breaks_twice)
     run.submit("fetch", "2026-11-20_oslo")
@@ -103,7 +103,7 @@ def test_what_is_tried_again_waits_as_long_as_its_rule_says(pipeline: Pipelines,
     assert len(waits) == 2
 
 
-def test_what_takes_longer_than_it_may_is_timed_out(pipeline: Pipelines, source: Any) -> None:
+def test_a_job_that_exceeds_its_timeout_is_timed_out(pipeline: Pipelines, source: Any) -> None:
     run = pipeline(
         source({"slow": {"job_id": "{x}", "bash_cmd": "true", "timeout": 30}}), work={"slow": HOUR_S}
     )
@@ -113,7 +113,7 @@ def test_what_takes_longer_than_it_may_is_timed_out(pipeline: Pipelines, source:
     assert run.took_s() == 30
 
 
-def test_nothing_begins_before_its_time(pipeline: Pipelines, source: Any) -> None:
+def test_a_job_does_not_begin_before_its_start_after(pipeline: Pipelines, source: Any) -> None:
     run = pipeline(source(BY_SHOP), starts="2026-11-20T00:00:00Z")
     run.submit("fetch", "2026-11-20_oslo", policy={"start_after": "2026-11-20T05:00:00Z"})
     run.until_quiet()
@@ -121,7 +121,7 @@ def test_nothing_begins_before_its_time(pipeline: Pipelines, source: Any) -> Non
     assert 5 * HOUR_S <= began_s <= 5 * HOUR_S + 2
 
 
-def test_what_if_only_so_many_could_run_at_once(pipeline: Pipelines, source: Any) -> None:
+def test_what_if_limits_how_many_jobs_run_at_once(pipeline: Pipelines, source: Any) -> None:
     took_s = {}
     for limit in (4, 2, 1):
         run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S}, what_if={"fetch": {"concurrency": limit}})
@@ -132,7 +132,7 @@ def test_what_if_only_so_many_could_run_at_once(pipeline: Pipelines, source: Any
     assert took_s == {4: HOUR_S, 2: 2 * HOUR_S, 1: 4 * HOUR_S}
 
 
-def test_what_if_there_were_fewer_workers(pipeline: Pipelines, source: Any) -> None:
+def test_with_fewer_threads_the_jobs_take_longer(pipeline: Pipelines, source: Any) -> None:
     run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S}, workers=1, threads=2)
     run.submit("report", "2026-11-20")
     run.until_quiet()
@@ -140,7 +140,7 @@ def test_what_if_there_were_fewer_workers(pipeline: Pipelines, source: Any) -> N
     assert run.took_s("fetch") == 2 * HOUR_S
 
 
-def test_the_report_survives_a_bad_night_and_fails_no_job(pipeline: Pipelines, source: Any) -> None:
+def test_all_jobs_succeed_in_spite_of_injected_faults(pipeline: Pipelines, source: Any) -> None:
     run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S, "report": 60}, faults=BAD_NIGHT, seed=7)
     run.submit("report", "2026-11-20")
     run.until_quiet()
@@ -148,7 +148,7 @@ def test_the_report_survives_a_bad_night_and_fails_no_job(pipeline: Pipelines, s
     assert len(run.faults()) > 10
 
 
-def test_a_seed_decides_all_that_happens(pipeline: Pipelines, source: Any) -> None:
+def test_the_seed_determines_the_whole_run(pipeline: Pipelines, source: Any) -> None:
     def night(seed: int) -> tuple[Any, ...]:
         run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S}, faults=BAD_NIGHT, seed=seed)
         run.submit("report", "2026-11-20")
@@ -160,7 +160,7 @@ def test_a_seed_decides_all_that_happens(pipeline: Pipelines, source: Any) -> No
     assert night(4) != first
 
 
-def test_commands_and_functions_are_run_where_that_is_asked_for(pipeline: Pipelines, source: Any) -> None:
+def test_commands_run_for_real_if_the_work_is_real(pipeline: Pipelines, source: Any) -> None:
     run = pipeline(source(BY_SHOP), work={"fetch": 60, "report": Took(30, real=True)})
     run.submit("report", "2026-11-20")
     run.until_quiet()
@@ -172,7 +172,7 @@ def test_commands_and_functions_are_run_where_that_is_asked_for(pipeline: Pipeli
     assert real.ran("fetch") == 3
 
 
-def test_chunks_are_cut_and_what_fails_is_bisected(pipeline: Pipelines, source: Any) -> None:
+def test_a_failed_chunk_is_bisected_down_to_the_failing_work_id(pipeline: Pipelines, source: Any) -> None:
     apps = {
         "orders": {"chunk_size": 4, "bash_cmd": "true", "on_failure": "bisect"},
         "bills": {
@@ -190,7 +190,7 @@ def test_chunks_are_cut_and_what_fails_is_bisected(pipeline: Pipelines, source: 
     assert ended.count("split") == 2
 
 
-def test_partitions_wait_for_what_others_land(pipeline: Pipelines, source: Any) -> None:
+def test_partitions_wait_until_their_inputs_have_landed(pipeline: Pipelines, source: Any) -> None:
     reads = [{"table": "clicks", "start_offset": 0}]
     apps = {"daily": {"partition": "day", "step_size": 2, "bash_cmd": "true", "table_dependencies": reads}}
     run = pipeline(source(apps))
@@ -227,7 +227,7 @@ def trip(flight):
 """
 
 
-def test_a_flight_waits_for_days_goes_on_when_it_hears_and_is_undone_where_it_does_not(
+def test_a_flight_waits_for_an_event_and_is_undone_after_its_timeout(
     pipeline: Pipelines, tmp_path: Path
 ) -> None:
     path, seats = tmp_path / "trips.py", set[str]()
@@ -245,7 +245,7 @@ def test_a_flight_waits_for_days_goes_on_when_it_hears_and_is_undone_where_it_do
     assert seats == {"ann"}
 
 
-def test_a_schedule_comes_due_night_after_night(pipeline: Pipelines, source: Any) -> None:
+def test_a_schedule_submits_its_job_every_night(pipeline: Pipelines, source: Any) -> None:
     nightly = {"app": "report", "key": "{due:%Y-%m-%d}", "cron": "30 2 * * *", "timezone": "UTC"}
     run = pipeline(source({**BY_SHOP, "schedules": {"nightly": nightly}}), starts="2026-11-20T12:00:00Z")
     run.pass_time("3d")
@@ -256,7 +256,7 @@ def test_a_schedule_comes_due_night_after_night(pipeline: Pipelines, source: Any
     assert run.transitions("report", "2026-11-21")[0][0] == pytest.approx(14.5 * HOUR_S, abs=2)
 
 
-def test_a_submission_is_cancelled_paused_and_resumed(pipeline: Pipelines, source: Any) -> None:
+def test_submissions_can_be_cancelled_paused_and_resumed(pipeline: Pipelines, source: Any) -> None:
     run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S})
     one, two = run.submit("fetch", "2026-11-20_oslo"), run.submit("fetch", "2026-11-21_oslo")
     run.pause(two)
@@ -269,7 +269,7 @@ def test_a_submission_is_cancelled_paused_and_resumed(pipeline: Pipelines, sourc
     assert run.submission(two) == "succeeded"
 
 
-def test_whoever_asks_for_a_job_that_is_not_there_is_told_which_are(pipeline: Pipelines, source: Any) -> None:
+def test_the_error_about_an_unknown_job_lists_the_existing_jobs(pipeline: Pipelines, source: Any) -> None:
     run = pipeline(source(BY_SHOP))
     run.submit("fetch", "2026-11-20_oslo")
     run.until_quiet()

@@ -1,4 +1,4 @@
-"""docs/testing.md: what it shows runs as it stands, in a project of a user's own."""
+"""docs/testing.md: its examples run unchanged in a user's own project."""
 
 import re
 import subprocess
@@ -21,14 +21,14 @@ def test_nothing_ever_goes_wrong(pipeline):
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The files of the page, and nothing else."""
+    """Return a project with the files of the page and a ``pytest.ini``."""
     for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
         (tmp_path / code.split("\n")[0].removeprefix("# ")).write_text(code)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     return tmp_path
 
 
-def test_the_tests_of_the_page_pass_and_one_that_fails_is_told_how_to_fail_again(project: Path) -> None:
+def test_the_shown_tests_pass_and_a_failure_prints_its_replay_command(project: Path) -> None:
     (project / "test_failing.py").write_text(FAILS)
     done = _pytest(project)
     assert "1 failed, 5 passed" in done, done
