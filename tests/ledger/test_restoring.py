@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
 from sluice.ledger import opening, restoring, tallies
 from sluice.ledger.connection import Tx
@@ -54,7 +55,7 @@ def test_a_claim_from_before_a_restoration_has_no_effect_on_the_new_run(world: W
     world.tick()
     world.finish("a")
     assert _claim(world, "a") == above + 1
-    world.record(before)
+    assert not world.record(before, Ending.ERROR, error="it broke")
     assert world.state("a") is State.SUCCEEDED
 
 

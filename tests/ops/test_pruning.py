@@ -169,7 +169,7 @@ def test_a_pruned_job_is_retried_by_the_same_code_only_if_forced(old: Site) -> N
     assert "what happened to it before was removed" in old.in_words("a/2", "show")
 
 
-def test_saga_show_of_a_pruned_job_is_refused(old: Site, capfd: pytest.CaptureFixture[str]) -> None:
+def test_saga_show_of_a_pruned_job_is_refused(old: Site) -> None:
     old.says("db", "prune")
     error = old.says("saga", "show", "a", "1", code=2)["error"]
     assert "nobody can tell" in error["what"]

@@ -55,7 +55,7 @@ _UNRECORDED = f"""
 SELECT app || ' ' || work_id FROM (
     SELECT DISTINCT job.app, job.mark, work_id::text FROM job {_IDS_OF.format(job="job")}
     WHERE job.state = '{State.SUCCEEDED}'
-) succeeded FULL JOIN freshness USING (app, mark, work_id)
+) succeeded LEFT JOIN freshness USING (app, mark, work_id)
 WHERE freshness.at IS NULL
 """
 

@@ -19,13 +19,16 @@ FILLS = {"bash_cmd": "true", "partition": "day"}
     [
         (1, Concurrency(limit=1)),
         ({"key": "{x}", "limit": 2}, Concurrency(limit=2, key="{x}")),
-        ({"key": "{{{app_name} {job_id} {kwargs.k}", "limit": 2}, None),
+        (
+            {"key": "{{{app_name} {job_id} {kwargs.k}", "limit": 2},
+            Concurrency(limit=2, key="{{{app_name} {job_id} {kwargs.k}"),
+        ),
         ({"pool": "warehouse", "limit": 5}, Concurrency(limit=5, pool="warehouse")),
     ],
 )
-def test_concurrency_may_be_a_number_a_key_or_a_named_pool(written: Any, read: Concurrency | None) -> None:
+def test_concurrency_may_be_a_number_a_key_or_a_named_pool(written: Any, read: Concurrency) -> None:
     found = catalogue_of({"a": APP | {"concurrency": written}})["a"].policy.concurrency
-    assert found == read or read is None
+    assert found == read
     assert parse_policy({"concurrency": written}) == {"concurrency": found}
 
 

@@ -77,15 +77,14 @@ def test_an_exceeded_limit_is_reported_in_one_line(run: Run, hit: str, tmp_path:
     assert (outcome.ending, str(outcome.error).splitlines()[0]) == (Ending.ERROR, error)
 
 
-@pytest.mark.parametrize("hit", HITS)
+@pytest.mark.parametrize("hit", [hit for hit, (_, command, _) in HITS.items() if "while" not in command])
 def test_a_command_within_its_limits_succeeds(run: Run, hit: str, tmp_path: Path) -> None:
     everything = Allowance(
         cpu_s=60, memory_bytes=4 * 1024**3, file_size_bytes=10**6, processes=40, open_files=200
     )
-    command = HITS[hit][1].replace("{folder}", str(tmp_path)).replace("600", "0")
-    if "while" not in command:
-        outcome = run(command, policy=Policy(limits=everything, timeout_s=60))
-        assert (outcome.ending, outcome.error) == (Ending.DONE, None)
+    command = HITS[hit][1].replace("{folder}", str(tmp_path)).replace("sleep 600", "sleep 0")
+    outcome = run(command, policy=Policy(limits=everything, timeout_s=60))
+    assert (outcome.ending, outcome.error) == (Ending.DONE, None)
 
 
 def test_every_limit_is_also_set_as_a_hard_limit(bench: Bench) -> None:
