@@ -16,7 +16,7 @@ def test_cancelling_stops_the_jobs_of_one_submission(world: World) -> None:
     assert set(world.states().values()) == {State.CANCELLED}
 
 
-def test_what_another_submission_wants_goes_on(world: World) -> None:
+def test_a_job_that_another_submission_requests_continues(world: World) -> None:
     world.apps("a -> b, a -> c")
     first, _ = world.submit("b"), world.submit("c")
     world.cancel(first)

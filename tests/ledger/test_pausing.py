@@ -105,7 +105,7 @@ def test_a_paused_job_waits_after_its_worker_is_lost(world: World) -> None:
     assert world.state("a") is State.READY
 
 
-def test_what_another_submission_wants_goes_on(world: World) -> None:
+def test_a_job_that_another_submission_requests_continues(world: World) -> None:
     world.apps("a -> b, a -> c")
     first, _ = world.submit("b"), world.submit("c", push="wanted")
     world.pause(first)

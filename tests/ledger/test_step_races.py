@@ -34,7 +34,7 @@ STATEMENTS_MAX = 90
 
 @pytest.mark.parametrize("arrange", MEETINGS, ids=lambda arrange: arrange.__name__.strip("_"))
 @pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
-def test_each_partition_is_made_once_whoever_else_is_about(
+def test_each_partition_is_made_once_in_every_race(
     embedded_url: str, arrange: Arrange, swapped: bool
 ) -> None:
     def finish(m: Acts) -> None:
@@ -76,22 +76,22 @@ def test_without_the_advisory_locks_two_plans_take_each_others_partitions(
 ) -> None:
     """Show that the races can fail: a planner assigns a partition twice, or finds it already assigned."""
     monkeypatch.setattr(partitions, "take_turns", lambda tx, places: None)
-    with pytest.raises(AssertionError):
-        test_each_partition_is_made_once_whoever_else_is_about(embedded_url, two_plans_that_overlap, False)
+    with pytest.raises(AssertionError, match="one of the two raised"):
+        test_each_partition_is_made_once_in_every_race(embedded_url, two_plans_that_overlap, False)
 
 
-def test_without_the_lock_on_a_joined_step_a_plan_waits_indefinitely(
+def test_without_the_lock_on_a_joined_step_partitions_are_not_made(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(partitions, "_HOLD", partitions._HOLD.replace(" FOR SHARE", ""))
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="2024-04-03"):
         _meet_in_both_orders(embedded_url, a_plan_and_a_cancellation, a_plan_and_the_success_of_what_it_joins)
 
 
 def _meet_in_both_orders(url: str, *arrangements: Arrange) -> None:
     for arrange in arrangements:
         for swapped in (False, True):
-            test_each_partition_is_made_once_whoever_else_is_about(url, arrange, swapped)
+            test_each_partition_is_made_once_in_every_race(url, arrange, swapped)
 
 
 class Overdue(Acts):
