@@ -20,6 +20,7 @@ PATHS: Mapping[str, str] = {
     "actors": "test",
     "actors/test_hostile_messages.py": "check",
     "actors/test_opening.py": "check",
+    "actors/test_plan_attempt_races.py": "check",
     "attacks": "night",
     "broker": "check",
     "broker/test_tls.py": "night",

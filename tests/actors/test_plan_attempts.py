@@ -1,94 +1,31 @@
 """Submissions that kill their planners: such a submission is refused, and other submissions are still planned."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 import psycopg
 import pytest
 
-from sluice.actors.handlers import handle
-from sluice.actors.plan_attempts import NOT_ITS_TURN, RETRY_S, UNDECIDED, PlanAttempts
-from sluice.broker.messages import Message, Plan
-from sluice.jobs.identifiers import Value
-from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import plan_attempts, submissions, unplanned, workers
-from sluice.ledger.connection import Ledger, Tx
+from sluice.actors.plan_attempts import NOT_ITS_TURN, RETRY_S, UNDECIDED
+from sluice.broker.messages import Plan
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger import plan_attempts, unplanned, workers
+from sluice.ledger.connection import Tx
+from tests.actors.dying_planners import (
+    APPS,
+    DURING,
+    Killed,
+    Planner,
+    attempts,
+    kill,
+    kill_planners,
+    let_leases_end,
+    receive,
+)
 from tests.jobs.runners.runner_bench import eventually
-from tests.ledger.races import Act, Acts, meet
-from tests.world import LEASE_S, World
+from tests.world import World
 
-#: Functions that are called while a submission for ``long`` or ``chunks`` is planned.
-DURING: list[Callable[[], object]] = []
-#: Upper bound for the statements of any planner in these tests.
-STATEMENTS_MAX = 40
-_APP = {"job_id": "{x}", "bash_cmd": "true"}
-APPS = {
-    "short": _APP,
-    "long": {**_APP, "depends_on": {"_func": f"{__name__}:Long", "app_name": ["short"]}},
-    "chunks": {"chunk_size": 2, "bash_cmd": "true", "select_work": f"{__name__}:choose"},
-}
 _CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'"
-
-
-class Long:
-    """Two-way function that takes as long as the test needs."""
-
-    def parents(self, app: str, ids: Mapping[str, Value]) -> list[tuple[str, object]]:
-        _reach()
-        return []
-
-    def children(self, app: str, ids: Mapping[str, Value]) -> list[tuple[str, object]]:
-        return []
-
-
-def choose(**_: object) -> list[int]:
-    _reach()
-    return [1, 2]
-
-
-def _reach() -> None:
-    for act in [*DURING]:
-        act()
-
-
-class Killed(BaseException):
-    """Raised when a planner's process is killed."""
-
-
-class Planner:
-    """Planner process. After ``die_of`` its attempts stay in the ledger until it records again."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.worker = world.hire()
-        self.attempts = PlanAttempts(world.ledger, self.worker)
-
-    def plan(self, *ids: str, ledger: Ledger | None = None) -> list[Message]:
-        message = Plan(submissions=ids)
-        return [*handle(ledger or self.world.ledger, self.world.catalogue, message, self.attempts)]
-
-    def plan_all(self, *ids: str) -> None:
-        """Plan these submissions, and the submissions of the messages that result."""
-        for message in self.plan(*ids):
-            if isinstance(message, Plan):
-                self.plan_all(*message.submissions)
-
-    def look_twice(self) -> None:
-        """Record the attempts twice, as the process does within one second."""
-        self.attempts.record()
-        self.attempts.record()
-
-    def die_of(self, *ids: str) -> None:
-        """Kill the planner after it has planned for a second."""
-        DURING[:] = [self.look_twice, _kill]
-        with pytest.raises(Killed):
-            self.plan_all(*ids)
-        DURING.clear()
-
-
-def _kill() -> None:
-    raise Killed
 
 
 @pytest.fixture(autouse=True)
@@ -107,28 +44,6 @@ def asked(world: World) -> World:
     return world
 
 
-def receive(world: World, id: str, app: str, **words: Any) -> None:
-    wanted = Submission(app=app, id=id, **({"key": "1"} if app != "chunks" else {}), **words)
-    world.ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
-    world.now += timedelta(milliseconds=1)
-
-
-def let_leases_end(world: World) -> None:
-    world.now += timedelta(seconds=LEASE_S + 1)
-
-
-def kill_planners(world: World, *ids: str, times: int) -> None:
-    for _ in range(times):
-        Planner(world).die_of(*ids)
-        let_leases_end(world)
-
-
-def attempts(world: World) -> list[tuple[str, str]]:
-    """Return the recorded attempts: the id of each submission, and its worker."""
-    sql = "SELECT id, worker FROM plan_attempt JOIN submission ON number = plan_attempt.submission ORDER BY 1, since"
-    return [(id, str(worker)) for id, worker in world.ledger.transact(lambda tx: tx.rows(sql))]
-
-
 def test_a_submission_that_killed_three_planners_is_refused_and_others_are_planned(asked: World) -> None:
     kill_planners(asked, "long", times=3)
     assert asked.submission("long") is SubmissionState.RECEIVED
@@ -145,7 +60,7 @@ def test_a_submission_that_killed_three_planners_is_refused_and_others_are_plann
 def test_immediate_deaths_count_once_the_submission_has_waited_long(asked: World, id: str) -> None:
     receive(asked, "chunks", "chunks")
     for recorded in range(4):
-        DURING[:] = [_kill]
+        DURING[:] = [kill]
         with pytest.raises(Killed):
             Planner(asked).plan_all(id)
         assert [of for of, _ in attempts(asked)] == [id] * recorded
@@ -312,52 +227,3 @@ def test_submissions_that_killed_a_planner_are_planned_one_at_a_time(asked: Worl
     asked.now += timedelta(seconds=RETRY_S)
     other.plan_all(app)
     assert asked.submission(app) is SubmissionState.ACTIVE
-
-
-class Meeting(Acts):
-    """World with a submission that has killed this number of planners."""
-
-    def __init__(self, url: str, deaths: int) -> None:
-        super().__init__(url)
-        self.world.define(APPS)
-        receive(self.world, "long", "long")
-        kill_planners(self.world, "long", times=deaths)
-
-    def plan_it(self) -> Act:
-        return self.handle(Plan(submissions=("long",)))
-
-
-@pytest.mark.parametrize(("deaths", "state"), [(3, SubmissionState.REFUSED), (2, SubmissionState.ACTIVE)])
-def test_two_concurrent_planners_refuse_or_plan_a_submission_once(
-    ledger_url: str, deaths: int, state: SubmissionState
-) -> None:
-    def check(meeting: Meeting, one: list[Message], two: list[Message]) -> None:
-        assert meeting.world.submission("long") is state
-        assert bool(one) + bool(two) == (state is SubmissionState.ACTIVE)
-
-    meet(
-        lambda: Meeting(ledger_url, deaths),
-        lambda meeting: [meeting.plan_it(), meeting.plan_it()],
-        check,
-        swapped=False,
-        most=STATEMENTS_MAX,
-    )
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-def test_of_a_concurrent_refusal_and_cancellation_the_first_counts(ledger_url: str, swapped: bool) -> None:
-    seen = set[SubmissionState]()
-
-    def check(meeting: Meeting, planned: list[Message], cancelled: list[Message]) -> None:
-        seen.add(meeting.world.submission("long"))
-        meeting.world.tick()
-        assert attempts(meeting.world) == []
-
-    meet(
-        lambda: Meeting(ledger_url, 3),
-        lambda meeting: [meeting.plan_it(), meeting.cancel("long")],
-        check,
-        swapped=swapped,
-        most=STATEMENTS_MAX,
-    )
-    assert seen == {SubmissionState.REFUSED, SubmissionState.CANCELLED}
