@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import psycopg
@@ -16,7 +16,7 @@ from sluice.ledger.scratch import scratch_ledger
 from tests import leftovers
 from tests.homes import started_ledger
 from tests.tiers import TIERS, tier
-from tests.world import World
+from tests.world import KeptLedger, World
 
 GIVEN = os.environ.get("SLUICE_TEST_LEDGER_URL", "")
 
@@ -108,11 +108,15 @@ def ledger_url(request: pytest.FixtureRequest, embedded_url: str) -> Iterator[st
             yield url
 
 
-@pytest.fixture
-def world(ledger_url: str) -> Iterator[World]:
-    """Yield a world with connections of its own.
+@pytest.fixture(scope="session")
+def kept_ledger(ledger_url: str) -> Iterator[KeptLedger]:
+    with closing(KeptLedger(ledger_url, connections=2)) as ledger:
+        yield ledger
 
-    Statement plans that an earlier world left on a connection would not fit tables of another size.
-    """
-    with World(ledger_url) as made:
+
+@pytest.fixture
+def world(ledger_url: str, kept_ledger: KeptLedger) -> Iterator[World]:
+    """Yield a world with the connections of the worlds before it, because opening them takes longer than most tests."""
+    kept_ledger.forget_statements()
+    with World(ledger_url, kept_ledger) as made:
         yield made

@@ -4,11 +4,12 @@ import json
 import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from itertools import count, pairwise
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 from uuid import UUID
 
 import msgspec
@@ -27,6 +28,7 @@ from sluice.jobs.submission import SubmissionState
 from sluice.ledger import planning, workers
 from sluice.ledger.claims import Claimed
 from sluice.ledger.connection import Ledger
+from sluice.ledger.driver import Swift
 from sluice.ledger.emptying import empty
 from sluice.ledger.reads import progress
 from sluice.ledger.reads.check import breaches
@@ -58,7 +60,16 @@ class KeptLedger(Ledger):
 
     def __init__(self, url: str, connections: int) -> None:
         self.time: Callable[[], datetime] = datetime.now
+        self._connections = connections
         super().__init__(url, connections=connections, steady=True, clock=self._time)
+
+    def forget_statements(self) -> None:
+        """Make the connections as good as new: no prepared statements, and no plans for tables of another size."""
+        self._pool.check()
+        with ExitStack() as used:
+            for connection in [used.enter_context(self._pool.connection()) for _ in range(self._connections)]:
+                connection.execute("DEALLOCATE ALL", prepare=False)
+                cast(Swift, connection)._prepared_here.clear()
 
     def _time(self) -> datetime:
         return self.time()
