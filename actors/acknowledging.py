@@ -39,8 +39,8 @@ class Acknowledging:
                 held = self._ledger.transact(note)
                 break
             except Unreachable as error:
-                _LOG.warning("that %s is made waits for the ledger: %s", text, error)
+                _LOG.warning("the acknowledgement of partition %s waits for the ledger: %s", text, error)
                 if self._stop.wait(OFFER_AGAIN_S):
                     raise
         if not held:
-            raise ClaimLost(f"Claim {self._right.number} was taken over; others make {text} now.")
+            raise ClaimLost(f"Claim {self._right.number} was taken over; another run makes {text} now.")

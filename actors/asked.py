@@ -10,11 +10,11 @@ from sluice.jobs.request_limits import oversized, unfit
 from sluice.jobs.submission import COMPENSATION, SCHEDULED, Submission, is_reserved
 
 #: Reason to refuse a submission that claims to compensate another one.
-NOT_ASKED_FOR = "compensates: a saga that fails is undone by itself; nobody asks for that."
+NOT_ASKED_FOR = "compensates: a failed saga is undone automatically; this cannot be requested."
 #: Reason to refuse an id that is reserved for schedules or compensations.
 RESERVED = (
-    f"id: ids that begin with {SCHEDULED} belong to schedules, and those that end in {COMPENSATION} to what"
-    " undoes another submission. Choose another id."
+    f"id: ids that begin with {SCHEDULED} belong to schedules, and ids that end in {COMPENSATION} to the"
+    " undo of another submission. Choose another id."
 )
 
 

@@ -61,12 +61,12 @@ def ledger_address(settings: Settings, *, may_make: bool = True) -> Iterator[str
         raise NoLedger(
             "There is no ledger here yet.",
             where=str(settings.home.absolute()),
-            advice="`sluice up`, `sluice run` and `sluice submit` make one. Or set SLUICE_LEDGER_URL to a Postgres.",
+            advice="`sluice up`, `sluice run` and `sluice submit` create one. Or set SLUICE_LEDGER_URL to a Postgres.",
         )
     try:
         postgres = start(settings.home)
     except EmbeddedUnavailable as error:
-        raise NoLedger(str(error), advice="Set SLUICE_LEDGER_URL to a Postgres that runs.") from error
+        raise NoLedger(str(error), advice="Set SLUICE_LEDGER_URL to a running Postgres.") from error
     with postgres:
         yield _with_names(postgres.url, settings)
 
@@ -150,7 +150,7 @@ def own_broker(settings: Settings, ledger: Ledger) -> Iterator[Broker]:
         except ForeignBroker:
             raise
         except Unreachable as error:
-            _LOG.warning("the broker is away, and compared when it is back: %s", error)
+            _LOG.warning("the broker is unreachable; its owner is checked when it is back: %s", error)
         yield broker
 
 
@@ -185,7 +185,7 @@ def _tracing(settings: Settings) -> Onlooker:
         from sluice.actors.tracing import Tracing  # noqa: PLC0415 - it is loaded where it is asked for, and only there
     except ModuleNotFoundError as error:
         raise BadSetting(
-            f"SLUICE_TRACE: there is no {error.name} here, which traces need.",
+            f"SLUICE_TRACE: {error.name}, which traces need, is not installed.",
             advice="Install it: pip install 'sluice-jobs[trace]', or set SLUICE_TRACE=off",
         ) from None
     return Tracing(_SYSTEMS[settings.broker_url.partition(":")[0]], settings.trace_headers)

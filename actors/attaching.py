@@ -43,7 +43,9 @@ class Attaching:
                     return self._ledger.transact(lambda tx: handles.keep(tx, self._job.right, handle))
                 return self._leave(handle, look_every_s, said)
             except Unreachable as error:
-                _LOG.warning("what %s has started waits to be written down: %s", self._job.name, error)
+                _LOG.warning(
+                    "the handle of the work that %s started waits for the ledger: %s", self._job.name, error
+                )
                 if self._stop.wait(OFFER_AGAIN_S):
                     return False
 
@@ -53,14 +55,18 @@ class Attaching:
         try:
             return self._ledger.transact(lambda tx: handles.keeper(tx, self._job.right, handle))
         except Unreachable as error:
-            _LOG.warning("whose the work of %s is now cannot be told: %s", self._job.name, error)
+            _LOG.warning(
+                "the current owner of the work of %s cannot be determined: %s", self._job.name, error
+            )
             return Keeper.ANOTHER if self._stop.is_set() else Keeper.OURS
 
     def ended(self, handle: JSON) -> None:
         try:
             self._ledger.transact(lambda tx: handles.forget(tx, self._job.right, handle))
         except Unreachable as error:
-            _LOG.warning("the work of %s was ended, and its handle stays: %s", self._job.name, error)
+            _LOG.warning(
+                "the work of %s was ended, but its handle could not be removed: %s", self._job.name, error
+            )
 
     def not_ended(self, handle: JSON) -> None:
         try:

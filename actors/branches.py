@@ -63,10 +63,10 @@ def branch_of(tx: Tx, name: str) -> Catalogue:
     """
     synced = versions.synced(tx, name)
     if synced is None:
-        known = ", ".join(each.branch for each in versions.branches(tx)) or "there is none yet"
+        known = ", ".join(each.branch for each in versions.branches(tx)) or "none yet"
         raise BadRequest(
             f"There is no branch {name!r}.",
-            advice=f"`sluice apps sync --branch {name} SOURCE` makes it; there are: {known}.",
+            advice=f"`sluice apps sync --branch {name} SOURCE` creates it; existing branches: {known}.",
         )
     has = versions.of_branch(tx, name)
     try:
@@ -86,7 +86,9 @@ def stored(settings: Settings, address: str) -> Stored | Unread:
     def look(tx: Tx) -> Stored | Unread:
         synced = versions.synced(tx, name)
         if synced is None:
-            return Unread(f"there is no branch {name!r}; `sluice apps sync --branch {name} SOURCE` makes it")
+            return Unread(
+                f"there is no branch {name!r}; `sluice apps sync --branch {name} SOURCE` creates it"
+            )
         return texts_of(versions.of_branch(tx, name), synced.confs)
 
     try:
@@ -129,7 +131,7 @@ def _kept(app: App) -> Kept:
         f"{app.name} cannot be kept: not all of its definition is JSON,"
         " or its function or job manager is not in a module.",
         where=app.origin,
-        advice="Put that into a module which all workers can import, and name it like package.module:name.",
+        advice="Put it into a module that all workers can import, and name it like package.module:name.",
     )
 
 

@@ -57,7 +57,7 @@ def _children(catalogue: Catalogue, pusher: wishes.Pusher) -> list[JobName]:
         return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state))
     except BadRequest as error:
         subject = about(of_name(pusher.name))
-        _LOG.error("not all that follows from %s is planned: %s", pusher.name, error, extra=subject)
+        _LOG.error("not all downstream jobs of %s are planned: %s", pusher.name, error, extra=subject)
     if pusher.app not in catalogue:
         return []
     return [child for of in catalogue.children_of(pusher.app) for child in _of_app(catalogue, pusher, of)]

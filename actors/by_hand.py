@@ -74,5 +74,5 @@ def _asked(schedule: Schedule, due: datetime, id_: str) -> Submission:
         raise BadRequest(
             f"{schedule.id} cannot be fired for {due.isoformat()}: {error}.",
             where=schedule.source,
-            advice="Mend its texts, or fire it for another due time.",
+            advice="Fix its templates, or fire it for another due time.",
         ) from None

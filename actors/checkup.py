@@ -44,14 +44,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _told(at_work: int) -> int:
     if at_work:
         return 0
-    sys.stderr.write("checkup: no worker of this machine that serves these queues has a lease that stands.\n")
+    sys.stderr.write("checkup: no worker of this machine that serves these queues has a valid lease.\n")
     return ABSENT
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m sluice.actors.checkup", description=__doc__)
-    parser.add_argument("--queues", default="", help="as the worker was given them; default: every queue")
-    parser.add_argument("--alive", action="store_true", help="that nobody can say is no reason to end it")
+    parser.add_argument(
+        "--queues", default="", help="queues of the worker, as in its --queues; default: every queue"
+    )
+    parser.add_argument("--alive", action="store_true", help="exit with 0 if the ledger is unreachable")
     parser.add_argument("--ledger", metavar="URL")
     return parser
 

@@ -176,7 +176,7 @@ class Client:
         if not self._ledger.transact(work):
             raise BadRequest(
                 f"No undo of {name} has failed.",
-                advice="Only a saga that is fatal for that can be helped so.",
+                advice="Only a saga in state `fatal` whose undo failed can be forced.",
             )
         self.have_planned([again.require_id()])
         return again.require_id()
@@ -279,7 +279,7 @@ class Client:
         try:
             self._publish([*messages])
         except Unreachable as error:
-            _LOG.warning("the broker was not told, the groomer will see to it: %s", error)
+            _LOG.warning("the broker was not notified, the groomer will do it: %s", error)
 
 
 def _receive(tx: Tx, named: list[Submission]) -> set[str]:
@@ -291,5 +291,5 @@ def _receive(tx: Tx, named: list[Submission]) -> set[str]:
 
 def _no_submission(kind: str, id_: str) -> BadRequest:
     return BadRequest(
-        f"There is no {kind} submission {id_}.", advice="`sluice submissions` lists what there is."
+        f"There is no {kind} submission {id_}.", advice="`sluice submissions` lists the existing submissions."
     )

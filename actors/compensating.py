@@ -39,7 +39,9 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
         return []
     number = held[id]
     if saga is None or id != f"{of}{COMPENSATION}":
-        unplanned.refuse(tx, number, f"There is no saga {of} that has failed; nobody asks for this by hand.")
+        unplanned.refuse(
+            tx, number, f"There is no failed saga {of}; a compensation cannot be requested by hand."
+        )
         return []
     askers = {of_id: held[undo] for undo, of_id in fellows.items() if undo in held and of_id is not None}
     if live := compensating.under_way(tx, askers):

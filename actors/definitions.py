@@ -97,7 +97,7 @@ class Definitions:
             return
         self._tried = seen
         if seen == self._loaded:
-            _LOG.info("the definitions are again what they were")
+            _LOG.info("the definitions match the loaded ones again")
             self._faults = frozenset()
         elif away := _away(seen):
             self._complain(away)
@@ -135,7 +135,7 @@ class Definitions:
         found = [str(fault) for fault in sorted(self._faults)]
         if self._changed_modules:
             modules = ", ".join(sorted(self._changed_modules))
-            found.insert(0, f"{modules} changed, and Python modules are taken up only by a restart")
+            found.insert(0, f"{modules} changed, and Python modules are reloaded only by a restart")
         if not found:
             return None
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
@@ -147,7 +147,7 @@ class Definitions:
         self._imported |= seen
         self._changed_modules.update(changed)
         if changed:
-            _LOG.warning("%s changed; restart the workers to take that up", ", ".join(sorted(changed)))
+            _LOG.warning("%s changed; restart the workers to load the change", ", ".join(sorted(changed)))
 
 
 def _away(seen: Snapshot) -> frozenset[Fault]:

@@ -66,7 +66,11 @@ class Doorbell:
             try:
                 self._listen()
             except Unreachable as error:
-                _LOG.warning("what others ask for begins with a look of the groomer's: %s", error)
+                _LOG.warning(
+                    "LISTEN connection lost;"
+                    " submissions from other processes now wait for the next groomer tick: %s",
+                    error,
+                )
                 self._tried.set()
                 self._ended.wait(RECONNECT_S)
 
@@ -82,6 +86,6 @@ class Doorbell:
         try:
             _, message = codec.unseal(queue, body.encode())
         except BadMessage as error:
-            _LOG.warning("what was said on the ledger is no hint: %s", error)
+            _LOG.warning("the ledger sent an invalid notification: %s", error)
         else:
             self._publish([message])

@@ -50,7 +50,7 @@ class Found:
                 continue
             if texts.get(name):
                 raise BadSetting(
-                    f"{name} and {given} are both set, and only one can count.",
+                    f"{name} and {given} are both set, but only one may be set.",
                     where="" if place == ENVIRONMENT else place,
                     advice=f"Remove {name}.",
                 )

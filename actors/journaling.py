@@ -60,7 +60,7 @@ class Journaling:
         try:
             return self._noted(self._ledger.transact(lambda tx: journal.heed(tx, self._job.right)))
         except Unreachable as error:
-            _LOG.warning("whether %s was called off cannot be told: %s", self._job.name, error)
+            _LOG.warning("whether %s was cancelled is unknown: %s", self._job.name, error)
             return Heard(stands=not self._stop.is_set(), turn_back=self._turn_back)
 
     def meter(self, name: str, done: int, total: int | None) -> None:
@@ -68,7 +68,7 @@ class Journaling:
         try:
             self._ledger.transact(lambda tx: journal.meter(tx, right, flight, name, done=done, total=total))
         except Unreachable as error:
-            _LOG.warning("how far %s is cannot be shown: %s", self._job.name, error)
+            _LOG.warning("the progress of %s cannot be recorded: %s", self._job.name, error)
 
     def _asked(self, ask: Callable[[Tx], T]) -> T | None:
         while True:

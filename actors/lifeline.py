@@ -55,7 +55,7 @@ class Lifeline:
         self._known = known
         self._recorded: KnownDefinitions | None = None
         self._meter = meter or Meter(ledger)
-        self._complaints = Complaints(_LOG, "a beat came to nothing")
+        self._complaints = Complaints(_LOG, "a heartbeat failed")
         self._renewed_at = 0.0
         self._failed = False
         self._lapsed = False
@@ -101,10 +101,14 @@ class Lifeline:
             self._ledger.transact(lambda tx: workers.leave(tx, self.id))
             self._meter.read()
         except Unreachable as error:
-            _LOG.warning("left without saying so; the lease ends by itself: %s", error)
+            _LOG.warning(
+                "the worker left without reporting it to the ledger; its lease will expire: %s", error
+            )
         except Exception:
             # The caller has more to close.
-            _LOG.exception("left without saying all; the lease ends by itself")
+            _LOG.exception(
+                "the worker left without reporting everything to the ledger; its lease will expire"
+            )
 
     def enforce(self) -> None:
         """Stop all runs if the lease can no longer be trusted, and log that once until the lease is renewed."""
@@ -114,7 +118,8 @@ class Lifeline:
             self._lapsed = True
             stopped = self._holdings.stop_all()
         _LOG.warning(
-            "the lease has not been renewed for %.1f s, so %s stopped before it ends; none begins until it is renewed",
+            "the lease has not been renewed for %.1f s, so %s stopped before it ends;"
+            " no run begins until it is renewed",
             self._holdings.clock() - self._renewed_at,
             "1 run is" if stopped == 1 else f"{stopped} runs are",
         )

@@ -127,7 +127,7 @@ class Relief:
         except SluiceError as error:
             # Once their thread is done, this process does not know the claims any more, and the next heartbeat hands
             # them back.
-            _LOG.error("%d outcomes could not be told: %s", len(outcomes), error)
+            _LOG.error("%d outcomes could not be recorded: %s", len(outcomes), error)
 
     def _live(self) -> None:
         while self._any.wait():

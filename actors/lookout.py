@@ -48,7 +48,7 @@ class Lookout:
                 self.look()
             except Exception:
                 # The check may run users' code. Its errors must not affect jobs, which go on by the old definitions.
-                _LOG.exception("the definitions could not be looked at; they stay as they were")
+                _LOG.exception("the definitions could not be checked; they stay as they were")
 
     def _serve(self, queue: str, also_serve: Callable[[str], None]) -> None:
         """Serve a queue, and log once why that is not possible."""

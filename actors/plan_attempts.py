@@ -31,9 +31,12 @@ LOST_MAX = 3
 #: Seconds until a planner tries a submission again that cannot be planned yet: 2, a small part of a lease.
 RETRY_S = 2.0
 UNDECIDED = (
-    "A planner took it and has not planned it. Another one does so when that planner's lease has ended."
+    "A planner took it and has not planned it. Another planner plans it when that planner's lease has ended."
 )
-NOT_ITS_TURN = "Planning it ended a planner. Such submissions are planned one at a time, and another one is."
+NOT_ITS_TURN = (
+    "Planning it ended a planner. Such submissions are planned one at a time,"
+    " and another one is being planned."
+)
 
 
 class Underway:
@@ -120,7 +123,7 @@ class PlanAttempts:
             try:
                 self.record()
             except Unreachable as error:
-                _LOG.debug("attempts at planning are recorded at the next look: %s", error)
+                _LOG.debug("attempts at planning will be recorded at the next check: %s", error)
             except Exception as error:
                 self._complaints.tell(error)
             else:
@@ -166,5 +169,5 @@ def _refusal(lost: Sequence[Attempt]) -> str:
     processes = ", ".join(f"{attempt.pid} on {attempt.host}" for attempt in lost)
     return (
         f"Planning it ended {len(lost)} planners, which were killed or crashed (processes {processes}). "
-        "Ask for less in one submission, or give planners more memory; then submit it again."
+        "Request less in one submission, or give planners more memory; then submit it again."
     )

@@ -228,7 +228,9 @@ class Process:
             self._broker.publish(messages)
             reached(Place.PUBLISH_RETURNED)
         except Unreachable as error:
-            _LOG.warning("%d hints were not sent, the groomer will repeat them: %s", len(messages), error)
+            _LOG.warning(
+                "%d notifications were not sent, the groomer will repeat them: %s", len(messages), error
+            )
 
 
 def _named(handed_back: Sequence[str]) -> str:

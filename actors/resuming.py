@@ -71,10 +71,10 @@ def say(
     if came.became is Became.UNKNOWN:
         raise BadRequest(
             f"The ledger has no job {name}.",
-            advice="A message, or a client, may come before its job, where the app is known to be a saga.",
+            advice="A message or a client may send an event before its job exists, if the app is known to be a saga.",
         )
     if came.became is Became.TOO_LATE:
-        raise BadRequest(f"{name} is {came.state}; nothing of it waits for an event any more.")
+        raise BadRequest(f"{name} is {came.state}; it does not wait for an event any more.")
     return Heard(came.became, messages)
 
 
@@ -90,6 +90,6 @@ def _sound(said: Said) -> Said:
 
 def _check_id(id: str) -> str:
     if not 0 < len(id) <= ID_CHARS_MAX:
-        raise ValueError(f"{id!r:.80} is no id of an event; it has 1 to {ID_CHARS_MAX} characters")
+        raise ValueError(f"{id!r:.80} is not the id of an event; an id has 1 to {ID_CHARS_MAX} characters")
     as_json(id)
     return id

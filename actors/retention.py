@@ -55,7 +55,7 @@ class Retention:
         try:
             throw_away(self._ledger, self._blobs)
         except BlobsUnavailable as error:
-            _LOG.warning("blobs of rounds that are gone are thrown away later: %s", error.what)
+            _LOG.warning("blobs of removed rounds will be deleted later: %s", error.what)
 
 
 def _sweep(tx: Tx, *, keep_s: float) -> Removed:
@@ -75,9 +75,7 @@ def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
             if is_output(blob):
                 blobs.remove(blob)
             else:  # Not tried again, because a worker stores no blob under such a name.
-                _LOG.warning(
-                    "the ledger names a blob that no worker has stored, which is left alone: %r", blob
-                )
+                _LOG.warning("the ledger names a blob that no worker has stored; it is not deleted: %r", blob)
             reached(Place.BLOB_REMOVED)
             gone.append(blob)
     finally:

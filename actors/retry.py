@@ -100,17 +100,17 @@ def _refusal(id: str, found: progress.Status | None) -> BadRequest:
         )
     if found.is_open:
         return BadRequest(
-            f"Submission {id} is {found.state}; only one that has ended can be run again.",
+            f"Submission {id} is {found.state}; only an ended submission can be run again.",
             advice=f"`sluice submissions {id}` shows how far it is.",
         )
     if found.state is SubmissionState.SUCCEEDED:
-        return BadRequest(f"Submission {id} is {found.state}: nothing of it has to be run again.")
+        return BadRequest(f"Submission {id} is {found.state}: none of its jobs has to be run again.")
     if found.state is SubmissionState.REFUSED:
         return BadRequest(
             f"Submission {id} was refused: {found.reason}", advice="Correct it and submit it again."
         )
     if found.paused_at is not None:
-        return BadRequest(f"Submission {id} is paused.", advice=f"`sluice resume {id}` first.")
+        return BadRequest(f"Submission {id} is paused.", advice=f"Run `sluice resume {id}` first.")
     return _being_undone(id)
 
 
@@ -122,6 +122,6 @@ def _being_undone(id: str) -> BadRequest:
             advice=f"`sluice submissions {saga}` shows how far it is.",
         )
     return BadRequest(
-        f"What submission {id} has done is being undone; only then it can be run again.",
-        advice=f"`sluice submissions {id}{COMPENSATION}` shows how far that is.",
+        f"Submission {id} is being undone; it can be run again only after that.",
+        advice=f"`sluice submissions {id}{COMPENSATION}` shows how far the undo is.",
     )

@@ -57,7 +57,7 @@ LEASE_AGAIN_S = 0.2
 
 _GIVES_BACK = frozenset({Ending.NOT_BEGUN, Ending.HANDED_BACK})
 _NOT_STARTED = Outcome(ending=Ending.NOT_BEGUN, error="its worker was stopped before it began")
-_NOT_KNOWN = Outcome(ending=Ending.HANDED_BACK, error="its worker never learned that it had claimed it")
+_NOT_KNOWN = Outcome(ending=Ending.HANDED_BACK, error="its worker did not receive the claim")
 _NOTHING_LEFT = Outcome(ending=Ending.DONE, output="All of its partitions had been made by an earlier round.")
 _NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it ended")
 
@@ -170,7 +170,9 @@ class Running:
         app is back or another worker has it."""
         if app not in self._left_alone:
             self._left_alone.add(app)
-            _LOG.warning("%s has left the definitions; its jobs are not claimed here and stay ready", app)
+            _LOG.warning(
+                "%s was removed from the definitions; its jobs are not claimed here and stay ready", app
+            )
 
     def _run_all(self, catalogue: Catalogue, load: Load, stops: dict[Claim, Event]) -> dict[Claim, Outcome]:
         """Run the jobs of a load, and return the outcomes that have yet to be recorded."""
@@ -281,7 +283,7 @@ class Running:
             )
         if error is not None or outcome.output != committed:
             complete = partial(executor.complete, self._ledger, job.right, output=outcome.output, error=error)
-            self._repeat(complete, f"what {job.name} did after its transaction waits")
+            self._repeat(complete, f"the output of {job.name} after its transaction waits")
 
     def _repeat(self, write: Callable[[], _T], waits: str) -> _T | None:
         """Write to the ledger, again and again while it is unreachable. None if the process has to end before that

@@ -130,7 +130,7 @@ def settings_of(
         message_keys=take("MESSAGE_KEYS", _keys, NO_KEYS, "file:/run/secrets/message-keys"),
         blobs_url=take("BLOBS_URL", str, None, "s3://bucket/sluice"),
         keep_history_s=take("KEEP_HISTORY", keep_s, defaults.keep_history_s, "30d"),
-        console_token=take("CONSOLE_TOKEN", str, None, "a long word that nobody guesses"),
+        console_token=take("CONSOLE_TOKEN", str, None, "a long random word"),
         console_view_token=take("CONSOLE_VIEW_TOKEN", str, None, "another long word"),
         programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),
         program_rules=_rules(found, defaults.program_rules),
@@ -236,7 +236,7 @@ def _sources(text: str) -> tuple[str, ...]:
 
 def _ledger_url(text: str) -> str | None:
     if not text.startswith(("postgresql://", "postgres://")):
-        raise ValueError(f"{_kind(text)} is not a kind of ledger; it is a Postgres address")
+        raise ValueError(f"{_kind(text)} is not a kind of ledger; give a Postgres address")
     return text
 
 
@@ -280,7 +280,7 @@ def _headers(text: str) -> dict[str, str]:
     for pair in _sources(text):
         name, _, value = (unquote(part).strip() for part in pair.partition("="))
         if not _HEADER.fullmatch(name) or not value.isprintable() or not value:
-            raise ValueError("a header is NAME=VALUE, and a comma is between two")
+            raise ValueError("a header is NAME=VALUE, and headers are separated by commas")
         headers[name.lower()] = value
     return headers
 
@@ -288,7 +288,7 @@ def _headers(text: str) -> dict[str, str]:
 def _positive_s(text: str) -> float:
     seconds = duration_s(text)
     if seconds <= 0:
-        raise ValueError(f"{text!r} is not longer than nothing")
+        raise ValueError(f"{text!r} is not longer than 0s")
     return seconds
 
 

@@ -161,7 +161,7 @@ class Tasks:
         """
         if not every_s > 0:
             raise BadRequest(
-                f"A round every {every_s} seconds is no pause.", advice="Give every_s more than 0."
+                f"A round every {every_s} seconds leaves no pause.", advice="Give every_s more than 0."
             )
         given = (succeeded, failed, timed_out, expired, fatal, cancelled, upstream_failed, skipped)
         callbacks = dict(zip(OUTCOMES, given, strict=True))
@@ -209,7 +209,7 @@ class Tasks:
         tasks = list(wanted)
         ids = [task.id for task in tasks if task.id is not None]
         if len(ids) > len(set(ids)):
-            raise BadRequest("Two of these tasks have one id.", where=self.app)
+            raise BadRequest("Two of these tasks have the same id.", where=self.app)
         parcels = []
         for (id_, _), alike in groupby(tasks, key=_likeness):
             run = list(alike)
@@ -248,14 +248,14 @@ class Tasks:
     def _require_numbers(self) -> None:
         if self._known is None:
             raise BadRequest(
-                "Whether tasks of this app have numbers cannot be told without its definition.",
+                "Whether tasks of this app have numbers is unknown without its definition.",
                 where=self.app,
                 advice="Name its source: connect(apps=…) or SLUICE_APPS. Or give each task a key.",
             )
         names = self._known.template.names
         if len(names) != 1 or not isinstance(self._known.identifiers.get(names[0]), Whole):
             raise BadRequest(
-                f"The keys of {self.app}, {self._known.template.text}, are no plain numbers to count by.",
+                f"The keys of {self.app}, {self._known.template.text}, are not plain numbers to count by.",
                 where=self._known.origin,
                 advice='Give each task a key, or key the app by one number: job_id: "{n}", identifiers: {"n": "int"}.',
             )
@@ -273,5 +273,5 @@ def _outcome(word: State | str) -> State:
     if word in COLLECTED:
         return State(word)
     raise BadRequest(
-        f"{word!r} is nothing that a task ends as.", advice=f"It is one of {', '.join(OUTCOMES)}."
+        f"{word!r} is not an outcome of a task.", advice=f"The outcomes are {', '.join(OUTCOMES)}."
     )

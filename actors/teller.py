@@ -61,9 +61,11 @@ class Teller:
             try:
                 self._publish(messages)
             except Unreachable as error:
-                _LOG.warning("%d hints were not told, the groomer will see to it: %s", len(messages), error)
+                _LOG.warning(
+                    "%d notifications were not sent, the groomer will repeat them: %s", len(messages), error
+                )
             except Exception:
-                _LOG.exception("%d hints were not told, the groomer will see to it", len(messages))
+                _LOG.exception("%d notifications were not sent, the groomer will repeat them", len(messages))
             self._began = inf
             self._leaving.wait(GATHER_S)
 

@@ -17,11 +17,11 @@ from sluice.jobs.errors import BadSetting
 
 _LOG = logging.getLogger("sluice.transport")
 _LEDGER, _BROKER, _APPS = "SLUICE_LEDGER_URL", "SLUICE_BROKER_URL", "SLUICE_APPS"
-_ALLOW = "set SLUICE_PLAIN_TEXT=allow where the network may be trusted."
+_ALLOW = "set SLUICE_PLAIN_TEXT=allow if the network can be trusted."
 _ADVICE = {
-    _LEDGER: "Add ?sslmode=verify-full to the address, and sslrootcert= where the authority is your own.",
-    _BROKER: f"Use amqps:// or rediss:// as they stand, or {_ALLOW}",
-    _APPS: f"Use rediss:// as it stands, or {_ALLOW}",
+    _LEDGER: "Add ?sslmode=verify-full to the address, and sslrootcert= if the authority is your own.",
+    _BROKER: f"Use amqps:// or rediss:// without options that weaken the check of the server, or {_ALLOW}",
+    _APPS: f"Use rediss:// without options that weaken the check of the server, or {_ALLOW}",
 }
 _IN_REDIS = ("redis://", "rediss://")
 

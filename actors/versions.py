@@ -90,7 +90,7 @@ class Versions:
         found = self._ledger.transact(lambda tx: versions.kept(tx, name.app, name.key))
         if found is None:
             raise NotHere(
-                f"The definition of {name.app} has changed; nobody has kept that of version {name.key}."
+                f"The definition of {name.app} has changed; the definition of version {name.key} was not kept."
             )
         try:
             app = catalogue_of([found], {})[name.app]

@@ -57,7 +57,7 @@ class Watching:
             return
         app = self._catalogue().get(message.app)
         if app is None or app.manager is None:
-            _LOG.warning("%s has no job manager here any more, so nobody asks after its work", message.app)
+            _LOG.warning("%s has no job manager here any more, so its work is not polled", message.app)
             delivery.acknowledge()
             return
         with self._only_here(message.jobs) as mine:
@@ -104,7 +104,9 @@ class Watching:
         if trouble is None:
             self._ledger.transact(lambda tx: handles.forget(tx, job.right, job.handle))
             return []
-        _LOG.warning("%s is over, and its work is not: %s", job.name, trouble.partition("\n")[0])
+        _LOG.warning(
+            "%s has ended, but its work could not be ended: %s", job.name, trouble.partition("\n")[0]
+        )
         said = looking.short(trouble)
         return [Seen(right=job.right, is_over=True, missed=True, said=said, line=f"{said}\n")]
 

@@ -210,6 +210,6 @@ def _harmless() -> Iterator[None]:
     try:
         yield
     except Unreachable as error:
-        _LOG.warning("those who look on are not told something: %s", error)
+        _LOG.warning("an observer was not notified: %s", error)
     except Exception:
-        _LOG.exception("those who look on are not told something")
+        _LOG.exception("an observer was not notified")

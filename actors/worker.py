@@ -48,9 +48,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--queues", default="", help="comma-separated; '*': all apps, new ones too; default: every queue"
     )
-    parser.add_argument("--processes", type=_positive, default=1, help="of this worker: %(default)s")
     parser.add_argument(
-        "--threads", type=_positive, default=4, help="jobs at once, in each process: %(default)s"
+        "--processes", type=_positive, default=1, help="processes of this worker; default: %(default)s"
+    )
+    parser.add_argument(
+        "--threads", type=_positive, default=4, help="jobs at once, in each process; default: %(default)s"
     )
 
 
@@ -111,7 +113,7 @@ def _checked(settings: Settings, queues: list[str]) -> list[str]:
     served = _known(queues, Definitions(settings).current)
     if settings.broker_url.startswith("memory:"):
         raise BadSetting(
-            "A worker needs a broker that it shares with others.",
+            "A worker needs a broker that it shares with other processes.",
             advice="Set SLUICE_BROKER_URL=amqp://user:password@host, or use `sluice up` for everything in one process.",
         )
     return served
@@ -123,10 +125,10 @@ def _known(queues: list[str], catalogue: Catalogue) -> list[str]:
     if unknown:
         raise BadRequest(
             f"There is no queue {', '.join(unknown)}.",
-            advice=f"A queue is named like its app, or is one of {', '.join(CONTROL)}. '*' is all apps.",
+            advice=f"A queue is named like its app; the other queues are {', '.join(CONTROL)}. '*' is all apps.",
         )
     if not served:
-        raise BadRequest("There is no app whose queue could be served.", advice="Define one in SLUICE_APPS.")
+        raise BadRequest("There is no app with a queue to serve.", advice="Define one in SLUICE_APPS.")
     return served
 
 

@@ -44,10 +44,10 @@ def weakness(url: str) -> str:
         return f"{parts.scheme}:// is plain text"
     proof = _asked(parts.scheme, url)
     if proof is None:
-        return "its options cannot be used, so nobody knows what proof they ask for"
+        return "its options cannot be used, so it is unknown whether they verify the server"
     if not proof.vouched:
-        return "its options ask for no proof of who answers"
-    return "" if proof.named else "its options take the certificate of any host"
+        return "its options do not verify the server"
+    return "" if proof.named else "its options accept the certificate of any host"
 
 
 def _asked(scheme: str, url: str) -> Proof | None:

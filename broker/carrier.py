@@ -90,7 +90,9 @@ class Carrier(dramatiq.Broker):
         """Return a consumer. dramatiq's prefetch and timeout are ignored: slots limit the messages, and mailboxes wake
         their consumers."""
         if self._reception is None:
-            raise RuntimeError("Start the worker through broker.service.serve; nothing feeds it otherwise.")
+            raise RuntimeError(
+                "Start the worker through broker.service.serve; otherwise it receives no messages."
+            )
         return self._reception.consumer(queue_name)
 
     def declare_queue(self, queue_name: str, *, ensure: bool = False) -> None:  # noqa: ARG002 - it is dramatiq's

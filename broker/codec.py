@@ -106,7 +106,7 @@ def seal(message: Message, encoder: Encoder = PLAIN, *, options: dict[str, str] 
     if len(body) > MESSAGE_BYTES_MAX:
         raise BadMessage(
             f"A {message.actor} message cannot be sent: {oversize(len(body))}.",
-            advice="Divide it into several, or name a range in place of every key.",
+            advice="Split it into several messages, or give a range instead of every key.",
         )
     return Letter(envelope.queue_name, envelope.message_id, body, message.news)
 
@@ -159,7 +159,7 @@ def _read(kind: type[Message], envelope: Envelope[Any]) -> Message:
         raise BadMessage(f"its kwargs nest deeper than {DEPTH_MAX} levels")
     if NUL in fields:
         # A submission is refused in the ledger, where its sender can see it. Other messages are not kept there.
-        raise BadMessage(f"its kwargs hold a NUL character, which no {kind.actor!r} can name anything by")
+        raise BadMessage(f"its kwargs contain a NUL character, which is not allowed in {kind.actor!r}")
     message = msgspec.json.decode(fields, type=kind)
     if isinstance(message, Resume) and message.id is None:
         return replace(message, id=envelope.message_id)

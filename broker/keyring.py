@@ -82,10 +82,10 @@ def parse_keys(text: str) -> Keyring:
         if not (colon and _ID.fullmatch(id_)):
             raise ValueError(f"key {number} has no id before a colon, of letters, digits and . _ -")
         if id_ in secrets:
-            raise ValueError(f"the key {id_!r} is there twice")
+            raise ValueError(f"the key {id_!r} is given twice")
         if len(secret) < SECRET_LENGTH_MIN:
             raise ValueError(f"the secret of the key {id_!r} is shorter than {SECRET_LENGTH_MIN} characters")
         secrets[id_] = secret
     if not secrets:
-        raise ValueError("there is no key in it")
+        raise ValueError("it contains no key")
     return Keyring(secrets)

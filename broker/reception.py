@@ -65,7 +65,7 @@ class Reception:
                 raise BadMessage(codec.oversize(size))
             read = Read(*codec.unseal(queue, body, self._encoder))
             if only is not None and read.message.actor not in only:
-                raise BadMessage(f"it came from where {read.message.actor!r} may not be asked for")
+                raise BadMessage(f"it came from a source that may not send {read.message.actor!r}")
             if read.message.actor not in self._actors:
                 raise BadMessage(f"no handler for {read.message.actor!r} is registered here")
         except BadMessage as error:

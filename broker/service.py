@@ -156,7 +156,7 @@ class Service:
             follows = f"it is given back in {self._reception.parking.park(delivery):g} s"
         else:
             delivery.acknowledge()
-            follows = "the hint is dropped, the groomer will repair"
+            follows = "the notification is dropped, and the groomer will repeat it"
         LOG.error("%s failed, %s: %s: %s", delivery, follows, type(error).__name__, one_line(error))
         LOG.debug("How %s failed.", delivery, exc_info=error)
 
@@ -204,7 +204,7 @@ class _Attendance(Middleware):
 def _check(queue: str, slots: Slots) -> None:
     if queue.endswith(_RESERVED):
         raise BadSetting(
-            f"A queue cannot be called {queue!r}: the ending is taken.", advice="Rename the app."
+            f"A queue cannot be called {queue!r}: the ending is reserved.", advice="Rename the app."
         )
     if slots.of(queue).size < 1:
         raise BadSetting(

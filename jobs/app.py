@@ -169,7 +169,7 @@ class App(Struct, frozen=True, kw_only=True):
     def read_value(self, name: str, raw: str) -> Value:
         """Return the value of one identifier. Raises ValueError with the reason if it is wrong."""
         if raw in _DOTS and self.template.join([raw for _ in self.template.names]) == raw:
-            raise ValueError(f"{raw!r} would be the whole key, and no address could name the job")
+            raise ValueError(f"{raw!r} would be the whole key, and such a job has no valid address")
         try:
             value = self.kind(name).parse(raw)
         except ValueError as error:

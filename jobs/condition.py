@@ -178,7 +178,7 @@ def _check_null(subject: Field | Input, operator: Operator) -> None:
 
 
 def _refuse(why: str) -> NoReturn:
-    raise BadRequest(f"The condition cannot be asked: {why}.", advice="Ask for less at once.")
+    raise BadRequest(f"The condition cannot be evaluated: {why}.", advice="Use a smaller condition.")
 
 
 def _parts(condition: Condition) -> tuple[Condition, ...]:

@@ -84,7 +84,7 @@ def parse_condition(text: str, now: datetime) -> Condition:
     if len(text) > CHARS_MAX:
         raise BadRequest(
             f"A condition of {len(text)} characters is more than {CHARS_MAX}.",
-            advice="Ask for less at once, or ask from Python.",
+            advice="Use a smaller condition, or use the Python client.",
         )
     reading = _Reading(text, now)
     condition = reading.either(1)
@@ -144,7 +144,10 @@ class _Reading:
             return self._compare(first, subject, Operator.NOT_IN, self._values(subject, Operator.NOT_IN))
         token = self._read()
         if token.kind != "operator" or token.text not in list(Operator):
-            self.fail(f"{_told(token)} compares nothing; write =, !=, <, <=, >, >=, in (…) or is null", token)
+            self.fail(
+                f"{_told(token)} is not followed by a comparison; write =, !=, <, <=, >, >=, in (…) or is null",
+                token,
+            )
         operator = Operator(token.text)
         return self._compare(first, subject, operator, self._value(subject, operator))
 
@@ -161,7 +164,8 @@ class _Reading:
         name = token.text.lower()
         if token.kind != "word" or name not in list(Field):
             self.fail(
-                f"{_told(token)} is nothing to ask about; there are {', '.join(Field)} and inputs.NAME", token
+                f"{_told(token)} is no field of a condition; there are {', '.join(Field)} and inputs.NAME",
+                token,
             )
         return Field(name)
 
@@ -260,7 +264,7 @@ def _number(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError:
-        raise ValueError("a number of so many digits cannot be read") from None
+        raise ValueError("a number with too many digits cannot be read") from None
 
 
 def _unquoted(text: str) -> str:

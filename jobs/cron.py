@@ -85,7 +85,7 @@ class Cron(Struct, frozen=True, kw_only=True):
             either=not fields[2].startswith("*") and not fields[4].startswith("*"),
         )
         if not cron._comes:
-            raise ValueError(f"{text!r} never comes: none of its months has such a day")
+            raise ValueError(f"{text!r} never fires: none of its months has such a day")
         return cron
 
     def serves(self, day: date) -> bool:

@@ -53,7 +53,7 @@ def _put(found: re.Match[str], due: datetime) -> str:
     if found[0] in ("{{", "}}"):
         return found[0][0]
     if found[1] is None:
-        raise ValueError(f"{found[0]!r} stands alone in {found.string!r}; write {found[0] * 2} for a brace")
+        raise ValueError(f"{found[0]!r} is unpaired in {found.string!r}; write {found[0] * 2} for a brace")
     placeholder = _PLACEHOLDER.fullmatch(found[1])
     if placeholder is None:
         raise ValueError(

@@ -53,7 +53,7 @@ class DefinitionError(SluiceError):
         plural = "fault" if len(faults) == 1 else "faults"
         super().__init__(
             f"The definitions have {len(faults)} {plural}:\n" + "\n".join(f"  {fault}" for fault in faults),
-            advice="Mend them; nothing was started.",
+            advice="Fix the definitions; nothing was started.",
         )
         self.faults = faults
 

@@ -56,5 +56,7 @@ def mark_of(chunking: Chunking, kwargs: Mapping[str, JSON]) -> str:
     chosen = {name: kwargs.get(name) for name in sorted(chunking.freshness_by)}
     mark = msgspec.json.encode(chosen, order="sorted").decode()
     if len(mark) > _MARK_CHARACTERS_MAX:
-        raise ValueError(f"the kwargs of freshness_by come to more than {_MARK_CHARACTERS_MAX} characters")
+        raise ValueError(
+            f"the kwargs of freshness_by have more than {_MARK_CHARACTERS_MAX} characters in all"
+        )
     return mark

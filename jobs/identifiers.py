@@ -99,7 +99,7 @@ class Checked(Struct, frozen=True):
         value = self._ask(_printable(raw))
         text = _printable(str(value))
         if text != raw and self._ask(text) != value:
-            raise ValueError(f"{self.path} makes {value!r} of {raw!r}, and something else of {text!r}")
+            raise ValueError(f"{self.path} converts {raw!r} to {value!r}, but {text!r} to another value")
         return value
 
     def _ask(self, raw: str) -> Value:
@@ -110,7 +110,9 @@ class Checked(Struct, frozen=True):
         if value is None or value is False:
             raise ValueError(f"{self.path} refused {raw!r}")
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise ValueError(f"{self.path} made {value!r} of {raw!r}; it has to be text or a whole number")
+            raise ValueError(
+                f"{self.path} returned {value!r} for {raw!r}; it has to be text or a whole number"
+            )
         return value
 
     @property
@@ -141,7 +143,7 @@ def number_of_day(day: date) -> int:
 
 def _printable(raw: str) -> str:
     if not raw:
-        raise ValueError("there is nothing")
+        raise ValueError("it is empty")
     if len(raw) > CHARS_MAX:
         raise ValueError(f"{_excerpt(raw)} has more than {CHARS_MAX} characters")
     if not raw.isprintable():

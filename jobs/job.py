@@ -214,11 +214,9 @@ class Job:
     def done(self, partition: str) -> None:
         """Acknowledge one finished partition. It stays finished if the rest of the run fails."""
         if self._acknowledge is None:
-            raise self._refusal("done()", "It belongs to apps that are keyed by partition.")
+            raise self._refusal("done()", "Use it only in apps that are keyed by partition.")
         if partition not in self._claimed.partitions:
-            raise self._refusal(
-                f"done({partition!r})", "It takes the partitions of job.partitions, one by one."
-            )
+            raise self._refusal(f"done({partition!r})", "Pass the partitions of job.partitions, one by one.")
         self._acknowledge(partition)
 
     def transaction(self) -> AbstractContextManager[Any]:
@@ -228,9 +226,7 @@ class Job:
         first, is reported as the round's ``error_after_commit``, and the job stays succeeded.
         """
         if self._transaction is None:
-            raise self._refusal(
-                "transaction()", "It needs a function that runs in the worker: isolate: false."
-            )
+            raise self._refusal("transaction()", "Run the function in the worker: set isolate: false.")
         return self._transaction()
 
     def _refusal(self, what: str, advice: str) -> BadRequest:

@@ -40,7 +40,7 @@ def _plain(value: object) -> JSON:
 
 def _text(text: str) -> str:
     if "\0" in text or not _is_unicode(text):
-        raise ValueError(f"{text!r} has characters that no ledger keeps")
+        raise ValueError(f"{text!r} has characters that the ledger cannot store")
     return str(text)
 
 

@@ -63,7 +63,7 @@ class Status(Struct, frozen=True):
         if self.progress is not None and not _is_progress(self.progress):
             raise ValueError(f"the progress of a status is (done, total), and not {self.progress!r}")
         if isinstance(self.done, str) or not all(isinstance(each, str) for each in self.done):
-            raise ValueError(f"what a status says is done are partitions, and not {self.done!r}")
+            raise ValueError(f"done of a status is a list of partitions, and not {self.done!r}")
 
     @property
     def stage(self) -> Stage:

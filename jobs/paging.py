@@ -60,26 +60,26 @@ def write_token(order: Order, place: Place) -> str:
 def read_token(text: str, order: Order) -> Place:
     """Return the position that a token stores. Raises BadRequest if it is not a token of a list in this order."""
     if len(text) > _CHARS_MAX or not text.startswith(VERSION):
-        _refuse(f"it does not begin with {VERSION}, as those of this version of Sluice do")
+        _refuse(f"it does not begin with {VERSION}, as tokens of this version of Sluice do")
     encoded = text.removeprefix(VERSION)
     try:
         content = base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        _refuse("it has characters that no token has, or was cut short")
+        _refuse("it has invalid characters, or was cut short")
     try:
         token = msgspec.json.decode(content, type=_Token)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        _refuse("it does not say where the page begins")
+        _refuse("it has no valid start of the page")
     if (token.at is not None and token.at.tzinfo is None) or not 0 <= token.id <= _ID_MAX:
-        _refuse("it does not say where the page begins")
+        _refuse("it has no valid start of the page")
     of = Order(by=token.by, descending=token.descending)
     if of != order:
-        _refuse(f"it is of a list that is ordered by {of}, and this one is by {order}")
+        _refuse(f"it belongs to a list ordered by {of}, and this list is ordered by {order}")
     return Place(token.at, token.id)
 
 
 def _refuse(why: str) -> NoReturn:
     raise BadRequest(
         f"The page's token cannot be used: {why}.",
-        advice="Give the token as it came, with the order that it came with, or begin again with the first page.",
+        advice="Pass the token unchanged and with the same order, or start again with the first page.",
     )

@@ -30,104 +30,119 @@ class Place:
         "commit.begins", "A transaction of any kind has done its work and is about to commit."
     )
     COMMIT_RETURNED = Point(
-        "commit.returned", "A transaction of any kind is committed, and its caller does not know."
+        "commit.returned",
+        "A transaction of any kind is committed, and the commit has not returned to its caller.",
     )
-    PUBLISH_BEGINS = Point("publish.begins", "Messages about what is committed are about to be sent.")
-    PUBLISH_RETURNED = Point("publish.returned", "The broker has confirmed them.")
+    PUBLISH_BEGINS = Point("publish.begins", "Messages about committed changes are about to be sent.")
+    PUBLISH_RETURNED = Point("publish.returned", "The broker has confirmed the messages.")
 
     CLIENT_WRITTEN = Point("client.written", "A program's submissions are in its open transaction.")
-    CLIENT_COMMITTED = Point("client.committed", "They stand in the ledger, and no planner was told.")
-    CLIENT_TOLD = Point(
-        "client.told", "A planner was told, and the program has yet to hear that it has submitted."
+    CLIENT_COMMITTED = Point(
+        "client.committed", "The submissions are in the ledger, and no planner is notified."
     )
-    CALLED_OFF = Point("client.called-off", "A program has cancelled something, and nobody was told.")
+    CLIENT_TOLD = Point(
+        "client.told", "A planner is notified, and the program's submit call has not returned."
+    )
+    CALLED_OFF = Point(
+        "client.called-off", "A program has cancelled a submission or job, and no process is notified."
+    )
 
     SUBMIT_WRITTEN = Point(
         "submit.written", "The submissions of a message are in the planner's open transaction."
     )
-    SUBMIT_COMMITTED = Point("submit.committed", "They are taken in, and their message is not acknowledged.")
+    SUBMIT_COMMITTED = Point(
+        "submit.committed", "The submissions are admitted, and their message is not acknowledged."
+    )
     PLAN_WRITTEN = Point("plan.written", "Jobs are inserted, in an open transaction.")
     PLAN_COMMITTED = Point(
-        "plan.committed", "They are planned, and those that are ready are known to nobody."
+        "plan.committed", "Jobs are planned, and no notification about the ready ones is sent."
     )
     CHUNKS_WRITTEN = Point(
         "chunks.written", "The chunks of a submission are inserted, in an open transaction."
     )
     CHUNKS_COMMITTED = Point(
-        "chunks.committed", "They are planned, and those that are ready are known to nobody."
+        "chunks.committed", "Chunks are planned, and no notification about the ready ones is sent."
     )
-    JUDGE_WRITTEN = Point("judge.written", "Outcomes are judged and gates opened, in an open transaction.")
-    JUDGE_COMMITTED = Point(
-        "judge.committed", "They are judged, and children that nobody asked for are not planned."
+    JUDGE_WRITTEN = Point(
+        "judge.written", "Outcomes are judged and dependency groups opened, in an open transaction."
     )
+    JUDGE_COMMITTED = Point("judge.committed", "Outcomes are judged, and pushed children are not planned.")
     ENDED_WRITTEN = Point(
-        "ended.written", "Children of jobs that ended otherwise are told, in an open transaction."
+        "ended.written",
+        "Children of jobs that ended without a judgement are updated, in an open transaction.",
     )
     ENDED_COMMITTED = Point(
-        "ended.committed", "They are told, and children that nobody asked for are not planned."
+        "ended.committed", "The children are updated, and pushed children are not planned."
     )
-    PUSH_WRITTEN = Point(
-        "push.written", "Children that nobody asked for are planned, in an open transaction."
-    )
+    PUSH_WRITTEN = Point("push.written", "Pushed children are planned, in an open transaction.")
     PUSH_COMMITTED = Point(
-        "push.committed", "They are planned, and those that are ready are known to nobody."
+        "push.committed", "Pushed children are planned, and no notification about the ready ones is sent."
     )
     CANCEL_WRITTEN = Point("cancel.written", "A message's submission is cancelled, in an open transaction.")
     CANCEL_COMMITTED = Point(
-        "cancel.committed", "It is cancelled, and the children of what that ended are not told."
+        "cancel.committed",
+        "The submission is cancelled, and the children of the cancelled jobs are not updated.",
     )
 
     CLAIM_WRITTEN = Point("claim.written", "Jobs are claimed, in an open transaction.")
-    CLAIM_COMMITTED = Point("claim.committed", "They are claimed, and their message is not acknowledged.")
-    CLAIM_ACKNOWLEDGED = Point("claim.acknowledged", "The message is gone, and none of its jobs has begun.")
+    CLAIM_COMMITTED = Point("claim.committed", "Jobs are claimed, and their message is not acknowledged.")
+    CLAIM_ACKNOWLEDGED = Point(
+        "claim.acknowledged", "The message is acknowledged, and none of its jobs has begun."
+    )
     RUN_BEGINS = Point("run.begins", "One claimed job is about to be run.")
-    RUN_ENDED = Point("run.ended", "It has run, and nobody knows.")
+    RUN_ENDED = Point("run.ended", "The job has run, and its outcome is not recorded.")
     SETTLE_WRITTEN = Point(
-        "settle.written", "Outcomes are recorded and children told, in an open transaction."
+        "settle.written", "Outcomes are recorded and children updated, in an open transaction."
     )
     SETTLE_COMMITTED = Point(
-        "settle.committed", "That stands, and what follows is claimed and has not begun."
+        "settle.committed", "Outcomes are recorded, and the next jobs are claimed and have not begun."
     )
     HAND_OFF_TAKEN = Point(
         "hand-off.taken", "Children are claimed in the transaction that ended their parent."
     )
-    HAND_OFF_BEGINS = Point("hand-off.begins", "They are about to be run without any message about them.")
+    HAND_OFF_BEGINS = Point(
+        "hand-off.begins", "Claimed children are about to be run without any message about them."
+    )
     RECORD_WRITTEN = Point(
-        "record.written", "What was looked at elsewhere has ended, in an open transaction."
+        "record.written", "The outcome of polled external work is recorded, in an open transaction."
     )
-    RECORD_COMMITTED = Point("record.committed", "Its outcome is recorded, and no planner was told.")
-    LEAVE_WRITTEN = Point(
-        "leave.written", "What runs elsewhere has its handle stored, in an open transaction."
+    RECORD_COMMITTED = Point(
+        "record.committed", "The outcome of external work is recorded, and no planner is notified."
     )
-    LEAVE_COMMITTED = Point("leave.committed", "The work goes on elsewhere, and no worker is with it.")
-    USER_WRITTEN = Point(
-        "user.written", "What a job writes itself and its success are in one open transaction."
-    )
-    USER_COMMITTED = Point("user.committed", "Both stand, and the job's own function has not returned.")
+    LEAVE_WRITTEN = Point("leave.written", "The handle of external work is stored, in an open transaction.")
+    LEAVE_COMMITTED = Point("leave.committed", "The external work continues without a worker.")
+    USER_WRITTEN = Point("user.written", "A job's own writes and its success are in one open transaction.")
+    USER_COMMITTED = Point("user.committed", "Both are committed, and the job's function has not returned.")
 
-    FLIGHT_TAKEN_UP = Point("flight.taken-up", "The journal of a saga was read, and no step is called.")
+    FLIGHT_TAKEN_UP = Point("flight.taken-up", "The journal of a saga is read, and no step is called.")
     DO_BEGINS = Point("do.begins", "A step's do is about to be called.")
-    DO_ANSWERED = Point("do.answered", "It has answered, and the journal does not know.")
+    DO_ANSWERED = Point("do.answered", "A step's do has returned, and the journal has no entry of it.")
     UNDO_BEGINS = Point("undo.begins", "A step's undo is about to be called.")
-    UNDO_ANSWERED = Point("undo.answered", "It has answered, and the journal does not know.")
+    UNDO_ANSWERED = Point("undo.answered", "A step's undo has returned, and the journal has no entry of it.")
     ENTRY_WRITTEN = Point("entry.written", "An entry of the journal is in an open transaction.")
-    ENTRY_COMMITTED = Point("entry.committed", "It stands, and the flight has not gone on.")
+    ENTRY_COMMITTED = Point("entry.committed", "The entry is committed, and the flight has not continued.")
 
     BLOB_BEGINS = Point("blob.begins", "An output that is too large for the ledger is about to be stored.")
-    BLOB_STORED = Point("blob.stored", "It is stored, and no round in the ledger has it.")
-    PROGRAM_FETCHED = Point("program.fetched", "A program's archive is here, and not unpacked.")
-    PROGRAM_UNPACKED = Point("program.unpacked", "It is unpacked beside its place.")
-    PROGRAM_INSTALLED = Point("program.installed", "It is in its place, and no record says so.")
+    BLOB_STORED = Point("blob.stored", "The output is stored, and no round in the ledger refers to it.")
+    PROGRAM_FETCHED = Point("program.fetched", "A program's archive is fetched, and not unpacked.")
+    PROGRAM_UNPACKED = Point("program.unpacked", "The archive is unpacked in a temporary folder.")
+    PROGRAM_INSTALLED = Point(
+        "program.installed", "The program is installed, and no record of it is written."
+    )
 
-    TICK_LED = Point("tick.led", "Whoever leads has yet to look what is due.")
-    TICK_SENT = Point("tick.sent", "Ticks are sent, and what has happened is not counted.")
+    TICK_LED = Point("tick.led", "The leading scheduler has not checked for due schedules yet.")
+    TICK_SENT = Point("tick.sent", "Ticks are sent, and the new events are not counted.")
     LOOK_WRITTEN = Point("look.written", "Schedules have fired, in an open transaction.")
-    LOOK_COMMITTED = Point("look.committed", "Their submissions stand, and no planner was told.")
+    LOOK_COMMITTED = Point(
+        "look.committed", "The submissions of schedules are committed, and no planner is notified."
+    )
     GROOM_WRITTEN = Point("groom.written", "One chore of the groomer is done, in an open transaction.")
-    GROOM_COMMITTED = Point("groom.committed", "It stands, and what is to be said of it is not.")
+    GROOM_COMMITTED = Point("groom.committed", "The chore is committed, and its notifications are not sent.")
     SWEEP_WRITTEN = Point("sweep.written", "Old history is removed, in an open transaction.")
-    SWEEP_COMMITTED = Point("sweep.committed", "It is gone, and its blobs are not.")
-    BLOB_REMOVED = Point("blob.removed", "A blob is thrown away, and the ledger still counts it as litter.")
+    SWEEP_COMMITTED = Point("sweep.committed", "The old history is removed, and its blobs still exist.")
+    BLOB_REMOVED = Point(
+        "blob.removed", "A blob is removed, and the ledger still lists it as a pending deletion."
+    )
 
 
 #: By the attribute's name in ``Place``.
@@ -178,7 +193,7 @@ def read_crash(text: str) -> Crash:
     """Parse ``claim.committed@3``, or a failpoint alone for its first time. Raises ValueError for any other text."""
     word, at, number = text.partition("@")
     if word not in _BY_WORD:
-        raise ValueError(f"{word!r} is no place at which a process may die")
+        raise ValueError(f"{word!r} is no failpoint")
     if at and not (number.isdecimal() and int(number) > 0):
-        raise ValueError(f"{number!r} is no time to come to a place, the first being 1")
+        raise ValueError(f"{number!r} is not a whole number from 1 on")
     return Crash(_BY_WORD[word], int(number) if at else 1)

@@ -57,7 +57,7 @@ def require_names(app: App, policy: Policy) -> None:
         raise BadRequest(
             f"concurrency: {say_unknown(unknown, identifiers_of(app))}.",
             where=app.name,
-            advice="Mend the key and submit again.",
+            advice="Correct the key and submit again.",
         )
 
 
@@ -68,7 +68,7 @@ def identifiers_of(app: App) -> tuple[str, ...]:
 def say_unknown(unknown: list[str], identifiers: tuple[str, ...]) -> str:
     asked = ", ".join(f"{{{name}}}" for name in dict.fromkeys(unknown))
     known = ", ".join(f"{{{name}}}" for name in (*identifiers, *OF_EVERY_JOB))
-    return f"the key asks for {asked}; there are {known}, and {{{OF_KWARGS}NAME}} for what a submission gives"
+    return f"the key names {asked}; there are {known}, and {{{OF_KWARGS}NAME}} for a kwarg of the submission"
 
 
 def _values(app: App, text: str, key: str, kwargs: Mapping[str, JSON]) -> dict[str, str]:

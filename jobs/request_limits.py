@@ -42,7 +42,7 @@ def unfit(text: bytes) -> str:
     if len(text) > BYTES_MAX:
         return f"It has {len(text)} bytes; at most {BYTES_MAX} are accepted."
     if NUL in text:
-        return "It holds a NUL character, which no ledger keeps."
+        return "It holds a NUL character, which the ledger cannot store."
     if is_deeper(text, DEPTH_MAX):
         return f"It nests deeper than {DEPTH_MAX} levels."
     if _DIGITS.search(text) and _DIGITS.search(_STRING.sub(b"", text)):

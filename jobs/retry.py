@@ -46,7 +46,7 @@ def random(seconds: float | str, concurrency: int, times: int) -> Rule:
     spread over that many times.
     """
     if _count(concurrency) < 1:
-        raise ValueError("concurrency is how many there are to draw from, so it is at least 1")
+        raise ValueError("concurrency is the number of delays to choose from, so it is at least 1")
     return _Counted(times=_count(times), seconds=parse_duration_s(seconds), choices=concurrency)
 
 

@@ -44,7 +44,9 @@ def select(app: App, submission: Submission) -> Selected:
     kwargs = dict(submission.kwargs)
     named = kwargs.pop(WORK_IDS, None)
     if named is not None and submission.work_ids is not None:
-        raise BadRequest("work_ids stand in the submission and in its kwargs.", advice="Name them once.")
+        raise BadRequest(
+            "work_ids are set both in the submission and in its kwargs.", advice="Set them once."
+        )
     if submission.work_ids is not None:
         named = submission.work_ids
     if named is not None:
@@ -54,9 +56,9 @@ def select(app: App, submission: Submission) -> Selected:
     if app.chunking is not None and app.chunking.default_ids is not None:
         return _by_default(app, app.chunking.default_ids, kwargs)
     raise BadRequest(
-        f"Nothing says which work IDs this is about: {app.name} has no select_work.",
+        f"The submission has no work IDs, and {app.name} has no select_work.",
         where=app.origin,
-        advice=f"Name work_ids, give {app.name} a select_work, or its source default_work_ids.",
+        advice=f"Set work_ids, give {app.name} a select_work, or its source default_work_ids.",
     )
 
 
@@ -65,7 +67,7 @@ def _by_app(app: App, function: Callable[..., Any], kwargs: Mapping[str, JSON]) 
     answer = _ask(function, kwargs, whose)
     ids = answer[0] if isinstance(answer, tuple) and answer else answer
     if not isinstance(ids, list):
-        raise _refusal(whose, answer, "a list of work IDs, or a tuple whose first element is one")
+        raise _refusal(whose, answer, "a list of work IDs, or a tuple that begins with such a list")
     return Selected(work_ids=_parsed([*map(_number, ids)], whose), kwargs=kwargs)
 
 
@@ -81,7 +83,9 @@ def _by_default(app: App, function: Callable[..., Any], kwargs: Mapping[str, JSO
             return Selected(work_ids=_parsed([*map(_number, answer)], whose), kwargs=kwargs)
         case (list() as ids, Mapping() as others) if isinstance(answer, tuple):
             return Selected(work_ids=_parsed([*map(_number, ids)], whose), kwargs=_without_ids(others, whose))
-    raise _refusal(whose, answer, "a list of work IDs, or a pair of one and the kwargs for the chunks")
+    raise _refusal(
+        whose, answer, "a list of work IDs, or a pair of such a list and the kwargs for the chunks"
+    )
 
 
 def _ask(function: Callable[..., Any], kwargs: Mapping[str, JSON], whose: str) -> object:

@@ -103,9 +103,9 @@ _STOPPABLE = " ".join(sorted(STOPPABLE))
 _REVIVABLE = " ".join(sorted(REVIVABLE))
 
 EXPECT = _verb(
-    "expect", "-", State.EXPECTED, "planner", "a pushed child names it as a parent; nobody asked yet"
+    "expect", "-", State.EXPECTED, "planner", "a pushed child names it as a parent; not requested yet"
 )
-WANT = _verb("want", "- expected", State.WAITING, "planner", "a submission or a child's pull wants it")
+WANT = _verb("want", "- expected", State.WAITING, "planner", "a submission or a child's pull requests it")
 SKIP = _verb(
     "skip",
     "- expected waiting",
@@ -118,17 +118,19 @@ RELEASE = _verb(
     "waiting",
     State.READY,
     "planner groomer executor",
-    "one gate has nothing unmet, not_before has come, and its pool has a slot",
+    "one dependency group is met, not_before has passed, and its pool has a slot",
 )
 STRAND = _verb(
-    "strand", "waiting", State.UPSTREAM_FAILED, "planner", "every gate has a parent that will not succeed"
+    "strand",
+    "waiting",
+    State.UPSTREAM_FAILED,
+    "planner",
+    "every dependency group has a parent that will not succeed",
 )
-CLAIM = _verb(
-    "claim", "ready", State.RUNNING, "executor", "same round, not expired, under a lease that stands"
-)
-RECORD = _verb("record", "running", State.EXECUTED, "executor", "the outcome of this very claim")
+CLAIM = _verb("claim", "ready", State.RUNNING, "executor", "same round, not expired, under a valid lease")
+RECORD = _verb("record", "running", State.EXECUTED, "executor", "the outcome of this claim")
 HAND_BACK = _verb(
-    "hand_back", "running", State.READY, "executor", "a worker that stops returns what it had not ended"
+    "hand_back", "running", State.READY, "executor", "a stopping worker returns its unfinished jobs"
 )
 REQUEUE = _verb(
     "requeue",
@@ -146,14 +148,20 @@ CONDEMN = _verb("condemn", "executed", State.FATAL, "planner", "a saga that coul
 EXPIRE = _verb("expire", _STOPPABLE, State.EXPIRED, "groomer executor", "end_before has passed")
 OVERRUN = _verb("overrun", "executed", State.EXPIRED, "planner", "it finished after end_before")
 CALL_OFF = _verb(
-    "call_off", "executed", State.CANCELLED, "planner", "a saga that nobody wants any more has been undone"
+    "call_off",
+    "executed",
+    State.CANCELLED,
+    "planner",
+    "a saga that no submission requests any more has been undone",
 )
 SPLIT = _verb(
     "split", "failed timed_out", State.SPLIT, "planner", "on_failure: bisect; its halves run in its place"
 )
-CANCEL = _verb("cancel", _STOPPABLE, State.CANCELLED, "planner", "no active submission wants it any more")
-PAUSE = _verb("pause", "ready", State.WAITING, "planner", "everybody who wants it is paused")
-LAND = _verb("land", "expected", State.SUCCEEDED, "planner", "it stands for a partition that others made")
+CANCEL = _verb("cancel", _STOPPABLE, State.CANCELLED, "planner", "no active submission requests it any more")
+PAUSE = _verb("pause", "ready", State.WAITING, "planner", "every submission that requests it is paused")
+LAND = _verb(
+    "land", "expected", State.SUCCEEDED, "planner", "it represents a partition that landed from outside"
+)
 UNDO = _verb(
     "undo",
     "succeeded",
@@ -161,20 +169,20 @@ UNDO = _verb(
     "planner",
     "its saga across apps failed, and its compensation has succeeded",
 )
-SUSPEND = _verb("suspend", "running", State.SUSPENDED, "executor", "a saga step asked to wait")
+SUSPEND = _verb("suspend", "running", State.SUSPENDED, "executor", "a saga step returned Wait")
 RESUME = _verb(
     "resume",
     "suspended",
     State.WAITING,
     "planner groomer executor",
-    "what it waits for has come, its time is up, or it is to be undone",
+    "its event has arrived, its wait has timed out, or it must be undone",
 )
 REVIVE = _verb(
     "revive",
     _REVIVABLE,
     State.WAITING,
     "planner",
-    "run again by request, or its dead parent was; or wanted anew",
+    "rerun by request, or its dead parent was rerun, or requested again",
 )
 
 VERBS: tuple[Verb, ...] = (

@@ -87,15 +87,17 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     def __post_init__(self) -> None:
         ways = [self.key is not None, self.keys is not None, self.work_ids is not None, self.has_span]
         if sum(ways) > 1:
-            raise ValueError("give one of key, keys, work_ids or start and end")
+            raise ValueError("set only one of key, keys, work_ids, or start and end")
         if (self.start is None) != (self.end is None):
-            raise ValueError("start and end go together")
+            raise ValueError("start and end must be set together")
         if self.keys is not None and len(self.keys) > KEYS_MAX:
             raise ValueError(f"{len(self.keys)} keys are more than one submission may name ({KEYS_MAX})")
         if self.id is not None and not 0 < len(self.id) <= ID_LENGTH_MAX:
             raise ValueError(f"id has 1 to {ID_LENGTH_MAX} characters")
         if self.compensates is None and self.id is not None and self.id.endswith(COMPENSATION):
-            raise ValueError(f"an id that ends in {COMPENSATION} is of what undoes another submission")
+            raise ValueError(
+                f"an id that ends in {COMPENSATION} is reserved for the undo of another submission"
+            )
 
     @property
     def has_span(self) -> bool:
@@ -143,7 +145,7 @@ def conflict(submission: Submission) -> Conflict:
     return Conflict(
         f"Submission {submission.id} exists and asks for something else.",
         where=submission.app,
-        advice="Use a new id, or none; the same id is for repeating the same submission.",
+        advice="Use a new id, or none. Use the same id only to repeat the same submission.",
     )
 
 

@@ -58,4 +58,6 @@ def _check_name(text: str, name: str) -> None:
     if not name.isidentifier():
         raise ValueError(f"template {text!r} has {name!r} in braces; an identifier is letters, digits and _")
     if name in RESERVED:
-        raise ValueError(f"template {text!r} calls an identifier {name}, which is a word of the definitions")
+        raise ValueError(
+            f"template {text!r} names an identifier {name}, which is an option of the definitions"
+        )

@@ -39,7 +39,7 @@ class TwoWay(Struct, frozen=True):
     def refusal(self, what: str, app: str, ids: Mapping[str, Value]) -> BadRequest:
         """Return the error for a fault of the function at this job."""
         asked = ", ".join(f"{name}={value}" for name, value in ids.items())
-        return BadRequest(f"{self.path}, asked about {app} ({asked}), {what}.", where=app)
+        return BadRequest(f"{self.path}, called for {app} ({asked}), {what}.", where=app)
 
     def _ask(
         self, side: str, function: Neighbours, app: str, ids: Mapping[str, Value]
@@ -51,7 +51,7 @@ class TwoWay(Struct, frozen=True):
         for each in answer:
             if not _is_neighbour(each):
                 raise self.refusal(
-                    f"answered {each!r} in {side}; it has to be a pair of an app and its identifiers",
+                    f"returned {each!r} in {side}; it has to be a pair of an app and its identifiers",
                     app,
                     ids,
                 )

@@ -106,7 +106,7 @@ def _listed(text: str) -> JSON:
     try:
         return msgspec.json.decode(text)
     except msgspec.MsgspecError as error:
-        raise ValueError(f"{text!r} begins as a list does and is none: {error}") from None
+        raise ValueError(f"{text!r} begins like a list but is none: {error}") from None
 
 
 def _parts_of_text(text: str) -> Iterator[Part]:
@@ -124,7 +124,7 @@ def _whole(part: str) -> str:
     """Return the part, unless it is a fraction: that is probably meant as a number. A list can contain it as a text."""
     if _FRACTION.fullmatch(part):
         raise ValueError(
-            f'{part} is no work ID: those are whole numbers or texts; for a text write ["{part}"]'
+            f'{part} is no work ID; work IDs are whole numbers or texts; for a text write ["{part}"]'
         )
     return part
 
@@ -168,7 +168,7 @@ def _run(numbers: list[int], written: object) -> Part:
 
 def _number(item: object) -> int:
     if isinstance(item, bool) or not isinstance(item, int):
-        raise ValueError(f"{item!r} is no work ID: those are whole numbers or texts")
+        raise ValueError(f"{item!r} is no work ID; work IDs are whole numbers or texts")
     if abs(item) > _NUMBER_MAX:
         raise ValueError(f"{item!r} does not fit into 64 bits")
     return item

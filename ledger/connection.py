@@ -243,7 +243,7 @@ class Ledger:
         return BadSetting(
             "The ledger does not let this role do it: " + " ".join(str(error).split()),
             where=without_password(self.url),
-            advice="Use the address of a role that may; after an upgrade, run what `sluice db roles` prints once more.",
+            advice="Use the address of a role that may; after an upgrade, run the output of `sluice db roles` again.",
         )
 
 

@@ -67,7 +67,7 @@ _WRONG_ADDRESSES = (
     (
         re.compile(r'role "(.+?)" does not exist'),
         "The ledger's server has no role {0}.",
-        "Correct the name in SLUICE_LEDGER_URL, or make the roles: `sluice db roles`.",
+        "Correct the name in SLUICE_LEDGER_URL, or create the roles: `sluice db roles`.",
     ),
     (
         re.compile(r'database "(.+?)" does not exist'),
@@ -87,7 +87,7 @@ def unreachable(url: str, error: Exception) -> Unreachable:
     return Unreachable(
         f"The ledger does not answer: {said}",
         where=without_password(url),
-        advice="Start the database, or point SLUICE_LEDGER_URL at one that runs.",
+        advice="Start the database, or point SLUICE_LEDGER_URL at a running database.",
     )
 
 

@@ -171,7 +171,9 @@ def meter(tx: Tx, right: Claim, flight: int, name: str, *, done: int, total: int
 
 def _require(is_written: bool, right: Claim, entry: Entry) -> None:  # noqa: FBT001  # it is the condition
     if not is_written:
-        raise AssertionError(f"entry {entry.seq} of job {right.job} is there already, or follows on nothing")
+        raise AssertionError(
+            f"entry {entry.seq} of job {right.job} exists already, or does not follow the last entry"
+        )
 
 
 def _columns(entry: Entry) -> Mapping[str, Any]:

@@ -57,7 +57,7 @@ _BEGIN_ANEW = move(
     By.PLANNER,
     condition=f"job.turn_back = '{TurnBack.UNWANTED}' AND NOT ({UNWANTED})",
     sets=f"not_before = {NOW}, {_NEXT_FLIGHT}",
-    note="'undone, and wanted again'",
+    note="'undone, and requested again'",
 )
 
 

@@ -143,10 +143,10 @@ def _none(url: str) -> SchemaMismatch:
         is_hidden = connection.execute(_IS_HIDDEN, [name]).fetchone() == (True,)
     if is_hidden:
         what = f"The role {role} may not use the schema {name}, where the ledger is."
-        advice = "Use the address of a role that may, or run what `sluice db roles` prints."
+        advice = "Use the address of a role that may, or run the output of `sluice db roles`."
     else:
         what = f"There is no ledger in the schema {name} of this database."
-        advice = "Make it: `sluice db upgrade`."
+        advice = "Create it: `sluice db upgrade`."
     return SchemaMismatch(what, where=without_password(url), advice=advice)
 
 
@@ -222,14 +222,14 @@ def remedy(found: Schema) -> str:
     if not found.is_newer:
         return "Run `sluice db upgrade` with the newest version that shares this ledger."
     if found.is_ours:
-        return "There is nothing to migrate: this version may go on with it, until the newer one is started."
+        return "There is nothing to migrate: this version can use it until the newer version is started."
     return f"Start the newer version: no code for a schema before {found.compatible_from} may work on it."
 
 
 def _busy(url: str) -> LedgerBusy:
     done = revision(url)
     return LedgerBusy(
-        f"A migration could not get its locks, because somebody holds them for long. The schema is at {done}.",
+        f"A migration could not get its locks, because other transactions hold them. The schema is at {done}.",
         where=without_password(url),
-        advice="Whoever works goes on. `sluice doctor` names transactions that stay open; end them, and upgrade again.",
+        advice="Running processes continue. `sluice doctor` names open transactions; end them, and upgrade again.",
     )

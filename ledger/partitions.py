@@ -160,7 +160,7 @@ def claim(tx: Tx, place: str, version: str, steps: Sequence[Step]) -> None:
     columns = arrays([(*step.span, step.job) for step in steps], "first", "last", "job")
     claimed = tx.write(_CLAIM, place=place, version=version, **columns)
     if claimed != sum(len(step.span) for step in steps):
-        raise AssertionError(f"partitions of {place} were given away that somebody is making")
+        raise AssertionError(f"partitions of {place} were assigned again while a job makes them")
 
 
 def made(tx: Tx, jobs: list[int]) -> None:

@@ -50,7 +50,7 @@ _SET_ASIDE = move(
     given=CLAIMS,
     condition=HELD,
     sets=f"not_before = {NOW} + make_interval(secs => {LOOK_AGAIN_S})",
-    note="'its worker has no such version'",
+    note="'its worker does not have this version'",
 )
 # The wait began at the last journal entry: a moment ago, or long before if the job was resumed without its event.
 _SUSPEND = move(

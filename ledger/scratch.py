@@ -93,9 +93,9 @@ def scratch_ledger(url: str, *, is_copy: bool = False) -> Iterator[str]:
             server.execute(f"CREATE DATABASE {name} {template}".encode())
     except psycopg.Error as error:
         raise Unreachable(
-            f"No database can be made for a while: {' '.join(str(error).split())}",
+            f"No temporary database can be created: {' '.join(str(error).split())}",
             where=without_password(url),
-            advice="Give a role that may create databases, or leave --ledger out for an embedded one.",
+            advice="Use a role that may create databases, or leave --ledger out for an embedded database.",
         ) from error
     try:
         scratch = urlsplit(url)._replace(path=f"/{name}").geturl()

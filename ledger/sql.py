@@ -64,11 +64,9 @@ def move(
 ) -> str:
     """Return the statement by which jobs change state: lock, check, write, log.
 
-    ``held`` locks the jobs in id order to avoid deadlocks, and reads each row again after the wait. The guard is
-    repeated in the UPDATE. The history row is written in the same statement, so every change of state has one.
-    ``condition`` and ``sets`` may read ``job`` and ``given``. ``note`` and ``returning`` read the row as moved. By
-    default the statement returns each id, and the pool of the slot that the job releases (``slots.move_out``).
-
+    ``held`` locks the jobs in id order to avoid deadlocks, and reads each row again after the wait. The UPDATE repeats
+    the guard; the history row is written with it. ``condition`` and ``sets`` may read ``job`` and ``given``. ``note``
+    and ``returning`` read the row as moved; by default, the id and the pool of the released slot are returned.
     - ``forgets_work``: the job's external work is over, or can be found by its token alone.
     - ``in_line``: a job of a pool is not moved; these columns are set instead. The last result column is then its pool.
     - ``then``: the jobs take this further step at the same moment.

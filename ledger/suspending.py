@@ -38,11 +38,11 @@ _OVER = f"job.not_before <= {NOW}"
 
 _RESUME = move(RESUME, By.PLANNER, sets=_GOES_ON)
 _RESUME_EARLY = move(
-    RESUME, By.EXECUTOR, sets=_GOES_ON, condition=f"{_HAS_COME} OR {_TURNS}", note="'it need not wait'"
+    RESUME, By.EXECUTOR, sets=_GOES_ON, condition=f"{_HAS_COME} OR {_TURNS}", note="'no wait is needed'"
 )
 _RESUME_TOLD = move(RESUME, By.GROOMER, sets=_GOES_ON, condition=_HAS_COME)
 _RESUME_TURNED = {by: move(RESUME, by, sets=_GOES_ON, condition=_TURNS) for by in (By.PLANNER, By.GROOMER)}
-_RESUME_LATE = move(RESUME, By.GROOMER, sets=_GOES_ON, condition=_OVER, note="'its time is up'")
+_RESUME_LATE = move(RESUME, By.GROOMER, sets=_GOES_ON, condition=_OVER, note="'its wait timed out'")
 #: Query for jobs with a wait that has timed out. The groomer uses it too.
 LATE = f"""
 SELECT id FROM job WHERE state = '{State.SUSPENDED}' AND not_before <= {NOW} ORDER BY not_before LIMIT %(limit)s

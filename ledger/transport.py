@@ -22,7 +22,7 @@ def weakness(url: str) -> str:
     mode = str(words.get("sslmode") or usual["sslmode"])
     if mode in _PROVEN or all(map(_is_here, hosts.split(","))):
         return ""
-    return f"sslmode is {mode}, which asks for no proof of who answers"
+    return f"sslmode is {mode}, which does not verify the server"
 
 
 def _is_here(host: str) -> bool:

@@ -4,10 +4,8 @@ from sluice.ledger.reads.check import Breach
 from sluice.ledger.repairing import can_be_repaired
 from sluice.ops.words import command, legible
 
-REPAIRABLE = (
-    "`sluice db repair` works this out again from other rows of the ledger. Workers may run meanwhile."
-)
-_NOT_REPAIRABLE = "Nothing in the ledger shows what is right here. Take a dump first (`pg_dump`)"
+REPAIRABLE = "`sluice db repair` computes this again from other rows of the ledger. Workers may keep running."
+_NOT_REPAIRABLE = "The ledger does not contain the correct value. Take a dump first (`pg_dump`)"
 
 
 def advice(breach: Breach) -> str:
@@ -17,8 +15,8 @@ def advice(breach: Breach) -> str:
     if breach.job is None:
         return f"{_NOT_REPAIRABLE}, then correct it by hand, or restore a backup."
     return (
-        f"{_NOT_REPAIRABLE}. See what happened, as with `{command('show', breach.job)}`, and run these jobs again or "
-        "cancel them, or restore a backup."
+        f"{_NOT_REPAIRABLE}. Look at the history, for example with `{command('show', breach.job)}`, and run these jobs "
+        "again or cancel them, or restore a backup."
     )
 
 

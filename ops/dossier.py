@@ -15,10 +15,8 @@ from sluice.ops import saga_document
 
 
 def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> dict[str, Any]:
-    """Return the records of a job as plain data for JSON. The field names are a public contract. ``calendar`` is that
-    of a partition job, or None if its definition is not loaded. Only sagas have a flight. The fields ``record`` and
-    ``log`` need the whole history and are left out if only a part of it was read.
-    """
+    """Return the records of a job as plain data for JSON, a public contract. ``record`` and ``log`` need the whole
+    history. ``calendar``: of a partition job, if its definition is loaded."""
     job = found.job
     return {
         "app": job.app,

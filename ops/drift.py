@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from sluice.ledger.reads.definitions import Variant
 
 SAME_DEFINITIONS = (
-    "Give all of them the same sources. Files are taken up within seconds, Python modules by a restart alone;"
-    " during a roll-out it passes by itself."
+    "Give all of them the same sources. Changed files are loaded within seconds, Python modules only by a restart."
+    " During a roll-out, this resolves itself."
 )
 
 

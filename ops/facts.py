@@ -176,7 +176,7 @@ def _mark(text: str) -> str:
     try:
         kwargs = msgspec.json.decode(text, type=dict[str, JSON])
     except msgspec.MsgspecError:
-        raise ValueError(f'{text!r} are no kwargs; write JSON like {{"region": "eu"}}') from None
+        raise ValueError(f'{text!r} is not a mapping of kwargs; write JSON like {{"region": "eu"}}') from None
     return msgspec.json.encode(kwargs, order="sorted").decode()
 
 

@@ -19,12 +19,12 @@ def place(flight: Flight) -> str:
     if last is None:
         return "at its first step"
     if flight.wait is not None:
-        return f"behind step {last.step + 1} of {last.steps}, {last.name}, which asked to wait"
+        return f"after step {last.step + 1} of {last.steps}, {last.name}, which returned Wait"
     leg = next_leg(last)
     if leg.direction is Direction.UNDO:
         return f"at the undo of {counted(flight, leg.step)}" if leg.step >= 0 else "with nothing left to undo"
     if leg.step == last.steps:
-        return "behind its last step"
+        return "after its last step"
     again = leg.step == last.step
     return f"at {counted(flight, leg.step)}{', again' if again else f', after {last.name}'}"
 
@@ -43,7 +43,7 @@ def undone(flight: Flight) -> str:
     """
     if flight.undoing and flight.failure:
         return f"is being undone, since {cause(flight.failure)}"
-    return f"is to be undone, since {flight.turn_back}" if flight.turn_back else ""
+    return f"will be undone, since {flight.turn_back}" if flight.turn_back else ""
 
 
 def crashes(flight: Flight) -> str:

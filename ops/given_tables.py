@@ -50,9 +50,7 @@ def making(app: App, span: tuple[str, str] | None, state: State | None) -> Makin
     if app.unbounded:
         return Making(app, ALWAYS, state or State.RUNNING)
     if span is None:
-        raise ValueError(
-            f"{app.name} is keyed by partition: its span is missing, the first and the last of them"
-        )
+        raise ValueError(f"{app.name} is keyed by partition: its span is missing: first and last partition")
     return Making(app, _read(partitioning_of(app).calendar, *span), state or State.RUNNING)
 
 

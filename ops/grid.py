@@ -119,7 +119,7 @@ _FOR_OTHERS = {State.CANCELLED, State.UPSTREAM_FAILED}
 #: Marks by state, the most urgent first. A cell with several states gets the first matching mark.
 MARKS = (
     *((state, Mark("!", State.FAILED, "did not succeed")) for state in State if state in DEAD - _FOR_OTHERS),
-    (State.UPSTREAM_FAILED, Mark("^", State.UPSTREAM_FAILED, "lacks what it needs")),
+    (State.UPSTREAM_FAILED, Mark("^", State.UPSTREAM_FAILED, "upstream failed")),
     *(
         (state, Mark(">", State.RUNNING, "is being made"))
         for state in (State.RUNNING, State.EXECUTED, State.SUSPENDED)
@@ -128,9 +128,9 @@ MARKS = (
     *((state, Mark(".", State.WAITING, "waits")) for state in (State.WAITING, State.EXPECTED)),
     (State.CANCELLED, Mark("x", State.CANCELLED, "was cancelled")),
 )
-THERE = Mark("#", State.SUCCEEDED, "is there")
-PARTLY = Mark("=", State.SUCCEEDED, "is there in part")
-NOTHING = Mark("-", None, "not asked for")
+THERE = Mark("#", State.SUCCEEDED, "exists")
+PARTLY = Mark("=", State.SUCCEEDED, "exists in part")
+NOTHING = Mark("-", None, "not requested")
 
 
 def mark(stretch: Span, counts: Mapping[State, int]) -> Mark:

@@ -37,7 +37,7 @@ PARTLY_SIGN, NOTHING_SIGN = "p", "."
 LEGEND: Mapping[str, str] = {
     **{sign: str(state) for state, sign in SIGNS.items()},
     PARTLY_SIGN: "succeeded in part",
-    NOTHING_SIGN: "not asked for",
+    NOTHING_SIGN: "not requested",
 }
 
 
@@ -139,7 +139,7 @@ def _start_s(text: str) -> tuple[int, int]:
             continue
         return calendar.start_s(partition), calendar.start_s(partition + 1)
     raise BadWindow(
-        f"{text!r} is no partition.", advice="Write it like 2024-04-01, 2024-04-01-13 or 2024-04."
+        f"{text!r} is not a partition.", advice="Write it like 2024-04-01, 2024-04-01-13 or 2024-04."
     )
 
 

@@ -50,9 +50,7 @@ def _first(calendar: Calendar, name: JobName) -> int:
 
 def _satisfied(supply: Supply) -> Iterator[dict[str, Any]]:
     whose, why = (
-        ({"app": supply.app.name}, "it is there")
-        if supply.app
-        else ({"table": supply.table}, "it has landed")
+        ({"app": supply.app.name}, "it exists") if supply.app else ({"table": supply.table}, "it has landed")
     )
     for span in supply.satisfied:
         yield {**whose, "span": _ends(supply.calendar, span), "why": why}

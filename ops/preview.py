@@ -73,7 +73,7 @@ class _Telling:
             told["why"] = (
                 ages.fresh(known.since, self._now, lag_s)
                 if is_used
-                else f"{ages.stale(known.since, self._now)}, but it is not asked for"
+                else f"{ages.stale(known.since, self._now)}, but it is not requested"
             )
         return told
 

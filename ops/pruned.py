@@ -8,5 +8,5 @@ def removed(job: Job) -> str:
     """Return which part of the history was removed, and when. Empty if nothing was removed."""
     if job.pruned_at is None:
         return ""
-    until = "how it came to its end" if job.is_pruned else "what happened to it before"
-    return f"{until} was removed at {moment(job.pruned_at)} UTC, for its age"
+    until = "its history" if job.is_pruned else "its earlier history"
+    return f"{until} was removed at {moment(job.pruned_at)} UTC, because of its age"

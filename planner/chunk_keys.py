@@ -32,9 +32,9 @@ def require_chunk_words(app: App, submission: Submission) -> None:
     """Raise BadRequest if the submission uses options of other keyspaces."""
     if foreign := submission.words_of(_FOREIGN):
         raise BadRequest(
-            f"{app.name} is keyed by chunk; {' and '.join(foreign)} do not say which work IDs.",
+            f"{app.name} is keyed by chunk; {' and '.join(foreign)} do not name work IDs.",
             where=app.name,
-            advice="Give work_ids, or none for those that its select_work chooses.",
+            advice="Give work_ids, or leave them out to use the work IDs that its select_work chooses.",
         )
 
 
@@ -42,7 +42,7 @@ def no_such_chunk(name: JobName) -> BadKey:
     return BadKey(
         f"There is no chunk {name}.",
         where=name.app,
-        advice="Chunks are made of work IDs: submit those, like --work-ids 1-3,7.",
+        advice="Submit work IDs, like --work-ids 1-3,7: chunks are created from them.",
     )
 
 
@@ -50,5 +50,5 @@ def was_split(name: JobName) -> BadRequest:
     return BadRequest(
         f"{name} was split, and its halves run in its place.",
         where=name.app,
-        advice="Ask for those; `sluice show` names them.",
+        advice="Submit the halves; `sluice show` names them.",
     )

@@ -62,7 +62,7 @@ def nodes_of(catalogue: Catalogue, submission: Submission, kwargs: Mapping[str, 
         same = _Same(app, msgspec.json.encode(given, order="sorted"), child)
         if same not in places:
             if len(nodes) == NODES_MAX:
-                raise BadRequest(f"{name} comes to more than {NODES_MAX:,} apps with kwargs of their own.")
+                raise BadRequest(f"{name} results in more than {NODES_MAX:,} apps with kwargs of their own.")
             counted[app] += 1
             places[same] = len(nodes)
             nodes.append(_node(catalogue.app(app), given, counted[app]))
@@ -80,7 +80,7 @@ def nodes_of(catalogue: Catalogue, submission: Submission, kwargs: Mapping[str, 
 
 def _node(app: App, kwargs: Mapping[str, JSON], number: int) -> Node:
     if app.chunking is None:
-        raise BadRequest(f"{app.name} is not keyed by chunk, so it is not about work IDs.", where=app.origin)
+        raise BadRequest(f"{app.name} is not keyed by chunk, so it has no work IDs.", where=app.origin)
     try:
         mark = mark_of(app.chunking, kwargs)
     except ValueError as error:

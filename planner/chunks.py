@@ -108,7 +108,7 @@ def chunk(
     after = _after(submission.after or (), known)
     run = _Chunks(nodes, ids, known)
     if (total := sum(len(each) for each in run.needed)) > JOBS_MAX:
-        raise BadRequest(f"It comes to {total:,} jobs; one submission may come to {JOBS_MAX:,}.")
+        raise BadRequest(f"The submission results in {total:,} jobs; one submission may have {JOBS_MAX:,}.")
     require_fit(nodes[0].app, submission.policy)
     terms = {node.app.name: terms_of(node.app, submission.policy) for node in nodes}
     shared = _Shared(ids, terms, number)
@@ -137,8 +137,8 @@ def _after(names: Collection[JobName], known: Knowledge) -> dict[JobName, State]
     found = known.look_up(names) if names else {}
     if missing := [str(name) for name in dict.fromkeys(names) if name not in found]:
         raise BadRequest(
-            f"It is to wait for {', '.join(missing)}, which there is not.",
-            advice="`sluice ls` lists what there is.",
+            f"The submission must wait for {', '.join(missing)}, which the ledger does not have.",
+            advice="`sluice ls` lists the existing jobs.",
         )
     return {name: found[name].state for name in sorted(set(names))}
 

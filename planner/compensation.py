@@ -164,8 +164,8 @@ def _below(undoing: Mapping[int, JobName], ties: Iterable[tuple[int, int]]) -> d
             below[id] = frozenset().union(*found)
     except CycleError as error:
         raise BadRequest(
-            "What the saga has done cannot be put in order: its jobs came of each other in a circle.",
-            advice="Run what undoes them by hand, in the order that is right.",
+            "The effects of the saga cannot be put in order, because its jobs triggered each other in a circle.",
+            advice="Run the jobs that undo them by hand, in the right order.",
         ) from error
     return below
 

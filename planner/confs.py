@@ -38,6 +38,6 @@ def _no_such_mode(name: str, mode: str | None, modes: Iterable[str]) -> BadReque
     what = (
         f"{name} has no mode {mode!r}."
         if mode
-        else f"{name} has several modes; the submission does not say which."
+        else f"{name} has several modes; the submission does not name any."
     )
     return BadRequest(what, where=name, advice=f"Its modes: {known}.")

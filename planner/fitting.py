@@ -64,5 +64,5 @@ def require_fit(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = 
         raise BadRequest(
             f"debug: {app.name} is no saga, so it has no steps that could fail.",
             where=app.name,
-            advice="Leave it out, or ask for the saga itself.",
+            advice="Leave it out, or submit the saga itself.",
         )

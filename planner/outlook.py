@@ -78,7 +78,7 @@ class Outlook:
         if state is State.WAITING and (prospect := self._possible(job)).fate is not Fate.NEW:
             return prospect  # Its needs are dead, but that has not been propagated yet.
         if state in LIVE - {State.EXPECTED}:
-            return Prospect(Fate.UNDER_WAY, state, f"{state}: somebody has asked for it already")
+            return Prospect(Fate.UNDER_WAY, state, f"{state}: already requested")
         if state in TERMINAL - {State.CANCELLED} and job.name not in self._again:
             return _standing(state, asked_for=True)
         return self._possible(job)

@@ -56,7 +56,7 @@ def read_key(app: App, key: str) -> Span:
         raise BadKey(
             f"{key!r} is of version {version} of {app.name}; the definitions have {app.version}.",
             where=app.origin,
-            advice="Leave the version out to mean the one that is there now.",
+            advice="Leave the version out to use the current version.",
         )
     if app.unbounded:
         if text != UNBOUNDED:
@@ -88,7 +88,7 @@ def asked_for(app: App, submission: Submission) -> list[Span]:
     begin before the app's first partition."""
     if foreign := submission.words_of(_FOREIGN):
         raise BadRequest(
-            f"{app.name} is keyed by partition; {' and '.join(foreign)} do not say which.",
+            f"{app.name} is keyed by partition; {' and '.join(foreign)} do not name partitions.",
             where=app.name,
             advice=f"Give start and end, like {partitioning_of(app).calendar.example}.",
         )
@@ -116,7 +116,8 @@ def span_of(app: App, submission: Submission) -> Span | None:
         raise BadRequest(f"{error}.", where=app.name) from None
     if span.last < span.first:
         raise BadRequest(
-            f"It ends, at {submission.end}, before it starts, at {submission.start}.", where=app.name
+            f"The submission ends, at {submission.end}, before it starts, at {submission.start}.",
+            where=app.name,
         )
     return span
 
@@ -128,7 +129,7 @@ def _asked_for(app: App, submission: Submission) -> list[Span]:
         return [span]
     example = partitioning_of(app).calendar.example
     raise BadRequest(
-        f"{app.name} is keyed by partition; the submission does not say which.",
+        f"{app.name} is keyed by partition; the submission does not name any.",
         where=app.name,
         advice=f"Give start and end, like {example}.",
     )

@@ -291,9 +291,9 @@ class Layout:
     def _refuse_excess(self, app: App) -> None:
         if self._needs > NEEDS_MAX:
             raise BadRequest(
-                f"At {app.name}, its jobs come to need others more than {NEEDS_MAX:,} times.",
+                f"At {app.name}, its jobs have more than {NEEDS_MAX:,} dependencies.",
                 where=self._app.name,
-                advice="Ask for a shorter range, or give the app a larger step_size.",
+                advice="Request a shorter range, or give the app a larger step_size.",
             )
 
 

@@ -74,7 +74,7 @@ def bridged_children(
             continue
         if name not in bridged_parents(bridge, child, own):
             raise bridge.function.refusal(
-                f"named the child {found}, of which it does not name this job as a parent", name.app, ids
+                f"named the child {found}, but does not name this job as a parent of it", name.app, ids
             )
         yield found
 

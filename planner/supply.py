@@ -125,12 +125,12 @@ class Supply:
 def refuse_excess(supplies: Collection[Supply], *, jobs_max: int, where: str) -> None:
     """Refuse too many jobs or partitions before they take memory."""
     if sum(supply.jobs for supply in supplies) > jobs_max:
-        raise BadRequest(f"It comes to more than {jobs_max:,} jobs.", where=where)
+        raise BadRequest(f"The submission results in more than {jobs_max:,} jobs.", where=where)
     if sum(len(span) for supply in supplies for span in supply.missing) > PARTITIONS_MAX:
         raise BadRequest(
-            f"It comes to more than {PARTITIONS_MAX:,} partitions.",
+            f"The submission results in more than {PARTITIONS_MAX:,} partitions.",
             where=where,
-            advice="Ask for a shorter range.",
+            advice="Request a shorter range.",
         )
 
 

@@ -42,9 +42,9 @@ class TemplateKeyspace:
         definition has values."""
         if foreign := submission.words_of(_FOREIGN):
             raise BadRequest(
-                f"{app.name} has keys like {app.example_key}; {' and '.join(foreign)} do not say which.",
+                f"{app.name} has keys like {app.example_key}; {' and '.join(foreign)} do not name keys.",
                 where=app.name,
-                advice="Give key or keys, or none for all that autofill_values enumerate.",
+                advice="Give key or keys, or leave both out for all keys that autofill_values enumerate.",
             )
         named = submission.named_keys
         if named is None:
@@ -105,14 +105,14 @@ class TemplateKeyspace:
         for values in [alternative.domains for alternative in alternatives] or [app.autofill]:
             if lacking := [name for name in app.template.names if not values.get(name)]:
                 raise BadRequest(
-                    f"{app.name} does not say which jobs it has: no values for {', '.join(lacking)}.",
+                    f"{app.name} does not define which jobs it has: no values for {', '.join(lacking)}.",
                     where=app.name,
                     advice=f"Give keys like {app.example_key}, or autofill_values in the definition.",
                 )
             sizes = [len(column) for column in values.values()]
             if prod(sizes) > self._limit:
                 raise BadRequest(
-                    f"{app.name} has {arithmetic(sizes)} jobs; one submission may ask for {self._limit:,}.",
+                    f"{app.name} has {arithmetic(sizes)} jobs; one submission may request {self._limit:,}.",
                     where=app.name,
                 )
         if not alternatives:

@@ -50,9 +50,9 @@ class Walk:
     ) -> None:
         if submission.after is not None:
             raise BadRequest(
-                "after is for submissions about work IDs.",
+                "after is only for submissions of work IDs.",
                 where=submission.app,
-                advice="What a job with a key waits for, its definition says.",
+                advice="Leave it out: the definition of an app determines the parents of a job with a key.",
             )
         self.number = number
         self.submission = submission
@@ -92,7 +92,9 @@ class Walk:
         for name in frontier:
             self._visit(name)
         if len(self._planned) > JOBS_MAX:
-            raise BadRequest(f"It comes to more than {JOBS_MAX} jobs.", where=self.submission.app)
+            raise BadRequest(
+                f"The submission results in more than {JOBS_MAX} jobs.", where=self.submission.app
+            )
         if self._bridged and self.arrived:
             self._refuse_circles()
         return self
@@ -241,7 +243,7 @@ class Walk:
             raise BadRequest(
                 f"A job would wait for itself: {' -> '.join(map(str, path))}.",
                 where=self.submission.app,
-                advice="Mend the two-way function that leads back.",
+                advice="Fix the two-way function that leads back.",
             )
 
     def _add(

@@ -111,7 +111,7 @@ def _first_asked(trigger: Trigger, now: datetime) -> datetime | None:
         if due is None or due > now:
             return due
         due = _ask(trigger, due, now)
-    raise BrokenTrigger(f"The trigger gave {_ASKS_MAX} times and none of them is to come.")
+    raise BrokenTrigger(f"The trigger gave {_ASKS_MAX} times, and none of them is in the future.")
 
 
 def _ask(trigger: Trigger, previous: datetime, now: datetime) -> datetime | None:
@@ -133,5 +133,5 @@ def _call(ask: Callable[[], object]) -> datetime | None:
     if due is None:
         return None
     if not isinstance(due, datetime) or due.tzinfo is None:
-        raise BrokenTrigger(f"The trigger gave {due!r}, which is no time with a zone.")
+        raise BrokenTrigger(f"The trigger gave {due!r}, which is not a time with a time zone.")
     return due.astimezone(UTC) if due.year < YEAR_MAX else None

@@ -75,7 +75,7 @@ def judge(schedule: Schedule, standing: Standing, passed: Passed, now: datetime)
             yield Judged(due)
         elif due in in_time:
             instead = f"that of {iso(taken[-1])}" if taken else "a later one"
-            yield Judged(due, FiringOutcome.COALESCED, f"{instead} serves for it")
+            yield Judged(due, FiringOutcome.COALESCED, f"{instead} replaces it")
         else:
             yield Judged(due, FiringOutcome.MISSED, f"{spelled((now - at).total_seconds())} late")
 

@@ -45,11 +45,11 @@ class Post:
         self._thread.start()
 
     def send(self, body: bytes) -> None:
-        """Send an event in the background. It is dropped if too many wait."""
+        """Send an event in the background. It is dropped if too many events wait."""
         try:
             self._waiting.put_nowait(body)
         except Full:
-            self._drop("too many wait")
+            self._drop("too many events wait")
 
     def close(self) -> None:
         """Send the waiting events within a bounded time."""
@@ -58,7 +58,7 @@ class Post:
         left = self._waiting.qsize()
         self.dropped += left
         if self._unsaid + left:
-            _LOG.warning("%d events of lineage were dropped, the last at the end", self._unsaid + left)
+            _LOG.warning("%d lineage events were dropped, the last at shutdown", self._unsaid + left)
 
     def _send_all(self) -> None:
         while not (self._leaving.is_set() and self._waiting.empty()):
@@ -96,4 +96,4 @@ class Post:
         self._said_at = monotonic()
         many, self._unsaid = self._unsaid, 0
         where = without_password(self._url)
-        _LOG.warning("%d events of lineage were dropped, %d in all; %s: %s", many, self.dropped, where, why)
+        _LOG.warning("%d lineage events were dropped, %d in all; %s: %s", many, self.dropped, where, why)

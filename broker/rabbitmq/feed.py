@@ -131,7 +131,7 @@ class Feed:
 
     def settle(self, delivery: Delivery, verdict: Verdict) -> None:
         if self.is_stale(delivery):
-            LOG.info("%s: %s came too late, its channel is gone.", delivery, verdict.value)
+            LOG.info("%s: %s came too late, because its channel is closed.", delivery, verdict.value)
             return
         channel, tag, lane = receipt_of(delivery)
         if verdict is Verdict.ACKNOWLEDGED:
@@ -215,7 +215,7 @@ class Feed:
     def _judge(self, waiting: int, consumers: int) -> None:
         if self._idle_lanes and self._vigil.is_forgotten(waiting=waiting, consumers=consumers):
             self._is_forgotten = True
-            self.damage = "RabbitMQ does not feed it any more"
+            self.damage = "RabbitMQ delivers no more messages from it"
 
     def _answer_all(self) -> None:
         """Answer all requests as an empty queue would, because a channel that is gone brings no answers."""

@@ -59,7 +59,7 @@ def _asked(address: Address, url: str) -> Any:
             return msgspec.json.decode(answer.read())
     except HTTPError as error:
         with error:
-            hint = ": the user may not ask" if error.code in (401, 403) else ""
+            hint = ": the user has no permission" if error.code in (401, 403) else ""
         raise _Silent(f"it answers {error.code}{hint}") from None
     except (URLError, OSError, HTTPException, ValueError) as error:
         raise _Silent(one_line(getattr(error, "reason", error))) from None

@@ -123,7 +123,7 @@ def refusal(where: str, error: ChannelClosedByBroker) -> BadSetting:
     """Return RabbitMQ's refusal as an error for people."""
     text = one_line(error.reply_text)
     if error.reply_code != PRECONDITION_FAILED:
-        return BadSetting(f"RabbitMQ refused: {text}.", where=where, advice="Look at the user's permissions.")
+        return BadSetting(f"RabbitMQ refused: {text}.", where=where, advice="Check the user's permissions.")
     return BadSetting(
         f"A queue exists in RabbitMQ with other arguments than ours: {text}.",
         where=where,

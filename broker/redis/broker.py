@@ -140,5 +140,5 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         raise Unreachable(
             f"Redis cannot be used: {why}.",
             where=str(self._address),
-            advice="Start it, look at its memory, or correct the address.",
+            advice="Start it, check its memory, or correct the address.",
         )

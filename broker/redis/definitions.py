@@ -64,7 +64,7 @@ def _parse(address: str) -> _Place:
     if not key:
         raise _Unusable(f"it names no key; {_EXAMPLE}")
     if parts.fragment:
-        raise _Unusable("it has a '#', which begins nothing here; write %23 in a key or password")
+        raise _Unusable("it has a '#', which has no meaning here; write %23 in a key or password")
     return _Place(urlunsplit(parts._replace(path=f"/{database}")), unquote_to_bytes(key))
 
 
@@ -91,7 +91,7 @@ def _read(client: Any, key: bytes) -> Stored:
         return {_text(app): _text(words) for app, words in client.hgetall(key).items()}
     if kind == "none":
         raise _Unusable("there is no such key; SET it to the JSON text, or HSET it app by app")
-    raise _Unusable(f"the key holds a {kind}; it has to be a text, or a hash app -> JSON")
+    raise _Unusable(f"the key holds a {kind}; it must hold a text, or a hash app -> JSON")
 
 
 def _reason(error: Exception) -> str:

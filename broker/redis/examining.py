@@ -35,7 +35,7 @@ def examine(address: Address, queues: Sequence[str], *, namespace: str) -> Redis
             raise Unreachable(
                 f"Redis cannot be used: {one_line(error).rstrip('.')}.",
                 where=str(address),
-                advice="Start it, look at its memory, or correct SLUICE_BROKER_URL.",
+                advice="Start it, check its memory, or correct SLUICE_BROKER_URL.",
             ) from None
 
 

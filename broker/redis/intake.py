@@ -189,7 +189,9 @@ class RedisIntake(Intake):
             lost = strange & self._missed[queue]
             self._missed[queue] = strange - lost
             if lost:
-                LOG.warning("Queue %s: %d messages were lost on the way here; given back.", queue, len(lost))
+                LOG.warning(
+                    "Queue %s: %d messages were lost on the way to this worker; given back.", queue, len(lost)
+                )
                 self._give_back(queue, lost)
         self._look_at = monotonic() + self._look_s
 

@@ -112,7 +112,7 @@ class BlobStore:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise BlobsUnavailable(
                 f"The blob {what}: {self._without_secrets(reason)}.",
-                advice="SLUICE_BLOBS_URL says where blobs are.",
+                advice="Check SLUICE_BLOBS_URL, the address of the blob store, and that this process can reach it.",
             ) from None
 
     def _without_secrets(self, text: str) -> str:
@@ -138,7 +138,7 @@ def _begun(files: Any, path: str) -> Any:
 
 def _require_name(name: str) -> None:
     if not is_name(name):
-        raise ValueError("no blob has such a name")
+        raise ValueError("this is no valid name of a blob")
 
 
 def _opened_to_read(files: Any, root: str, name: str) -> Any:

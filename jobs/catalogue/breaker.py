@@ -19,7 +19,7 @@ def read_breaker(words: Mapping[str, object], at: At, *, unbounded: bool) -> Bre
         return None
     if unbounded:
         at.add(
-            "breaker: it is_long_running, and each such job waits by its own rule before it is started again;"
+            "breaker: the app is_long_running, so each of its jobs has its own delay before a restart;"
             " use retry"
         )
         return None
@@ -35,7 +35,7 @@ def _read(value: object) -> Breaker:
         raise ValueError(f"{value!r} is no mapping; write {_FORM}")
     fields = read_mapping(_WORDS, value)
     if "fails" not in fields:
-        raise ValueError(f"it does not say after how many fails in a row; write {_FORM}")
+        raise ValueError(f"fails, the number of fails in a row, is missing; write {_FORM}")
     fields.setdefault("pause_s_max", max(fields.get("pause_s", PAUSE_S), PAUSE_S_MAX))
     breaker = Breaker(**fields)
     if breaker.pause_s_max < breaker.pause_s:

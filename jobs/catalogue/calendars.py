@@ -95,7 +95,7 @@ def _check_format(calendar: Calendar) -> None:
         # Two dots separate the ends of a range, so a dot at an end would be read as a part of them.
         if not text.isprintable() or " " in text or ".." in f".{text}." or any(map(text.count, _MARKS)):
             raise ValueError(
-                f"{calendar.format!r} writes {text!r}; what it writes may have neither blanks nor"
+                f"{calendar.format!r} writes {text!r}; a partition may have neither blanks nor"
                 f" {' '.join(_MARKS)} in it, nor two dots, nor a dot at an end"
             )
         try:
@@ -105,7 +105,7 @@ def _check_format(calendar: Calendar) -> None:
         if found != partition:
             raise ValueError(
                 f"{calendar.format!r} writes {text!r} for more than one {calendar.unit};"
-                f" the usual is {FORMATS[calendar.unit]}"
+                f" the default is {FORMATS[calendar.unit]}"
             )
 
 

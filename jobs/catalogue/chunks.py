@@ -80,7 +80,7 @@ def _dependencies(value: object, at: At) -> Iterator[Dependency]:
             at.add(f"it has to be a mapping with job_type and max_lag; this is {mapping!r}")
         elif dependency := _dependency(mapping, place, at):
             if any(_are_alike(dependency, other) for other in seen):
-                at.add(f"{dependency.app} stands there twice")
+                at.add(f"{dependency.app} is listed twice")
             seen.append(dependency)
             yield dependency
 
@@ -92,9 +92,9 @@ def _dependency(mapping: Mapping[Any, object], place: int, at: At) -> Dependency
         if word not in _DEPENDENCY_WORDS:
             within.add(unknown(word, _DEPENDENCY_WORDS))
     if "job_type" not in mapping:
-        within.add("it has no job_type, which is the app that is needed")
+        within.add("it has no job_type, the name of the app that it depends on")
     if "max_lag" not in mapping:
-        within.add("it has no max_lag, which says how old its results may be; 0 means that it always runs")
+        within.add("it has no max_lag, the maximum age of its results; 0 means that it always runs")
     fields = read_fields(_DEPENDENCY_WORDS, mapping, within.add)
     return Dependency(**{"lag_s_max": 0.0, **fields}) if "app" in fields else None
 
@@ -105,7 +105,7 @@ def _are_alike(one: Dependency, other: Dependency) -> bool:
 
 def _size(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{value!r} is not a whole number from 1 on: so many work IDs make one job")
+        raise ValueError(f"{value!r} is not a whole number from 1 on, the number of work IDs per job")
     return value
 
 
@@ -119,7 +119,7 @@ def _kwargs(value: object) -> dict[str, object]:
     if not isinstance(value, Mapping):
         raise ValueError(f"{value!r} is not a mapping of names to values")
     if RESERVED in value:
-        raise ValueError(f"{RESERVED} is what each chunk is given; it cannot be fixed")
+        raise ValueError(f"{RESERVED} is set for each chunk; it cannot be fixed")
     return dict(as_json(value))
 
 
@@ -133,9 +133,9 @@ def _names(value: object) -> tuple[str, ...]:
     names = _texts(value)
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{name} stands there twice")
+            raise ValueError(f"{name} is listed twice")
     if RESERVED in names:
-        raise ValueError(f"{RESERVED}: what is fresh is known of each work ID in any case")
+        raise ValueError(f"{RESERVED}: freshness is recorded per work ID in any case")
     return names
 
 

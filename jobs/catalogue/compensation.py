@@ -19,7 +19,7 @@ def read_compensate(words: Mapping[str, object], at: At) -> str | None:
     if written is None or isinstance(written, str):
         return written
     at.add(
-        f"compensate: {written!r} is no name; write that of the app whose jobs undo these, or {IRREVERSIBLE}"
+        f"compensate: {written!r} is no name; write the name of the app whose jobs undo these, or {IRREVERSIBLE}"
     )
     return None
 
@@ -32,10 +32,10 @@ def check_compensations(drafts: Mapping[str, Draft], sound: Mapping[str, App]) -
             continue
         at = draft.at.inside("compensate")
         if draft.work.unbounded:
-            at.add("it is_long_running, so it never succeeds, and there is never anything to undo")
+            at.add("the app is_long_running, so it never succeeds and never needs to be undone")
         if draft.compensate == IRREVERSIBLE:
             if IRREVERSIBLE in drafts:
-                at.add(f"an app is called {IRREVERSIBLE} too, so this could mean either; call that otherwise")
+                at.add(f"an app has the name {IRREVERSIBLE} too, so this is ambiguous; rename that app")
         elif draft.compensate not in drafts:
             at.add(f"there is no app {draft.compensate!r}{nearest(draft.compensate, drafts)}")
         else:
@@ -55,18 +55,20 @@ def _check_undo(draft: Draft, undo: Draft, at: At) -> None:
         at.add("an app cannot undo itself")
         return
     if undo.compensate is not None:
-        at.add(f"{undo.name} has compensate itself; what undoes is not undone")
+        at.add(f"{undo.name} has compensate itself; an app that undoes others cannot be undone")
     if undo.groups:
-        at.add(f"{undo.name} has depends_on; what undoes waits only for what is to be undone before")
+        at.add(
+            f"{undo.name} has depends_on; a compensation waits only for the compensations that run before it"
+        )
     if undo.autofill:
-        at.add(f"{undo.name} has autofill_values; which of its jobs there are follows from what is undone")
+        at.add(f"{undo.name} has autofill_values; the jobs to undo determine which of its jobs run")
     if undo.filtered is not None:
-        at.add(f"{undo.name} has valid_if_or; what is to be undone cannot be skipped")
+        at.add(f"{undo.name} has valid_if_or; a compensation cannot be skipped")
     if undo.work.unbounded:
-        at.add(f"{undo.name} is_long_running, so nothing is ever undone by it")
+        at.add(f"{undo.name} is_long_running, so it never finishes an undo")
     for word, keyed in (("chunk", undo.chunking), ("partition", undo.partitioning)):
         if keyed:
-            at.add(f"{undo.name} is keyed by {word}; what undoes has a job_id")
+            at.add(f"{undo.name} is keyed by {word}; an app that undoes others needs a job_id")
 
 
 def _check_keys(app: App, undo: App, at: At) -> None:

@@ -63,9 +63,9 @@ def read_confs(entries: Iterable[ConfEntry], drafts: Mapping[str, Draft]) -> dic
     first: dict[str, ConfEntry] = {}
     for entry in entries:
         if entry.name in drafts:
-            entry.at.add("an app is called so too; call the conf otherwise")
+            entry.at.add("an app has this name too; rename the conf")
         if first.setdefault(entry.name, entry) is not entry:
-            entry.at.add(f"there is such a conf already, in {first[entry.name].at.source}")
+            entry.at.add(f"it is defined in {first[entry.name].at.source} already")
         for mode, app in entry.terminals.items():
             _check(mode, app, drafts, entry.at)
     return {
@@ -76,9 +76,7 @@ def read_confs(entries: Iterable[ConfEntry], drafts: Mapping[str, Draft]) -> dic
 
 def _check(mode: str, app: object, drafts: Mapping[str, Draft], at: At) -> None:
     if mode == SAGA:
-        at.add(
-            f"{mode} is no name of a mode: it says that what a submission has done is undone where it fails"
-        )
+        at.add(f"{mode} is no name of a mode: it is the option by which a failed submission is undone")
     if not MODE.fullmatch(mode):
         at.add(f"{mode!r} is no name of a mode; a letter, then letters, digits, '_', '.' or '-'")
     if not isinstance(app, str) or app not in drafts:

@@ -26,7 +26,7 @@ def _by_index(value: object) -> dict[int, str]:
     """Return answers by step index. A number may be a text, because JSON and TOML have only texts as names."""
     answers = {_index(index): _answer(answer) for index, answer in _mapping(value).items()}
     if len(answers) < len(_mapping(value)):
-        raise ValueError("one step stands there twice")
+        raise ValueError("one step is listed twice")
     return answers
 
 

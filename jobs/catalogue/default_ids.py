@@ -20,14 +20,14 @@ def default_of_document(document: dict[str, object], at: At) -> Selector | None:
 def default_of_module(module: ModuleType, at: At) -> Selector | None:
     written = {word: vars(module)[word] for word in (_WORD, _ALIAS) if vars(module).get(word) is not None}
     if len(written) > 1:
-        at.add(f"{_WORD} and {_ALIAS} are two names of one thing; write one of them")
+        at.add(f"{_WORD} and {_ALIAS} are two names of one option; write only one")
     return next((_read(word, value, at) for word, value in written.items()), None)
 
 
 def default_of_folder(found: Mapping[str, Selector], at: At) -> Selector | None:
     """Return the one function of the folder's files. A file may import it from another file."""
     if len({_place(selector) for selector in found.values()}) > 1:
-        at.add(f"{_WORD}: it stands in {', '.join(found)}, and serves the whole folder; write it once")
+        at.add(f"{_WORD}: it is set in {', '.join(found)} and applies to the whole folder; set it once")
     return next(iter(found.values()), None)
 
 

@@ -89,7 +89,7 @@ class Catalogue(Mapping[str, App]):
         except KeyError:
             raise UnknownApp(
                 f"There is no app {name!r}{nearest(name, self._apps)}.",
-                advice="`sluice apps show` lists those that there are.",
+                advice="`sluice apps show` lists all apps.",
             ) from None
 
     def rank(self, name: str) -> int:

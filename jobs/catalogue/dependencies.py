@@ -26,7 +26,7 @@ _WHENS: tuple[When, ...] = get_args(When)
 def read_groups(word: object, at: At) -> dict[str, tuple[Mention, ...]]:
     """Return the groups in the order written. Invalid parts are left out and add a fault."""
     if not isinstance(word, Mapping):
-        at.add(f"it has to be a mapping with app_name, or one of named groups; this is {word!r}")
+        at.add(f"it has to be a mapping with app_name, or a mapping of named groups; this is {word!r}")
         return {}
     if "app_name" in word or "_func" in word:
         return {DEFAULT_GROUP: _all_of([word], at)}
@@ -87,8 +87,8 @@ def _two_way(mapping: Mapping[str, object], at: At) -> Mention | None:
     """Return a mapping with a function. It has no options for identifiers, because the function determines them."""
     if others := [str(name) for name in mapping if name not in ("_func", "app_name", "when", "max_lag")]:
         at.add(
-            "a mapping with _func has app_name, when and max_lag beside it;"
-            f" {', '.join(others)} is the function's to say"
+            "a mapping with _func may also have app_name, when and max_lag;"
+            f" the function itself determines {', '.join(others)}"
         )
     apps = _listed(mapping["app_name"], at.inside("app_name"), "apps") if "app_name" in mapping else ()
     when = _when(mapping["when"], at) if "when" in mapping else None
@@ -123,13 +123,13 @@ def _values(value: object, at: At) -> tuple[Raw, ...]:
         at.add(f'{error}; write a list, or "all"')
         return ()
     if not values:
-        at.add('it lists no values; list some, or write "all", or leave it out for the child\'s own')
+        at.add('it lists no values; list some, write "all", or leave it out to use the child\'s value')
     return values
 
 
 def _refuse_repeats(listed: tuple[str, ...], at: At) -> None:
     if repeated := sorted(item for item, times in Counter(listed).items() if times > 1):
-        at.add(f"{', '.join(repeated)} stands there twice")
+        at.add(f"{', '.join(repeated)} is listed twice")
 
 
 def _when(value: object, at: At) -> When:
@@ -144,7 +144,7 @@ def _lag_s(mapping: Mapping[str, object], when: When | None, at: At) -> float | 
     if "max_lag" not in mapping:
         return None
     if when not in (None, "succeeded"):
-        at.add(f"max_lag says how long ago a parent may have succeeded, so it does not go with when: {when}")
+        at.add(f"max_lag is the maximum age of a parent's success, so it cannot be used with when: {when}")
         return None
     try:
         return read_lag_s(mapping["max_lag"])

@@ -29,7 +29,7 @@ def refuse_evaluated(app: App, at: At) -> None:
         if name in texts:
             at.add(
                 f"bash_cmd: {{{name}}} {why}, so the shell would run code that a key contains;"
-                " declare it as int or date in identifiers, list its values, or use it as a word of its own"
+                " declare it as int or date in identifiers, list its values, or use it as a separate word"
             )
 
 

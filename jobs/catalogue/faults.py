@@ -58,8 +58,8 @@ def _printable(text: str) -> str:
 
 
 def unknown(word: object, known: Iterable[str]) -> str:
-    """Return a message, for example ``unknown word 'max_fail' (did you mean max_fails?)``."""
-    return f"unknown word {word!r}{nearest(word, known)}"
+    """Return a message, for example ``unknown option 'max_fail' (did you mean max_fails?)``."""
+    return f"unknown option {word!r}{nearest(word, known)}"
 
 
 def nearest(word: object, known: Iterable[str]) -> str:

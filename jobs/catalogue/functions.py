@@ -77,7 +77,7 @@ def find_two_way(path: str) -> TwoWay:
     try:
         two_way = found() if isinstance(found, type) else found
     except Exception as error:
-        raise ValueError(f"{path} cannot be made without arguments: {blame(error)}") from None
+        raise ValueError(f"{path} cannot be created without arguments: {blame(error)}") from None
     parents, children = getattr(two_way, "parents", None), getattr(two_way, "children", None)
     if not callable(parents) or not (children is None or callable(children)):
         raise ValueError(

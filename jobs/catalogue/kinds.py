@@ -111,7 +111,7 @@ def _refuse_contradiction(drafts: Mapping[str, Draft], declared: Mapping[Spot, I
         if other.underlying != kind.underlying:
             drafts[spot.app].at.add(
                 f"identifiers: {spot.name} is {other} here and {kind} in {first.app};"
-                " depends_on links the two, so it has to mean the same"
+                " depends_on links the two apps, so it must have the same type in both"
             )
 
 
@@ -145,4 +145,4 @@ def _is_day(value: Raw | Span) -> bool:
 
 def _because(spot: Spot, what: str, value: Raw | Span, place: str) -> str:
     shown = value.text if isinstance(value, Span) else value
-    return f" ({spot.name} is {what}, since {place} has {shown}; declare it under identifiers if it is not)"
+    return f" ({spot.name} is {what}, because {place} has {shown}; if that is wrong, declare it under identifiers)"

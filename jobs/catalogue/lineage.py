@@ -70,7 +70,7 @@ class _Linking:
             table = reading.dependency.table
             dependency = self._dependency(reading, draft.name, partitioning.calendar, at.inside(table))
             if dependency in found:
-                at.add(f"{table} stands there twice")
+                at.add(f"{table} is listed twice")
             found.append(dependency)
         return replace(partitioning, dependencies=tuple(found))
 
@@ -91,7 +91,7 @@ class _Linking:
         if called_so := self._drafts.get(table):
             other = called_so.partitioning
             fills = f"fills {other.table}. Read that, or" if other else "fills none;"
-            at.add(f"no app fills a table of this name; the app {table} {fills} call one of them otherwise")
+            at.add(f"no app fills a table of this name; the app {table} {fills} rename one of them")
         calendar = reading.calendar or own
         if self._faults.about(reader):
             return calendar
@@ -99,7 +99,7 @@ class _Linking:
         if theirs != calendar:
             at.add(
                 f"partition: for {first} its partitions are {told(theirs)}, for {reader} {told(calendar)};"
-                " say in both what they are"
+                " set the same partition in both"
             )
         return calendar
 
@@ -114,7 +114,7 @@ def _filled(drafts: Mapping[str, Draft]) -> dict[str, tuple[str, Calendar]]:
         first, _ = filled.setdefault(table, (draft.name, draft.partitioning.calendar))
         if first != draft.name:
             draft.at.add(
-                f"output_table: both {first} and {draft.name} fill {table}; a table is of one app alone"
+                f"output_table: both {first} and {draft.name} fill {table}; only one app may fill a table"
             )
     return filled
 

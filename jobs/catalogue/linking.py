@@ -116,7 +116,7 @@ class _Linking:
             self._at.add(
                 f'{name} is "all", but {parent.name} has no autofill_values for it'
                 if name in parents.every
-                else f"nothing says which {name} of {parent.name} is needed;"
+                else f"it is undefined which {name} of {parent.name} is needed;"
                 f" list its values here, or give {parent.name} autofill_values for it"
             )
         return values
@@ -150,7 +150,7 @@ class _Linking:
             return smallest
         common = Values(value for value in smallest if all(value in values for values in listed))
         if smallest and not common:
-            self._at.add(f"no {name} is in all of its lists, so the group is for no job")
+            self._at.add(f"no {name} is in all of its lists, so the group applies to no job")
         return common
 
     def _in_keys(self, name: str, links: Sequence[Link]) -> Values:
@@ -163,7 +163,7 @@ class _Linking:
         if not values:
             unbound = next(link.parent.name for link in links if name not in link.bound)
             self._at.add(
-                f"nothing says which {name} of {self._child.name} a job of {unbound} is needed for;"
+                f"it is undefined for which {name} of {self._child.name} a job of {unbound} is needed;"
                 f" list its values here, or give {self._child.name} autofill_values for it"
             )
         return Values(values)
@@ -184,7 +184,7 @@ def _refuse_size(alternative: Alternative, at: At, limit: int) -> None:
 def _refuse_impossible(alternative: Alternative, at: At) -> None:
     for one, other in combinations(alternative.links, 2):
         if {one.when, other.when} == {"succeeded", "failed"} and one.overlaps(other):
-            at.add(f"it needs one job of {one.parent.name} both succeeded and failed, which never comes")
+            at.add(f"it needs one job of {one.parent.name} both succeeded and failed, which is impossible")
 
 
 def _refuse_enumeration(app: App, values: Mapping[str, Values], at: At, limit: int) -> None:
@@ -194,4 +194,4 @@ def _refuse_enumeration(app: App, values: Mapping[str, Values], at: At, limit: i
     """
     crossed = [len(values[name]) for name in app.template.names if name in values and len(values[name]) > 1]
     if len(crossed) > 1 and len(crossed) == len(app.template.names) and prod(crossed) > limit:
-        at.add(f"its values come to {arithmetic(crossed)} jobs; the limit is {limit:,}")
+        at.add(f"its values result in {arithmetic(crossed)} jobs; the limit is {limit:,}")

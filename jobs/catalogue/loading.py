@@ -86,7 +86,9 @@ def _check_delimiter(delimiter: str, faults: Faults) -> None:
         or any(char.isalnum() or char in "{} " for char in delimiter)
     ):
         faults.add(
-            "SLUICE_KEY_DELIMITER", "", f"{delimiter!r} cannot part identifiers; use '_', '-' or the like"
+            "SLUICE_KEY_DELIMITER",
+            "",
+            f"{delimiter!r} cannot separate identifiers; use a character such as '_' or '-'",
         )
 
 
@@ -103,7 +105,7 @@ def _read(
 
 
 def _check_graph(drafts: Mapping[str, Draft], faults: Faults) -> None:
-    known = " in what could be read" if faults.about("") else ""
+    known = " among the apps that could be read" if faults.about("") else ""
     parents: dict[str, set[str]] = {}
     for draft in drafts.values():
         named = {app for mention in draft.mentions for app in mention.apps}
@@ -136,9 +138,9 @@ def _check_parents(
                 " only an app that reads its table can need it, by table_dependencies"
             )
         elif draft.chunking and drafts[app].work.unbounded:
-            at.add(f"{app} is_long_running, so no work ID of it is ever done")
+            at.add(f"{app} is_long_running, so its work IDs never finish")
         elif draft.chunking and not drafts[app].chunking:
-            at.add(f"{app} has no jobs about work IDs, for it is not keyed by chunk; give it a chunk_size")
+            at.add(f"{app} has no jobs for work IDs, because it is not keyed by chunk; give it a chunk_size")
         elif drafts[app].chunking and not draft.chunking:
             at.add(
                 f"{app} is keyed by chunk, so no key leads to its jobs;"

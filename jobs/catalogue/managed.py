@@ -24,7 +24,7 @@ def as_manager(found: object, path: str) -> type:
     if missing:
         raise ValueError(f"{path} is no job manager: it has no {', '.join(missing)}")
     if not _is_made_without_arguments(found):
-        raise ValueError(f"{path} cannot be made without arguments, and each run makes one")
+        raise ValueError(f"{path} cannot be created without arguments, and each run creates one")
     return found
 
 

@@ -91,7 +91,7 @@ def _reading(mapping: Mapping[Any, object], place: int, own: Calendar, at: At) -
         if word not in _READING_WORDS:
             within.add(unknown(word, _READING_WORDS))
     if "table" not in mapping:
-        within.add("it has no table, which is what is read")
+        within.add("it has no table, the name of the table that it reads")
     fields = read_fields(_PLAIN_WORDS, mapping, within.add)
     calendar = None
     if mapping.get("partition") is not None:
@@ -118,17 +118,15 @@ def _offsets(mapping: Mapping[Any, object], own: Calendar, at: At) -> tuple[Offs
 
 def _modes(value: object, at: At) -> Iterator[tuple[str, dict[str, JSON]]]:
     if not isinstance(value, Mapping):
-        at.add(f"{value!r} is not a mapping of modes to words of a policy, such as {{'offline': {{}}}}")
+        at.add(f"{value!r} is not a mapping of modes to policy options, such as {{'offline': {{}}}}")
         return
     for name, words in value.items():
         if not isinstance(name, str) or not MODE.fullmatch(name):
             at.add(f"{name!r} is no name; a mode's name is a letter, then letters, digits, '_', '.' or '-'")
         elif name == SAGA:
-            at.add(
-                f"{name} is no name of a mode: it says that what a submission has done is undone where it fails"
-            )
+            at.add(f"{name} is no name of a mode: it is the option by which a failed submission is undone")
         elif not isinstance(words, Mapping):
-            at.add(f"{name}: it has to be a mapping of words of a policy; this is {words!r}")
+            at.add(f"{name}: it has to be a mapping of policy options; this is {words!r}")
         else:
             yield name, _policy_of_mode(words, at.inside(name))
 
@@ -138,9 +136,9 @@ def _policy_of_mode(words: Mapping[Any, object], at: At) -> dict[str, JSON]:
     wrong = [unknown(word, POLICY_WORDS) for word in words if word not in POLICY_WORDS]
     fields = read_policy(words, wrong.append)
     if fields.get("on_failure") == "bisect":
-        wrong.append("on_failure: bisect parts work IDs, which partitions are not")
+        wrong.append("on_failure: bisect splits work IDs, and an app with partitions has none")
     if "debug" in words:
-        wrong.append("debug: it has steps fail, which only a saga has")
+        wrong.append("debug: it makes steps fail, and only a saga has steps")
     check_key(fields.get("concurrency"), (), at)
     for fault in wrong:
         at.add(fault)
@@ -155,7 +153,7 @@ def _table(value: object) -> str:
 
 def _step(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{value!r} is not a whole number from 1 on: so many partitions make one job")
+        raise ValueError(f"{value!r} is not a whole number from 1 on, the number of partitions per job")
     return value
 
 

@@ -28,7 +28,7 @@ def parse_policy(changes: Mapping[str, object]) -> dict[str, Any]:
             wrong.append(unknown(word, POLICY_WORDS))
     if wrong:
         raise BadRequest(
-            f"The policy cannot be used: {'; '.join(wrong)}.", advice="Mend it and submit again."
+            f"The policy cannot be used: {'; '.join(wrong)}.", advice="Correct it and submit again."
         )
     return fields
 
@@ -63,7 +63,7 @@ def _count(value: object) -> int:
 
 def _priority(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > COUNT_MAX:
-        raise ValueError(f"{value!r} is not a whole number; higher goes first, the default is 0")
+        raise ValueError(f"{value!r} is not a whole number; higher priorities run first, the default is 0")
     return value
 
 
@@ -99,7 +99,7 @@ def _retry(value: object) -> Retry:
         return value
     if callable(getattr(value, "begin", None)):
         raise ValueError(
-            "this is the rule of a step, and stands there; when a job that has failed is tried again is said like"
+            "this is the rule of a step, and belongs to the step; write the retry rule of a job like"
             ' {"rule": "fixed", "seconds": 5}'
         )
     if not isinstance(value, Mapping):
@@ -188,7 +188,7 @@ def _cpu_s(value: object) -> float:
     """Return seconds of processor time. The operating system counts whole seconds."""
     cpu_s = read_duration_s(value)
     if cpu_s < 1:
-        raise ValueError(f"{value!r} is less than a second, of which nothing could be started")
+        raise ValueError(f"{value!r} is less than a second, in which no process could start")
     return cpu_s
 
 

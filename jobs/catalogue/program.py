@@ -26,7 +26,7 @@ def read_program(words: Mapping[str, object], names: Sequence[str] | None, at: A
             except ValueError as error:
                 at.add(f"{word}: {error}")
     if words.get("cwd"):
-        at.add("cwd: a program runs in a folder of its own, which is the one that its run.sh is in")
+        at.add("cwd: a program always runs in its own folder, the one with its run.sh; leave it out")
     return Work(job_type="program", program=Program(**fields))
 
 
@@ -39,7 +39,7 @@ def _text(word: str, value: object, names: Sequence[str] | None) -> str:
         if name not in known:
             raise ValueError(
                 f"there is no {{{name}}}{nearest(name, known)}; there are {', '.join(known)}."
-                " A brace that is meant is written twice"
+                " Write a literal brace twice"
             )
     if "{" not in value and "}" not in value and word in _CHECKS:
         try:

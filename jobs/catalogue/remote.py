@@ -28,4 +28,6 @@ def is_address(source: str) -> bool:
 
 def fetch_nothing(address: str) -> Unread:
     """Refuse to read any address. It is the default for callers that only have files and modules."""
-    return Unread(f"{address.partition(':')[0]}:// is not read here; write the definitions to a .json file")
+    return Unread(
+        f"{address.partition(':')[0]}:// cannot be read here; write the definitions to a .json file"
+    )

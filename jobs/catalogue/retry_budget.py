@@ -19,7 +19,7 @@ def read_retry_budget(words: Mapping[str, object], at: At, *, unbounded: bool) -
         return None
     if unbounded:
         at.add(
-            "retry_budget: it is_long_running, and each such job waits by its own rule before it is started again;"
+            "retry_budget: the app is_long_running, so each of its jobs has its own delay before a restart;"
             " use retry"
         )
         return None
@@ -35,7 +35,7 @@ def _read(value: object) -> RetryBudget:
         raise ValueError(f"{value!r} is no mapping; write {_FORM}")
     fields = read_mapping(_WORDS, value)
     if fields.keys() != {"retries", "per_s"}:
-        raise ValueError(f"it does not say how many retries there are in what time; write {_FORM}")
+        raise ValueError(f"the number of retries or the time per which they count is missing; write {_FORM}")
     return RetryBudget(**fields)
 
 
@@ -48,7 +48,7 @@ def _retries(value: object) -> int:
 def _per_s(value: object) -> float:
     per_s = read_duration_s(value)
     if per_s < 1:
-        raise ValueError(f"{value!r} is less than a second; say how many there are in a second")
+        raise ValueError(f"{value!r} is less than a second; write the number of retries per second")
     return per_s
 
 

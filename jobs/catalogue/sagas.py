@@ -23,8 +23,8 @@ from sluice.jobs.sagas.saga import HOOK_METHODS, Saga
 SAGA_WORDS = ("hooks", "context")
 _COUNT_NOTHING = {
     "fail_on": "it has neither an exit code nor a stderr; a step that fails returns Fatal, or raises",
-    "max_losses": "its flight is taken up again however many workers die over it, and that has no limit",
-    "max_timeouts": "a flight over its timeout has failed and is undone; max_fails says how often that may be",
+    "max_losses": "its flight is resumed after the loss of a worker, without a limit",
+    "max_timeouts": "a flight over its timeout has failed and is undone; set max_fails to limit how often",
 }
 
 
@@ -45,10 +45,10 @@ def read_saga(words: Mapping[str, object], entry: Entry, at: At) -> Work:
 def _refuse_what_counts_nothing(words: Mapping[str, object], at: At) -> None:
     others = [word for word in (*CHUNK_WORDS, *PARTITION_WORDS) if word in words]
     if others:
-        at.add(f"{', '.join(others)}: a saga flies for one key; give it a job_id, and no such words")
+        at.add(f"{', '.join(others)}: a saga runs for one key; give it a job_id, and leave these options out")
     for word, why in _COUNT_NOTHING.items():
         if word in words:
-            at.add(f"{word}: it says nothing of a saga: {why}")
+            at.add(f"{word}: it does not apply to a saga: {why}")
 
 
 def _build(words: Mapping[str, object], entry: Entry, at: At) -> tuple[Callable[..., Any] | None, str | None]:
@@ -72,9 +72,9 @@ def _build(words: Mapping[str, object], entry: Entry, at: At) -> tuple[Callable[
 def _require_a_list(build: Callable[..., Any]) -> None:
     name = getattr(build, "__name__", repr(build))
     if isinstance(build, type):
-        raise ValueError(f"{name} is a class; what makes a saga is a function that returns a list of steps")
+        raise ValueError(f"{name} is a class; a saga is made by a function that returns a list of steps")
     if inspect.iscoroutinefunction(build) or inspect.isasyncgenfunction(build):
-        raise ValueError(f"{name} is async, and there is nothing to wait for where steps are chosen")
+        raise ValueError(f"{name} is async, and the choice of steps is not awaited; make it a def")
     if inspect.isgeneratorfunction(build):
         raise ValueError(f"{name} yields its steps; return a list of them")
     if not _takes(build, 1):
@@ -93,9 +93,11 @@ def _context(value: object, at: At) -> Callable[[], Any] | None:
             )
         name = getattr(context, "__name__", value)
         if is_awaited(context):
-            raise ValueError(f"{name} is async, and nobody awaits what all flights of a process share")
+            raise ValueError(
+                f"{name} is async, and the shared context of all flights is not awaited; make it a def"
+            )
         if not _takes(context, 0):
-            raise ValueError(f"{name} has to do without arguments")
+            raise ValueError(f"{name} must take no arguments")
     except ValueError as error:
         at.add(f"context: {error}")
         return None
@@ -127,10 +129,10 @@ def _hook(written: object) -> object:
         raise ValueError(f"{written!r} has none of {', '.join(HOOK_METHODS)}")
     name = getattr(hook, "__name__", type(hook).__name__)
     if awaited := [each for each in has if is_awaited(getattr(hook, each))]:
-        raise ValueError(f"{', '.join(awaited)} of {name} is async, and nobody awaits a hook; make it a def")
+        raise ValueError(f"{', '.join(awaited)} of {name} is async, and hooks are not awaited; make it a def")
     makes_one = isinstance(hook, type) or not has
     if makes_one and is_awaited(hook):
-        raise ValueError(f"{name} is async, and nobody awaits a hook; make it a def")
+        raise ValueError(f"{name} is async, and hooks are not awaited; make it a def")
     if makes_one and callable(hook) and not _takes(hook, 1):
         raise ValueError(
             f"{name} has to take one argument, the flight: it is called for the hook of each run"

@@ -85,7 +85,7 @@ def _check_request(wanted: Submission, app: App | None, samples: list[datetime],
         return
     if foreign := wanted.words_of(_foreign(app)):
         words = " and ".join(foreign)
-        complain(f"{words}: {_keyed(app)}; {words} {'does' if len(foreign) == 1 else 'do'} not say which job")
+        complain(f"{words}: {_keyed(app)}; {words} {'does' if len(foreign) == 1 else 'do'} not select a job")
     if app.chunking and wanted.work_ids is not None:
         try:
             parse_work_ids(fill(wanted.work_ids, samples[0]))
@@ -135,7 +135,7 @@ def _check_partitions(
     if wanted.named_keys is None and not wanted.has_span:
         if not app.unbounded:
             example = f"{{due-1d:{calendar.pattern}}}"
-            complain(f"start and end: {_keyed(app)}, and they say which are wanted, like {example}")
+            complain(f"start and end: {_keyed(app)}, and start and end select them, like {example}")
         return
     try:
         for key in wanted.named_keys or ():
@@ -160,4 +160,4 @@ def _check_key(key: str, app: App, samples: list[datetime], complain: Complain) 
             errors.append(error.what)
         else:
             return
-    complain(f"key: {errors[0].rstrip('.')}; write {key!r} so that it comes out like {app.example_key}")
+    complain(f"key: {errors[0].rstrip('.')}; write {key!r} so that the result is like {app.example_key}")

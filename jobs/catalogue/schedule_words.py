@@ -32,7 +32,7 @@ def _app(value: object) -> str:
 
 def _cron(value: object) -> Cron:
     if not isinstance(value, str):
-        raise ValueError(f'{value!r} is not a line of cron, such as "0 2 * * *"')
+        raise ValueError(f'{value!r} is not a cron expression such as "0 2 * * *"')
     return Cron.parse(value)
 
 
@@ -50,7 +50,7 @@ def _trigger(value: object) -> Asked:
         asked = Asked.of(value)  # type: ignore[arg-type] # checked in the line before
         as_json(asked.text)
     except Exception as error:
-        raise ValueError(f"the trigger cannot be told as a text: {error}") from error
+        raise ValueError(f"the trigger cannot be converted to text: {error}") from error
     return asked
 
 

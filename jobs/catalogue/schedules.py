@@ -83,7 +83,7 @@ def _read(
     entry: ScheduleEntry, apps: Mapping[str, App], known: frozenset[str], complain: Complain
 ) -> Schedule | None:
     if not isinstance(entry.words, Mapping):
-        complain(f"a schedule is a mapping of words; this is {entry.words!r}")
+        complain(f"a schedule is a mapping of options; this is {entry.words!r}")
         return None
     wrong: list[str] = [unknown(word, WORDS) for word in entry.words if word not in WORDS]
     request = read_fields(REQUEST_WORDS, entry.words, wrong.append)
@@ -114,7 +114,9 @@ def _check_rule(words: Mapping[Any, object], timing: Mapping[str, Any], complain
     rules = [word for word in RULES if word in words]
     if len(rules) != 1:
         complain(
-            f"{' and '.join(rules)} say two things; write one" if rules else "it has neither cron nor every"
+            f"{' and '.join(rules)} contradict each other; write only one"
+            if rules
+            else "it has neither cron nor every"
         )
     rule, jitter_s = timing.get("rule"), timing.get("jitter_s", 0.0)
     if isinstance(rule, Every) and jitter_s >= rule.seconds:

@@ -27,7 +27,7 @@ def read_spark(words: Mapping[str, object], entry: Entry, names: Sequence[str], 
                 at.add(f"{word}: {error}")
     for word in _OF_WHAT_IS_READ:
         if word in words and "read_fp" not in words:
-            at.add(f"{word}: there is no read_fp that it could be for")
+            at.add(f"{word}: it needs read_fp, which the app does not have")
     path, source = _main(words, entry, at)
     return Work(
         job_type="pyspark", function=entry.function, function_path=path, source=source, spark=Spark(**fields)

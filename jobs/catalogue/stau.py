@@ -33,7 +33,7 @@ def read_config(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
     name, main = config.get("job_type", stem), config.get("main_func", "main")
     of_app = at.of_app(name if isinstance(name, str) else stem)
     if name != stem:
-        of_app.add(f"job_type: {name!r} is not the name of its file, {stem}; call them alike")
+        of_app.add(f"job_type: {name!r} is not the name of its file, {stem}; give both the same name")
     if not isinstance(config.get("is_streaming", False), bool):
         of_app.add(f"is_streaming: {config['is_streaming']!r} is neither true nor false")
     yield Entry(

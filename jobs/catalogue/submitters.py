@@ -37,7 +37,10 @@ def refused_options(own: Policy, asked: Mapping[str, JSON]) -> Iterator[tuple[st
         if option in own.submitters_may_set:
             continue
         if option not in OPEN:
-            yield option, "the definition of the app alone sets it, unless it lists it in submitters_may_set"
+            yield (
+                option,
+                "only the app's definition may set it, unless the app lists it in submitters_may_set",
+            )
         elif option == "timeout" and _is_longer(timeout_s, own.timeout_s):
             yield option, f"it is longer than the {own.timeout_s:g} s that the app allows"
 

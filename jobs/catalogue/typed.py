@@ -126,13 +126,15 @@ def _refuse_ends(endless: Sequence[str], mention: Mention, at: At) -> None:
     for app in endless:
         if mention.when in ("succeeded", "finished"):
             at.add(
-                f"when: {mention.when}: {app} is_long_running, so that never comes;"
+                f"when: {mention.when}: {app} is_long_running, so that never happens;"
                 " leave when out, or write running or failed"
             )
         elif mention.lag_s_max is not None:
             at.add(f"max_lag: {app} is_long_running, so it never succeeds")
     if endless and mention.function and mention.when is None and len(endless) < len(mention.apps):
-        at.add(f"{', '.join(endless)} never ends and the others do; say when, or give each kind a mapping")
+        at.add(
+            f"{', '.join(endless)} never ends and the other apps do; write when, or give each kind its own mapping"
+        )
 
 
 def _typed_parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Parents:
@@ -146,7 +148,7 @@ def _typed_parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Par
         elif name in mention.values:
             values[name] = _typed(known, spots, mention.values[name], at)
             if mention.keys and all(spot.app != draft.name for spot in spots):
-                at.add(f"job_id says which parents are needed, so {name}, which only they have, says nothing")
+                at.add(f"job_id already selects the parents, so {name}, which only they have, has no effect")
     return Parents(
         apps=mention.apps,
         values=values,
@@ -212,4 +214,4 @@ def _typed(known: _Known, spots: Sequence[Spot], written: Sequence[Raw], at: At)
 def _refuse_repeats(values: Sequence[Value], at: At) -> None:
     if len(set(values)) < len(values):
         repeated = sorted(str(value) for value, times in Counter(values).items() if times > 1)
-        at.add(f"{', '.join(repeated)} stands there twice")
+        at.add(f"{', '.join(repeated)} is listed twice")

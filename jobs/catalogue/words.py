@@ -48,7 +48,7 @@ def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: F
     partitioning = read_partitioning(words, entry.name, at)
     policy = default_policy(words, entry).overridden(read_policy(words, at.add))
     if policy.on_failure == "bisect" and chunking is None:
-        at.add("on_failure: bisect parts work IDs, which an app without chunk_size has not")
+        at.add("on_failure: bisect splits work IDs, and an app without chunk_size has none")
     template = None
     if chunking or partitioning:
         template = any_key(delimiter)
@@ -101,16 +101,14 @@ def _of_one_keyspace(words: Mapping[str, object], at: At) -> Mapping[str, object
         left_out = [*of_template, *of_chunks]
         at.add(
             f"{', '.join(left_out)}: an app with {', '.join(of_partitions)} is keyed by partition and has no keys of"
-            " its own; what it reads stands in table_dependencies"
+            " its own; list the tables that it reads in table_dependencies"
         )
     elif of_chunks and "chunk_size" not in words:
-        at.add(
-            f"{', '.join(of_chunks)}: there is no chunk_size, which makes an app one that is keyed by chunk"
-        )
+        at.add(f"{', '.join(of_chunks)}: there is no chunk_size, which an app that is keyed by chunk needs")
         left_out = of_chunks if of_template else []
     elif of_chunks and of_template:
-        needs = "; what it needs stands in dependencies" if "depends_on" in of_template else ""
-        at.add(f"{', '.join(of_template)}: chunk_size makes it an app without keys of its own{needs}")
+        needs = "; list the apps that it needs in dependencies" if "depends_on" in of_template else ""
+        at.add(f"{', '.join(of_template)}: an app with chunk_size has no keys of its own{needs}")
         left_out = of_template
     return {word: value for word, value in words.items() if word not in left_out}
 
@@ -119,9 +117,9 @@ def _check_name(name: str, at: At) -> None:
     if not _NAME.fullmatch(name):
         at.add(f"{name!r} is no name; an app's name is a letter, then letters, digits, '_', '.' or '-'")
     if name in CONTROL:
-        at.add(f"{name} is the name of a queue of Sluice's own; call the app otherwise")
+        at.add(f"{name} is the name of one of Sluice's own queues; rename the app")
     if name.endswith(_ENDINGS):
-        at.add(f"a queue whose name ends in {name[-3:]} is a broker's own; call the app otherwise")
+        at.add(f"queue names that end in {name[-3:]} are reserved for the broker; rename the app")
     if len(name) > _NAME_CHARACTERS_MAX:
         at.add(f"an app's name has at most {_NAME_CHARACTERS_MAX} characters: it is the name of its queue")
 
@@ -129,13 +127,13 @@ def _check_name(name: str, at: At) -> None:
 def _mapping(words: object, at: At) -> Mapping[str, object]:
     if isinstance(words, Mapping):
         return words
-    at.add(f"an app is a mapping of words; this is {words!r}")
+    at.add(f"an app is a mapping of options; this is {words!r}")
     return {}
 
 
 def _template(words: Mapping[str, object], default: str | None, delimiter: str, at: At) -> Template | None:
     if "job_id" in words and "job_id_template" in words:
-        at.add("job_id and job_id_template are two names of one word; write one of them")
+        at.add("job_id and job_id_template are two names of one option; write only one")
     text = words.get("job_id", words.get("job_id_template", default))
     if text is None:
         at.add(
@@ -161,7 +159,7 @@ def _filter(words: Mapping[str, object], at: At) -> tuple[str | None, Callable[.
         at.add(f"it has to be a mapping of identifiers to lists; this is {filter_!r}")
         return None, None, None
     if not filter_:
-        at.add("it is empty, so that every job would be skipped; leave it out, or list what is valid")
+        at.add("it is empty, so that every job would be skipped; leave it out, or list the valid values")
     path = filter_.get("_func")
     function = None
     if "_func" in filter_:
@@ -175,6 +173,6 @@ def _filter(words: Mapping[str, object], at: At) -> tuple[str | None, Callable[.
     for name, values in listed.items():
         if values in ([], ()):
             at.add(
-                f"{name} lists no values, so that nothing passes by it; leave it out, or list what is valid"
+                f"{name} lists no values, so that no job passes it; leave it out, or list the valid values"
             )
     return path, function, read_values(listed, at)

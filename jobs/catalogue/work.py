@@ -57,7 +57,7 @@ def read_work(words: Mapping[str, object], entry: Entry, names: Sequence[str] | 
     if job_type == "program":
         return read_program(words, names, at)
     if job_type == "saga":
-        _refuse_surroundings(words, "a step can give it to what it starts", at)
+        _refuse_surroundings(words, "a step can pass it to the processes that it starts", at)
         return read_saga(words, entry, at)
     if job_type == "bash":
         return Work(job_type=job_type, bash_cmd=_command(words, names, at), isolate=isolate)
@@ -109,11 +109,11 @@ def _is_unbounded(words: Mapping[str, object], job_type: str, at: At) -> bool:
         return False
     if is_long_running and job_type in JOB_TYPES:
         at.add(
-            f"is_long_running: an app of job_type {job_type} works in a worker, which it would hold for ever;"
-            " it takes a job manager"
+            f"is_long_running: an app of job_type {job_type} runs in a worker, which it would occupy indefinitely;"
+            " use a job manager"
         )
     elif is_long_running and words.get("timeout") is not None:
-        at.add("timeout: it is_long_running, so it ends when somebody stops it, or by end_before")
+        at.add("timeout: the app is_long_running, so its jobs end when they are stopped, or by end_before")
     return is_long_running
 
 
@@ -124,7 +124,7 @@ def _refuse_surroundings(words: Mapping[str, object], advice: str, at: At) -> No
             own = "any" if word == "limits" else "one"
             at.add(f"{word}: it runs in a thread of the worker, which cannot have {own} of its own; {advice}")
     if words.get("keep_output") is True:
-        at.add(f"keep_output: what it prints in a thread of the worker is not its own; {advice}")
+        at.add(f"keep_output: output printed in a thread of the worker is not separate; {advice}")
 
 
 def _python(words: Mapping[str, object], entry: Entry, at: At, *, isolate: bool) -> Work:
@@ -145,7 +145,7 @@ def _python(words: Mapping[str, object], entry: Entry, at: At, *, isolate: bool)
 
 
 def _managed(words: Mapping[str, object], entry: Entry, path: str, at: At) -> Work:
-    _refuse_surroundings(words, "give it to what the job manager starts", at)
+    _refuse_surroundings(words, "pass it to the work that the job manager starts", at)
     try:
         found = as_manager(entry.function, path) if entry.function_path == path else find_manager(path)
     except ValueError as error:
@@ -164,13 +164,13 @@ def _command(words: Mapping[str, object], names: Sequence[str] | None, at: At) -
     try:
         asked = placeholders(command)
     except ValueError as error:
-        at.add(f"bash_cmd: {error}; the shell's own braces are written {{{{ and }}}}")
+        at.add(f"bash_cmd: {error}; write the shell's own braces as {{{{ and }}}}")
         return None
     known = (*OF_EVERY_JOB, *(asked if names is None else names))
     for name in asked:
         if name not in known:
             at.add(
                 f"bash_cmd: there is no {{{name}}}{nearest(name, known)}; there are {', '.join(known)}."
-                " The shell's own braces are written {{ and }}"
+                " Write the shell's own braces as {{ and }}"
             )
     return command

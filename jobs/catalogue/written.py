@@ -100,7 +100,9 @@ def _one_of(listed: tuple[Raw, ...]) -> OneOf:
     if not allowed or len(set(allowed)) < len(allowed):
         raise ValueError(f"{list(allowed)!r} is empty or repeats a value; list each allowed value once")
     if len({type(value) for value in allowed}) > 1:
-        raise ValueError(f"{list(allowed)!r} mixes numbers and texts; write all of them one way")
+        raise ValueError(
+            f"{list(allowed)!r} mixes numbers and texts; write all of them as numbers or all as texts"
+        )
     kind = OneOf(allowed)
     for value in allowed:
         kind.parse(str(value))

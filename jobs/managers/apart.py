@@ -54,14 +54,14 @@ def ask_apart(
     """Return the manager's answer from a separate process. RuntimeError if it raises or does not answer in time."""
     path = path_of(manager)
     if not _is_found(manager, path):
-        raise ValueError(f"{path} is not found by other processes; put the class at the top of its module")
+        raise ValueError(f"other processes cannot import {path}; put the class at the top of its module")
     question = Question(manager=path, verb=verb, claimed=claimed, handle=handle)
     told = _asked(msgspec.json.encode(question), within_s)
     if not told:
-        raise RuntimeError(f"{path}.{verb} gave no answer within {within_s:g} s in a process of its own")
+        raise RuntimeError(f"{path}.{verb} did not return within {within_s:g} s in its own process")
     answer = msgspec.json.decode(told, type=Answer)
     if answer.error is not None:
-        raise RuntimeError(f"{path}.{verb} failed in a process of its own: {answer.error}")
+        raise RuntimeError(f"{path}.{verb} failed in its own process: {answer.error}")
     return answer.value if answer.status is None else answer.status
 
 

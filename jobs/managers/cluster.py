@@ -54,7 +54,7 @@ class Yarn(Struct, frozen=True, kw_only=True, tag="yarn"):
         if application is None:
             return Status(
                 Stage.FAILED.value,
-                "spark-submit printed no application ID, so whether it runs cannot be asked; let it log at INFO."
+                "spark-submit printed no application ID, so its status cannot be polled; set its log level to INFO."
                 f" YARN has the application under the tag {self.tag}.",
             )
         told = dict(
@@ -67,7 +67,7 @@ class Yarn(Struct, frozen=True, kw_only=True, tag="yarn"):
                 Stage.RUNNING.value, application, (int(percent[1]), 100) if percent is not None else None
             )
         if not state:
-            raise ValueError(f"yarn did not say how {application} stands")
+            raise ValueError(f"yarn printed no state of {application}")
         if (state, final) == ("FINISHED", "SUCCEEDED"):
             return Status(Stage.SUCCEEDED.value, application)
         why = f"{application} is {state}, and its final state {final}. {told.get('Diagnostics', '')}".strip()
@@ -101,7 +101,7 @@ class Kubernetes(Struct, frozen=True, kw_only=True, tag="k8s"):
             return Status(Stage.FAILED.value, f"there is no pod {self.pod} in {self.namespace} any more")
         phase = _PHASE.search(told)
         if phase is None or phase[1] not in _STAGES:
-            raise ValueError(f"spark-submit did not say how {self.pod} stands: {told[-_QUOTED_CHARS:]}")
+            raise ValueError(f"spark-submit printed no status of {self.pod}: {told[-_QUOTED_CHARS:]}")
         stage = _STAGES[phase[1]]
         return Status(stage.value, told[phase.start() :].strip() if stage is Stage.FAILED else self.pod)
 
@@ -129,9 +129,7 @@ def cluster_of(
     if master.startswith("k8s://"):
         namespace = conf.get("spark.kubernetes.namespace", "default")
         return Kubernetes(program=spark_submit, master=master, namespace=namespace, pod=name)
-    raise ValueError(
-        f"on {master or 'no master'} Spark has no cluster mode for Python; there is one on yarn and k8s://"
-    )
+    raise ValueError(f"on {master or 'no master'} Spark has no cluster mode for Python; use yarn or k8s://")
 
 
 def _application(printed: str) -> str | None:

@@ -64,15 +64,17 @@ class Conformance:
 
     def brief_job(self) -> Claimed:
         """Return a job with work that soon succeeds."""
-        raise NotImplementedError("brief_job() says of which job the work soon succeeds")
+        raise NotImplementedError("override brief_job() to return a job with work that soon succeeds")
 
     def endless_job(self) -> Claimed:
         """Return a job with work that still runs when all tests have ended."""
-        raise NotImplementedError("endless_job() says of which job the work does not end by itself")
+        raise NotImplementedError(
+            "override endless_job() to return a job with work that does not end by itself"
+        )
 
     def failing_job(self) -> Claimed:
         """Return a job with work that soon fails."""
-        raise NotImplementedError("failing_job() says of which job the work soon fails")
+        raise NotImplementedError("override failing_job() to return a job with work that soon fails")
 
     def same_work(self, one: JSON, other: JSON) -> bool:
         """Return whether two handles identify the same work."""
@@ -94,14 +96,20 @@ class Conformance:
     def test_a_handle_is_json_and_leads_to_the_work(self) -> None:
         with self._trial() as trial:
             handle = trial.run(self.endless_job())
-            insist(trial.stage(handle) is Stage.RUNNING, "work that does not end is not running")
+            insist(trial.stage(handle) is Stage.RUNNING, "check() does not report endless work as running")
 
     def test_a_new_manager_in_a_new_process_finds_the_work_by_its_handle(self) -> None:
         with self._trial() as trial:
             endless, brief = trial.run(self.endless_job()), trial.run(self.brief_job())
             trial.ends(brief, Stage.SUCCEEDED)
-            insist(trial.stage_apart(endless) is Stage.RUNNING, "another process does not see it running")
-            insist(trial.stage_apart(brief) is Stage.SUCCEEDED, "another process does not see how it ended")
+            insist(
+                trial.stage_apart(endless) is Stage.RUNNING,
+                "check() in another process does not report it as running",
+            )
+            insist(
+                trial.stage_apart(brief) is Stage.SUCCEEDED,
+                "check() in another process does not report that it succeeded",
+            )
 
     def test_the_work_outlives_a_killed_worker_and_is_found_by_its_token(self) -> None:
         job = self.endless_job()
@@ -120,7 +128,9 @@ class Conformance:
             handle = trial.run(self.brief_job())
             trial.ends(handle, Stage.SUCCEEDED)
             trial.cancel(handle)  # This is no error and changes nothing.
-            insist(trial.stage(handle) is Stage.SUCCEEDED, "asked again, it does not say that it succeeded")
+            insist(
+                trial.stage(handle) is Stage.SUCCEEDED, "a repeated check() does not report that it succeeded"
+            )
 
     def test_work_that_failed_says_why_and_goes_on_saying_so(self) -> None:
         with self._trial() as trial:
@@ -128,7 +138,7 @@ class Conformance:
             status = trial.ends(handle, Stage.FAILED)
             insist(status.text.strip() != "", "it failed and gave no reason")
             trial.cancel(handle)
-            insist(trial.stage(handle) is Stage.FAILED, "asked again, it does not say that it failed")
+            insist(trial.stage(handle) is Stage.FAILED, "a repeated check() does not report that it failed")
 
     def test_cancelling_ends_the_work_and_may_be_said_twice(self) -> None:
         job = self.endless_job()
@@ -139,7 +149,7 @@ class Conformance:
             trial.cancel(handle)
             anew = trial.run(replace(job, claim=2))
             insist(
-                trial.stage(anew) is Stage.RUNNING, "wanted anew after it was cancelled, it is not running"
+                trial.stage(anew) is Stage.RUNNING, "started again after it was cancelled, it is not running"
             )
 
     def test_a_retry_starts_anew(self) -> None:
@@ -155,9 +165,9 @@ class Conformance:
         with self._trial() as trial:
             handle = trial.run(self.brief_job())
             unknown = self.unknown_handle(handle)
-            insist(not self.same_work(handle, unknown), "unknown_handle() gave a handle that leads somewhere")
+            insist(not self.same_work(handle, unknown), "unknown_handle() returned a handle of existing work")
             stage = trial.stage_unless_it_raises(unknown)
-            insist(stage in {None, Stage.FAILED}, f"of what it never started it says {stage}")
+            insist(stage in {None, Stage.FAILED}, f"check() of work that it never started returned {stage}")
 
     def _is_found_again(self, trial: Trial, job: Claimed, first: JSON) -> None:
         """Check that ``run`` by the next claim, which has the token but not the handle, finds the same work."""

@@ -37,7 +37,7 @@ def main(text: str) -> None:
 def _run(errand: Errand) -> Outcome:
     lacking = missing_spark()
     if lacking or errand.spark is None:
-        return failed(lacking or "There is nothing here for Spark.")
+        return failed(lacking or "This job has no Spark program to run.")
     try:
         function = resolve_function(errand.function_path)
     except BaseException as error:

@@ -100,14 +100,14 @@ class LocalProcess:
         with _locked(place) as lock:
             standing = self._standing(place)
             if standing is not None:
-                job.log.info("found again what an earlier claim has started, in %s", standing.folder)
+                job.log.info("found the work that an earlier claim started, in %s", standing.folder)
                 return standing.handle
             record = self._start(job, place, lock)
         with _locked(place):  # The leader has released it: it has recorded its identity, or is dead.
             leader = record.leader
         if leader is None:
             raise OSError(f"the command could not be started: {tail(record.stderr) or 'its shell died'}")
-        job.log.info("what it prints is in %s", record.folder)
+        job.log.info("its output is in %s", record.folder)
         return leader.handle
 
     def check(self, handle: Any) -> Status:
@@ -214,12 +214,12 @@ def _end(leader: Leader, grace_s: float) -> None:
             time.sleep(0.01)
         else:
             return
-    raise TimeoutError(f"process {leader.pid} on {leader.host} does not end, though it was killed")
+    raise TimeoutError(f"process {leader.pid} on {leader.host} did not end, although it was killed")
 
 
 def _in_words(code: int | None) -> str:
     if code is None:
-        return "It was killed, or its machine went down, before it could tell how it ended."
+        return "It was killed, or its machine went down, before its exit code was recorded."
     try:
         return f"exited with {code}, as if by {signal.Signals(code - 128).name}"
     except ValueError:

@@ -41,7 +41,7 @@ class Trial:
         try:
             answer = settled(self._manager().check(handle))
         except Exception as error:
-            _LOG.info("%r is not known: %s", handle, error)
+            _LOG.info("%r is unknown to the job manager: %s", handle, error)
             return None
         return _read(answer).stage
 
@@ -64,8 +64,8 @@ class Trial:
             stage = self.stage_unless_it_raises(handle)
             return None if stage is Stage.RUNNING else stage or Stage.FAILED
 
-        stage = self._until(over, "it was cancelled and runs on")
-        insist(stage is Stage.FAILED, f"it was cancelled and says {stage}")
+        stage = self._until(over, "it was cancelled and still runs")
+        insist(stage is Stage.FAILED, f"it was cancelled and check() returned {stage}")
 
     def clear_up(self) -> None:
         """End all work that the test has started. A failure to end it is logged, so that it hides no other failure."""
@@ -109,4 +109,4 @@ def _read(answer: object) -> Status:
     try:
         return read_status(answer)
     except ValueError as fault:
-        raise AssertionError(f"check() answered what is no status: {fault}") from None
+        raise AssertionError(f"check() returned a value that is no status: {fault}") from None

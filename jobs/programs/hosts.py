@@ -39,7 +39,7 @@ def check_address(host: str, text: str, hosts: tuple[str, ...]) -> None:
     if not is_named(host, hosts) and not is_public(text):
         raise Unfit(
             f"the address of the host {host} is not an address of the public internet; "
-            "SLUICE_PROGRAM_HOSTS can allow the host"
+            "to allow the host, add it to SLUICE_PROGRAM_HOSTS"
         )
 
 
@@ -90,7 +90,7 @@ def addresses_of(host: str, port: int, hosts: tuple[str, ...], patience: Patienc
     while resolver.is_alive():
         resolver.join(patience.look_s())
     if failed:
-        why = reason_of(failed[0]) if isinstance(failed[0], OSError) else "it is no name of a host"
+        why = reason_of(failed[0]) if isinstance(failed[0], OSError) else "it is no valid host name"
         raise Away(f"the host {host} cannot be resolved: {why}")
     for _, text in found:
         check_address(host, text, hosts)

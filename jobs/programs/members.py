@@ -105,9 +105,9 @@ class Members:
                 self._register(parts[:depth], "implied")
                 self._folder(parts[:depth])
             elif above not in {"folder", "implied"}:
-                raise Unfit(f"the member {shown(parts)} lies in {shown(parts[:depth])}, which is no folder")
+                raise Unfit(f"the member {shown(parts)} is in {shown(parts[:depth])}, which is no folder")
         if parts in self._kinds:
-            raise Unfit(f"the member {shown(parts)} is there twice")
+            raise Unfit(f"the member {shown(parts)} exists twice")
         self._register(parts, kind)
 
     def _register(self, parts: Parts, kind: Literal["file", "folder", "implied", "link"]) -> None:

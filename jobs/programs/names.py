@@ -41,7 +41,7 @@ def parts_of(raw: bytes | str) -> tuple[str, ...]:
     if ".." in parts:
         raise Unfit(f"the member {quoted(name)} leads out of the archive")
     if len(parts) > DEPTH_MAX:
-        raise Unfit(f"the member {quoted(name)} lies deeper than {DEPTH_MAX} folders")
+        raise Unfit(f"the member {quoted(name)} is deeper than {DEPTH_MAX} folders")
     if len(name.encode()) > PATH_BYTES_MAX or any(len(part.encode()) > NAME_BYTES_MAX for part in parts):
         raise Unfit(f"the member {quoted(name)} has too long a name")
     return parts

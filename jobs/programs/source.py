@@ -122,7 +122,7 @@ def _of_file(text: str, rest: str) -> Source:
     if rest.startswith("//"):
         host, slash, path = rest[2:].partition("/")
         if host not in {"", "localhost"}:
-            raise _invalid(f"{masked_source(text)} (file: names no other machine)")
+            raise _invalid(f"{masked_source(text)} (file: cannot name another machine)")
         rest = unquote(slash + path)
     return _local("file", text, rest)
 

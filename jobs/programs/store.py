@@ -168,7 +168,7 @@ class ProgramStore:
             if order.sha256 is not None or record is None or not self._has(record.version):
                 raise Unfit(f"could not fetch {order}: {error.what}") from None
             day = datetime.fromtimestamp(record.fetched_at, UTC).isoformat(sep=" ", timespec="seconds")
-            say(f"could not fetch {order}: {error.what}; going on with what was fetched at {day}")
+            say(f"could not fetch {order}: {error.what}; using the copy fetched at {day}")
             return record.version
 
     def _look(self, order: _Order, patience: Patience, say: Say) -> str:
@@ -205,7 +205,7 @@ class ProgramStore:
                     return record.version
                 if fetched is None:
                     raise Unfit(
-                        f"could not fetch {order}: it is said not to have changed, but nothing is here"
+                        f"could not fetch {order}: the server reports no change, but no copy is stored here"
                     )
                 reached(Place.PROGRAM_FETCHED)
                 version = self._install(order, fetched, aside, patience)
@@ -237,7 +237,7 @@ class ProgramStore:
         disk.
         """
         if order.sha256 not in {None, fetched.sha256}:
-            raise Unfit(f"{order} has the sha256 {fetched.sha256}, not {order.sha256} as was asked for")
+            raise Unfit(f"{order} has the sha256 {fetched.sha256}, not {order.sha256} as requested")
         version = f"{fetched.sha256}.{order.source.form}"
         if self._has(version):
             with suppress(

@@ -139,7 +139,7 @@ def decompressed(decompressor: Decompressor, data: bytes) -> bytes:
     try:
         return decompressor.decompress(data, CHUNK_BYTES)
     except (OSError, EOFError, ValueError, MemoryError, zlib.error, lzma.LZMAError):
-        raise Unfit("it is damaged, or not compressed as its name says") from None
+        raise Unfit("it is damaged, or its compression does not match its name") from None
 
 
 def check_ratio(given: int, taken: int, rules: Rules) -> None:

@@ -77,9 +77,9 @@ def _add(stream: Stream, members: Members, header: tarfile.TarInfo, notes: _Note
         else:
             members.add_hardlink(parts, parts_of(target))
     else:
-        kind = _KINDS.get(header.type, "of a kind that is not known here")
+        kind = _KINDS.get(header.type, "of an unknown kind")
         shown = quoted(name.decode("utf-8", "replace"))
-        raise Unfit(f"the member {shown} is {kind}; only files, folders and links are taken")
+        raise Unfit(f"the member {shown} is {kind}; only files, folders and links are accepted")
 
 
 def _read_pax(records: bytes, notes: _Notes, *, is_global: bool) -> None:
@@ -94,7 +94,7 @@ def _read_pax(records: bytes, notes: _Notes, *, is_global: bool) -> None:
         if key in {b"path", b"linkpath", b"size"} and is_global:
             raise Unfit(f"a header gives all members the same {key.decode()}")
         if key.startswith(b"GNU.sparse"):
-            raise Unfit("it has a sparse file; only files, folders and links are taken")
+            raise Unfit("it has a sparse file; only files, folders and links are accepted")
         if key == b"path":
             notes.name = value
         elif key == b"linkpath":

@@ -105,6 +105,8 @@ class _Parent:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         os.close(self._folder)
         if isinstance(error, FileExistsError):
-            raise Unfit(f"the member {shown(self._parts)} is there twice, but for case or accents") from None
+            raise Unfit(
+                f"the member {shown(self._parts)} exists twice, differing only in case or accents"
+            ) from None
         if isinstance(error, OSError):
             raise unstorable(error) from None

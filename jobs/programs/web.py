@@ -47,9 +47,9 @@ class _Hop:
         )  # The location is joined to it unchanged.
         target = None if location is None else _split(here.geturl(), location)
         if target is None:
-            raise Unfit("it is redirected to what is no address of the web")
+            raise Unfit("it is redirected to an address that is neither http nor https")
         if here.scheme == "https" and target.scheme == "http":
-            raise Unfit("it is redirected from https to http, where everybody could change it")
+            raise Unfit("it is redirected from https to http, where the transfer can be tampered with")
         same = (target.scheme, target.netloc) == (here.scheme, here.netloc)
         return _Hop(target, self.user if same else "")
 

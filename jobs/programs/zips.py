@@ -151,7 +151,7 @@ def _add(file: BinaryIO, members: Members, entry: _Entry, directory: _Directory,
         members.add_folder(parts)
         return
     if kind not in {0, stat.S_IFREG, stat.S_IFLNK}:
-        raise Unfit(f"the member {entry.shown} is no file; only files, folders and links are taken")
+        raise Unfit(f"the member {entry.shown} is no file; only files, folders and links are accepted")
     content = _content(file, entry, directory, rules)
     if kind == stat.S_IFLNK:
         if entry.size > PATH_BYTES_MAX:
@@ -170,9 +170,7 @@ def _content(file: BinaryIO, entry: _Entry, directory: _Directory, rules: Rules)
     if file.tell() + entry.packed > directory.offset:
         raise Unfit(TOO_EARLY)
     if entry.method not in {_STORED, _DEFLATED}:
-        raise Unfit(
-            f"the member {entry.shown} is compressed in a way that is not known here ({entry.method})"
-        )
+        raise Unfit(f"the member {entry.shown} has an unknown compression method ({entry.method})")
     size = crc = 0
     for piece in _inflated(file, entry) if entry.method == _DEFLATED else _packed(file, entry):
         size += len(piece)

@@ -84,8 +84,8 @@ def _of_a_type(app: App, stores: Stores) -> Runner | None:
 
 def _why_not(app: App) -> str:
     if app.job_type == "python":
-        return f"{app.name} has no function, so there is nothing to run."
-    return f"{app.name} has the job type {app.job_type}, which no runner here knows."
+        return f"{app.name} has no function to run."
+    return f"{app.name} has the job type {app.job_type}, which this worker has no runner for."
 
 
 class _Unrunnable:

@@ -27,7 +27,7 @@ class BashRunner:
         """Run the command. The callbacks are ignored because a command cannot call them."""
         limits = Limits(stop, assignment.timeout_s)
         if not assignment.app.bash_cmd:
-            return failed(f"{assignment.name.app} has no bash_cmd, so there is nothing to run.")
+            return failed(f"{assignment.name.app} has no bash_cmd to run.")
         try:
             exit_ = run_group(
                 self._stores.sandbox.around(_command(assignment, assignment.app.bash_cmd)),

@@ -42,7 +42,7 @@ def of_halt(halt: Halt, timeout_s: float | None) -> tuple[Ending, str]:
         return Ending.TIMED_OUT, f"It ran over its timeout of {timeout_s:g} s."
     return (
         Ending.HANDED_BACK,
-        "It was stopped before its end: cancelled, taken over, or its worker is leaving.",
+        "It was stopped before its end: cancelled, taken over, or its worker is stopping.",
     )
 
 

@@ -28,9 +28,7 @@ _SECRETS = frozenset(
     )
 )
 #: Reason why a variable is withheld, for messages that begin with its name.
-WITHHELD = (
-    "is a setting or a secret of the worker itself, which no job is given; set another variable for the job"
-)
+WITHHELD = "is a setting or a secret of the worker itself and is not passed to jobs; set another variable for the job"
 
 
 def is_withheld(name: str) -> bool:

@@ -106,7 +106,7 @@ def _execute(argv: list[str], env: dict[str, str], limits: list[tuple[int, int, 
         os.execve(argv[0], argv, env)  # noqa: S606  # Starting without a shell is intended.
     except OSError as error:
         if error.errno == errno.ENOENT and os.path.exists(argv[0]):  # noqa: PTH110  # pathlib is slow to import.
-            raise OSError(errno.ENOENT, "its first line names an interpreter that is not there") from None
+            raise OSError(errno.ENOENT, "its first line names an interpreter that does not exist") from None
         if error.errno != errno.ENOEXEC:
             raise
         os.execve(SHELL, [SHELL, *argv], env)  # noqa: S606  # The shell runs only the command's own file.

@@ -58,12 +58,12 @@ def _stored(
     if excerpt.spool is None or excerpt.is_all:
         return None
     if excerpt.spool.trouble is not None:
-        say(f"the whole {what} was not kept: {excerpt.spool.trouble}")
+        say(f"the complete {what} was not kept: {excerpt.spool.trouble}")
     try:
         reached(Place.BLOB_BEGINS)
         stored = blobs.put(place, excerpt.spool.read())
         reached(Place.BLOB_STORED)
         return stored
     except BlobsUnavailable as error:
-        say(f"the whole {what} was not kept: {error.what}")
+        say(f"the complete {what} was not kept: {error.what}")
         return None

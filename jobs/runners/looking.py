@@ -66,7 +66,7 @@ def ask(manager: ManagesJobs, handle: JSON, *, misses: int) -> Heard:
     try:
         return Heard(read_status(answer))
     except ValueError as fault:
-        return Heard(None, f"The answer of check() cannot be used: {fault}.", give_up=True)
+        return Heard(None, f"The result of check() cannot be used: {fault}.", give_up=True)
 
 
 def look(make: Maker, name: JobName, handle: JSON, *, misses: int) -> Look:
@@ -98,7 +98,7 @@ def end(make: Maker, handle: JSON) -> str | None:
     try:
         settled(make().cancel(handle))
     except BaseException as error:
-        return f"cancel() failed, so the work may go on: {account(error)}"
+        return f"cancel() failed, so the work may still run: {account(error)}"
     return None
 
 
@@ -107,7 +107,7 @@ def stopped(status: Status) -> Outcome:
     if status.stage is Stage.FAILED:
         return of_failed(status)
     said = f": {status.text}" if status.text else "."
-    return failed(f"The work has ended by itself, though it is to go on until it is stopped{said}")
+    return failed(f"The work has ended by itself, although it must run until it is stopped{said}")
 
 
 def of_failed(status: Status) -> Outcome:
@@ -136,5 +136,5 @@ def _trouble(make: Maker, handle: JSON, heard: Heard) -> Look:
 
 
 def _missed(trouble: str, output: Excerpt, warn: Callable[..., object]) -> Look:
-    warn("check() failed and is asked again: %s", trouble)
+    warn("check() failed and is called again: %s", trouble)
     return Look(missed=True, said=short(f"check() failed: {trouble}"), line=output.text())

@@ -134,7 +134,7 @@ class _Watch:
     def outcome(self) -> Outcome:
         found = self._attachment.handle
         if found is not None:
-            self._job.log.info("found again what an earlier claim has started: %s", _shown(found))
+            self._job.log.info("found the work that an earlier claim started: %s", _shown(found))
             return self._go_on(found)
         if self._limits.reached() is not None:
             return Outcome(ending=Ending.HANDED_BACK, error="It was stopped before it began.")
@@ -147,7 +147,7 @@ class _Watch:
         except BaseException as error:
             return self._unstarted(account(error))
         if started is None:
-            return self._unstarted("run() returned nothing by which its work can be found again.")
+            return self._unstarted("run() returned no handle to find its work again.")
         try:
             handle = _portable(started)
         except ValueError as fault:
@@ -185,7 +185,7 @@ class _Watch:
                 return self._give_up(handle, heard.trouble)
             if heard.status is None:
                 misses += 1
-                self._job.log.warning("check() failed and is asked again: %s", heard.trouble)
+                self._job.log.warning("check() failed and is called again: %s", heard.trouble)
             else:
                 misses = 0
                 outcome = self._heard(heard.status, handle)
@@ -231,7 +231,7 @@ class _Watch:
             if keeper is Keeper.NOBODY:
                 (self._attachment.not_ended if trouble else self._attachment.ended)(handle)
             return Outcome(ending=ending, error=joined(error, trouble))
-        return Outcome(ending=ending, error=f"{error} What it started goes on: {_shown(handle)}")
+        return Outcome(ending=ending, error=f"{error} The work that it started still runs: {_shown(handle)}")
 
     def _give_up(self, handle: JSON, error: str) -> Outcome:
         """Fail the run and end the work, because the handle will be forgotten. The work of another claim is left
@@ -248,7 +248,7 @@ class _Watch:
                 settled(self._manager.cancel(handle))
                 break
             except BaseException as error:
-                trouble = f"cancel() failed, so the work may go on: {account(error)}"
+                trouble = f"cancel() failed, so the work may still run: {account(error)}"
                 self._job.log.warning("%s", trouble)
                 if not tries_left:
                     return trouble
@@ -265,10 +265,10 @@ def _portable(handle: object) -> JSON:
     if len(text) > HANDLE_BYTES_MAX:
         raise ValueError(f"it has {len(text):,} bytes; the limit is {HANDLE_BYTES_MAX:,}")
     if NUL in text:
-        raise ValueError("it holds a NUL character, which no ledger keeps")
+        raise ValueError("it holds a NUL character, which the ledger cannot store")
     portable = msgspec.json.decode(text)
     if portable is None:
-        raise ValueError("it is null, by which nothing can be found again")
+        raise ValueError("it is null, which identifies no work")
     return portable
 
 

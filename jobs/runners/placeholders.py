@@ -69,10 +69,10 @@ def _check(command: str, values: Mapping[str, object]) -> None:
     names = sorted(set(placeholders(command)))
     unknown = ", ".join(f"{{{name}}}" for name in names if name not in values)
     if unknown:
-        raise ValueError(f"there is no value for {unknown}; a brace that is meant as such is written twice")
+        raise ValueError(f"there is no value for {unknown}; write a literal brace twice")
     for name in names:
         if "\x00" in str(values[name]):
-            raise ValueError(f"the value of {{{name}}} has a NUL, which no command can be given")
+            raise ValueError(f"the value of {{{name}}} has a NUL, which cannot be passed to a command")
 
 
 def _harmless(value: str, *, before: str) -> bool:

@@ -29,7 +29,7 @@ def unprivileged(start: Callable[[], T]) -> T:
     def humbly() -> None:
         try:
             if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-                raise OSError(ctypes.get_errno(), "privileges cannot be given up")
+                raise OSError(ctypes.get_errno(), "privileges cannot be dropped")
             done.set_result(start())
         except BaseException as error:
             # The caller receives it through the future. A thread has no caller to raise it to.

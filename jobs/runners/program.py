@@ -61,7 +61,7 @@ class ProgramRunner:
 
     def _run(self, order: "_Order", assignment: Assignment, limits: Limits, log: logging.Logger) -> Outcome:
         if assignment.policy.cwd:
-            raise BadRequest("cwd: a program runs in a folder of its own; leave it out.")
+            raise BadRequest("cwd: a program always runs in its own folder; leave it out.")
         with self._stores.programs.program(
             order.program, order.source, order.sha256, stop=_Until(limits), say=log.info
         ) as folder:
@@ -127,7 +127,7 @@ class _Order:
             except ValueError as error:
                 raise BadRequest(f"sha256: {error}.") from None
         if any("\0" in argument for argument in arguments):
-            raise BadRequest("input: it has a NUL, which no argument can have.")
+            raise BadRequest("input: it has a NUL, which cannot be passed as an argument.")
         return cls(texts, tuple(arguments))
 
 
@@ -143,13 +143,15 @@ def _given(stated: Mapping[str, str], claimed: Claimed) -> dict[str, str]:
     given: dict[str, str] = {}
     for word, value in claimed.kwargs.items():
         if word not in PROGRAM_WORDS:
-            raise BadRequest(f"A program does not take the kwarg {word!r}, but {', '.join(PROGRAM_WORDS)}.")
+            raise BadRequest(
+                f"A program does not take the kwarg {word!r}; it takes {', '.join(PROGRAM_WORDS)}."
+            )
         if word in stated:
             raise BadRequest(f"The kwarg {word!r} is fixed by {claimed.name.app}; leave it out.")
         if value is None and word == "sha256":
             continue
         if not isinstance(value, str):
-            raise BadRequest(f"The kwarg {word!r} is a text, and not {masked_value(value)!r}.")
+            raise BadRequest(f"The kwarg {word!r} must be a text, and not {masked_value(value)!r}.")
         given[word] = value
     return given
 

@@ -109,10 +109,10 @@ def _outcome(landing: Landing, output: str) -> Outcome:
 
 def _error(landing: Landing) -> str | None:
     if landing.how is Landed.LOST:
-        return "Its flight was taken over."
+        return "Its flight was taken over by another worker."
     lines: list[str] = []
     if landing.trouble is not None:
-        what = f"undo of {landing.trouble.step}" if landing.trouble.step else "taking it up again"
+        what = f"undo of {landing.trouble.step}" if landing.trouble.step else "resuming it"
         lines.append(f"{DISMAL_FAILURE}: {what} failed: {_told(landing.trouble)}")
     if landing.failure is not None:
         lines.append(_beginning(landing.failure))
@@ -122,8 +122,8 @@ def _error(landing: Landing) -> str | None:
 def _beginning(why: Failure) -> str:
     """Return the sentence about the reason for the undo."""
     if why.type == CALLED_OFF:
-        return f"It was called off, and undone from {why.step} on: {why.message}"
-    return f"{why.step or 'Taking it up'} failed: {_told(why)}"
+        return f"It was cancelled, and undone from {why.step} on: {why.message}"
+    return f"{why.step or 'Starting it'} failed: {_told(why)}"
 
 
 def _told(failure: Failure) -> str:

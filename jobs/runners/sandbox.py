@@ -82,7 +82,7 @@ class Sandbox:
             return command
         why = self.lack()
         if why is not None:
-            raise ValueError(f"SLUICE_SANDBOX=bubblewrap, which this worker cannot do: {why}")
+            raise ValueError(f"SLUICE_SANDBOX=bubblewrap is set, but this worker cannot use it: {why}")
         folder = os.path.abspath(command.cwd or ".")  # noqa: PTH100  # pathlib would keep the dots.
         env = {**command.env, **({"TMPDIR": view.PASSING[0]} if "TMPDIR" in command.env else {})}
         # Other variables are not passed as arguments, because every user can read those in the list of processes.
@@ -101,17 +101,17 @@ class Sandbox:
 
     def _tried(self) -> str | None:
         if sys.platform != "linux":
-            return "there is no bubblewrap for this system"
+            return "bubblewrap does not exist for this system"
         bwrap = _bwrap()
         if bwrap is None:
-            return "the program bwrap is not installed (the package is called bubblewrap)"
+            return "the program bwrap is not installed (install the package bubblewrap)"
         trial = (bwrap, *self._words(), "--", "/bin/sh", "-c", ":")
         try:
             done = subprocess.run(
                 trial, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TRIAL_S, check=False, env={}
             )
         except subprocess.TimeoutExpired:
-            return f"bwrap did nothing for {_TRIAL_S:g} s"
+            return f"bwrap did not finish within {_TRIAL_S:g} s"
         except OSError as error:
             return f"bwrap cannot be started: {error.strerror}"
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()

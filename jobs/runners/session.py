@@ -78,18 +78,20 @@ def _stop(session: Any, job: Job) -> None:
     try:
         session.stop()
     except Exception as error:
-        job.log.warning("Spark did not stop in order: %s", error)
+        job.log.warning("Spark did not stop cleanly: %s", error)
 
 
 def _complaint(spark: Spark, wanted: tuple[str, ...], *, by_job: bool) -> str | None:
     """Return why this ``main`` cannot be called, before Spark is started for it."""
     if not wanted:
-        return f"main() has to take one of {', '.join(_GIVEN)}: that is how Spark reaches it."
+        return (
+            f"main() has to take at least one parameter of {', '.join(_GIVEN)}, through which it uses Spark."
+        )
     read = [name for name in _READ if name in wanted]
     if read and spark.read_fp is None:
-        return f"main() takes {read[0]}, and the app has no read_fp that it could come from."
+        return f"main() takes {read[0]}, but the app has no read_fp to read it from."
     if "elem" in wanted and (len(wanted) > 1 or by_job):
-        return "main() takes elem, so it runs on the executors, where there is no job and no Spark but identifiers."
+        return "main() takes elem, so it runs on the executors, which have only identifiers, no job and no Spark."
     return None
 
 

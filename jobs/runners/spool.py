@@ -23,11 +23,11 @@ class Spool:
         if self.trouble is not None:
             return
         if len(chunk) > room:
-            self.trouble = f"it is longer than {SPOOLED_BYTES_MAX} bytes, and the rest of it is gone"
+            self.trouble = f"it is longer than {SPOOLED_BYTES_MAX} bytes, and the rest of it is lost"
         try:
             self._take(chunk[:room])
         except OSError as error:
-            self.trouble = f"it could not be written down while it ran: {error.strerror or error}"
+            self.trouble = f"it could not be written while the job ran: {error.strerror or error}"
 
     def read(self) -> IO[bytes]:
         """Return the stored output, from the beginning."""

@@ -106,7 +106,7 @@ def read_answer(returned: object) -> Answer:
         return answer
     words = ", ".join(each.__name__ for each in ANSWERS)
     raise TypeError(
-        f"it returned {returned!r:.200}, which is no answer; there are {words}, and nothing for Success"
+        f"it returned {returned!r:.200}, which is no answer; return one of {words}, or None for Success"
     )
 
 

@@ -70,4 +70,4 @@ def _check_against(log: Log, names: list[str]) -> None:
     for step, name in sorted({**log.names, **last}.items()):
         if names[step : step + 1] != [name]:
             there = ", ".join(names) or "none"
-            raise _Unbuildable(f"its journal has {name} as step {step}, and now its steps are {there}")
+            raise _Unbuildable(f"its journal has {name} as step {step}, but its steps are now {there}")

@@ -77,7 +77,7 @@ class Everywhere:
                 yield from self._with_deaths(self._rehearse_once(trouble, what, ending=UNDONE))
         if plain.waits_in_time:
             yield from self._with_deaths(
-                self._rehearse_once(Trouble(silent=True), "what it waits for does not come")
+                self._rehearse_once(Trouble(silent=True), "the event that it waits for does not arrive")
             )
         if begun:
             yield from self._with_undos_failing(max(begun), begun)
@@ -127,7 +127,9 @@ class Everywhere:
         if not rehearsal.journal.entries:
             return None
         back = flown_in(rehearsal, rehearsal.is_taken_back())
-        return _ended_wrong(back, UNDONE) or _left(self._there(), before, "taken back, it left behind")
+        return _ended_wrong(back, UNDONE) or _left(
+            self._there(), before, "undone after its success, it left behind"
+        )
 
     def _there(self) -> Any:
         """Return a copy of the remaining effects, because the next flight may change the same object."""
@@ -156,7 +158,7 @@ def flown_in(rehearsal: Rehearsal, landing: Landing) -> Flown:
 
 
 def _when(*, unrun: bool) -> str:
-    return "before it has done anything" if unrun else "when it has run"
+    return "before it has any effect" if unrun else "after it has run"
 
 
 def _ended_wrong(flown: Flown, ending: str | None) -> str | None:

@@ -108,9 +108,9 @@ class Flight:
         """The working map. It is saved only at the boundaries between steps and at the switch to undo."""
         if self._seat.working is None:
             raise BadRequest(
-                "flight.working is of the steps: what makes them has to make the same ones each time.",
+                "flight.working belongs to the steps; the saga's function must return the same steps each time.",
                 where=str(self._claimed.name),
-                advice="Choose steps by flight.inputs and flight.context.",
+                advice="Choose the steps by flight.inputs and flight.context.",
             )
         return self._seat.working
 
@@ -143,7 +143,7 @@ class Flight:
             raise ValueError(f"{meter!r:.80} is no name of a meter; it has 1 to {METER_CHARS_MAX} characters")
         as_json(meter)
         if meter.lower().startswith(RESERVED):
-            raise ValueError(f"{meter!r} is not yours: names that begin with {RESERVED!r} are taken")
+            raise ValueError(f"{meter!r} cannot be used: names that begin with {RESERVED!r} are reserved")
         self._meter(meter, _count(done), None if total is None else _count(total))
 
     def _copy(self, name: str, values: Mapping[str, JSON]) -> Mapping[str, JSON]:

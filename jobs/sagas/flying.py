@@ -57,7 +57,7 @@ def _unbuilt(why: Failure, log: Log, logger: logging.Logger) -> Landing:
     if not log.has_begun:
         return Landing(how=Landed.UNDONE, failure=why)
     if log.last is None:
-        unsaid = "it was taken up before, and what its first step may have done stands in no journal"
+        unsaid = "it had started before, and the effects of its first step are not recorded in the journal"
         why = replace(why, message=f"{why.message} ({unsaid})".strip())
-    logger.error("%s: it cannot be taken up again: %s", DISMAL_FAILURE, why)
+    logger.error("%s: the saga cannot be resumed: %s", DISMAL_FAILURE, why)
     return Landing(how=Landed.DISMAL, failure=log.failure, trouble=why)

@@ -51,11 +51,11 @@ class Hooks:
                 return written
             made = written(self._flight)
             if awaited := [name for name in HOOK_METHODS if is_awaited(getattr(made, name, None))]:
-                raise TypeError(f"{', '.join(awaited)} is async, and nobody awaits a hook")
+                raise TypeError(f"{', '.join(awaited)} is async, and hooks are not awaited")
             return made
         except BaseException as error:
             # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
-            self._complain(written, "could not be made", error)
+            self._complain(written, "could not be created", error)
             return None
 
     def _tell(self, what: str, *words: str) -> None:

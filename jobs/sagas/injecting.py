@@ -18,7 +18,7 @@ class Injector:
         for injected, mark in self._asked(leg, name, is_last=is_last):
             if injected is not None and mark not in self._done:
                 self._done.add(mark)
-                text = f"asked for by debug, in place of {answer.word}"
+                text = f"injected by debug, in place of {answer.word}"
                 return Retry(text) if injected == "retry" else Fatal(text)
         return answer
 

@@ -177,7 +177,7 @@ class Pilot:
     def _switch(self, step: int, why: Failure) -> Landing | None:
         """Switch to undo, beginning with this step."""
         self._failure = why = replace(why, step=self._steps[step].name)
-        self._flight.log.warning("The flight is undone from %s on: %s", why.step, why)
+        self._flight.log.warning("The flight is being undone from %s on: %s", why.step, why)
         entry = self._entry_of(Leg(step, Direction.DO))
         return self._write(replace(entry, direction=Direction.SWITCH, failure=why))
 
@@ -215,5 +215,5 @@ def _await(answer: Wait) -> Await:
 
 
 def _waited_for_nothing(awaits: Await) -> Failure:
-    what = awaits.event or "a word from anybody"
-    return Failure(type=WAIT_TIMED_OUT, message=f"{what} has not come within {awaits.within_s:.12g} s")
+    what = awaits.event or "an event"
+    return Failure(type=WAIT_TIMED_OUT, message=f"{what} has not arrived within {awaits.within_s:.12g} s")

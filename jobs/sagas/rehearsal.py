@@ -108,7 +108,7 @@ class Rehearsal:
     def is_taken_back(self) -> Landing:
         """Undo the whole flight although nothing has failed, without any fault during the undo."""
         last = self.journal.entries[-1]
-        why = Failure(type="Rehearsed", message="what has succeeded is taken back", step=last.name)
+        why = Failure(type="Rehearsed", message="the successful flight is undone", step=last.name)
         self.journal.entries.append(
             Entry(
                 seq=last.seq + 1,

@@ -26,7 +26,7 @@ class FileLock:
             self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except PermissionError as refused:
             raise EmbeddedUnavailable(
-                f"{path} is closed to us: this embedded Postgres belongs to another user. "
+                f"{path} cannot be opened: this embedded Postgres belongs to another user. "
                 "Work as that user, or choose a home of your own."
             ) from refused
         give_to_folder_owner(path)

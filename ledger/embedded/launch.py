@@ -59,7 +59,7 @@ def _create_data(
         said = done.stdout.decode(errors="replace").strip()
         raise EmbeddedUnavailable(
             f"{programs.initdb} could not make a database in {fresh} as uid {account.uid}:\n{said}\n"
-            "Mend what it names and try again, or set SLUICE_LEDGER_URL to a database of your own."
+            "Fix the reported problem and try again, or set SLUICE_LEDGER_URL to a database of your own."
         )
     fresh.rename(place.data)
 

@@ -70,7 +70,7 @@ def find(home: Path) -> Place | None:
         return Place(folder=link.resolve())
     if link.is_symlink():
         raise EmbeddedUnavailable(
-            f"The data of {home} were in {link.readlink()}, which is gone. Bring it back, or remove the link "
+            f"The data of {home} were in {link.readlink()}, which is missing. Restore it, or remove the link "
             f"{link} to begin with an empty ledger."
         )
     return None

@@ -102,7 +102,7 @@ def _with_database(place: Place) -> str:
             if not connection.execute("SELECT FROM pg_database WHERE datname = 'sluice'").rowcount:
                 connection.execute("CREATE DATABASE sluice")
     except psycopg.OperationalError as refused:
-        raise _failure(place, f"answers, but refuses us: {refused}") from refused
+        raise _failure(place, f"answers, but refuses the connection: {refused}") from refused
     return sockets.url(place, "sluice")
 
 

@@ -14,7 +14,7 @@ def opened(shelter: Path) -> Path:
         shelter.chmod(0o711)  # Not by mkdir, which applies the umask.
     if shelter.stat().st_uid != os.geteuid():
         raise EmbeddedUnavailable(
-            f"{shelter} is not ours, so nothing can be kept in it. Give it to uid {os.geteuid()}, or remove "
-            "it, and try again."
+            f"{shelter} belongs to another user, so nothing can be kept in it. "
+            f"Give it to uid {os.geteuid()}, or remove it, and try again."
         )
     return shelter

@@ -30,7 +30,7 @@ def prepare(place: Place, account: Account, temp: Path) -> Path:
     if short is None:
         raise EmbeddedUnavailable(
             f"{place.socket} is too long for a socket, and no temporary folder is short enough and open to "
-            f"uid {account.uid}. Set TMPDIR to one that is, or choose a shorter home."
+            f"uid {account.uid}. Set TMPDIR to such a folder, or choose a shorter home."
         )
     _make_private(short, account)
     place.socket.symlink_to(short)
@@ -87,6 +87,6 @@ def _check_private(folder: Path, uid: int) -> None:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != uid or found.st_mode & 0o077:
         raise EmbeddedUnavailable(
-            f"{folder} should be a folder of uid {uid} with mode 0700, and is not: somebody else may have "
-            "made it. Look at it, remove it, and try again."
+            f"{folder} should be a folder of uid {uid} with mode 0700, and is not: another user may have "
+            "created it. Check it, remove it, and try again."
         )

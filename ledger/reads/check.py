@@ -27,25 +27,25 @@ WHERE coalesce(there.jobs, 0) <> coalesce(counted.jobs, 0)
 """
 
 # Rules that a repair can restore (``ledger.repairing``).
-GATES_COUNT = "gates count what their needs say"
-TOLD = "whoever waits for ended parents has been told, or is owed the news"
-OPEN = "a waiting job is open if and only if one of its gates is"
-URGENT = "nobody is more urgent than the parents he waits for, or less than his own terms"
-PAUSED = "a job that has not ended is paused if and only if all who want it are"
-SPLIT_OWED = "what is to be split is owed to its children"
-COUNTED = "as many jobs are in each state as are counted there"
-ARCHIVED = "what is archived has not moved since"
-COLLECTED = "what was asked for with a word on archiving is collected or not by that word"
-WATCHED = "what is elsewhere and held by no worker is to be looked at, or ended, and nothing else is"
-ROUNDS_END = "a round that has not ended is that of a job that runs, under the claim that it runs by"
+GATES_COUNT = "dependency groups count their dependencies correctly"
+TOLD = "a job that waits for ended parents is up to date, or its update is in the propagation outbox"
+OPEN = "a waiting job is open if and only if a dependency group of it is met"
+URGENT = "no job is more urgent than the parents that it waits for, or less urgent than its own end_before"
+PAUSED = "a job that has not ended is paused if and only if all submissions that request it are"
+SPLIT_OWED = "a job that must be split is in the propagation outbox"
+COUNTED = "the state counts match the number of jobs in each state"
+ARCHIVED = "an archived job has not changed since"
+COLLECTED = "a job with the option archive is collected or not as the option requires"
+WATCHED = "external work that no worker holds has a time for its next poll, and nothing else has"
+ROUNDS_END = "a round that has not ended belongs to a running job, under its current claim"
 BREAKER_PAUSES = "only an app that has a breaker is paused by one"
-NAMED = "needs and wants name jobs that exist"
+NAMED = "dependencies and requests name jobs that exist"
 KWARGS_EXIST = "kwargs that a job refers to exist"
 # Rules about other things than jobs.
-BELONGS = "a partition belongs to a job that there is, and that makes partitions of its table"
+BELONGS = "a partition belongs to a job that exists, and that makes partitions of its table"
 FIRED = "a due time that was fired has its submission"
-SCHEDULED = "what a schedule submitted was for one of its due times, or by hand"
-TRIED = "what a breaker has tried is a job of its app"
+SCHEDULED = "a submission of a schedule belongs to a recorded firing"
+TRIED = "the trial job of a breaker is a job of its app"
 
 #: Kind of the rows that break these rules, which return names. The other rules return ids of jobs.
 _OTHER_THINGS = {
@@ -63,7 +63,7 @@ _RULES = {
         SELECT job.id FROM job WHERE state <> (
             SELECT target FROM transition WHERE transition.job = job.id ORDER BY transition.id DESC LIMIT 1)
     """,
-    "each step of a history begins where the one before it ended, or behind what was removed": """
+    "each step of a history begins where the previous step ended, or after removed steps": """
         SELECT job FROM (
             SELECT job, source, lag(target) OVER (PARTITION BY job ORDER BY id) AS before FROM transition
         ) step WHERE source <> coalesce(before, (
@@ -82,7 +82,7 @@ _RULES = {
                 PARTITION BY job ORDER BY claim ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
             FROM round) run WHERE running_at < before
     """,
-    "a job that ran had every parent of one gate as it needed them": f"""
+    "a job that ran had every dependency of a dependency group met": f"""
         SELECT job.id FROM job WHERE job.state IN ('{State.READY}', '{State.RUNNING}', '{State.EXECUTED}')
           AND NOT job.flying AND EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
           AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND NOT EXISTS (
@@ -114,7 +114,7 @@ _RULES = {
         UNION ALL SELECT id FROM job
         WHERE state IN ({_STOPPABLE}) AND end_before < coalesce(urgent_by, 'infinity')
     """,
-    "what can be stopped is wanted by somebody who has not cancelled": f"""
+    "a job that can be stopped is requested by a submission that is not cancelled": f"""
         SELECT job.id FROM job WHERE job.state IN ({_STOPPABLE}) AND NOT job.flying
           AND EXISTS (SELECT 1 FROM wants WHERE wants.job = job.id)
           AND NOT EXISTS (
@@ -127,7 +127,7 @@ _RULES = {
             FROM wants JOIN submission ON submission.number = wants.submission
             WHERE wants.job = job.id AND {STILL_WANTS}), false)
     """,
-    "who stands in line for a pool waits, and nothing else keeps him": f"""
+    "a job that waits for a slot of its pool waits for nothing else": f"""
         SELECT id FROM job WHERE queued AND (state <> '{State.WAITING}' OR NOT open OR paused OR pool IS NULL)
     """,
     "a job that was split has two halves, and their work IDs are together its own": f"""
@@ -135,7 +135,7 @@ _RULES = {
             2 = (SELECT count(*) FROM job half WHERE half.half_of = job.id)
             AND {together("job.work_ids", "SELECT half.work_ids FROM job half WHERE half.half_of = job.id")})
     """,
-    "nobody needs a job that was split, and who wants it wants its halves": f"""
+    "no job depends on a job that was split, and its submissions request its halves": f"""
         SELECT need.child FROM need JOIN job parent ON parent.id = need.parent WHERE parent.state = '{State.SPLIT}'
         UNION ALL SELECT half.id FROM wants JOIN job half ON half.half_of = wants.job
             JOIN submission ON submission.number = wants.submission
@@ -151,11 +151,11 @@ _RULES = {
         FROM partition LEFT JOIN job ON job.id = partition.job
         WHERE partition.job IS NOT NULL AND partition.place IS DISTINCT FROM job.place
     """,
-    "what a step was to make is there once it has succeeded": f"""
+    "the partitions of a step exist once it has succeeded": f"""
         SELECT job.id FROM partition JOIN job ON job.id = partition.job
         WHERE job.state = '{State.SUCCEEDED}' AND partition.done_at IS NULL
     """,
-    "a step that is yet to run has partitions to make": f"""
+    "a step that has not run has partitions to make": f"""
         SELECT job.id FROM job WHERE job.place IS NOT NULL AND job.state IN ({_LIVE})
           AND NOT EXISTS (SELECT 1 FROM partition WHERE partition.job = job.id)
           AND NOT EXISTS (
@@ -182,7 +182,7 @@ _RULES = {
         SELECT id FROM job WHERE (watch_at IS NOT NULL) <> (handle IS NOT NULL
           AND (state NOT IN ({_LIVE}) OR state = '{State.RUNNING}' AND worker IS NULL))
     """,
-    "the entries of a journal follow on each other, and are of a flight that has begun": """
+    "the entries of a journal follow each other without gaps, and belong to a flight that has begun": """
         SELECT step.job FROM step LEFT JOIN job ON job.id = step.job
         GROUP BY step.job, step.flight, job.flight, job.claim
         HAVING count(*) <> max(step.seq) OR step.flight > coalesce(job.flight, -1) OR max(step.claim) > job.claim
@@ -190,7 +190,7 @@ _RULES = {
     "a saga that has begun has not ended, unless it could not be undone": f"""
         SELECT id FROM job WHERE flying AND (NOT open OR state NOT IN ({sql_list(*FLYING)}))
     """,
-    "no job is suspended while what it waits for is there": f"""
+    "no job is suspended while the event that it waits for exists": f"""
         SELECT job.id FROM job JOIN event ON event.job = job.id AND event.flight = job.flight
         WHERE job.state = '{State.SUSPENDED}' AND (event.name IS NULL OR job.event IS NULL OR event.name = job.event)
           AND NOT EXISTS (SELECT 1 FROM step WHERE step.event = event.id)

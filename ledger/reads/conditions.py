@@ -121,8 +121,8 @@ class _Writing:
         matches."""
         if self._readings is None:
             raise BadRequest(
-                "The type of a job is known by its definition, and none are at hand.",
-                advice="Name their source with --apps FILE, or set SLUICE_APPS; or ask by app.",
+                "The type of a job is known only from its definition, and no definitions are loaded.",
+                advice="Name their source with --apps FILE, or set SLUICE_APPS; or filter by app.",
             )
         others = compare.operator in _OPPOSITE.values()
         apps = [

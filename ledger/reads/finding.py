@@ -87,7 +87,9 @@ def page(tx: Tx, wanted: Wanted, token: str | None = None) -> Page:
     """Return the page that a token leads to, or the first page. BadRequest for a token of another list, or an invalid
     page size."""
     if not 0 < wanted.limit <= PAGE_MAX:
-        raise BadRequest(f"A page has 1 to {PAGE_MAX} jobs, and not {wanted.limit}.", advice="Read several.")
+        raise BadRequest(
+            f"A page has 1 to {PAGE_MAX} jobs, and not {wanted.limit}.", advice="Read several pages."
+        )
     by_key = wanted.submission is None and bool(wanted.key)
     after = _read(token, by_key=by_key) if token else _Token("" if by_key else None, 0 if by_key else _ID_MAX)
     scan, scanned = _scan(wanted)
@@ -155,5 +157,7 @@ def _read(text: str, *, by_key: bool) -> _Token:
         or not 0 <= token.id <= _ID_MAX
         or "\x00" in (token.key or "")
     ):
-        raise BadRequest("That leads to no page of this list.", advice="Begin with the first page again.")
+        raise BadRequest(
+            "The page token leads to no page of this list.", advice="Begin with the first page again."
+        )
     return token

@@ -104,7 +104,9 @@ def jobs(tx: Tx, wanted: Filter) -> list[Listed]:
 def page(tx: Tx, wanted: Filter, token: str | None) -> Page:
     """Return the page that a token leads to, or the first page. BadRequest for an invalid token or page size."""
     if not 0 < wanted.limit <= PAGE_MAX:
-        raise BadRequest(f"A page has 1 to {PAGE_MAX} jobs, and not {wanted.limit}.", advice="Read several.")
+        raise BadRequest(
+            f"A page has 1 to {PAGE_MAX} jobs, and not {wanted.limit}.", advice="Read several pages."
+        )
     place = Place() if token is None else read_token(token, wanted.order)
     where = _where(wanted)
     # This is read before the jobs, so that jobs of the transactions found here are held back.

@@ -94,7 +94,7 @@ class Keeper:
             for post in self._posts:
                 post.crew.send_all_away()
             if self._some_are_there():
-                self._say("All are told to go, and have their grace time. Told once more they are killed.")
+                self._say("All workers are stopping, within their grace time. Interrupt again to kill them.")
             while self._some_are_there():
                 never.wait(_GONE_LOOK_S)
         except KeyboardInterrupt:
@@ -116,7 +116,7 @@ class Keeper:
             found = self._ledger.transact(self._read)
         except SluiceError as error:
             if self._answers:
-                self._say(f"Everybody stays as long as nobody says how much there is to do. {error.what}")
+                self._say(f"No worker is stopped until the demand is known again. {error.what}")
             self._answers = False
             return Look(dict.fromkeys(names), {})
         if not self._answers:
@@ -135,12 +135,12 @@ class Keeper:
 
     def _carry_out(self, post: Post, start: int, send_away: int, look: Look) -> None:
         demand = look.demand[post.watch.name]
-        why = "" if demand is None else f", for a demand of {demand}"
+        why = "" if demand is None else f", because the demand is {demand}"
         if start:
             self._start(post, start, why)
         if send_away:
             pids = _listed(post.crew.send_away(send_away, look.held))
-            self._say(f"{post.watch.name}: told {pids} to go{why}; {post.crew.working} stay.")
+            self._say(f"{post.watch.name}: stopping {pids}{why}; {post.crew.working} stay.")
 
     def _start(self, post: Post, number: int, why: str) -> None:
         """Start as many workers as possible now. The next step tries again to start the rest."""
@@ -152,14 +152,14 @@ class Keeper:
         except OSError as error:
             lack = str(error)
         if pids:
-            self._say(f"{post.watch.name}: started {_listed(pids)}{why}; {post.crew.working} are at work.")
+            self._say(f"{post.watch.name}: started {_listed(pids)}{why}; {post.crew.working} are running.")
         if lack and lack != post.lack:
-            self._say(f"{post.watch.name}: nobody more can be started, and each look tries again. {lack}")
+            self._say(f"{post.watch.name}: no more workers can be started; each check tries again. {lack}")
         post.lack = lack
 
     def _tell_of(self, post: Post, gone: Sequence[Gone]) -> None:
         for each in gone:
-            how = "has gone" if each.asked else f"ended by itself after {each.lived_s:.0f} s"
+            how = "has stopped" if each.asked else f"ended by itself after {each.lived_s:.0f} s"
             self._say(f"{post.watch.name}: {each.pid} {how}, with exit code {each.code}.")
 
 

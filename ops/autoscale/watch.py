@@ -42,7 +42,7 @@ def read_watches(texts: Iterable[str], catalogue: Catalogue) -> list[Watch]:
             if queue not in CONTROL and queue not in catalogue:
                 raise BadRequest(
                     f"There is no queue {queue}.",
-                    advice=f"A queue is named like its app, or is one of {', '.join(CONTROL)}.",
+                    advice=f"A queue has the name of its app; Sluice's own queues are {', '.join(CONTROL)}.",
                 )
             if queue in taken:
                 raise BadRequest(f"{queue} is named twice.", where=f"{taken[queue].name} and {watch.name}")
@@ -62,5 +62,7 @@ def _read(text: str) -> Watch:
         )
     least, most = map(int, found.groups())
     if not least <= most or not 1 <= most <= MOST:
-        raise BadRequest(f"There are no {bounds} workers.", advice=f"The second number is from 1 to {MOST}.")
+        raise BadRequest(
+            f"{bounds} is no range of workers.", advice=f"The second number is from 1 to {MOST}."
+        )
     return Watch(queues, Bounds(least, most))

@@ -45,17 +45,17 @@ LIMIT, LIMITED, LIMIT_PROCESSES = 40, "bench_limited", 4
 #: Seconds for which ``start`` measures a worker that has no job.
 IDLE_S = max(0.2, 10.0 * SCALE)
 COURSES: Mapping[str, str] = {
-    "flat": f"{FLAT:,} independent jobs, asked for at once",
-    "flat-singly": "the same, asked for one by one",
-    "chain": f"{CHAIN:,} jobs, each needing the one before; two processes",
+    "flat": f"{FLAT:,} independent jobs, submitted at once",
+    "flat-singly": "the same, submitted one by one",
+    "chain": f"{CHAIN:,} jobs, each needing the job before; two processes",
     "chain-in-one": "the same; one process",
-    "fan": f"{FANS:,} times one job, {CHILDREN:,} that need it, and one that needs these",
+    "fan": f"{FANS:,} times one job, {CHILDREN:,} jobs that need it, and one job that needs these",
     "layers": f"{LAYERS:,} layers of {WIDTH:,} jobs, each needing {NEEDS} of the layer before",
     "diamonds": f"{DIAMONDS:,} small diamonds at once",
-    "blocked": f"flat, while {WAITING:,} other jobs wait for one that does not begin, and on an empty ledger",
-    "history": f"flat, after {PAST:,} jobs that have ended, and on an empty ledger",
+    "blocked": f"flat, while {WAITING:,} other jobs wait for a job that does not begin, and on an empty ledger",
+    "history": f"flat, after {PAST:,} ended jobs, and on an empty ledger",
     "limit": f"flat with no more than {LIMIT} jobs at once, and without a limit; {LIMIT_PROCESSES} processes",
-    "start": f"one worker process, from its command to its first job; then {IDLE_S:g} s without any",
+    "start": f"one worker process, from its command to its first job; then {IDLE_S:g} s without a job",
 }
 #: Seconds after which a benchmark is aborted.
 WITHIN_S = 300.0

@@ -77,7 +77,7 @@ def _flown(ledger: Ledger, catalogue: Catalogue, job: Claimed) -> None:
         assign(app, job), stop=stop, journal=Journaling(ledger, job, stop), report=lambda *_: None
     )
     if outcome.ending is not Ending.DONE:
-        raise SluiceError(f"A flight of nothing has failed: {outcome.error}")
+        raise SluiceError(f"A flight of empty steps has failed: {outcome.error}")
 
 
 def _took_s(work: Callable[[], object]) -> float:

@@ -146,7 +146,7 @@ def _console(ledger_url: str, source: Path) -> Iterator[HTTPConnection]:
             said = console.stdout.readline() if console.stdout else ""
             found = re.search(r"http://127\.0\.0\.1:(\d+)", said)
             if found is None:
-                raise SluiceError("The console does not begin.", where=said)
+                raise SluiceError("The console does not start.", where=said)
             with closing(HTTPConnection("127.0.0.1", int(found[1]), timeout=60)) as connection:
                 yield connection
         finally:
@@ -160,5 +160,5 @@ def _asked_ms(connection: HTTPConnection, path: str) -> float:
     body = response.read()
     took_s = time.perf_counter() - began
     if response.status != 200:
-        raise SluiceError(f"{path} is answered with {response.status}.", where=body[:200].decode())
+        raise SluiceError(f"{path} returns status {response.status}.", where=body[:200].decode())
     return took_s * 1000

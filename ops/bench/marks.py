@@ -67,5 +67,7 @@ class Marks:
             time.sleep(_LOOK_EVERY_S)
         found = self.read()
         if len({mark.number for mark in found}) != count or len(found) != count:
-            raise SluiceError(f"{len(found)} jobs have begun in place of {count}, and some of them again.")
+            raise SluiceError(
+                f"{len(found)} jobs have begun instead of {count}, some of them more than once."
+            )
         return found

@@ -85,6 +85,6 @@ def _run(run: Run) -> Figures:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip().splitlines()[-_LAST_WORDS:]
-        raise SluiceError(f"The workload {run.name} broke off.", where="\n".join(said))
+        raise SluiceError(f"The workload {run.name} failed.", where="\n".join(said))
     figures: Figures = msgspec.json.decode(done.stdout, type=dict[str, float])
     return figures

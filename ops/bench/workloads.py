@@ -133,7 +133,7 @@ def _plan(ledger_url: str, apps: Apps, app: str, **words: str) -> Figures:
     wall_s = time.perf_counter() - began
     found = ledger.transact(lambda tx: progress.status(tx, "bench"))
     if found is None or found.state is not SubmissionState.ACTIVE:
-        raise SluiceError("What was to be planned was not.", where=(found and found.reason) or "")
+        raise SluiceError("The submission was not planned.", where=(found and found.reason) or "")
     figures = {
         "wall_s": wall_s,
         "cpu_s": time.process_time() - cpu_s,
@@ -169,28 +169,32 @@ WORKLOADS: Mapping[str, Workload] = {
     "load": Workload("300 apps are loaded and checked as a whole", _load),
     "parents": Workload("the parents of one job, in process: three of them, and 100,000", _parents),
     "plan": Workload(
-        f"one submission pulls {100 * _GROUPS:,} jobs that need three each of the layer before; beside it COPY and "
-        "networkx",
+        f"one submission pulls {100 * _GROUPS:,} jobs that each need three jobs of the layer before; "
+        "compared with COPY and networkx",
         partial(_plan_deep, groups=_GROUPS),
     ),
     "plan-million": Workload(
-        f"the same with {100 * _GROUPS_OF_A_MILLION:,} jobs; only where it is named",
+        f"the same with {100 * _GROUPS_OF_A_MILLION:,} jobs; runs only if named",
         partial(_plan_deep, groups=_GROUPS_OF_A_MILLION),
         by_name=True,
     ),
     "plan-grid": Workload("one submission of 100,000 jobs, each needing three of 650 others", _plan_grid),
-    "plan-layers": Workload("one submission pulls five layers of 20,000 jobs, by four each", _plan_layers),
-    "plan-backfill": Workload(
-        "one submission of a year by the hour of 50 apps, a job for each partition", _plan_backfill
+    "plan-layers": Workload(
+        "one submission pulls five layers of 20,000 jobs, each needing four", _plan_layers
     ),
-    "plan-backfill-by-day": Workload("the same, a job for each day", _plan_backfill_by_day),
+    "plan-backfill": Workload(
+        "one submission of a year of 50 hourly apps, with a job for each partition", _plan_backfill
+    ),
+    "plan-backfill-by-day": Workload("the same, with a job for each day", _plan_backfill_by_day),
     "embedded": Workload(
-        f"flat, {FLAT:,} jobs, and chain-in-one, {CHAIN:,}, under `sluice up` with nothing configured",
+        f"flat, {FLAT:,} jobs, and chain-in-one, {CHAIN:,}, under `sluice up` without configuration",
         embedded,
     ),
-    "saga-steps": Workload("sagas of 50 steps that do nothing, and as many commits of one row", fly),
+    "saga-steps": Workload(
+        "sagas of 50 steps that do nothing, and the same number of commits of one row", fly
+    ),
     "looking": Workload(
-        "what the console takes to answer where 1,000,000 jobs have run; only where it is named",
+        "response times of the console after 1,000,000 jobs; runs only if named",
         looking,
         by_name=True,
     ),
@@ -198,6 +202,6 @@ WORKLOADS: Mapping[str, Workload] = {
         "one submission of 1,000,000 work IDs, 10,000 chunks that need three apps", _plan_chunks
     ),
     "plan-chunks-on-past": Workload(
-        "the same where each of these has 1,000,000 times it ran", _plan_chunks_on_past
+        "the same, with 1,000,000 recorded runs of each of these apps", _plan_chunks_on_past
     ),
 }

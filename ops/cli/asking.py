@@ -17,29 +17,48 @@ from sluice.ops.cli.command import Options
 
 
 def submission_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app")
-    parser.add_argument("key", nargs="*", help="none: every job that the definition enumerates")
-    parser.add_argument("--keys-from", metavar="FILE", help="one key a line; - is standard input")
-    parser.add_argument("--work-ids", metavar="IDS", help="for apps keyed by chunk: 1-3,7")
-    parser.add_argument("--start", metavar="P", help="for apps keyed by partition: the first")
-    parser.add_argument("--end", metavar="P", help="for apps keyed by partition: the last")
-    parser.add_argument("--kwargs", metavar="JSON", type=mapping, default={}, help="arguments for the jobs")
-    parser.add_argument("--id", help="the same id again is the same submission")
+    parser.add_argument("app", help="app of the jobs")
+    parser.add_argument(
+        "key", nargs="*", help="keys of the jobs; default: every job that the definition enumerates"
+    )
+    parser.add_argument(
+        "--keys-from", metavar="FILE", help="read more keys from this file, one per line; - is standard input"
+    )
+    parser.add_argument("--work-ids", metavar="IDS", help="work IDs, for apps keyed by chunk, like 1-3,7")
+    parser.add_argument("--start", metavar="P", help="first partition, for apps keyed by partition")
+    parser.add_argument("--end", metavar="P", help="last partition, for apps keyed by partition")
+    parser.add_argument(
+        "--kwargs", metavar="JSON", type=mapping, default={}, help="arguments of the jobs; default: none"
+    )
+    parser.add_argument(
+        "--id", help="id of the submission; the same id again is the same submission; default: a new id"
+    )
     parser.add_argument(
         "--after",
         action="append",
         metavar="APP/KEY",
-        help="for work IDs: wait for this job, and for no dependencies",
+        help="with work IDs: wait for this job, and for no dependencies; may be repeated",
     )
-    parser.add_argument("--mode", help="for apps with modes: which; saga: undo what it has done if it fails")
-    parser.add_argument("--branch", help="for apps with versions: whose")
-    parser.add_argument("--user", help="who is asking")
     parser.add_argument(
-        "--traceparent", metavar="W3C", help="where it belongs in a trace; else TRACEPARENT says so"
+        "--mode", help="mode, for apps with modes; saga: if the submission fails, undo its finished jobs"
     )
-    parser.add_argument("--rerun", choices=("job", "downstream"), help="run again what has ended")
     parser.add_argument(
-        "--push", choices=("all", "wanted"), default="all", help="all: plan the children too, the default"
+        "--branch", help="use the definitions of this branch; default: the loaded definitions"
+    )
+    parser.add_argument("--user", help="user to record with the submission")
+    parser.add_argument(
+        "--traceparent", metavar="W3C", help="trace context of the submission; default: TRACEPARENT"
+    )
+    parser.add_argument(
+        "--rerun",
+        choices=("job", "downstream"),
+        help="run finished jobs again; downstream: also the jobs after them",
+    )
+    parser.add_argument(
+        "--push",
+        choices=("all", "wanted"),
+        default="all",
+        help="all: plan the children too; wanted: do not; default: all",
     )
     _policy_options(parser)
 
@@ -96,49 +115,62 @@ def past_option(text: str) -> datetime:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-#: Policy options that are also options of the command line, with their parser and metavar.
-_POLICY: dict[str, tuple[Callable[[str], object], str]] = {
-    "max_fails": (int, "N"),
-    "max_timeouts": (int, "N"),
-    "max_losses": (int, "N"),
-    "timeout": (str, "DURATION"),
-    "start_after": (moment_option, "T"),
-    "end_before": (moment_option, "T"),
-    "random_start_offset": (str, "DURATION"),
-    "priority": (int, "N"),
-    "concurrency": (int, "N"),
-    "pull": (str, "first|all"),
-    "fail_on": (str, "exit|stderr|either"),
-    "archive": (str, "auto|manual"),
+#: Policy options that are also options of the command line, with their parser, metavar and help text.
+_POLICY: dict[str, tuple[Callable[[str], object], str, str]] = {
+    "max_fails": (int, "N", "failed rounds after which a job runs again"),
+    "max_timeouts": (int, "N", "timed-out rounds after which a job runs again"),
+    "max_losses": (int, "N", "lost workers after which a job runs again"),
+    "timeout": (str, "DURATION", "maximum duration of a round"),
+    "start_after": (moment_option, "T", "start no job before this time"),
+    "end_before": (moment_option, "T", "expire jobs that have not ended by this time"),
+    "random_start_offset": (str, "DURATION", "delay each start by a random time, at most this long"),
+    "priority": (int, "N", "run jobs with a higher number first"),
+    "concurrency": (int, "N", "maximum number of jobs of the app that run at once"),
+    "pull": (str, "first|all", "request the first possible dependency group, or all at once"),
+    "fail_on": (
+        str,
+        "exit|stderr|either",
+        "fail a round for its exit code, for text on stderr, or for either",
+    ),
+    "archive": (str, "auto|manual", "manual: keep finished jobs uncollected until they are archived"),
 }
-#: Options of ``debug`` that make steps fail, with the metavar of the step.
-_FAILING = {"fail_at": "INDEX", "fail_do": "STEP", "fail_undo": "STEP"}
+#: Options of ``debug`` that make steps fail, with the metavar of the step and the help text.
+_FAILING = {
+    "fail_at": ("INDEX", "fail the step with this index, counted from 0"),
+    "fail_do": ("STEP", "fail the do of the step with this name"),
+    "fail_undo": ("STEP", "fail the undo of the step with this name"),
+}
 
 
 def _policy_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("policy, instead of the app's own")
-    group.add_argument("--policy", metavar="JSON", type=mapping, default={}, help="any of its words at once")
-    for word, (kind, metavar) in _POLICY.items():
-        group.add_argument(f"--{word.replace('_', '-')}", dest=word, type=kind, metavar=metavar)
+    group = parser.add_argument_group("policy options (default of each: the option of the app)")
+    group.add_argument(
+        "--policy", metavar="JSON", type=mapping, default={}, help="several policy options at once"
+    )
+    for word, (kind, metavar, help_) in _POLICY.items():
+        group.add_argument(f"--{word.replace('_', '-')}", dest=word, type=kind, metavar=metavar, help=help_)
     _debug_options(parser)
 
 
 def _debug_options(parser: argparse.ArgumentParser) -> None:
     """Add each option of ``debug`` by itself, because ``--debug`` is an option of every command."""
-    group = parser.add_argument_group("for trying out a saga: its steps run, and then have failed")
-    group.add_argument(
-        "--restart-each-step", action="store_true", help="go on as if after a crash, each time"
+    group = parser.add_argument_group(
+        "debug options of a saga, to try out its undo: steps run and are then treated as failed"
     )
-    for word, what in _FAILING.items():
+    group.add_argument(
+        "--restart-each-step", action="store_true", help="continue after each step as after a crash"
+    )
+    for word, (step, help_) in _FAILING.items():
         group.add_argument(
             f"--{word.replace('_', '-')}",
             dest=word,
             action="append",
             default=[],
             type=_answer,
-            metavar=f"{what}=retry|fatal",
+            metavar=f"{step}=retry|fatal",
+            help=f"{help_}; may be repeated",
         )
-    group.add_argument("--fail-last", action="store_true", help="the do of the last step")
+    group.add_argument("--fail-last", action="store_true", help="fail the do of the last step")
 
 
 def _policy(options: Options) -> dict[str, JSON]:
@@ -156,7 +188,7 @@ def _debug(options: Options) -> dict[str, JSON]:
 def _answer(text: str) -> tuple[str, str]:
     step, equals, answer = text.rpartition("=")
     if not (step and equals and answer):
-        raise argparse.ArgumentTypeError(f"{text!r} does not say what a step answers; write 1=fatal")
+        raise argparse.ArgumentTypeError(f"{text!r} has no result for the step; write it like 1=fatal")
     return step, answer
 
 

@@ -6,7 +6,7 @@ from sluice.ledger.reads.check import EXAMPLES_MAX, Breach
 from sluice.ops.breaches import advice, examples
 from sluice.ops.cli.page import Block, Line, Table
 
-AGREES = Line("The ledger agrees with itself.", "green")
+AGREES = Line("The ledger is consistent.", "green")
 
 
 def document(found: list[Breach]) -> list[dict[str, object]]:

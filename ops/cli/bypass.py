@@ -75,13 +75,13 @@ def _assignments(desk: CommandDesk, options: Options) -> Iterator[Assignment]:
     ]
     if useless:
         raise BadRequest(
-            f"--bypass has no use for {', '.join(useless)}.", advice="It runs the keys that are named."
+            f"--bypass does not support {', '.join(useless)}.", advice="Name the keys to run instead."
         )
     submission = submission_of(options)
     app = desk.catalogue.app(submission.app)
     if submission.named_keys is None:
         raise BadRequest(
-            "--bypass runs the keys that are named, and none is.",
+            "--bypass runs only named keys, and no key was named.",
             where=app.name,
             advice=f"Write one, like sluice run --bypass {app.name} {WORK_IDS if app.chunking else app.example_key}",
         )
@@ -198,7 +198,8 @@ def _within_the_grace(ended: Future[Outcome]) -> Outcome:
         return ended.result(GRACE_S)
     except TimeoutError:
         return Outcome(
-            ending=Ending.HANDED_BACK, error="It was told to stop and did not; it ends with this command."
+            ending=Ending.HANDED_BACK,
+            error="The job did not stop within the grace time; it ends with this command.",
         )
 
 
@@ -212,7 +213,7 @@ def _unkept(partition: str) -> None:
 
 def _no_transaction(_: object) -> NoReturn:
     raise BadRequest(
-        "job.transaction() needs the ledger, and --bypass runs without one.", advice="Leave it out."
+        "job.transaction() needs the ledger, and --bypass runs without one.", advice="Leave --bypass out."
     )
 
 

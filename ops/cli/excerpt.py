@@ -12,7 +12,11 @@ SHOWN_MAX, SHOWN = 12, 10
 
 
 def all_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="show all of many alike (JSON always has all)")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="show every row; default: of many similar rows only the first few (JSON always has all)",
+    )
 
 
 def excerpt(

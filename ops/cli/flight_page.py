@@ -26,7 +26,7 @@ VALUE_CHARS_MAX = 200
 _DO = {Mark.DONE: "done", Mark.AGAIN: "again", Mark.AWAITS: "done, waits", Mark.CAME: "done"}
 _UNDO = _DO | {Mark.DISMAL: "failed", Mark.FORCED: "done by hand"}
 #: Results of a do that ended for a reason other than its own failure, by failure type.
-_CUT = {CALLED_OFF: "called off", TIMED_OUT: "out of time", WAIT_TIMED_OUT: "done, waited in vain"}
+_CUT = {CALLED_OFF: "cancelled", TIMED_OUT: "timed out", WAIT_TIMED_OUT: "done, wait timed out"}
 _GOES_ON = {State.RUNNING: "runs", State.READY: "next", State.WAITING: "next"}
 
 
@@ -44,7 +44,7 @@ def facts(flight: Flight, state: State) -> Iterator[str]:
     """Yield facts about the flight's position, one line each."""
     began = f", since {cause(flight.failure)}" if flight.failure else ""
     if state is State.FATAL:
-        turned = "turned back" if flight.undoing else f"{place(flight)}, cannot be taken up again"
+        turned = "turned back" if flight.undoing else f"{place(flight)}, cannot continue"
         yield f"flight {flight.number}, {turned}{began}"
     elif flight.flying:
         back = undone(flight)
@@ -52,11 +52,11 @@ def facts(flight: Flight, state: State) -> Iterator[str]:
     elif flight.lines:
         yield f"flight {flight.number}{', undone' if began else ''}{began}"
     if lost := crashes(flight):
-        yield f"{lost}{', so it pauses before it is taken up again' if flight.crashes > 1 else ''}"
+        yield f"{lost}{', so it pauses before it continues' if flight.crashes > 1 else ''}"
     if state is State.SUSPENDED and flight.wait and flight.wait.awaits:
         event = flight.wait.awaits.event
         until = f", until {moment(flight.until)} UTC" if flight.until else ""
-        yield f"waits for {event if event is not None else 'the word that it goes on'}{until}"
+        yield f"waits for {event if event is not None else 'a resume command'}{until}"
     if flight.dismal and flight.dismal.failure:
         what = counted(flight, flight.dismal.step)
         yield f"DISMAL FAILURE: the undo of {what}, failed: {told(flight.dismal.failure)}"
@@ -75,7 +75,7 @@ def steps(flight: Flight, state: State) -> Table:
             (step, row.name, row.do, precise(row.do_at), row.undo, precise(row.undo_at))
             for step, row in sorted(rows.items())
         ],
-        empty="None of its steps has begun.",
+        empty="No step has started.",
     )
 
 
@@ -85,9 +85,9 @@ def page(flight: Flight, state: State, *, traceback: bool) -> Iterator[Block]:
     yield Line()
     yield steps(flight, state)
     if flight.lines and flight.lines[0].seq > 1:
-        yield Line(f"Of its entries the last {LINES_MAX} are read.", "bright_black")
+        yield Line(f"Only the last {LINES_MAX} entries are shown.", "bright_black")
     yield from _part(
-        ("event", "came at (UTC)", "by", "ended the wait of", "payload"),
+        ("event", "received (UTC)", "by", "ended the wait of", "payload"),
         [
             (
                 each.name or "(any)",
@@ -107,7 +107,7 @@ def page(flight: Flight, state: State, *, traceback: bool) -> Iterator[Block]:
         ("working", ""), [(name, _value(value)) for name, value in masked_kwargs(flight.working).items()]
     )
     yield from _part(
-        ("flight before", "entries", "ended at (UTC)", "was undone, since"),
+        ("earlier flight", "entries", "ended at (UTC)", "undone because"),
         [
             (each.number, each.entries, precise(each.ended_at), cause(each.failure) if each.failure else "")
             for each in flight.earlier
@@ -119,9 +119,14 @@ def page(flight: Flight, state: State, *, traceback: bool) -> Iterator[Block]:
 
 def way_out(name: JobName, flight: Flight) -> Iterator[Block]:
     """Yield the commands that can help a fatal saga."""
-    rows = [(command("saga retry-undo", name), "# tries it again, once what it stumbled over is mended")]
+    rows = [(command("saga retry-undo", name), "# tries the undo again, after you have fixed the cause")]
     if flight.dismal:
-        rows.append((command("saga force-done", name), "# goes on behind it, which was put right by hand"))
+        rows.append(
+            (
+                command("saga force-done", name),
+                "# skips this undo, after you have corrected its effects by hand",
+            )
+        )
     yield Line()
     yield Table(("", ""), rows)
 

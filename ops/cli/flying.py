@@ -36,5 +36,5 @@ def _end_wait(journal: MemoryJournal, outcome: Outcome) -> None:
         # The flight is being undone already and must complete, so it gets the event.
         journal.tell(outcome.event)
         return
-    what = outcome.event or "somebody's word"
-    journal.turn_back = f"it waits for {what}, and --bypass has nobody who brings that"
+    what = outcome.event or "a resume command"
+    journal.turn_back = f"it waits for {what}, which --bypass cannot deliver"

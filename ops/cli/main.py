@@ -72,7 +72,7 @@ def _told(error: BaseException) -> SluiceError:
     return Broken(
         f"{type(error).__name__}: {' '.join(str(error).split())}",
         where=f"{last.filename}:{last.lineno}, in {last.name}",
-        advice="This is a fault of Sluice; with --debug it shows the way there.",
+        advice="This is a fault of Sluice. Add --debug to see the traceback.",
     )
 
 

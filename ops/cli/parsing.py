@@ -40,13 +40,25 @@ class Parser(argparse.ArgumentParser):
         )
         common = self.add_argument_group("common options")
         common.add_argument(
-            "--apps", action="append", default=[], metavar="SOURCE", help="definitions; may be repeated"
+            "--apps",
+            action="append",
+            default=[],
+            metavar="SOURCE",
+            help="source of definitions; may be repeated; default: SLUICE_APPS",
         )
-        common.add_argument("--ledger", metavar="URL", help="postgresql://…; without one: embedded")
-        common.add_argument("--broker", metavar="URL", help="amqp://…, redis://…, memory://")
-        common.add_argument("--json", action="store_true", help="one JSON document on stdout")
-        common.add_argument("--verbose", action="store_true", help="say more on stderr")
-        common.add_argument("--debug", action="store_true", help="tracebacks with errors")
+        common.add_argument(
+            "--ledger",
+            metavar="URL",
+            help="like postgresql://…; default: SLUICE_LEDGER_URL, or the embedded ledger",
+        )
+        common.add_argument(
+            "--broker",
+            metavar="URL",
+            help="like amqp://…, redis://… or memory://; default: SLUICE_BROKER_URL, or memory://",
+        )
+        common.add_argument("--json", action="store_true", help="write one JSON document to stdout")
+        common.add_argument("--verbose", action="store_true", help="write more to stderr")
+        common.add_argument("--debug", action="store_true", help="print the tracebacks of errors")
 
     def format_help(self) -> str:
         """Return the help with examples at the end."""
@@ -57,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         raise BadRequest(
             f"{message[:1].upper()}{message[1:]}.",
             where=self.prog,
-            advice=f"`{self.prog} --help` lists what it takes.",
+            advice=f"`{self.prog} --help` lists the arguments and options.",
         )
 
 
@@ -86,9 +98,12 @@ def _choose(way: str, help_: str, commands: Sequence[Command | Group], options: 
     parser = Parser(way, help_, epilog=f"commands:\n{listed}")
     if way == PROGRAM:
         parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    parser.add_argument("word", metavar="COMMAND", nargs="?", help="see below")
+    parser.add_argument("word", metavar="COMMAND", nargs="?", help="command from the list below")
     parser.add_argument(
-        "rest", nargs=argparse.REMAINDER, metavar="…", help="its own options; --help lists them"
+        "rest",
+        nargs=argparse.REMAINDER,
+        metavar="…",
+        help="arguments and options of the command; its --help lists them",
     )
     parser.parse_args(options.rest, options)
     if options.word is None:
@@ -102,5 +117,5 @@ def _choose(way: str, help_: str, commands: Sequence[Command | Group], options: 
 
 
 def job_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app")
-    parser.add_argument("key")
+    parser.add_argument("app", help="app of the job")
+    parser.add_argument("key", help="key of the job")

@@ -65,8 +65,8 @@ def partition_children(
 def _bounded(app: App, key: str) -> Span:
     if app.unbounded:
         raise BadRequest(
-            f"{app.name} never ends: no partition of it is made from certain others.",
-            advice=f"`sluice show {app.name} {UNBOUNDED}` tells what it waits for, and who waits for it.",
+            f"{app.name} never ends, so its partitions have no parents and children of their own.",
+            advice=f"`sluice show {app.name} {UNBOUNDED}` shows its parents and children.",
         )
     return read_key(app, key)
 
@@ -79,7 +79,7 @@ def _made(catalogue: Catalogue, name: str, key: str) -> tuple[TableOf, Span]:
     try:
         partition, _ = read_landing_key(table.calendar, key)
     except ValueError as error:
-        raise BadRequest(f"It is not a partition of {name}: {error}.", where=name) from None
+        raise BadRequest(f"The key is not a partition of {name}: {error}.", where=name) from None
     return table, Span(partition, partition)
 
 

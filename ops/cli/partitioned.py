@@ -25,7 +25,7 @@ def facts_of(partitioning: Partitioning, version: str) -> dict[str, str]:
 def tables_of(partitioning: Partitioning) -> Block:
     unit = partitioning.calendar.unit
     rows = [
-        (each.table, each.producer or "others", _from(each, unit), _to(each, unit))
+        (each.table, each.producer or "external", _from(each, unit), _to(each, unit))
         for each in partitioning.dependencies
     ]
     return Table(("reads", "filled by", "from", "to"), rows, prose=True, empty="It reads no table.")
@@ -43,7 +43,7 @@ def _to(dependency: TableDependency, unit: str) -> str:
     cutoff = last_read(dependency)
     told = _before(dependency.end_offset, unit, "the end")
     told = f"{told}, or {cutoff}" if cutoff else told
-    return f"{told}; any later one does" if dependency.cumulative else told
+    return f"{told}; any later one is accepted" if dependency.cumulative else told
 
 
 def _before(offset: Offset, unit: str, end: str) -> str:

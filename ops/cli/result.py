@@ -71,11 +71,11 @@ def obstacle(course: Course) -> str:
     if course.status.is_paused:
         return (
             f"Paused since {moment(course.status.paused_at)} UTC, by `sluice pause`."
-            f" `sluice resume {quote(course.status.id)}` lets it go on."
+            f" `sluice resume {quote(course.status.id)}` continues it."
         )
     waits = course.status.state is SubmissionState.RECEIVED and not course.planners
     if waits and course.now - course.status.received_at > LONELY_AFTER:
-        return "Nobody is there to plan it. Start `sluice up`, or sluice worker."
+        return "No planner is running. Start `sluice up` or `sluice worker`."
     if course.status.state is SubmissionState.RECEIVED and course.status.reason:
         return f"It is not planned yet: it {course.status.reason}."
     return ""
@@ -89,7 +89,7 @@ def _apps(course: Course, took: Mapping[str, Work]) -> Table:
             course.tally.items(), key=lambda item: (item[0] not in began, began.get(item[0]), item[0])
         )
     ]
-    return Table(("app", "jobs", "took", "work", "came to"), rows, prose=True)
+    return Table(("app", "jobs", "took", "work", "outcome"), rows, prose=True)
 
 
 def _times(work: Work | None) -> tuple[str, str]:
@@ -112,7 +112,7 @@ def _stranded(troubles: Sequence[Trouble]) -> Iterator[Block]:
     name = JobName(troubles[0].app, troubles[0].key)
     more = len(troubles) - 1
     who = f"{name} and {more} more of {name.app}" if more else name
-    yield Line(f"{who} cannot run, for {'their' if more else 'its'} parents will not succeed", "red")
+    yield Line(f"{who} cannot run, because {'their' if more else 'its'} parents will not succeed", "red")
     yield Verbatim(f"  {command('why', name)}")
 
 

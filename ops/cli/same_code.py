@@ -18,7 +18,7 @@ def require_same_code(desk: CommandDesk, jobs: Iterable[Ran]) -> None:
     if others:
         more = f"; and {len(others) - NAMED_MAX} more" if len(others) > NAMED_MAX else ""
         raise BadRequest(
-            f"The code is not what it was. {'; '.join(others[:NAMED_MAX])}{more}.",
+            f"The code has changed. {'; '.join(others[:NAMED_MAX])}{more}.",
             advice="Check the old version out and restart the workers, or add --force.",
         )
 
@@ -26,14 +26,14 @@ def require_same_code(desk: CommandDesk, jobs: Iterable[Ran]) -> None:
 def _difference(desk: CommandDesk, job: Ran) -> str:
     """Return the difference. Empty for a job that never ran, or without a known difference."""
     if job.is_pruned:
-        return "its history was removed, and with it by which code it ran"
+        return "its history was removed, including the version of its code"
     if job.digest is None:
         return ""
     if job.app not in desk.catalogue:
-        return f"there is no app {job.app} any more"
+        return f"the app {job.app} no longer exists"
     if job.digest != desk.catalogue[job.app].digest:
         return f"the definition of {job.app} has changed since it ran"
     now = desk.settings.code_version
     if job.code and now and job.code != now:
-        return f"it ran by code {job.code}, and here is {now}"
+        return f"it ran with code {job.code}, and the current code is {now}"
     return ""

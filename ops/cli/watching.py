@@ -50,7 +50,7 @@ def _looks(installation: Installation, submission: str) -> Iterator[Course]:
 def _look(tx: Tx, submission: str) -> Course:
     found = course(tx, submission, planner_queue=PLANNER)
     if found is None:
-        raise BadRequest(f"Submission {submission} is not in the ledger any more.")
+        raise BadRequest(f"Submission {submission} is no longer in the ledger.")
     return found
 
 
@@ -79,8 +79,10 @@ def _interrupted(desk: CommandDesk, installation: Installation, submission: str)
     """
     now = installation.ask(lambda tx: _look(tx, submission))
     desk.output.note(
-        Line(f"Interrupted. Submission {submission} stays, and what of it has not ended will be run later."),
-        Line(f"`sluice up --drain` goes on with it; `sluice cancel {submission}` gives it up.", indent=2),
+        Line(f"Interrupted. Submission {submission} is kept, and its unfinished jobs will run later."),
+        Line(
+            f"Continue it with `sluice up --drain`, or stop it with `sluice cancel {submission}`.", indent=2
+        ),
     )
     if desk.output.as_json:
         desk.output.answer({**as_document(now), "interrupted": True})

@@ -21,7 +21,7 @@ def threads_option(parser: argparse.ArgumentParser) -> None:
         type=_threads,
         default=max(4, os.cpu_count() or 1),
         metavar="N",
-        help="so many jobs at once",
+        help="number of jobs that run at once; default: the number of CPUs, at least 4",
     )
 
 
@@ -55,5 +55,5 @@ def _stop(process: Process) -> None:
 def _threads(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} threads run nothing; 1 is the least")
+        raise argparse.ArgumentTypeError(f"{text} threads are too few; use at least 1")
     return number

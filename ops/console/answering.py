@@ -69,8 +69,8 @@ class Answering:
             return None
         return problem(
             HTTPStatus.FORBIDDEN,
-            f"Your token is for looking: the role {who.role} may not do this.",
-            "Whoever has the token of SLUICE_CONSOLE_TOKEN may.",
+            f"Your token is read-only: the role {who.role} may not do this.",
+            "Use the token of SLUICE_CONSOLE_TOKEN.",
         )
 
     def _called(self, route: Route, words: Sequence[str], request: Request, who: Who | None) -> Answer:
@@ -89,7 +89,9 @@ class Answering:
         except Exception:
             # A defect of Sluice: the client gets no details, and the log has them.
             _LOG.exception("A call failed: %s %s", route.method, route.path)
-            return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "A fault of Sluice; its log says more.")
+            return problem(
+                HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error of Sluice. See the log for details."
+            )
         return found if isinstance(found, Answer) else Answer(status=route.status, document=found)
 
 
@@ -101,7 +103,7 @@ def _no_such_call(others: Sequence[Route]) -> Answer:
     if not others:
         return problem(HTTPStatus.NOT_FOUND, "There is no such call.")
     allowed = ", ".join(sorted({route.method for route in others}))
-    return problem(HTTPStatus.METHOD_NOT_ALLOWED, f"This call is a {allowed}.", "", Allow=allowed)
+    return problem(HTTPStatus.METHOD_NOT_ALLOWED, f"This call accepts only {allowed}.", "", Allow=allowed)
 
 
 def _status_of(error: SluiceError, route: Route) -> HTTPStatus:
@@ -128,12 +130,12 @@ def _read_query(text: str, kind: Any) -> Any:
         raise Unreadable(f"The query cannot be read: {error}.") from None
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     if unknown := said.keys() - fields.keys():
-        raise Unreadable(f"This call has no {min(unknown)!r} in its query.")
+        raise Unreadable(f"This call has no query parameter {min(unknown)!r}.")
     found = {
         name: texts if _is_many(fields[name].type) else _one(name, texts) for name, texts in said.items()
     }
     if any("\x00" in each for texts in said.values() for each in texts):
-        raise Unreadable("It holds a NUL character, which no ledger keeps.")
+        raise Unreadable("The query contains a NUL character, which the ledger cannot store.")
     try:
         return msgspec.convert(found, kind, strict=False)
     except msgspec.ValidationError as error:
@@ -147,7 +149,7 @@ def _is_many(kind: Any) -> bool:
 
 def _one(name: str, texts: Sequence[str]) -> str:
     if len(texts) > 1:
-        raise Unreadable(f"{name!r} is said once.")
+        raise Unreadable(f"{name!r} may be given only once.")
     return texts[0]
 
 
@@ -160,10 +162,10 @@ def _read(body: bytes, kind: Any) -> Any:
             return _no_words(msgspec.json.decode(body or b"{}", type=dict[str, Any]))
         return msgspec.json.decode(body or b"{}", type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Unreadable(f"It cannot be read: {error}") from None
+        raise Unreadable(f"The body cannot be read: {error}") from None
 
 
 def _no_words(said: Mapping[str, Any]) -> Nothing:
     if said:
-        raise Unreadable("This call takes no words.")
+        raise Unreadable("This call takes no fields.")
     return Nothing()

@@ -53,7 +53,7 @@ class Files:
         found = self._files.get(path)
         if found is None and path == _INDEX:
             return problem(
-                HTTPStatus.NOT_FOUND, "The page is not installed here.", "The calls below /api are."
+                HTTPStatus.NOT_FOUND, "The page is not installed here.", "The calls below /api are available."
             )
         if found is None:
             return problem(HTTPStatus.NOT_FOUND, "The page has no such file.")

@@ -67,12 +67,12 @@ class Gate:
         """Refuse a request of another origin or of a wrong content type, whatever its token. None if it may proceed."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if origin is not None and _place_of(origin) != host:
-            return problem(HTTPStatus.FORBIDDEN, "A page of another origin may not ask.")
+            return problem(HTTPStatus.FORBIDDEN, "Requests from a page of another origin are refused.")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if request.method in _BODIED and kind != JSON_TYPE:
             return problem(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-                f"What is asked has to be {JSON_TYPE}, also where it is empty.",
+                f"The Content-Type must be {JSON_TYPE}, even if the body is empty.",
             )
         return None
 
@@ -128,7 +128,7 @@ class Gate:
 def _unknown_asker(*, after_s: float = 0.0) -> Answer:
     told = problem(
         HTTPStatus.UNAUTHORIZED,
-        "The token is missing, or is another.",
+        "The token is missing or wrong.",
         "Send it as `Authorization: Bearer TOKEN`, or sign in with it.",
         **{"WWW-Authenticate": "Bearer"},
     )

@@ -90,7 +90,7 @@ def read_head(file: BufferedIOBase) -> Head | None:
         raise _bad("The first line is not METHOD /PATH HTTP/1.1.")
     version = (int(found[3]), int(found[4]))
     if version[0] != 1:
-        raise BadHead(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "This server speaks HTTP/1.1.")
+        raise BadHead(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "This server supports HTTP/1.1.")
     headers = _headers(file)
     if headers is None:
         return None
@@ -120,7 +120,7 @@ def _add(headers: dict[str, str], line: str) -> None:
     name, value = found[1].lower(), found[2].rstrip(" \t")
     before = headers.get(name)
     if before is not None and name in _SINGLE:
-        raise _bad(f"There are two headers {name}.")
+        raise _bad(f"The header {name} is sent twice.")
     if before is not None:
         value = f"{before}{'; ' if name == 'cookie' else ', '}{value}"
     headers[name] = value
@@ -130,7 +130,7 @@ def _line(file: BufferedIOBase, bytes_max: int, status: HTTPStatus) -> str | Non
     """Return the next line without its CRLF. None if the connection ends before that."""
     line = file.readline(bytes_max + 1)
     if len(line) > bytes_max:
-        raise BadHead(status, f"It has more than {LINE_BYTES_MAX} bytes.")
+        raise BadHead(status, f"A line, or the whole head, has more than {LINE_BYTES_MAX} bytes.")
     if not line.endswith(b"\n"):
         return None
     if not line.endswith(b"\r\n"):

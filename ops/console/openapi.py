@@ -30,7 +30,7 @@ def described(routes: Sequence[Route]) -> Description:
         "info": {
             "title": "Sluice",
             "version": release(),
-            "description": "What a message or a command does, for whoever speaks HTTP.",
+            "description": "The operations of messages and commands, as HTTP calls.",
         },
         "paths": paths,
         "components": {
@@ -125,12 +125,12 @@ def _responses(route: Route, known: Mapping[str, Any]) -> Description:
 
 
 def _problems(route: Route) -> Iterator[tuple[int, str]]:
-    yield _BAD, "What was sent is not what the call takes"
-    yield _UNKNOWN_ASKER, "The token is missing, or is another"
-    yield _NOT_FOR_YOU, "The role may not do this, or a page of another origin asks"
-    yield _AWAY, "There is nothing of that name"
+    yield _BAD, "The call does not accept this query or body"
+    yield _UNKNOWN_ASKER, "The token is missing or wrong"
+    yield _NOT_FOR_YOU, "The role may not do this, or the request is from a page of another origin"
+    yield _AWAY, "No object has this name"
     if route.method != "GET":
-        yield 415, f"What is asked has to be {JSON_TYPE}"
-        yield _CONFLICT, "The id belongs to a submission that asks for something else"
-        yield _REFUSED, "It cannot be done as it stands"
-    yield _FULL, "The ledger does not answer, or all places are taken"
+        yield 415, f"The Content-Type must be {JSON_TYPE}"
+        yield _CONFLICT, "The id belongs to a submission with other content"
+        yield _REFUSED, "The request cannot be carried out"
+    yield _FULL, "The ledger does not answer, or all places are in use"

@@ -27,7 +27,7 @@ def own_token(home: Path) -> str:
     except OSError as error:
         raise BadSetting(
             f"The console's token cannot be kept in {path}: {error.strerror or error}.",
-            advice="Set SLUICE_CONSOLE_TOKEN, or let SLUICE_HOME be a folder that can be written.",
+            advice="Set SLUICE_CONSOLE_TOKEN, or set SLUICE_HOME to a writable folder.",
         ) from None
 
 
@@ -42,8 +42,8 @@ def kept_token(home: Path) -> str | None:
         found = os.fstat(descriptor)
         if found.st_mode & _OTHERS or found.st_uid != os.geteuid():
             raise BadSetting(
-                f"Other users may know the console's token: {path} is not yours alone.",
-                advice="Remove it; the next start makes another one.",
+                f"Other users may know the console's token: {path} is accessible to other users.",
+                advice="Remove the file; the next start makes a new token.",
             )
         return file.read().strip() or None
 

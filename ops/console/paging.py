@@ -38,5 +38,7 @@ def read_token(text: str) -> int:
         told = ""
     digits = told.removeprefix("n")
     if told == digits or not digits.isdigit() or len(digits) > 19 or int(digits) > _NUMBER_MAX:
-        raise Unreadable("`after` is no token of this list.", advice="Send the `next` of the page before.")
+        raise Unreadable(
+            "`after` is not a token of this list.", advice="Send the `next` of the previous page."
+        )
     return int(digits)

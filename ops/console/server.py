@@ -82,7 +82,7 @@ def read_place(text: str) -> Place:
     host = host.removeprefix("[").removesuffix("]")
     if not host or not re.fullmatch("[0-9]{1,5}", port) or int(port) > PORT_MAX:
         raise BadSetting(
-            f"--listen {text!r} is no place to listen at.", advice="For example --listen 127.0.0.1:8484"
+            f"--listen {text!r} is not an address to listen at.", advice="For example --listen 127.0.0.1:8484"
         )
     return Place(host, int(port))
 
@@ -113,8 +113,8 @@ class Server(ThreadingHTTPServer):
             super().__init__(place, _Handler)
         except OSError as error:
             raise PlaceTaken(
-                f"Nobody can listen at {place}: {error.strerror or error}.",
-                advice="Give another place: --listen HOST:PORT",
+                f"The console cannot listen at {place}: {error.strerror or error}.",
+                advice="Use another address: --listen HOST:PORT",
             ) from None
         self.place = Place(place.host, self.server_address[1])
 
@@ -259,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._pour(answer, pieces)
             else:
                 again = {"Retry-After": "2"}
-                self._write(problem(HTTPStatus.SERVICE_UNAVAILABLE, "All seats are taken.", **again))
+                self._write(problem(HTTPStatus.SERVICE_UNAVAILABLE, "All streams are in use.", **again))
 
     def _write(self, answer: Answer) -> None:
         body = answer.body

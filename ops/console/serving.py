@@ -55,7 +55,7 @@ def check_tokens(place: Place, settings: Settings) -> None:
             )
     if operate is None and view is None and not place.is_loopback:
         raise BadSetting(
-            f"At {place} others could ask, and there is no token.",
+            f"Other machines can reach the console at {place}, and there is no token.",
             advice="Set SLUICE_CONSOLE_TOKEN, or listen at 127.0.0.1.",
         )
 

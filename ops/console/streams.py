@@ -145,11 +145,11 @@ class Streams:
         try:
             found = self._ask(lambda tx: self._found(tx, watched))
         except SluiceError as error:
-            _LOG.warning("what goes on cannot be told to those who watch: %s", error.what)
+            _LOG.warning("changes cannot be sent to the clients of the console: %s", error.what)
             return None
         except Exception:
             # A defect must not end the thread that reads for all streams; the log has the exception.
-            _LOG.exception("A look at what goes on failed.")
+            _LOG.exception("A read of the ledger for the streams failed.")
             return None
         return {watch: msgspec.json.encode(document) for watch, document in found.items()}
 
@@ -193,7 +193,7 @@ def read_watch(text: str) -> Watch:
     if kind == "submission" and of:
         return Watch(kind, of)
     raise BadRequest(
-        f"{text!r} is nothing that can be watched.",
+        f"{text!r} cannot be watched.",
         advice="Watch overview, schedules, job:APP/KEY or submission:ID.",
     )
 

@@ -40,7 +40,7 @@ def group(catalogue: Catalogue, groups: Sequence[Group]) -> list[Group]:
             raise BadRequest(
                 f"Two groups are called {each.name}.",
                 where=f"{', '.join(by_name[each.name].apps)} and {', '.join(each.apps)}",
-                advice="Choose another name for the one that you name.",
+                advice="Choose another name for the group in --group.",
             )
         by_name[each.name] = each
     return list(found)
@@ -53,6 +53,6 @@ def _read(text: str) -> Group:
         raise BadRequest(
             f"{text!r} is no group.",
             advice="Write --group name=app1,app2; a name has small letters, digits and dashes,"
-            f" {LENGTH_MAX} at the most.",
+            f" at most {LENGTH_MAX}.",
         )
     return Group(name, apps)

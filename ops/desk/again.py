@@ -23,11 +23,11 @@ def ended_job(desk: Desk, installation: Installation, app: str, key: str) -> Ran
         raise unknown
     found = installation.ask(lambda tx: reruns.of_job(tx, name))
     if found is None:
-        raise BadRequest(f"The ledger has no job {name}.", advice=f"`{command('submit', name)}` asks for it.")
+        raise BadRequest(f"The ledger has no job {name}.", advice=f"`{command('submit', name)}` requests it.")
     if found.state not in TERMINAL:
         raise BadRequest(
-            f"{name} is {found.state}; only what has ended can be run again.",
-            advice=f"`{command('why', name)}` says what it waits for.",
+            f"{name} is {found.state}; only finished jobs can be run again.",
+            advice=f"`{command('why', name)}` shows what it waits for.",
         )
     if found.state is State.SPLIT:
         job = installation.ask(lambda tx: dossier.job(tx, name))
@@ -51,7 +51,7 @@ def _was_split(name: JobName, found: Pieces) -> BadRequest:
     more = f" ({len(again) - NAMED_MAX} more: `{command('why', name)}`)" if len(again) > NAMED_MAX else ""
     return BadRequest(
         f"{name} was split, and its halves run in its place.",
-        advice=f"What has not succeeded of it can be run again: {', '.join(again[:NAMED_MAX])}{more}."
+        advice=f"Run its failed pieces again: {', '.join(again[:NAMED_MAX])}{more}."
         if again
-        else f"Nothing of it has failed; `{command('why', name)}` says how far it is.",
+        else f"None of its pieces has failed; `{command('why', name)}` shows their progress.",
     )

@@ -34,19 +34,19 @@ def archive_named(
 
 def _refusal(name: JobName, found: dossier.Job | None, unknown: BadRequest | None) -> BadRequest:
     """Return the reason why a job cannot be archived."""
-    why = f"`{command('why', name)}` says more."
+    why = f"`{command('why', name)}` shows the reason."
     if found is None:
         return unknown or BadRequest(f"The ledger has no job {name}.", advice=why)
     if found.state not in TERMINAL:
-        return BadRequest(f"{name} is {found.state}; only what has ended can be archived.", advice=why)
+        return BadRequest(f"{name} is {found.state}; only finished jobs can be archived.", advice=why)
     if not found.collect:
         return BadRequest(
-            f"{name} is {found.state}, and nobody has to collect it.",
+            f"{name} is {found.state}, and does not need to be collected.",
             advice="Only jobs with `archive: manual` are archived.",
         )
     if found.archived_at is None:
         return BadRequest(f"{name} is {found.state}, and its halves run in its place.", advice=why)
     return BadRequest(
-        f"{name} has been archived before.",
+        f"{name} is already archived.",
         advice=f"`sluice ls --app {quote(name.app)} --uncollected` lists the others.",
     )

@@ -28,7 +28,7 @@ def cancel_job(desk: Desk, installation: Installation, client: Client, app: str,
     undone = 0 if stopped else installation.ask(lambda tx: undone_first(tx, name))
     if not stopped and not undone:
         raise unknown or BadRequest(
-            f"{name} has nothing left to cancel.", advice=f"`{command('why', name)}` says more."
+            f"{name} has nothing left to cancel.", advice=f"`{command('why', name)}` shows the reason."
         )
     return Stopped(name, stopped, undone)
 

@@ -86,7 +86,7 @@ class Installation:
         except ForeignBroker:
             raise
         except Unreachable as error:
-            _LOG.warning("the broker is away, and compared when it is used: %s", error)
+            _LOG.warning("the broker is unreachable; its owner is checked at first use: %s", error)
 
     def ask(self, question: Callable[[Tx], T]) -> T:
         """Run a query in a transaction of the ledger."""

@@ -17,6 +17,6 @@ def live_graph(desk: Desk, installation: Installation, app: str, key: str) -> Gr
     if found is None:
         raise unknown or BadRequest(
             f"The ledger has no job {name}.",
-            advice=f"`{command('plan', name)}` shows what would be.",
+            advice=f"`{command('plan', name)}` shows what would run.",
         )
     return job_graph(found)

@@ -52,7 +52,7 @@ def _not_one(app: App, span: str, found: Makers) -> BadRequest:
     return BadRequest(
         f"{span} of {app.name} is not the work of one job: {_listed(found.jobs)}{_landed(found)}.",
         where=app.name,
-        advice=f"Name one of them, like `{command('show', found.jobs[0])}`.",
+        advice=f"Name one job, like `{command('show', found.jobs[0])}`.",
     )
 
 

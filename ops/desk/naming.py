@@ -51,7 +51,7 @@ def related(desk: Desk, app: str, key: str) -> JobName:
     name = canonical(desk, app, key)
     if desk.catalogue[name.app].chunking:
         raise BadRequest(
-            f"{name.app} is keyed by chunk: who its chunks wait for was decided when they were planned.",
-            advice=f"`{command('show', name)}` tells it, and `sluice plan {name.app}` what it would be now.",
+            f"{name.app} is keyed by chunk: the parents of its chunks were decided when they were planned.",
+            advice=f"`{command('show', name)}` shows them; `sluice plan {name.app}` shows the current parents.",
         )
     return name

@@ -20,7 +20,7 @@ def dossier_of(desk: Desk, installation: Installation, app: str, key: str, bound
         raise unknown or error from None
     if found is None:
         raise unknown or BadRequest(
-            f"The ledger has no job {name}.", advice=f"`{command('why', name)}` says more."
+            f"The ledger has no job {name}.", advice=f"`{command('why', name)}` shows the reason."
         )
     return found
 
@@ -37,6 +37,6 @@ def round_of(desk: Desk, installation: Installation, app: str, key: str, claim: 
     if found is None:
         raise unknown or BadRequest(
             f"{name} has had no claim {claim}.",
-            advice=f"`{command('show', name)}` tells those that it has had.",
+            advice=f"`{command('show', name)}` lists its claims.",
         )
     return found

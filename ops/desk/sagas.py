@@ -26,13 +26,13 @@ def saga_of(desk: Desk, installation: Installation, app: str, key: str, bounds: 
     found = dossier_of(desk, installation, app, key, bounds)
     if not is_saga(desk, found) and found.job.is_pruned:
         raise BadRequest(
-            f"Whether {found.job.name} is a saga nobody can tell: {removed(found.job)}.",
-            advice="With its definitions at hand (--apps) it can be told.",
+            f"Whether {found.job.name} is a saga is unknown: {removed(found.job)}.",
+            advice="Name the source of its definitions with --apps.",
         )
     if not is_saga(desk, found):
         raise BadRequest(
             f"{found.job.name} is no saga, so it has no steps.",
-            advice=f"`{command('show', found.job.name)}` says what there is of it.",
+            advice=f"`{command('show', found.job.name)}` shows its records.",
         )
     return found
 
@@ -55,8 +55,8 @@ def failed_undo(desk: Desk, installation: Installation, app: str, key: str) -> t
 
 def not_fatal(name: JobName, state: State) -> BadRequest:
     return BadRequest(
-        f"{name} is {state}: only what is fatal has an undo that has failed.",
-        advice=f"`{command('why', name)}` says where it is.",
+        f"{name} is {state}: only a fatal saga has a failed undo.",
+        advice=f"`{command('why', name)}` shows its state.",
     )
 
 
@@ -64,9 +64,9 @@ def _nothing_failed(name: JobName, last: Entry | None) -> BadRequest:
     if last is not None and last.mark is Mark.FORCED:
         return BadRequest(
             f"The undo of {last.name} counts as done already.",
-            advice=f"`{command('saga retry-undo', name)}` has {name} go on behind it.",
+            advice=f"`{command('saga retry-undo', name)}` continues {name} after it.",
         )
     return BadRequest(
-        f"No undo of {name} has failed: its steps could not be made again.",
-        advice=f"Mend what makes them, then `{command('saga retry-undo', name)}`.",
+        f"No undo of {name} has failed: its steps could not be rebuilt.",
+        advice=f"Fix the function that returns its steps, then `{command('saga retry-undo', name)}`.",
     )

@@ -24,7 +24,7 @@ def defined(desk: Desk, id_: str) -> Schedule:
 def unknown(id_: str, known: Iterable[str], *, listing: str) -> BadRequest:
     return BadRequest(
         f"There is no schedule {id_!r}{nearest(id_, known)}.",
-        advice=f"`{listing}` lists those that there are.",
+        advice=f"`{listing}` lists the schedules.",
     )
 
 

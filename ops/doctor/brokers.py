@@ -25,16 +25,16 @@ _DROPPING = {
     "expires": "is deleted when it was unused for {} ms",
 }
 _FULL = 0.9
-_KEPT = "What is ready is announced again; a submit message that it loses is not."
+_KEPT = "Ready jobs are announced again; a lost submit message is not."
 #: Warnings about a Redis without an append-only file, by whether it saves snapshots. None: that is unknown.
 _FORGETS = {
-    False: "It writes nothing to disk: a restart forgets every message.",
-    True: "It writes to disk now and then (appendonly is off): when it dies it forgets what it took since.",
-    None: "It keeps no log of what it takes (appendonly is off): when it dies it forgets what is not saved.",
+    False: "It writes nothing to disk: a restart loses every message.",
+    True: "It only saves snapshots to disk (appendonly is off): a crash loses all messages since the last one.",
+    None: "It keeps no log of its messages (appendonly is off): a crash loses all that are not saved.",
 }
 _EVERY_SECOND = (
-    "With appendfsync everysec, as it comes, the last second or two of what it accepted, submit messages too, can "
-    "still be lost; with always nothing is."
+    "With appendfsync everysec, the default, a crash can still lose the last second or two of accepted messages, "
+    "including submit messages; with always it loses nothing."
 )
 
 
@@ -43,8 +43,8 @@ def rabbitmq(found: RabbitmqHealth) -> Iterator[Finding]:
     if found.blocked:
         yield bad(
             ABOUT,
-            f"It takes no messages: {found.blocked}.",
-            "Free memory or disk on its machine (`rabbitmq-diagnostics alarms`); it goes on by itself then.",
+            f"It accepts no messages: {found.blocked}.",
+            "Free memory or disk on its machine (`rabbitmq-diagnostics alarms`); it then continues by itself.",
             where=found.place,
         )
     yield from _lines(found.lines, where=found.place)
@@ -52,7 +52,7 @@ def rabbitmq(found: RabbitmqHealth) -> Iterator[Finding]:
         if line.differs:
             yield bad(
                 ABOUT,
-                f"The queue {line.queue} is not as ours are: {line.differs}.",
+                f"The queue {line.queue} differs from a queue of Sluice: {line.differs}.",
                 "Let it run empty and delete it (rabbitmqctl delete_queue), or set SLUICE_QUEUE_TYPE to its type.",
                 where=found.place,
             )
@@ -64,15 +64,15 @@ def redis(found: RedisHealth) -> Iterator[Finding]:
     if found.follows:
         yield bad(
             ABOUT,
-            "It follows another Redis and takes no writes.",
-            "Point SLUICE_BROKER_URL at that one.",
+            "It is a replica of another Redis and accepts no writes.",
+            "Point SLUICE_BROKER_URL at the primary.",
             where=found.place,
         )
     if found.failed_save:
         yield bad(
             ABOUT,
-            "It could not write to its disk the last time, and takes no messages while that is so.",
-            "See its log, and whether its disk is full.",
+            "Its last write to disk failed, and it accepts no messages until a write succeeds.",
+            "Check its log, and whether its disk is full.",
             where=found.place,
         )
     if not found.appends:
@@ -85,7 +85,7 @@ def redis(found: RedisHealth) -> Iterator[Finding]:
     if found.bytes_max and found.eviction != "noeviction":
         yield warn(
             ABOUT,
-            f"When its memory is full it throws out what it likes ({found.eviction}). {_KEPT}",
+            f"When its memory is full, it evicts messages ({found.eviction}). {_KEPT}",
             "Set maxmemory-policy to noeviction.",
             where=found.place,
         )
@@ -93,7 +93,7 @@ def redis(found: RedisHealth) -> Iterator[Finding]:
         yield bad(
             ABOUT,
             f"Its memory is nearly full: {found.bytes_used:,} of {found.bytes_max:,} bytes.",
-            "Raise maxmemory, or see what else lies in it.",
+            "Raise maxmemory, or check which other data it stores.",
             where=found.place,
         )
     yield from _lines(found.lines, where=found.place)
@@ -104,11 +104,11 @@ def _version(name: str, text: str, least: tuple[int, int], *, where: str) -> Fin
     if numbers and numbers < least:
         return warn(
             ABOUT,
-            f"It is {name} {text}; nothing older than {'.'.join(map(str, least))} is tested.",
+            f"It is {name} {text}; versions before {'.'.join(map(str, least))} are not tested.",
             "Upgrade it.",
             where=where,
         )
-    return ok(ABOUT, f"It is {name} {text or 'of a version that it does not tell'}.", where=where)
+    return ok(ABOUT, f"It is {name} {text or 'of an unknown version'}.", where=where)
 
 
 def _lines(lines: Sequence[Line], *, where: str) -> Iterator[Finding]:
@@ -116,13 +116,13 @@ def _lines(lines: Sequence[Line], *, where: str) -> Iterator[Finding]:
         if line.dead:
             yield warn(
                 ABOUT,
-                f"{counted(line.dead, 'message')} of the queue {line.queue} could not be understood.",
-                "The log of the worker that refused them says why. They are dropped after seven days.",
+                f"{counted(line.dead, 'message')} of the queue {line.queue} could not be read.",
+                "The log of the worker that refused them has the reason. They are dropped after seven days.",
                 where=where,
             )
     there = [line for line in lines if line.exists]
     waiting = sum(line.waiting for line in there)
-    yield ok(ABOUT, f"{counted(len(there), 'queue')} of ours, in which {_waits(waiting)}.", where=where)
+    yield ok(ABOUT, f"{counted(len(there), 'queue')} of Sluice, in which {_waits(waiting)}.", where=where)
 
 
 def _waits(messages: int) -> str:
@@ -131,40 +131,47 @@ def _waits(messages: int) -> str:
 
 def _managed(found: Management) -> Iterator[Finding]:
     if found.why:
-        yield ok(ABOUT, f"Policies are not looked at: {found.why}.", where=found.place)
+        yield ok(ABOUT, f"Policies are not checked: {found.why}.", where=found.place)
         return
     for node in found.nodes:
         if not node.running:
-            yield bad(ABOUT, f"The node {node.name} is down.", "Start it, or take it out.", where=found.place)
+            yield bad(
+                ABOUT,
+                f"The node {node.name} is down.",
+                "Start it, or remove it from the cluster.",
+                where=found.place,
+            )
         for name, has in (("memory", node.memory_alarm), ("disk", node.disk_alarm)):
             if has:
                 yield bad(
                     ABOUT,
-                    f"The node {node.name} has its {name} alarm: nobody may publish.",
-                    f"Free {name} on its machine; it goes on by itself then.",
+                    f"The node {node.name} has a {name} alarm: publishing is blocked.",
+                    f"Free {name} on its machine; it then continues by itself.",
                     where=found.place,
                 )
     told = [finding for ruled in found.ruled for finding in _ruled(ruled, where=found.place)]
     yield from told
     if not told:
-        yield ok(ABOUT, "No policy has its queues drop or cut short anything.", where=found.place)
+        yield ok(
+            ABOUT, "No policy makes Sluice's queues drop or return messages too early.", where=found.place
+        )
 
 
 def _ruled(found: Ruled, *, where: str) -> Iterator[Finding]:
-    mend = f"Take that out of the policy {found.policy}, or keep the policy from our queues."
+    mend = f"Remove this option from the policy {found.policy}, or exclude Sluice's queues from it."
     for word, meaning in _DROPPING.items():
         if word in found.words:
             what = f"The queue {found.queue} {meaning.format(found.words[word])}. {_KEPT}"
             yield warn(ABOUT, what, mend, where=where)
     deliveries, timeout_ms = found.words.get("delivery-limit"), found.words.get("consumer-timeout")
     if isinstance(deliveries, int) and 0 <= deliveries < DELIVERIES_MIN:
-        what = f"The queue {found.queue} drops messages that were given back {deliveries} times. {_KEPT}"
+        what = f"The queue {found.queue} drops messages that were returned {deliveries} times. {_KEPT}"
         yield warn(ABOUT, what, mend, where=where)
     if isinstance(timeout_ms, int) and timeout_ms < CONSUMER_TIMEOUT_MS_MIN:
         yield warn(
             ABOUT,
-            f"The queue {found.queue} takes back what is held for {timeout_ms} ms. Long jobs do not mind, for their "
-            "messages are acknowledged when they are claimed; a slow ledger does.",
+            f"The queue {found.queue} takes back messages that are held for {timeout_ms} ms. Long jobs are not "
+            "affected, because their messages are acknowledged when they are claimed; with a slow ledger they are.",
             f"Raise consumer-timeout in the policy {found.policy} to a minute or more.",
             where=where,
         )

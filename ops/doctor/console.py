@@ -28,7 +28,7 @@ def judge(place: Place, settings: Settings) -> Iterator[Finding]:
     if settings.console_token is None and settings.console_view_token is not None:
         yield warn(
             ABOUT,
-            "With SLUICE_CONSOLE_VIEW_TOKEN alone users can look, and cannot act.",
+            "Only SLUICE_CONSOLE_VIEW_TOKEN is set: users can view, and cannot act.",
             "Set SLUICE_CONSOLE_TOKEN as well if they should act.",
             where=str(place),
         )
@@ -48,18 +48,18 @@ def _asked(place: Place, settings: Settings) -> Finding:
             status, body = response.status, response.read()
     except OSError as error:
         why = error.strerror or str(error)
-        return ok(ABOUT, f"It may start; none answers there now ({why}).", where=str(place))
+        return ok(ABOUT, f"It may start; no console answers there now ({why}).", where=str(place))
     except http.client.HTTPException:
         return _another(place)
     if status == HTTPStatus.UNAUTHORIZED:
         return warn(
             ABOUT,
-            "One answers there, and does not know the token of these settings.",
+            "A console answers there, and refuses the token of these settings.",
             "Run the doctor with the console's SLUICE_CONSOLE_TOKEN or SLUICE_HOME, or restart the console.",
             where=str(place),
         )
     role = _role(body) if status == HTTPStatus.OK else None
-    return ok(ABOUT, f"It answers, to `{role}`.", where=str(place)) if role else _another(place)
+    return ok(ABOUT, f"It answers, with the role `{role}`.", where=str(place)) if role else _another(place)
 
 
 def _role(body: bytes) -> str | None:
@@ -72,5 +72,8 @@ def _role(body: bytes) -> str | None:
 
 def _another(place: Place) -> Finding:
     return warn(
-        ABOUT, "Something else answers there.", "Give the console another place: --listen.", where=str(place)
+        ABOUT,
+        "Another program answers there.",
+        "Give the console another address: --listen.",
+        where=str(place),
     )

@@ -32,8 +32,8 @@ def judge(
         if not each.alive:
             yield warn(
                 ABOUT,
-                f"It was lost: its lease ended at {moment(each.lease_until)} UTC, and it did not say good-bye.",
-                "See why it died (its log, the machine's memory). What it ran was given to others.",
+                f"It was lost: its lease ended at {moment(each.lease_until)} UTC, and it had not shut down.",
+                "Find out why it died (its log, the machine's memory). Other workers take over its jobs.",
                 where=f"{each.host}:{each.pid}",
             )
     if alive:
@@ -51,8 +51,8 @@ def definitions(runs: Sequence[Runs], digests: Mapping[str, str]) -> Iterator[Fi
         if each.digest and each.app in digests and each.digest != digests[each.app]:
             yield warn(
                 ABOUT,
-                f"It runs {counted(each.jobs, 'job')} of {each.app} by another definition than is here.",
-                "Have both take up the same; modules that Python imported are taken up by a restart alone.",
+                f"It runs {counted(each.jobs, 'job')} of {each.app} by a definition that differs from the local one.",
+                "Give both the same definitions; only a restart loads changed Python modules.",
                 where=f"{each.host}:{each.pid}",
             )
 
@@ -76,9 +76,9 @@ def _unserved(alive: Sequence[Worker], ready: Sequence[Ready], scheduled: Sequen
         jobs = sum(each.jobs for each in ready)
         start = "Start one: sluice up, or sluice worker"
         if jobs:
-            yield bad(ABOUT, f"{_many(jobs)} ready, and no worker is there.", start)
+            yield bad(ABOUT, f"{_many(jobs)} ready, and no worker is running.", start)
         else:
-            yield warn(ABOUT, "No worker is there; nothing runs before one is.", start)
+            yield warn(ABOUT, "No worker is running; no job runs until one is started.", start)
         return
     for queue in sorted(CONTROL):
         if not _is_served(queue, alive) and (queue != SCHEDULER or scheduled):
@@ -102,8 +102,8 @@ def _codes(alive: Sequence[Worker], code: str | None) -> Iterator[Finding]:
         if code and each.code != code:
             yield warn(
                 ABOUT,
-                f"It has the code {each.code}, and here is {code}.",
-                "Restart it with the same, unless a roll-out is under way.",
+                f"It has the code {each.code}; the local code is {code}.",
+                "Restart it with the same code, unless a roll-out is under way.",
                 where=f"{each.host}:{each.pid}",
             )
     codes = Counter(each.code for each in known)
@@ -112,7 +112,7 @@ def _codes(alive: Sequence[Worker], code: str | None) -> Iterator[Finding]:
         yield warn(
             ABOUT,
             f"Workers have different code: {told}.",
-            "Restart those that are behind, unless a roll-out is under way.",
+            "Restart the outdated workers, unless a roll-out is under way.",
         )
 
 

@@ -94,7 +94,7 @@ class Examination:
         """
         home = self._settings.home
         if not self._desk.has_ledger:
-            yield ok(ledgers.ABOUT, f"An embedded one is made under {home} when something needs it.")
+            yield ok(ledgers.ABOUT, f"An embedded ledger is created under {home} when a command needs it.")
             return
         url = self._desk.keep(ledger_address(self._settings))
         found = migrate.schema(url)
@@ -148,7 +148,7 @@ class Examination:
             management=self._management,
         )
         if found is None:
-            yield ok(brokers.ABOUT, "It lives in the process that uses it, and reaches no other.")
+            yield ok(brokers.ABOUT, "It exists in the process that uses it, and reaches no other process.")
         elif isinstance(found, RabbitmqHealth):
             yield from brokers.rabbitmq(found)
         else:

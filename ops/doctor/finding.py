@@ -49,7 +49,7 @@ def of_error(about: str, error: SluiceError) -> Iterable[Finding]:
     if isinstance(error, DefinitionError):
         for fault in error.faults:
             place = f"{fault.source}: {fault.app}" if fault.app else fault.source
-            yield bad(about, fault.what, "Mend it: nothing is started until then.", where=place)
+            yield bad(about, fault.what, "Fix it: nothing is started until then.", where=place)
     elif error.exit_code == _OUT_OF_REACH:
         yield out_of_reach(about, error.what, error.advice, where=error.where)
     else:

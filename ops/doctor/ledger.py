@@ -21,10 +21,10 @@ APART_S_MAX = 2.0
 def schema(found: Schema | None, *, where: str) -> Finding:
     if found is None:
         return ok(
-            ABOUT, "There is no ledger in it yet; the first command that needs one makes it.", where=where
+            ABOUT, "It contains no ledger yet; the first command that needs one creates it.", where=where
         )
     if found.revision == migrate.REVISION:
-        told = f"Its schema is at {found.revision}, which is what this version works with."
+        told = f"Its schema is at {found.revision}, as this version requires."
         return ok(ABOUT, told, where=where)
     told = f"Its schema is at {found.revision}; this version of Sluice works with {migrate.REVISION}."
     return (warn if found.is_ours else bad)(ABOUT, told, migrate.remedy(found), where=where)
@@ -43,22 +43,22 @@ def server(found: Server, *, where: str) -> Iterator[Finding]:
     if found.standby:
         yield bad(
             ABOUT,
-            "It follows another server and takes no writes.",
-            "Point SLUICE_LEDGER_URL at that one, or promote this.",
+            "It is a standby of another server and accepts no writes.",
+            "Point SLUICE_LEDGER_URL at the primary, or promote this server.",
             where=where,
         )
     if not found.autovacuum:
         yield bad(
             ABOUT,
-            "Autovacuum is off: every change leaves a dead row, and all of them stay.",
+            "Autovacuum is off: every change leaves a dead row, and none is removed.",
             "Set autovacuum and track_counts to on, and reload the server.",
             where=where,
         )
     if not found.fsync:
         yield warn(
             ABOUT,
-            "It does not wait for the disk (fsync is off): a crash of the machine may cost all of it.",
-            "Set fsync to on, unless nothing in it is worth keeping.",
+            "It does not wait for the disk (fsync is off): a crash of the machine may destroy all of it.",
+            "Set fsync to on, unless its data is expendable.",
             where=where,
         )
     yield _places(found, where=where)
@@ -68,12 +68,12 @@ def clocks(found: Server, before: datetime, after: datetime, *, where: str) -> F
     """Compare the clocks. ``before`` and ``after`` are the local times around the query for the ledger's time."""
     apart_s = max((before - found.now).total_seconds(), (found.now - after).total_seconds(), 0.0)
     if apart_s < APART_S_MAX:
-        return ok(ABOUT, "Its clock and the one here agree.", where=where)
+        return ok(ABOUT, "Its clock and the local clock agree.", where=where)
     side = "behind" if before > found.now else "ahead of"
     return warn(
         ABOUT,
-        f"Its clock is {span(apart_s)} {side} the one here; due times and leases go by the ledger's.",
-        "Have both machines set their clocks by NTP.",
+        f"Its clock is {span(apart_s)} {side} the local clock; due times and leases use the ledger's clock.",
+        "Set the clocks of both machines by NTP.",
         where=where,
     )
 
@@ -85,13 +85,11 @@ def transactions(found: Sequence[Long], now: datetime, *, where: str) -> Iterato
         yield warn(
             ABOUT,
             f"A transaction of {who} is open since {ago(each.since, now)}; dead rows stay until it ends.",
-            f"End it, if nobody knows what it is for: {end}",
+            f"End it, if it is not needed: {end}",
             where=where,
         )
     if not found:
-        yield ok(
-            ABOUT, f"No transaction that we are told of is open for longer than {span(LONG_S)}.", where=where
-        )
+        yield ok(ABOUT, f"No visible transaction is open for longer than {span(LONG_S)}.", where=where)
 
 
 def tables(found: Sequence[Table], *, where: str) -> Iterator[Finding]:
@@ -99,15 +97,15 @@ def tables(found: Sequence[Table], *, where: str) -> Iterator[Finding]:
         if each.left_out:
             yield bad(
                 ABOUT,
-                f"Autovacuum leaves out the table {each.name}: its dead rows stay.",
+                f"Autovacuum skips the table {each.name}: its dead rows stay.",
                 f"ALTER TABLE {each.name} RESET (autovacuum_enabled)",
                 where=where,
             )
         elif each.is_overgrown:
             yield warn(
                 ABOUT,
-                f"The table {each.name} has about {each.dead:,} dead rows beside {each.living:,} living ones.",
-                f"See what keeps autovacuum from it (an old transaction?), then VACUUM {each.name}.",
+                f"The table {each.name} has about {each.dead:,} dead rows and {each.living:,} living rows.",
+                f"Find out what blocks autovacuum (an old transaction?), then run VACUUM {each.name}.",
                 where=where,
             )
 
@@ -115,14 +113,14 @@ def tables(found: Sequence[Table], *, where: str) -> Iterator[Finding]:
 def agreement(found: Sequence[Breach] | None, *, where: str) -> Iterator[Finding]:
     """Yield the broken rules. ``found`` is None if the check took too long."""
     if found is None:
-        yield ok(ABOUT, "It is too large to be checked in passing; `sluice db check` does so.", where=where)
+        yield ok(ABOUT, "It is too large for a quick check; run `sluice db check`.", where=where)
     elif not found:
-        yield ok(ABOUT, "It agrees with itself.", where=where)
+        yield ok(ABOUT, "It is consistent.", where=where)
     for each in found or ():
         named = examples(each, most=TOLD_MAX)
         yield bad(
             ABOUT,
-            f"It does not hold that {each.rule}. It is broken by {each.things}: {named}",
+            f"This rule is broken: {each.rule}. It is broken by {each.things}: {named}",
             advice(each),
             where=where,
         )
@@ -135,7 +133,7 @@ def _places(found: Server, *, where: str) -> Finding:
         return ok(ABOUT, f"There are {told}.", where=where)
     return warn(
         ABOUT,
-        f"There are {told}: the next worker may find none.",
-        "Raise max_connections, run fewer processes, or put a pooler before it.",
+        f"There are {told}: the next worker may get none.",
+        "Raise max_connections, run fewer processes, or use a connection pooler.",
         where=where,
     )

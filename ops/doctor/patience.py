@@ -36,6 +36,6 @@ def within(limit_s: float, run: Callable[[], T]) -> T:
     if not results:
         raise TookTooLong(
             f"There is no answer within {limit_s:g} s.",
-            advice="See what it waits for, or whether it is there.",
+            advice="Check whether it is running, and what it waits for.",
         )
     return results[0]

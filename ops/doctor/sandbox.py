@@ -16,8 +16,8 @@ def judge(sandbox: Sandbox) -> Iterator[Finding]:
     if lack is not None:
         yield bad(
             ABOUT,
-            f"Processes of jobs are to run in bubblewrap, and cannot: {lack}.",
-            "None runs until bubblewrap 0.8 or newer is here and user namespaces work; or set SLUICE_SANDBOX=limits.",
+            f"No process of a job can run, because it must run in bubblewrap and cannot: {lack}.",
+            "Install bubblewrap 0.8 or newer and enable user namespaces, or set SLUICE_SANDBOX=limits.",
         )
     elif fence.level is Level.OFF:
         yield warn(
@@ -27,9 +27,10 @@ def judge(sandbox: Sandbox) -> Iterator[Finding]:
         )
     elif fence.level is Level.LIMITS:
         yield ok(
-            ABOUT, "limits: processes of jobs get no more rights than their worker, and see what it sees."
+            ABOUT,
+            "limits: processes of jobs get no more rights than their worker, and can see all that it sees.",
         )
     else:
         network = "with" if fence.network else "without"
-        also = f"; besides they write to {', '.join(fence.writable)}" if fence.writable else ""
+        also = f"; they may also write to {', '.join(fence.writable)}" if fence.writable else ""
         yield ok(ABOUT, f"bubblewrap: processes of jobs run in it, {network} network{also}.")

@@ -20,7 +20,7 @@ def judge(found: Found) -> Iterator[Finding]:
     for name in unknown:
         yield warn(
             ABOUT,
-            f"{name} is no setting{nearest(name, found.asked)}, and nothing goes by it.",
+            f"{name} is no setting{nearest(name, found.asked)}, and is ignored.",
             "Correct the name, or remove it.",
             where=found.origins[name],
         )
@@ -29,7 +29,7 @@ def judge(found: Found) -> Iterator[Finding]:
         names = [name for name in set_ if found.origins[name] == place]
         yield ok(ABOUT, f"{counted(len(names), 'setting')}: {', '.join(names)}.", where=place)
     if not set_:
-        yield ok(ABOUT, "Nothing is set; the defaults hold.")
+        yield ok(ABOUT, "Nothing is set; the defaults apply.")
 
 
 def _is_unknown(name: str, found: Found) -> bool:

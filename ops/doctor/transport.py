@@ -31,5 +31,5 @@ def require_management(settings: Settings, place: str | None) -> None:
         raise BadSetting(
             "--management: http:// is plain text.",
             where=without_password(place),
-            advice="Say where it is by https://, or set SLUICE_PLAIN_TEXT=allow where the network may be trusted.",
+            advice="Use an https:// address, or set SLUICE_PLAIN_TEXT=allow if the network can be trusted.",
         )

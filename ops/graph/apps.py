@@ -19,7 +19,7 @@ def app_graph(catalogue: Catalogue, around: str | None) -> Graph:
             upwards[edge.target].append(edge.source)
             downwards[edge.source].append(edge.target)
         names = {*_reached(focus, upwards), *_reached(focus, downwards)}
-        title = f"{focus}, what it needs and what needs it"
+        title = f"{focus}, with its upstream and downstream apps"
     ordered = sorted(names, key=lambda name: (catalogue.rank(name), name))
     places = {name: place for place, name in enumerate(ordered)}
     drawn = [edge for edge in edges if {edge.source, edge.target} <= names]
@@ -51,7 +51,7 @@ def _left_out(catalogue: Catalogue, names: Collection[str]) -> str:
         for name in names
         if any(not parents.apps for group in catalogue[name].groups for parents in group.all_of)
     ]
-    return f"A function of its own says what {', '.join(free)} may need besides." if free else ""
+    return f"A two-way function determines further parents of {', '.join(free)}." if free else ""
 
 
 def _reached(start: str, ways: Mapping[str, Sequence[str]]) -> set[str]:

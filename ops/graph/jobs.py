@@ -45,7 +45,7 @@ def _left_out(found: Kinship) -> str:
     above, below = found.cut_above, found.cut_below
     return " ".join(
         [
-            *([f"It needs more jobs than the nearest {above}, which are drawn."] if above else []),
-            *([f"More jobs need it than the nearest {below}, which are drawn."] if below else []),
+            *([f"Only the nearest {above} upstream jobs are drawn."] if above else []),
+            *([f"Only the nearest {below} downstream jobs are drawn."] if below else []),
         ]
     )

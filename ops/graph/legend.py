@@ -54,7 +54,7 @@ def _lines(graph: Graph) -> Iterator[list[Entry]]:
         yield [Entry(graph.title, "title")]
     yield from _broken(_counts(graph))
     if any(edge.group for edge in graph.edges):
-        yield [Entry("a dashed line is one of several alternatives", "faint")]
+        yield [Entry("dashed lines are alternatives", "faint")]
     if graph.note:
         yield [Entry(graph.note, "faint")]
 

@@ -59,6 +59,6 @@ class Carried:
                 if monotonic() > until:
                     break
         except SluiceError as error:
-            _LOG.warning("what waits at the broker is not known: %s", error)
+            _LOG.warning("the number of messages at the broker is unknown: %s", error)
             return
         self._found = found

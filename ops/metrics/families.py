@@ -19,99 +19,102 @@ class Family(NamedTuple):
 
 JOBS = Family("sluice_jobs", Kind.GAUGE, ("app", "state"), "Jobs in each state.")
 TRANSITIONS = Family(
-    "sluice_job_transitions_total", Kind.COUNTER, ("app", "state"), "How often a job came into the state."
+    "sluice_job_transitions_total", Kind.COUNTER, ("app", "state"), "Transitions of jobs into the state."
 )
 STATE_SECONDS = Family(
     "sluice_job_state_seconds",
     Kind.HISTOGRAM,
     ("app", "state"),
-    "How long jobs stayed in the state: ready is the wait for a worker, running the run, executed the wait for a"
-    " verdict, suspended that of a saga.",
+    "How long jobs stayed in the state: ready is the wait for a worker, running the run, executed the wait for the"
+    " planner's decision, suspended the wait of a saga.",
 )
 QUEUE_DEPTH = Family("sluice_queue_depth", Kind.GAUGE, ("app",), "Jobs that are ready and wait for a worker.")
 OLDEST_READY = Family(
     "sluice_oldest_ready_seconds",
     Kind.GAUGE,
     ("app",),
-    "For how long a job has been ready, of the hundred that were made first; 0 where none is.",
+    "For how long a job has been ready, among the hundred that were created first; 0 if no job is ready.",
 )
 QUEUE_WORKERS = Family(
     "sluice_queue_workers",
     Kind.GAUGE,
     ("app",),
-    "Living workers that take jobs of the app, or what is for `planner`, `groomer` and `scheduler`.",
+    "Living workers that serve the queue of the app, or of `planner`, `groomer` or `scheduler`.",
 )
 APP_DEFINITIONS = Family(
     "sluice_app_definitions",
     Kind.GAUGE,
     ("app",),
-    "How many different definitions of the app living workers go by; more than 1 only during a roll-out.",
+    "How many different definitions of the app living workers use; more than 1 only during a roll-out.",
 )
 WORKERS = Family(
     "sluice_workers",
     Kind.GAUGE,
     ("state",),
-    "Worker processes: alive, or lost within the last hour, which have not left and let their lease end.",
+    "Worker processes: alive, or lost within the last hour. The lease of a lost worker ended before it shut down.",
 )
 THREADS = Family(
     "sluice_worker_threads", Kind.GAUGE, ("state",), "Threads for jobs of living workers, busy and idle."
 )
 LEASE_LOSSES = Family(
-    "sluice_lease_losses_total", Kind.COUNTER, (), "Runs that were taken from a worker whose lease had ended."
+    "sluice_lease_losses_total",
+    Kind.COUNTER,
+    (),
+    "Runs that were taken from a worker after its lease had ended.",
 )
 REFUSED = Family(
     "sluice_refused_transitions_total",
     Kind.COUNTER,
     (),
-    "Results that came too late: their claim was another's by then, and they were dropped.",
+    "Results that came too late and were dropped, because another worker had claimed the job.",
 )
 REFUSED_SUBMISSIONS = Family(
     "sluice_refused_submissions_total",
     Kind.COUNTER,
     (),
-    "Submissions that the planner refused; its log names each with the reason.",
+    "Submissions that the planner refused; its log lists each with the reason.",
 )
 REPAIRS = Family(
     "sluice_groomer_repairs_total",
     Kind.COUNTER,
     ("kind",),
-    "What the groomer had to do: runs that were lost, timed out or expired, and hints that nothing had come of.",
+    "Repairs by the groomer: runs that were lost, timed out or expired, and notifications that had no effect.",
 )
 ROUND_TRIPS = Family(
     "sluice_ledger_round_trips_total",
     Kind.COUNTER,
     (),
-    "Statements that workers have sent to the ledger, each waited for; added with every beat of a lease.",
+    "Statements that workers have sent to the ledger, each waited for; updated with every heartbeat of a lease.",
 )
 SCHEDULE_LATE = Family(
     "sluice_schedule_late_seconds",
     Kind.GAUGE,
     (),
-    "By how much the latest schedule is late; 0 where none is.",
+    "By how much the latest schedule is late; 0 if none is.",
 )
 UNPLANNED = Family(
     "sluice_unplanned_submission_seconds",
     Kind.GAUGE,
     (),
-    "For how long the oldest submission waits to be planned, once that is a minute; 0 where none does.",
+    "For how long the oldest submission waits to be planned, once that is a minute; 0 if none does.",
 )
 LEADER = Family(
     "sluice_leader_silent_seconds",
     Kind.GAUGE,
     (),
-    "For how long no process has led: who leads has the groomer tick and schedules fire.",
+    "For how long no process has led. The leader makes the groomer tick and schedules fire.",
 )
 APP_PAUSED = Family(
     "sluice_app_paused",
     Kind.GAUGE,
     ("app",),
-    "Whether the app is paused, by a person or by its breaker, so that its jobs are not begun.",
+    "Whether the app is paused, by a person or by its breaker, so that its jobs do not start.",
 )
 BREAKER_OPEN = Family(
     "sluice_breaker_open",
     Kind.GAUGE,
     ("app",),
-    "Whether the breaker of the app is open, so that its jobs are not begun; of apps that have one.",
+    "Whether the breaker of the app is open, so that its jobs do not start; only for apps that have a breaker.",
 )
 LINEAGE_DROPPED = Family(
     "sluice_lineage_dropped_total", Kind.COUNTER, (), "Events of lineage that could not be sent."
@@ -121,7 +124,7 @@ BROKER_MESSAGES = Family(
     "sluice_broker_messages", Kind.GAUGE, ("queue",), "Messages that wait at the broker; workers hold others."
 )
 BROKER_DEAD = Family(
-    "sluice_broker_dead_letters", Kind.GAUGE, ("queue",), "Messages that nobody could read, kept aside."
+    "sluice_broker_dead_letters", Kind.GAUGE, ("queue",), "Messages that could not be read, kept aside."
 )
 
 FAMILIES = (

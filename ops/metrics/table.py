@@ -10,7 +10,7 @@ def table() -> str:
 
 
 def _rows() -> Iterator[str]:
-    yield "| metric | kind | labels | what it says |"
+    yield "| metric | kind | labels | meaning |"
     yield "|---|---|---|---|"
     for family in FAMILIES:
         labels = ", ".join(f"`{label}`" for label in family.labels)

@@ -93,7 +93,7 @@ def _of_queues(queues: Sequence[Queue]) -> Iterator[Alarm]:
                 severity=Severity.WARN,
                 what=f"A job of {queue.app} has been ready for {span(age_s)}; {_jobs(queue.ready)} ready.",
                 about={"app": queue.app},
-                advice=f"`sluice workers` tells whether its {queue.workers} workers are busy; more of them help then.",
+                advice=f"`sluice workers` shows whether its {queue.workers} workers are busy; if so, start more.",
             )
 
 
@@ -103,7 +103,7 @@ def _of_control(control: Mapping[str, int], stopped: Stopped) -> Iterator[Alarm]
         yield Alarm(
             name="queue-without-worker",
             severity=Severity.PAGE,
-            what=f"Nobody takes from {', '.join(missing)}, so nothing is planned or mended.",
+            what=f"No worker serves {', '.join(missing)}, so nothing is planned or repaired.",
             about={"queues": ",".join(missing)},
             advice=f"Start a worker for them: sluice worker --queues {','.join(missing)}",
         )
@@ -111,8 +111,8 @@ def _of_control(control: Mapping[str, int], stopped: Stopped) -> Iterator[Alarm]
         yield Alarm(
             name="no-leader",
             severity=Severity.PAGE,
-            what="No process has led for half a minute: no schedule fires, and what is lost stays lost.",
-            advice=f"Look at the log of whoever serves the queue {SCHEDULER}.",
+            what="No process has been the leader for half a minute: no schedule fires, and no lost job recovers.",
+            advice=f"Check the log of the worker that serves the queue {SCHEDULER}.",
         )
 
 
@@ -123,7 +123,7 @@ def _of_what_stopped(stopped: Stopped) -> Iterator[Alarm]:
             name="submission-not-planned",
             severity=Severity.WARN,
             what=f"A submission has not been planned for {span(waited_s)}.",
-            advice="`sluice submissions` names it, and the planner's log says why.",
+            advice="`sluice submissions` lists it, and the planner's log has the reason.",
         )
     if stopped.late_schedules:
         yield Alarm(
@@ -131,14 +131,14 @@ def _of_what_stopped(stopped: Stopped) -> Iterator[Alarm]:
             severity=Severity.WARN,
             what=f"Schedules are late: {', '.join(stopped.late_schedules)}.",
             about={"schedule": stopped.late_schedules[0]},
-            advice=f"Somebody has to serve the queue {SCHEDULER}, with the definitions that they stand in.",
+            advice=f"Start a worker for the queue {SCHEDULER}, with the definitions that contain them.",
         )
     if stopped.lost_workers:
         yield Alarm(
             name="workers-lost",
             severity=Severity.WARN,
-            what=f"{stopped.lost_workers} workers were lost within the hour; others have taken up what they ran.",
-            advice="`sluice workers` names them. Look for what killed them: memory, mostly.",
+            what=f"{stopped.lost_workers} workers were lost within the last hour; other workers took over their jobs.",
+            advice="`sluice workers` lists them. Find out why they died; the usual cause is a lack of memory.",
         )
 
 
@@ -150,8 +150,8 @@ def _of_breakers(pauses: Sequence[AppPause]) -> Iterator[Alarm]:
                 severity=Severity.WARN,
                 what=f"The breaker of {pause.app} is open: {pause.why}.",
                 about={"app": pause.app},
-                advice="Mend what its jobs need; one is tried from time to time, and all go on once that succeeds."
-                f" Or let them go on now: `sluice apps resume {pause.app}`",
+                advice="Fix the cause. Trial jobs start from time to time, and all jobs continue when one succeeds."
+                f" To let them continue now: `sluice apps resume {pause.app}`",
             )
 
 

@@ -63,9 +63,7 @@ def overview(
     definitions: OwnDefinitions | None = None,
     known: KnownDefinitions | None = None,
 ) -> Overview:
-    """Return the overview. ``defined`` are the apps of the definitions. Apps that only have jobs are added. ``known``
-    are the console's own definitions, which are compared with the definitions of the workers.
-    """
+    """Return the overview of the ``defined`` apps and of others with jobs. ``known``: the console's own definitions."""
     counts = standing(tx)
     crew = fleet.workers(tx)
     apps = sorted({*defined, *counts})

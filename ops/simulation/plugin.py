@@ -111,13 +111,13 @@ class Pipelines:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("sluice", "pipelines in virtual time (Sluice)")
     group.addoption(
-        "--sluice-seed", type=int, default=0, metavar="N", help="what decides all that is left to chance"
+        "--sluice-seed", type=int, default=0, metavar="N", help="seed of all random choices (default: 0)"
     )
     group.addoption(
         "--sluice-seeds",
         type=int,
         metavar="N",
-        help="run each test of a pipeline with so many seeds, from 0 on",
+        help="run each test of a pipeline with N seeds, from 0 on",
     )
 
 
@@ -159,4 +159,4 @@ def _told(item: pytest.Item, made: Sequence[Simulated]) -> Iterator[str]:
     yield f'replay: python -m pytest "{item.nodeid}" {option}'
     for simulated in made:
         yield f"seed {simulated.seed}, after {simulated.now - simulated.began}:"
-        yield from (f"  {line}" for line in simulated.faults() or ["nothing had gone wrong"])
+        yield from (f"  {line}" for line in simulated.faults() or ["no faults had happened"])

@@ -133,7 +133,7 @@ class Simulated:
         limit = self.now + timedelta(seconds=parse_duration_s(within))
         while self._stirs():
             if not self._upkeep.step(limit) and self._stirs():
-                raise NeverQuiet(f"After {within} there is left:\n" + "\n".join(self._unended()))
+                raise NeverQuiet(f"After {within} this work is left:\n" + "\n".join(self._unended()))
         self._check()
 
     def pass_time(self, time: str | float) -> None:
@@ -190,7 +190,7 @@ class Simulated:
         """Return the state of a submission."""
         found = self._plain.transact(lambda tx: progress.status(tx, id))
         if found is None:
-            raise NoSuchJob(f"There is no submission {id!r} (yet): let time pass.")
+            raise NoSuchJob(f"There is no submission {id!r} (yet). Let time pass.")
         return found.state
 
     def faults(self) -> list[str]:
@@ -226,7 +226,7 @@ class Simulated:
         """Check the invariants of the ledger, whatever faults have happened."""
         broken = self._plain.transact(breaches)
         if broken:
-            raise AssertionError("The ledger is at odds with itself: " + "; ".join(map(str, broken)))
+            raise AssertionError("The ledger is inconsistent: " + "; ".join(map(str, broken)))
 
     def _moves(self) -> list[Move]:
         return self._plain.transact(moves)

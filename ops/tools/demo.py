@@ -10,13 +10,13 @@ _APPS = "sluice.jobs.examples.shops"
 _DATE = "20261120"
 
 _STEPS = (
-    ("The apps, and who needs whom:", ["graph", "--format", "mermaid"]),
+    ("The apps and their dependencies:", ["graph", "--format", "mermaid"]),
     (
-        "Asking for one report pulls the twelve jobs it lacks; its success pushes publish:",
+        "A submission of one report pulls the twelve missing jobs; its success pushes publish:",
         ["run", "report", _DATE],
     ),
     ("The till in oslo did not answer at first:", ["show", "fetch", f"{_DATE}_oslo"]),
-    ("Every state that was written is a legal path, and the ledger agrees with itself:", ["db", "check"]),
+    ("Every recorded transition is legal, and the ledger is consistent:", ["db", "check"]),
 )
 
 

@@ -12,7 +12,7 @@ def page() -> str:
         [
             "# The states of a job",
             "",
-            "This page is made from `jobs/states.py`; so are the ledger's guards and constraints.",
+            "This page is generated from `jobs/states.py`, as are the ledger's guards and constraints.",
             "",
             "```mermaid",
             "stateDiagram-v2",
@@ -43,7 +43,7 @@ def _arrows() -> Iterator[str]:
 def _row(verb: Verb) -> str:
     sources = [*(["\N{EN DASH}"] if None in verb.sources else []), *(f"`{state}`" for state in verb.existing)]
     if set(verb.existing) == REVIVABLE:
-        sources = [f"any terminal but `{State.SPLIT}`"]
+        sources = [f"any terminal state except `{State.SPLIT}`"]
     by = ", ".join(sorted(verb.by))
     return f"| {verb.name} | {' '.join(sources)} | `{verb.target}` | {by} | {verb.when} |"
 

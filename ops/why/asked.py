@@ -22,7 +22,7 @@ def unplanned(each: Unplanned) -> Sequence[WaitsFor]:
         return [submission]
     job = WaitsFor(
         kind="job",
-        what=f"{each.awaited}, which is {each.state} and makes what it would make itself",
+        what=f"{each.awaited}, which is {each.state} and does work that this submission needs",
         app=each.app,
         key=each.key,
         state=each.state,
@@ -31,7 +31,7 @@ def unplanned(each: Unplanned) -> Sequence[WaitsFor]:
 
 
 def refusal(each: Refused) -> WaitsFor:
-    what = f"submission {each.id} asked for it and was refused: {each.reason.rstrip('.')}"
+    what = f"submission {each.id} requested it and was refused: {each.reason.rstrip('.')}"
     return WaitsFor(kind="refusal", what=what, since=each.received_at)
 
 

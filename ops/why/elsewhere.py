@@ -11,18 +11,20 @@ from sluice.ops.words import first_line
 
 def goes_on(job: Job, facts: Obstacles) -> Reason:
     """Explain a running job without a worker."""
-    said = f", which said last: {first_line(job.said)}" if job.said else ""
+    said = f"; last status: {first_line(job.said)}" if job.said else ""
     again = f", started {_times(job.round + 1)}" if job.round else ""
-    because = f"is running elsewhere{again}, and is looked at every {span(job.watch_s)}{said}"
+    because = f"is running as external work{again}, and is polled every {span(job.watch_s)}{said}"
     stop = remedy("cancel", job.name, "stops it")
-    return Reason(because, _look(job, facts, "the next look"), [*_nobody_looks(job, facts), stop])
+    return Reason(because, _look(job, facts, "the next poll"), [*_nobody_looks(job, facts), stop])
 
 
 def still_to_end(job: Job, facts: Obstacles) -> Reason:
     """Return the addition for an ended job with external work that has to be ended."""
-    said = f", for {first_line(job.said)}" if job.said else ""
-    because = f"; its work elsewhere is still to be ended{said}"
-    return Reason(because, _look(job, facts, "its work elsewhere to be ended"), _nobody_looks(job, facts))
+    said = f": {first_line(job.said)}" if job.said else ""
+    because = f"; its external work has not been stopped yet{said}"
+    return Reason(
+        because, _look(job, facts, "the next attempt to stop its external work"), _nobody_looks(job, facts)
+    )
 
 
 def _look(job: Job, facts: Obstacles, what: str) -> list[WaitsFor]:
@@ -38,7 +40,7 @@ def _nobody_looks(job: Job, facts: Obstacles) -> list[Remedy]:
         return [*absent(facts, *TIME)]
     # A worker that serves all queues also serves the system's own queues.
     queues = "" if len(facts.unserved) == len(CONTROL) else f" --queues {job.app}"
-    looks = Remedy(f"sluice worker{queues}", "serves its queue: nobody does, so nobody looks")
+    looks = Remedy(f"sluice worker{queues}", "serves its queue: no worker does, so the work is not polled")
     return [*absent(facts, *TIME), looks]
 
 

@@ -50,14 +50,14 @@ def _expired(job: Job, facts: Obstacles) -> Reason:
 
 
 def _cancelled(job: Job, facts: Obstacles) -> Reason:
-    anew = remedy("submit", job.name, "asks for it anew")
+    anew = remedy("submit", job.name, "requests it again")
     if job.compensated_by and job.compensated_by.state is State.SUCCEEDED:
-        return Reason(f"was undone by {job.compensated_by.name}, for its saga had failed", [], [anew])
+        return Reason(f"was undone by {job.compensated_by.name}, because its saga failed", [], [anew])
     by = canceller(facts.wanted_by, job.changed_at)
     how = f"with submission {by.id}{f' of {by.user}' if by.user else ''}" if by else "by name"
     note = f": {facts.note}" if facts.note else ""
     if facts.note in _CALLED_OFF:
-        note = ", and what it had done is undone"
+        note = ", and its finished steps are undone"
     return Reason(f"was cancelled {how}{note}", [], [anew])
 
 
@@ -65,20 +65,22 @@ def _skipped(_: Job, facts: Obstacles) -> Reason:
     because = parents.dead_end(facts.unsettled, facts.causes)
     if not because:
         return Reason("was skipped: it does not pass its app's valid_if_or")
-    look = [remedy("why", cause.name, "says more") for cause in facts.causes[:1]]
-    return Reason(f"was skipped, for {because}", parents.causes(facts.unsettled, facts.causes), look)
+    look = [remedy("why", cause.name, "shows the cause") for cause in facts.causes[:1]]
+    return Reason(f"was skipped, because {because}", parents.causes(facts.unsettled, facts.causes), look)
 
 
 def _stranded(job: Job, facts: Obstacles) -> Reason:
     """Explain an upstream failure. A retry runs the failed upstream jobs again too. So for the causes the command is
     ``why``, and only the job itself has ``retry``.
     """
-    look = [remedy("why", cause.name, "says more") for cause in facts.causes[:1]]
-    again = remedy("retry", job.name, "runs it again, with what it needs")
-    because = parents.dead_end(facts.unsettled, facts.causes) or "its parents will not come to what it needs"
+    look = [remedy("why", cause.name, "shows the cause") for cause in facts.causes[:1]]
+    again = remedy("retry", job.name, "runs it again, with its failed upstream jobs")
+    because = (
+        parents.dead_end(facts.unsettled, facts.causes) or "its parents can no longer meet its dependencies"
+    )
     ways = f" by any of its {len(facts.alternatives)} alternatives" if len(facts.alternatives) > 1 else ""
     return Reason(
-        f"cannot run{ways}, for {because}", parents.causes(facts.unsettled, facts.causes), [*look, again]
+        f"cannot run{ways}, because {because}", parents.causes(facts.unsettled, facts.causes), [*look, again]
     )
 
 
@@ -98,8 +100,8 @@ def _split(job: Job, facts: Obstacles) -> Reason:
     if dead := facts.pieces.dead[:1]:
         look = [*_look_and_retry(dead[0].name)]
     else:
-        look = [remedy("why", each.name, "says more") for each in facts.pieces.undone[:1]]
-    because = f"failed in round {job.round} and was split{_after(facts)}; what runs in its place: {tally}"
+        look = [remedy("why", each.name, "shows why") for each in facts.pieces.undone[:1]]
+    because = f"failed in round {job.round} and was split{_after(facts)}; its pieces: {tally}"
     return Reason(because, undone, look)
 
 
@@ -107,7 +109,7 @@ def _undoing(job: Job) -> str:
     """Return the pending compensation of the job. For a failed compensation, return the job that is not undone."""
     if job.compensated_by and job.state is State.SUCCEEDED:
         undo = job.compensated_by
-        return f"; its saga failed, and {undo.name}, which is to undo it, is {undo.state}"
+        return f"; its saga failed, and {undo.name}, which undoes it, is {undo.state}"
     if job.compensates and job.compensates.state is State.SUCCEEDED and job.state is not State.SUCCEEDED:
         return f"; so {job.compensates.name} is not undone"
     return ""
@@ -124,7 +126,7 @@ def _after(facts: Obstacles) -> str:
 
 def _look_and_retry(name: JobName) -> Sequence[Remedy]:
     return [
-        remedy("logs", name, "shows what it printed"),
+        remedy("logs", name, "shows its output"),
         remedy("retry", name, "runs it again"),
     ]
 

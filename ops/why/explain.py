@@ -44,8 +44,8 @@ def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:
 
 def _undefined(job: Job, because: str, refusal: str) -> Reason:
     """Explain a job that was planned before the definitions changed."""
-    look = Remedy("sluice apps show", "lists the apps that there are")
-    stop = [remedy("cancel", job.name, "gives it up")] if job.state in STOPPABLE else []
+    look = Remedy("sluice apps show", "lists the defined apps")
+    stop = [remedy("cancel", job.name, "cancels it")] if job.state in STOPPABLE else []
     waits = (
         [WaitsFor(kind="definition", what="definitions that have it")] if job.state not in TERMINAL else []
     )
@@ -61,26 +61,26 @@ def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Answer:
     surely = [each for each in facts.unplanned if each.asks_for_it]
     possible = () if refusal else surely or facts.unplanned
     if refusal:
-        because = f"there can be none, for {refusal}"
+        because = f"it cannot exist, because {refusal}"
     elif surely:
         why = "is paused" if surely[0].paused_at else surely[0].reason
         reason = f": it {why}" if why else ""
-        because = f"the submission that asks for it is not planned yet{reason}"
+        because = f"the submission that requests it is not planned yet{reason}"
     elif possible:
-        because = "nobody has asked for it, unless it is in a submission that is not planned yet"
+        because = "no submission has requested it, unless it is in a submission that is not planned yet"
     elif facts.refused:
-        because = "who asked for it was refused"
+        because = "the submission that requested it was refused"
     else:
-        because = "nobody has asked for it"
+        because = "no submission has requested it"
     if refusal:
-        remedies = [Remedy(f"sluice apps show {name.app}", "says which keys it has, and what they need")]
+        remedies = [Remedy(f"sluice apps show {name.app}", "shows its keys and dependencies")]
     elif possible:
         paused = [resumes(each.id) for each in possible if each.paused_at]
         awaited = [each.awaited for each in possible if each.awaited and not each.paused_at]
-        says = [remedy("why", job, "says when that ends") for job in awaited]
+        says = [remedy("why", job, "shows when it ends") for job in awaited]
         remedies = [*paused, *absent(facts, PLANNER), *says]
     else:
-        remedies = [remedy("submit", name, "asks for it")]
+        remedies = [remedy("submit", name, "requests it")]
     return Answer(
         app=name.app,
         key=name.key,

@@ -16,8 +16,8 @@ def absent(facts: Obstacles, *queues: str) -> Sequence[Remedy]:
     if not missing:
         return ()
     named = "" if len(facts.unserved) == len(CONTROL) else f" --queues {','.join(facts.unserved)}"
-    nobody = f"nobody serves {' and '.join(missing)}"
+    nobody = f"no worker serves {' and '.join(missing)}"
     return (
-        Remedy("sluice up", f"starts who plans, judges and runs: {nobody}"),
-        Remedy(f"sluice worker{named}", "the same, as a worker"),
+        Remedy("sluice up", f"starts planner, groomer, scheduler and worker: {nobody}"),
+        Remedy(f"sluice worker{named}", "starts a worker that serves them"),
     )

@@ -34,7 +34,7 @@ def remedies(parents: Sequence[Unsettled]) -> Iterator[Remedy]:
 
 def land(table: str, keys: Sequence[str]) -> Remedy:
     named = " ".join(quote(key.removesuffix(OR_LATER)) for key in keys)
-    said = "says that it is there" if len(keys) == 1 else "says that they are there"
+    said = "marks it as landed" if len(keys) == 1 else "marks them as landed"
     return Remedy(f"sluice partitions land {quote(table)} {named}", said)
 
 

@@ -21,12 +21,14 @@ def _expected(job: Job, facts: Obstacles) -> Reason:
     who = facts.child or "a child"
     if facts.to_land:
         return Reason(
-            f"is a partition that others bring, and has not landed; {who} needs it",
+            f"is an external partition that has not landed; {who} needs it",
             [],
             [landings.land(job.app, [job.key])],
         )
     return Reason(
-        f"is needed by {who}, but nobody has asked for it", [], [remedy("submit", job.name, "asks for it")]
+        f"is needed by {who}, but no submission has requested it",
+        [],
+        [remedy("submit", job.name, "requests it")],
     )
 
 
@@ -42,7 +44,7 @@ def _waiting(job: Job, facts: Obstacles) -> Reason:
         otherwise = pools.in_line(job, facts.line, facts)
     else:
         waits = [WaitsFor(kind="groomer", what="the groomer's next tick")]
-        otherwise = Reason("may run and is about to be released", waits, absent(facts, *TIME))
+        otherwise = Reason("may run and is about to become ready", waits, absent(facts, *TIME))
     return pauses.held_back(facts.paused_by, otherwise) if facts.paused_by else otherwise
 
 
@@ -74,7 +76,7 @@ def _root(job: Job, because: str) -> WaitsFor:
 
 def _until(job: Job, facts: Obstacles) -> str:
     if not job.round:
-        return "waits for its time to come"
+        return "waits until it is due"
     error = first_line(facts.last_error)
     return f"waits to be tried again, in round {job.round}{', after: ' if error else ''}{error}"
 
@@ -89,19 +91,19 @@ def _running(job: Job, facts: Obstacles) -> Reason:
     if job.is_left:
         return elsewhere.goes_on(job, facts)
     lease = facts.lease
-    holder = lease.holder if lease else "a worker that is not known any more"
+    holder = lease.holder if lease else "a worker that is no longer known"
     if lease and lease.stands:
-        until = f", and has until {moment(job.deadline)} UTC" if job.deadline else ""
-        follow = remedy("logs --follow", job.name, "shows what it printed when it ends")
+        until = f", and times out at {moment(job.deadline)} UTC" if job.deadline else ""
+        follow = remedy("logs --follow", job.name, "follows its output")
         return Reason(f"is running on {holder} in round {job.round}{until}", [], [follow])
     since = lease.lease_until if lease else None
-    waits = [WaitsFor(kind="lease", what="the groomer to give it to another", since=since)]
-    return Reason(f"was running on {holder}, which has not been heard of", waits, absent(facts, *TIME))
+    waits = [WaitsFor(kind="lease", what="the groomer to take it back", since=since)]
+    return Reason(f"was running on {holder}, with an expired lease", waits, absent(facts, *TIME))
 
 
 def _executed(job: Job, facts: Obstacles) -> Reason:
-    waits = [WaitsFor(kind="planner", what="the planner's judgement", since=job.changed_at)]
-    return Reason("has been executed and is not judged yet", waits, absent(facts, PLANNER))
+    waits = [WaitsFor(kind="planner", what="the planner's decision on its outcome", since=job.changed_at)]
+    return Reason("has been executed, and its outcome is not decided yet", waits, absent(facts, PLANNER))
 
 
 _REASONS: Mapping[State, Callable[[Job, Obstacles], Reason]] = {

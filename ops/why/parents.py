@@ -71,10 +71,10 @@ def causes(parents: Sequence[Unsettled], found: Sequence[Cause]) -> list[WaitsFo
 def _waits(alternatives: Sequence[Alternative], *, several: bool) -> str:
     possible = [each for each in alternatives if not each.dead]
     if not several:
-        return f"waits for {' or '.join(map(_counted, possible)) or 'parents that will not come'}"
+        return f"waits for {' or '.join(map(_counted, possible)) or 'parents that can no longer meet its dependencies'}"
     ways = " or ".join(f"alternative {each.name} ({_counted(each)})" for each in possible)
     lost = ", ".join(each.name for each in alternatives if each.dead)
-    return f"waits for {ways}{f'; alternative {lost} is lost' if lost else ''}"
+    return f"waits for {ways}{f'; alternative {lost} can no longer be met' if lost else ''}"
 
 
 def _counted(each: Alternative) -> str:
@@ -93,11 +93,11 @@ def _counted(each: Alternative) -> str:
 
 
 def _unasked(each: Alternative) -> str:
-    return "not landed" if each.of_step else "not asked for"
+    return "not landed" if each.of_step else "not requested"
 
 
 def _standing(state: State) -> str:
-    return "which nobody has asked for" if state is State.EXPECTED else f"which is {state}"
+    return "which no submission has requested" if state is State.EXPECTED else f"which is {state}"
 
 
 def _awaited(parent: Unsettled, fate: str | None, *, named: bool) -> WaitsFor:
@@ -132,7 +132,7 @@ def _lost(parent: Unsettled, *, named: bool) -> WaitsFor:
 
 
 def _fate(parent: Unsettled) -> str:
-    wish = "" if parent.condition == "succeeded" else f", and was to {_TO[parent.condition]}"
+    wish = "" if parent.condition == "succeeded" else f", but had to {_TO[parent.condition]}"
     return f"{parent.name} is {parent.state}{wish}"
 
 
@@ -143,17 +143,17 @@ def _about_awaited(name: JobName, awaited: Sequence[Unsettled]) -> Iterator[Reme
     unasked = [parent for parent in awaited if parent.state is State.EXPECTED or parent.stale]
     stuck = {parent.group for parent in unasked}
     if coming := [parent for parent in awaited if parent.group not in stuck]:
-        yield remedy("why", coming[0].name, "says what that one waits for")
+        yield remedy("why", coming[0].name, "shows what that job waits for")
     elif len(unasked) == 1 and unasked[0].stale:
         yield _about_lost(unasked[0])
     elif len(unasked) == 1:
-        yield remedy("submit", unasked[0].name, "asks for what nobody has asked for")
+        yield remedy("submit", unasked[0].name, "requests the missing parent")
     elif unasked:
-        yield remedy("submit", name, "asks for this job, and so for all that it needs")
+        yield remedy("submit", name, "requests this job, and so all its missing parents")
 
 
 def _about_lost(parent: Unsettled) -> Remedy:
-    return remedy("retry", parent.name, "runs it again, with what it needs")
+    return remedy("retry", parent.name, "runs it again, with the upstream jobs that it needs")
 
 
 def _after(error: str | None) -> str:

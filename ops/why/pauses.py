@@ -33,7 +33,7 @@ def app_held_back(pause: AppPause, stands: str) -> Reason:
     return Reason(
         f"{stands}, but its app {pause.app} is paused{by}",
         [WaitsFor(kind="pause", what=f"app {pause.app} to be resumed", since=pause.since)],
-        [Remedy(f"sluice apps resume {quote(pause.app)}", "lets its jobs begin")],
+        [Remedy(f"sluice apps resume {quote(pause.app)}", "lets its jobs start")],
     )
 
 
@@ -41,17 +41,17 @@ def _broken_off(pause: AppPause, until: datetime, stands: str) -> Reason:
     """Explain a job with an app that its breaker has paused."""
     if pause.trial is not None:
         awaited = WaitsFor(
-            kind="pause", what=f"what comes of job {pause.trial}, which is on trial", since=until
+            kind="pause", what=f"the outcome of job {pause.trial}, which is the trial job", since=until
         )
     else:
-        trial = f"a job of {pause.app} to be tried, which is due {moment(until)} UTC"
+        trial = f"the next trial job of {pause.app}, which is due {moment(until)} UTC"
         awaited = WaitsFor(kind="pause", what=trial, since=pause.since)
     return Reason(
         f"{stands}, but its app {pause.app} is paused by its breaker: {pause.why}",
         [awaited],
         [
-            Remedy(f"sluice ls --app {quote(pause.app)} --state ready", "lists what it holds back"),
-            Remedy(f"sluice apps resume {quote(pause.app)}", "closes it, and lets its jobs begin"),
+            Remedy(f"sluice ls --app {quote(pause.app)} --state ready", "lists the jobs that it holds back"),
+            Remedy(f"sluice apps resume {quote(pause.app)}", "closes the breaker, and lets its jobs start"),
         ],
     )
 
@@ -65,4 +65,4 @@ def to_be_resumed(id_: str, paused_at: datetime) -> WaitsFor:
 
 
 def resumes(id_: str) -> Remedy:
-    return Remedy(f"sluice resume {quote(id_)}", "lets what was paused go on")
+    return Remedy(f"sluice resume {quote(id_)}", "lets its jobs continue")

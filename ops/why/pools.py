@@ -29,9 +29,9 @@ def _held(holder: Holder) -> WaitsFor:
     if holder.host is not None:
         where = f"which {holder.host}:{holder.pid} runs"
     elif holder.state is State.READY:
-        where = "which is ready, and no worker has taken yet"
+        where = "which is ready, and which no worker has claimed yet"
     else:
-        where = "which runs elsewhere"
+        where = "which is external work"
     return WaitsFor(
         kind="pool",
         what=f"{holder.name}, {where}",
@@ -47,7 +47,9 @@ def _before(line: Line, pool: str) -> Sequence[WaitsFor]:
     if not line.ahead:
         return ()
     return (
-        WaitsFor(kind="queue", what=f"{_count(line)} before it in the line of {pool}, more urgent or older"),
+        WaitsFor(
+            kind="queue", what=f"{_count(line)} before it in the queue for {pool}, more urgent or older"
+        ),
     )
 
 
@@ -60,4 +62,4 @@ def _overtake(job: Job, line: Line) -> Sequence[Remedy]:
     if not line.ahead:
         return ()
     words = f"submit --priority {job.priority + 1}"
-    return (remedy(words, job.name, "has it overtake those that are as urgent as it is now"),)
+    return (remedy(words, job.name, "moves it ahead of jobs that have its present priority"),)

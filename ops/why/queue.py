@@ -35,7 +35,7 @@ def ready(job: Job, facts: Obstacles) -> Reason:
         return Reason(f"is ready to run, but {_count(job, facts)} {are} before it", before, [more])
     taken = WaitsFor(kind="worker", what=f"a worker on queue {job.app} to take it", since=job.announced_at)
     is_late = job.announced_at is not None and facts.now - job.announced_at > SOON
-    look = [Remedy("sluice workers", "says who is there, and what they serve")] if is_late else []
+    look = [Remedy("sluice workers", "lists the workers and their queues")] if is_late else []
     return Reason("is ready to run, and a thread is free", [taken], [*absent(facts, *TIME), *look])
 
 
@@ -43,15 +43,13 @@ def _unserved(job: Job, crew: Crew, facts: Obstacles) -> Reason:
     last = ""
     if crew.gone:
         fate = "was lost" if crew.gone.lost else "left"
-        last = (
-            f" (the last that did, {crew.gone.host}:{crew.gone.pid}, {fate} {ago(crew.gone.at, facts.now)})"
-        )
+        last = f" (the last worker that did, {crew.gone.host}:{crew.gone.pid}, {fate} {ago(crew.gone.at, facts.now)})"
     return Reason(
         f"is ready to run, but no worker serves its queue{last}",
         [WaitsFor(kind="worker", what=f"a worker on queue {job.app}", since=job.changed_at)],
         [
             Remedy("sluice up", "serves every queue"),
-            Remedy(f"sluice worker --queues {job.app}", "serves this one"),
+            Remedy(f"sluice worker --queues {job.app}", "serves this queue"),
         ],
     )
 

@@ -32,10 +32,12 @@ def under_way(job: Job, flight: Flight | None, otherwise: Reason) -> Reason:
 
 def suspended(job: Job, facts: Obstacles) -> Reason:
     flight = facts.flight
-    event = job.event if job.event is not None else "the word that it goes on"
+    event = job.event if job.event is not None else "a resume command"
     since = flight.wait.at if flight and flight.wait else job.changed_at
     parts = [f"is suspended until {event} comes", *(_of_flight(flight, facts.now) if flight else ())]
-    calls_off = [] if flight and flight.undoing else [remedy("cancel", job.name, "has it undone")]
+    calls_off = (
+        [] if flight and flight.undoing else [remedy("cancel", job.name, "cancels it and undoes its steps")]
+    )
     waits = WaitsFor(kind="event", what=event, since=since)
     return Reason(", ".join(parts), [waits], [_resume(job), *calls_off])
 
@@ -44,15 +46,17 @@ def dismal(job: Job, facts: Obstacles) -> Reason:
     """Explain a fatal saga."""
     flight = facts.flight
     line = flight.dismal if flight else None
-    left = f"could not be undone in round {job.round}, and somebody has to put right what it left"
-    again = remedy("saga retry-undo", job.name, "goes on, once what it stumbled over is mended")
+    left = f"could not be undone in round {job.round}, and its remaining effects must be corrected by hand"
+    again = remedy("saga retry-undo", job.name, "tries the undo again, after you have fixed the cause")
     if flight is None or line is None or line.failure is None:
         error = first_line(facts.last_error)
         because = f"{left}{f': {error}' if error else ''}"
         return Reason(because, [], [_look(job.name), again])
     began = f"; it was being undone, since {cause(flight.failure)}" if flight.failure else ""
     what = f"the undo of {counted(flight, line.step)}, failed: {told(line.failure)}{began}"
-    force = remedy("saga force-done", job.name, "goes on behind it: you have put right by hand what it left")
+    force = remedy(
+        "saga force-done", job.name, "skips this undo, after you have corrected its effects by hand"
+    )
     return Reason(f"{left}: {what}", [], [_look(job.name), again, force])
 
 
@@ -61,7 +65,11 @@ def _of_flight(flight: Flight, now: datetime) -> Iterator[str]:
     one with a misspelled name.
     """
     if flight.until and flight.wait and flight.wait.awaits:
-        then = "goes on without" if flight.undoing or flight.wait.awaits.otherwise == "go_on" else "is undone"
+        then = (
+            "continues without it"
+            if flight.undoing or flight.wait.awaits.otherwise == "go_on"
+            else "is undone"
+        )
         left = span(max((flight.until - now).total_seconds(), 0.0))
         yield f"or {moment(flight.until)} UTC, in {left}, when it {then}"
     if back := undone(flight):
@@ -72,8 +80,8 @@ def _of_flight(flight: Flight, now: datetime) -> Iterator[str]:
 
 def _resume(job: Job) -> Remedy:
     if job.event is None:
-        return remedy("resume", job.name, "says that it goes on")
-    return Remedy(f"{command('resume', job.name)} --event {quote(job.event)}", "says that it has come")
+        return remedy("resume", job.name, "resumes it")
+    return Remedy(f"{command('resume', job.name)} --event {quote(job.event)}", "sends this event")
 
 
 def _look(name: JobName) -> Remedy:

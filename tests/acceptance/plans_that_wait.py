@@ -65,7 +65,7 @@ class Refusal(NamedTuple):
 
 REFUSED: dict[str, Refusal] = {
     "fractions": Refusal(
-        "A=2", {"work_ids": [1.5, 2.5, 3.5]}, "1.5 is no work ID: those are whole numbers or texts"
+        "A=2", {"work_ids": [1.5, 2.5, 3.5]}, "1.5 is no work ID; work IDs are whole numbers or texts"
     ),
     "nobody says which": Refusal("A=2", {}, "A has no select_work"),
     "selecting fails": Refusal("A=2 select=broken", {}, "ConnectionError: the shop does not answer"),

@@ -113,7 +113,7 @@ SESSIONS: dict[str, Session] = {
     ),
     "an app has nothing to run": session(
         {"A": {"job_id": "{x}", "bash_cmd": ""}, "B": command("A")},
-        "sluice run B 1 => 1 failed A, upstream_failed B says A has no bash_cmd, so there is nothing to run",
+        "sluice run B 1 => 1 failed A, upstream_failed B says A has no bash_cmd to run",
     ),
     # Skipping.
     "a job does not pass its filter": session(FILTERED, "sluice run A 1 => 0 skipped A"),
@@ -135,7 +135,7 @@ SESSIONS: dict[str, Session] = {
     "what has not ended cannot be retried": session(
         JOIN,
         "sluice run A 1 => 0 succeeded A, expected B, waiting C",
-        "sluice retry C 1 => 2 succeeded A, expected B, waiting C says C/1 is waiting; only what has ended",
+        "sluice retry C 1 => 2 succeeded A, expected B, waiting C says C/1 is waiting; only finished jobs",
         ran="A",
     ),
     "a waiting job is cancelled, and is not pushed any more until it is asked for": session(

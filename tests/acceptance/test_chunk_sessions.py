@@ -82,7 +82,7 @@ def test_a_chunk_that_has_not_ended_cannot_be_retried(office: Clerk, world: Worl
     for chunk, job in recorded(world).items():
         said = office.types(*source, "retry", chunk.app, job.key)
         assert said.code == 2
-        assert f"{chunk.app}/{job.key} is {job.state}; only what has ended can be run again" in said.err
+        assert f"{chunk.app}/{job.key} is {job.state}; only finished jobs can be run again" in said.err
     assert world.claim(f"A/{recorded(world)[next(reversed(recorded(world)))].key}") is None, "it waits"
 
 

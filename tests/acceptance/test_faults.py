@@ -40,7 +40,7 @@ FAULTS_OF_SOURCES = [
     ("one.json", "literal", "has other text than '_'"),
     ("one.json", "orphan", "there is no app 'nobody'"),
     ("three.yaml", "literal", "it is defined in one.json already"),
-    ("three.yaml", "typo", "unknown word 'depend_on' (did you mean depends_on?)"),
+    ("three.yaml", "typo", "unknown option 'depend_on' (did you mean depends_on?)"),
     ("two.toml", "about", "in a circle: about -> round -> about"),
     ("two.toml", "skipper", "range '5:3' is empty"),
     ("two.toml", "skipper", "valid_if_or: it is empty, so that every job would be skipped"),
@@ -48,8 +48,8 @@ FAULTS_OF_SOURCES = [
 #: Faulty apps keyed by chunk, in the notation of ``chunk_notation``, and their faults.
 CHUNKS = "A=2: B, B(9), C(work_ids=7); B=2: C; C=2: B; D=0: E(-1); E=2: E; F=2: A, F(x=1)"
 FAULTS_OF_CHUNKS = [
-    ("apps.json", "A", "dependencies: B stands there twice"),
-    ("apps.json", "A", "dependencies: C: custom_kwargs: work_ids is what each chunk is given"),
+    ("apps.json", "A", "dependencies: B is listed twice"),
+    ("apps.json", "A", "dependencies: C: custom_kwargs: work_ids is set for each chunk"),
     ("apps.json", "B", "in a circle: B -> C -> B"),
     ("apps.json", "D", "chunk_size: 0 is not a whole number"),
     ("apps.json", "D", "dependencies: E: max_lag: -1 is not a number of minutes"),
@@ -87,7 +87,7 @@ def test_no_command_starts_with_faulty_definitions(clerk: Clerk, words: str) -> 
     """The definitions are checked before the ledger is opened: here no ledger answers, which is exit code 3."""
     said = clerk.types("--apps", clerk.defines(APPS), *words.split())
     assert (said.code, [fault["app"] for fault in said.document["errors"]]) == (2, ["wrong"])
-    assert "Mend them; nothing was started." in said.err
+    assert "Fix the definitions; nothing was started." in said.err
 
 
 def assert_faults(said: Said, expected: list[tuple[str, str, str]]) -> None:

@@ -220,7 +220,7 @@ class TestWorkIds:
     ("words", "told"),
     [
         (["by_chunks"], "There is no app 'by_chunks' (did you mean by_chunk?)"),
-        (["by_chunk", "1-3"], "by_chunk is keyed by chunk; keys do not say which work IDs"),
+        (["by_chunk", "1-3"], "by_chunk is keyed by chunk; its keys do not name work IDs"),
         (["by_key", "--work-ids", "1-3"], "by_key has keys like"),
         (["by_chunk", "--work-ids", "3-1"], "The work IDs cannot be read: '3-1' ends before it begins"),
         (["by_key", "1_2", "x"], "is not a key of by_key"),

@@ -42,7 +42,7 @@ CANONICAL = {
 #: App and key as typed, and a part of the message.
 REFUSED = {
     "app2 20140606_1111": "it has 2 of 3 identifiers",
-    "app2 20140606_1111_": "at collection_name, there is nothing",
+    "app2 20140606_1111_": "at collection_name, it is empty",
     "app2 20140606_11aa_profile": "at client_id, '11aa' is not a whole number",
     "app2 20140606__profile": "at client_id, '' is not a whole number",
     "app2 20149606_1111_profile": "at date, '20149606' is not a day",

@@ -73,7 +73,7 @@ CASES = {
         "e",
         {"e": "ready after one: a/1 | other: "},
         {
-            "a": "stale: last ran 11 h 0 min ago, but it is not asked for",
+            "a": "stale: last ran 11 h 0 min ago, but it is not requested",
             "b": "succeeded: the ledger has it",
         },
     ),
@@ -124,4 +124,4 @@ def in_words(job: Mapping[str, Any]) -> str:
 def test_parents_are_listed_with_the_age_they_may_have(clerk: Clerk) -> None:
     source = clerk.defines(APPS)
     told = {app: clerk.reads("--apps", source, "parents", app, "1")[1].split("  ")[-1] for app in "bf"}
-    assert told == {"b": "succeeded within 6 h 0 min", "f": "succeeded anew"}
+    assert told == {"b": "succeeded within 6 h 0 min", "f": "succeeded again"}

@@ -151,7 +151,7 @@ def test_a_job_of_an_older_version_runs_by_the_stored_definition(world: World) -
     assert versions.of(world.catalogue, name).bash_cmd == "true"
     later = with_version("2024-04-01", world.catalogue["staging"].version)
     assert versions.of(world.catalogue, JobName("staging", later)).bash_cmd == "echo"
-    with pytest.raises(NotHere, match="nobody has kept that of version 0badc0de"):
+    with pytest.raises(NotHere, match="the definition of version 0badc0de was not kept"):
         versions.of(world.catalogue, JobName("staging", with_version("2024-04-01", "0badc0de")))
 
 

@@ -20,7 +20,7 @@ def test_the_limit_counts_the_jobs_of_all_upstream_levels(
 ) -> None:
     world.apps("a -> b, b -> c")
     monkeypatch.setattr(walk, "JOBS_MAX", 2)
-    _refused(world, world.submit("c"), "It comes to more than 2 jobs")
+    _refused(world, world.submit("c"), "The submission results in more than 2 jobs")
     monkeypatch.setattr(walk, "JOBS_MAX", 3)
     assert world.submission(world.submit("c", id="fits")) is SubmissionState.ACTIVE
 
@@ -29,7 +29,9 @@ def test_the_limit_counts_chunks(world: World, monkeypatch: pytest.MonkeyPatch) 
     world.define({"a": {"chunk_size": 1, "bash_cmd": "true"}})
     monkeypatch.setattr(chunks, "JOBS_MAX", 3)
     _refused(
-        world, world.submit("a", None, work_ids="1-5"), "It comes to 5 jobs; one submission may come to 3"
+        world,
+        world.submit("a", None, work_ids="1-5"),
+        "The submission results in 5 jobs; one submission may have 3",
     )
 
 
@@ -39,7 +41,9 @@ def test_the_limit_counts_steps(world: World, monkeypatch: pytest.MonkeyPatch) -
     )
     monkeypatch.setattr(partitions, "JOBS_MAX", 3)
     _refused(
-        world, world.submit("a", None, start="2024-04-01", end="2024-04-09"), "It comes to more than 3 jobs"
+        world,
+        world.submit("a", None, start="2024-04-01", end="2024-04-09"),
+        "The submission results in more than 3 jobs",
     )
 
 
@@ -47,7 +51,7 @@ def test_partitions_are_counted_before_any_is_made(world: World) -> None:
     large = {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "hour"}, "step_size": 2_000_000}
     world.define({"a": large})
     hours = world.submit("a", None, start="1001-01-01-00", end="9998-01-01-00")
-    _refused(world, hours, f"It comes to more than {supply.PARTITIONS_MAX:,} partitions")
+    _refused(world, hours, f"The submission results in more than {supply.PARTITIONS_MAX:,} partitions")
 
 
 def test_the_limit_does_not_count_existing_partitions(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,7 @@ def test_a_job_of_a_removed_app_waits_until_the_app_is_back(
     place.write(parent=parent)
     until(lambda: "child" not in held.current)
     go_on.touch()
-    until(lambda: "child has left the definitions" in caplog.text)
+    until(lambda: "child was removed from the definitions" in caplog.text)
     assert place.state("child", "1") is State.READY
     place.write(parent=parent, child=child)
     until(lambda: "child" in held.current)

@@ -106,8 +106,8 @@ def test_faults_keep_the_old_definitions_and_are_logged_once(
         held.look()
     assert held.current is first
     assert said() == [
-        "the definitions stay as they were: apps.json: a: unknown word 'max_fail' (did you mean max_fails?)",
-        "the definitions stay as they were: apps.json: b: unknown word 'colour'",
+        "the definitions stay as they were: apps.json: a: unknown option 'max_fail' (did you mean max_fails?)",
+        "the definitions stay as they were: apps.json: b: unknown option 'colour'",
     ]
 
 
@@ -122,7 +122,7 @@ def test_a_second_fault_is_logged_without_repeating_the_first(
     write(a=A | {"max_fail": 1}, b=A | {"colour": 1})
     held.look()
     (line,) = said()
-    assert "b: unknown word 'colour'" in line
+    assert "b: unknown option 'colour'" in line
 
 
 def test_fixed_definitions_are_loaded(here: Path, said: Callable[[], list[str]]) -> None:
@@ -147,7 +147,7 @@ def test_a_reverted_fault_keeps_the_catalogue(here: Path, said: Callable[[], lis
     write(a=A)
     held.look()
     assert held.current is first
-    assert said() == ["the definitions are again what they were"]
+    assert said() == ["the definitions match the loaded ones again"]
     Path("apps.json").unlink()
     held.look()
     assert "No such file" in said()[0], "it is news again"
@@ -189,12 +189,12 @@ def test_a_changed_module_is_not_imported_again(here: Path, said: Callable[[], l
     for _ in range(3):
         held.look()
     assert held.current is first
-    assert said() == ["acme.pipelines, acme.work changed; restart the workers to take that up"]
+    assert said() == ["acme.pipelines, acme.work changed; restart the workers to load the change"]
     Path("acme/work.py").unlink()
     held.look()
     Path("acme/work.py").write_text("N = 300")
     held.look()
-    assert said() == ["acme.work changed; restart the workers to take that up"]
+    assert said() == ["acme.work changed; restart the workers to load the change"]
 
 
 def test_a_change_in_a_module_imported_by_a_file_needs_a_restart(
@@ -205,7 +205,7 @@ def test_a_change_in_a_module_imported_by_a_file_needs_a_restart(
     held = definitions("one.py")
     Path("helping.py").write_text("N = 20")
     held.look()
-    assert said() == ["helping changed; restart the workers to take that up"]
+    assert said() == ["helping changed; restart the workers to load the change"]
 
 
 def test_the_published_definitions_name_why_a_change_is_not_applied(here: Path) -> None:
@@ -226,7 +226,7 @@ def test_the_published_definitions_name_why_a_change_is_not_applied(here: Path) 
     assert "one.py" in held.known.problem
     Path("helping.py").write_text("N = 20")
     held.look()
-    assert held.known.problem.startswith("helping changed, and Python modules are taken up only by a restart")
+    assert held.known.problem.startswith("helping changed, and Python modules are reloaded only by a restart")
     assert held.known.problem.endswith("(and 1 more)")
 
 

@@ -113,7 +113,7 @@ def test_runs_end_before_a_lease_that_cannot_be_renewed_and_renewal_is_retried(
     if isinstance(error, Unreachable):
         assert failed.levelno == logging.WARNING
     else:
-        assert failed.getMessage() == f"a beat came to nothing: {error}"
+        assert failed.getMessage() == f"a heartbeat failed: {error}"
         assert failed.exc_info
     assert "1 run is stopped" in stopped.getMessage()
     assert "the lease is renewed" in back.getMessage()
@@ -192,7 +192,7 @@ def test_a_worker_exits_although_the_ledger_cannot_record_it(
     life.line.start()
     refusing.refuse(error)
     life.line.end()
-    assert "the lease ends by itself" in caplog.text
+    assert "its lease will expire" in caplog.text
 
 
 def test_changed_definitions_reach_the_ledger_with_the_next_heartbeat(

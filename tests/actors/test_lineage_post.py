@@ -21,7 +21,7 @@ def test_events_that_cannot_be_sent_are_dropped_counted_and_logged(
             made.send(b"{}")
         made.close()
     assert (made.sent, made.dropped) == (0, 5)
-    assert "events of lineage were dropped" in caplog.text
+    assert "lineage events were dropped" in caplog.text
     assert "secret" not in caplog.text
 
 

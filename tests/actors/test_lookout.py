@@ -71,4 +71,4 @@ def test_the_checks_continue_after_an_unexpected_error(
     assert third.wait(10)
     lookout.end()
     assert "lookout" not in {thread.name for thread in enumerate_threads()}
-    assert caplog.text.count("the definitions could not be looked at") == 1
+    assert caplog.text.count("the definitions could not be checked") == 1

@@ -45,7 +45,7 @@ def test_numbers_that_the_same_call_names_are_skipped(crew: Crew) -> None:
 
 
 def test_numbering_needs_an_app_with_one_integer_as_its_key(crew: Crew) -> None:
-    with pytest.raises(BadRequest, match="no plain numbers") as raised:
+    with pytest.raises(BadRequest, match="not plain numbers") as raised:
         crew.hires("b").open()
     assert '"int"' in raised.value.advice
     blind = Tasks(crew.world.ledger, crew.plan, "a", None)

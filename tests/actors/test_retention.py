@@ -93,7 +93,7 @@ def test_blobs_that_could_not_be_deleted_are_deleted_later(
     put(tmp_path, f"{BLOB[:-1]}1")
     with caplog.at_level(logging.WARNING, logger="sluice.retention"):
         Retention(world.ledger, BlobStore("nosuch://host/x"), KEEP_S).tick()
-    assert "thrown away later" in caplog.text
+    assert "deleted later" in caplog.text
     assert (pruned(world), files(tmp_path)) == ({"a"}, ["1"])
     ours = Retention(world.ledger, store, KEEP_S)
     ours.tick()

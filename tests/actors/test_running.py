@@ -228,7 +228,7 @@ def test_jobs_of_an_app_that_has_left_the_definitions_are_not_claimed(
     assert [bench.hint("later").verdicts for _ in range(2)] == [["acknowledged"]] * 2
     assert bench.world.state("later") is State.READY
     assert [record.getMessage() for record in caplog.records] == [
-        "later has left the definitions; its jobs are not claimed here and stay ready"
+        "later was removed from the definitions; its jobs are not claimed here and stay ready"
     ]
     bench.world.catalogue = defined
     bench.hint("later")

@@ -61,7 +61,7 @@ def test_requested_outcomes_come_in_the_requested_order(crew: Crew) -> None:
     assert [task.key for task in crew.tasks.finished("failed", State.SUCCEEDED)] == ["2", "1", "3"]
     assert [task.key for task in crew.tasks.finished("succeeded")] == ["1", "3"]
     for word in ("done", State.SPLIT, State.RUNNING):
-        with pytest.raises(BadRequest, match="nothing that a task ends as"):
+        with pytest.raises(BadRequest, match="not an outcome of a task"):
             next(crew.tasks.finished(word))
 
 

@@ -93,7 +93,7 @@ def test_an_unreachable_broker_is_logged_and_tried_again_with_the_next_message(
     ear.deaf = True
     teller = Teller(ear.publish)
     teller.tell([_plan("lost")])
-    eventually(lambda: "the groomer will see to it: Nobody there." in caplog.text)
+    eventually(lambda: "the groomer will repeat them: Nobody there." in caplog.text)
     ear.deaf = False
     teller.tell([_plan("heard")])
     teller.close()

@@ -31,7 +31,9 @@ def test_each_insecure_address_is_warned_of_without_its_password(
     assert ledger.startswith("SLUICE_LEDGER_URL (postgresql://far/sluice): sslmode is prefer")
     assert broker.startswith("SLUICE_BROKER_URL (amqp://far): amqp:// is plain text")
     assert apps.startswith("SLUICE_APPS (redis://far/0/apps): redis:// is plain text. Use rediss://")
-    assert more.startswith("SLUICE_APPS (rediss://far/0/more): its options take the certificate of any host.")
+    assert more.startswith(
+        "SLUICE_APPS (rediss://far/0/more): its options accept the certificate of any host."
+    )
     assert "secret" not in caplog.text
 
 

@@ -74,7 +74,7 @@ def test_a_worker_for_all_apps_needs_at_least_one_app(tmp_path: Path) -> None:
         "SLUICE_BROKER_URL": AWAY,
     }
     exit_code, said = worker(tmp_path, "--queues", "*", **words)
-    assert "There is no app whose queue could be served." in said
+    assert "There is no app with a queue to serve." in said
     assert exit_code == 2
 
 

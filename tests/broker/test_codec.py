@@ -177,4 +177,4 @@ def test_a_body_above_the_size_limit_is_refused_without_being_read() -> None:
 def test_a_message_above_the_size_limit_is_not_sent() -> None:
     with pytest.raises(BadMessage, match="the limit is 4194304") as refused:
         codec.seal(Plan(submissions=("x" * 5_000_000,)))
-    assert "Divide it" in refused.value.advice
+    assert "Split it" in refused.value.advice

@@ -94,8 +94,8 @@ WRONG = {
     "an id with a space": (f"a b:{OLD}", "no id before a colon"),
     "an empty id": (f":{OLD}", "no id before a colon"),
     "a guess": ("k:hunter2", "'k' is shorter than 32 characters"),
-    "an id twice": (f"k:{OLD},k:{NEW}", "'k' is there twice"),
-    "none": (" , \n", "there is no key"),
+    "an id twice": (f"k:{OLD},k:{NEW}", "'k' is given twice"),
+    "none": (" , \n", "it contains no key"),
 }
 
 

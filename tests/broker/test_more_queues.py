@@ -145,7 +145,7 @@ def test_an_added_queue_is_served_again_after_a_reconnect(server: Post) -> None:
 
 def test_a_queue_that_cannot_be_served_is_refused(post: Post) -> None:
     service = post.serve({"execute": Ran()})
-    with pytest.raises(BadSetting, match="the ending is taken"):
+    with pytest.raises(BadSetting, match="the ending is reserved"):
         service.also_serve(f"{post.app}.XQ")
     without_slots = serve(_fresh(post), {"plan": Ran()}, [PLANNER], control_slots=1, app_slots=0)
     with pytest.raises(BadSetting, match="no slot"):

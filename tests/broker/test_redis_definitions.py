@@ -142,8 +142,8 @@ def test_every_faulty_field_is_reported(server: str, client: redis.Redis) -> Non
     assert [(app, what) for _, app, what in faults(f"{server}/apps")] == [
         ("", "a: line 1, column 12: not JSON: Expecting value"),
         ("", "b: 'job_id' is written twice in one mapping"),
-        ("c", "an app is a mapping of words; this is '{n}'"),
-        ("d", "unknown word 'max_fail' (did you mean max_fails?)"),
+        ("c", "an app is a mapping of options; this is '{n}'"),
+        ("d", "unknown option 'max_fail' (did you mean max_fails?)"),
     ]
 
 

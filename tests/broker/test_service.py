@@ -267,5 +267,5 @@ def test_a_delivery_can_be_given_back_by_its_handler(post: Post) -> None:
 def test_queues_without_slots_or_with_reserved_names_are_refused(post: Post) -> None:
     with pytest.raises(BadSetting, match="no slot"):
         post.serve({"execute": Ran()}, slots=0)
-    with pytest.raises(BadSetting, match="the ending is taken"):
+    with pytest.raises(BadSetting, match="the ending is reserved"):
         post.serve({"execute": Ran()}, ["etl.XQ"])

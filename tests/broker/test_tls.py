@@ -139,7 +139,7 @@ def test_redis_is_used_only_with_a_valid_certificate(redis_port: int, papers: Pa
         ("amqp://far", "amqp:// is plain text"),
         ("redis://10.0.0.7/0", "redis:// is plain text"),
         ("redis://localhost.far/0", "redis:// is plain text"),
-        ("rediss://far/0?ssl_cert_reqs=none", "no proof"),
+        ("rediss://far/0?ssl_cert_reqs=none", "do not verify"),
         ("rediss://far/0?ssl_check_hostname=False", "any host"),
         ("rediss://far/0?ssl_check_hostname=F", "any host"),
         ("rediss://far/0?ssl_check_hostname=no", "any host"),
@@ -164,7 +164,7 @@ TLS, TLS_CLIENT = int(ssl.PROTOCOL_TLS), int(ssl.PROTOCOL_TLS_CLIENT)
     [
         ({"ca_certs": "authority.pem"}, ""),
         ({"ca_certs": "authority.pem", "protocol": TLS_CLIENT}, ""),
-        ({"ca_certs": "authority.pem", "protocol": TLS}, "no proof"),
+        ({"ca_certs": "authority.pem", "protocol": TLS}, "do not verify"),
         ({"ca_certs": "nowhere.pem"}, "cannot be used"),
         ({}, "cannot be used"),
         ("no dictionary", "cannot be used"),

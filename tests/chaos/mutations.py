@@ -132,7 +132,10 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
         (jobs.nothing_is_under_way,),
     ),
     "the ledger finds fault with itself": (
-        also("breaches", lambda _: Breach("gates count what their needs say", 1, "jobs", ["a/1"])),
+        also(
+            "breaches",
+            lambda _: Breach("dependency groups count their dependencies correctly", 1, "jobs", ["a/1"]),
+        ),
         (jobs.the_ledger_agrees_with_itself,),
     ),
     "a claim has two outcomes": (

@@ -94,7 +94,7 @@ def test_the_lamp_shows_when_the_console_does_not_answer(browser: Browser, alone
             visitor.page.clock.run_for(10_000)
             expect(lamp).to_have_text("live")
             visitor.presses("Try again")
-            visitor.sees("Nothing was asked for yet")
+            visitor.sees("No submissions yet")
 
 
 def test_the_search_box_finds_apps_states_jobs_and_submissions(
@@ -127,7 +127,7 @@ def test_screens_and_rows_are_reached_by_keys(console: Console, visitor: Visitor
     visitor.goes("/")
     page = visitor.page
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="To what the page shows")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     page.screenshot(path=pictures / "keys.png")

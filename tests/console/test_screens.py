@@ -33,7 +33,7 @@ SCREENS = {
     "app": ("/apps?app=report", ["report", "needs", "fetch", "publish", "succeeded 1"]),
     "jobs": ("/jobs", [f"report/{RAN}", "order/1", "running", "suspended"]),
     "jobs-some": ("/jobs?app=fetch&state=succeeded&key=2026", [f"fetch/{RAN}_graz"]),
-    "jobs-none": ("/jobs?app=mail&state=running", ["No job is like this", "Show all jobs"]),
+    "jobs-none": ("/jobs?app=mail&state=running", ["No job matches", "Show all jobs"]),
     "job": (
         f"/jobs/publish/{RAN}",
         ["failed", "round 1", "no paper", "standard error", "exit code 3", "planner"],
@@ -41,14 +41,14 @@ SCREENS = {
     "submissions": ("/submissions", [f"publish/{RAN}", "100 %", "2024-04-21 to 2024-04-30"]),
     "partitions": (
         "/partitions?table=events&partition=2024-04-23",
-        ["staging", "2024-04-30", "others", "events, 2024-04-23"],
+        ["staging", "2024-04-30", "no app", "events, 2024-04-23"],
     ),
-    "schedules": ("/schedules", ["nightly", "0 2 * * *", "paused", "never yet"]),
+    "schedules": ("/schedules", ["nightly", "0 2 * * *", "paused", "not fired yet"]),
     "sagas": ("/sagas", ["order/1", "approved", "2 of 4"]),
     "saga": ("/sagas/order/1", ["It waits for approved", "Reserve", "done", "shelf"]),
     "workers": ("/workers", ["yes", "all"]),
     "audit": ("/audit", ["Audit"]),
-    "submit": ("/submit?app=fetch", ["date", "shop", "all that the definition lists", "What is sent"]),
+    "submit": ("/submit?app=fetch", ["date", "shop", "all jobs that the definition lists", "Request"]),
     "nowhere": ("/nothing/here", ["There is no page /nothing/here"]),
 }
 
@@ -92,12 +92,12 @@ def test_empty_screens_state_that_they_are_empty(browser: Browser, bare: str, pi
         for address, text in {
             "/": "No jobs yet",
             "/jobs": "No jobs yet",
-            "/submissions": "Nothing was asked for yet",
-            "/sagas": "No saga is under way",
-            "/workers": "No worker is there",
-            "/partitions": "No app here makes partitions",
+            "/submissions": "No submissions yet",
+            "/sagas": "No saga is running",
+            "/workers": "No worker is running",
+            "/partitions": "No app makes partitions",
             "/schedules": "No schedules",
-            "/audit": "Nothing was done by hand yet",
+            "/audit": "No acts yet",
         }.items():
             visitor.goes(address)
             visitor.sees(text)
@@ -155,7 +155,7 @@ def test_the_grid_can_be_navigated_by_keys(visitor: Visitor) -> None:
     visitor.sees("staging, 2024-04-30: succeeded", ".grid-frame [role=status]")
     grid.press("Home")
     grid.press("Enter")
-    visitor.sees("nobody has asked for it")
+    visitor.sees("never requested")
     assert "table=staging" in visitor.page.url
 
 

@@ -86,7 +86,7 @@ def test_an_invalid_blob_name_is_neither_read_nor_removed(tmp_path: Path, name: 
     store = BlobStore(str(inside) if kind == "folder" else f"memory://{uuid4()}")
     assert not is_output(name)
     for ask in (lambda: [*store.read(name)], lambda: store.remove(name)):
-        with pytest.raises(BlobsUnavailable, match="no blob has such a name"):
+        with pytest.raises(BlobsUnavailable, match="this is no valid name of a blob"):
             ask()
     assert [victim.read_text() for victim in victims] == ["secret"] * 3
 

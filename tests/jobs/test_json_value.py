@@ -49,8 +49,8 @@ def _endless() -> list[Any]:
         ({1: 2}, "no JSON value"),
         (float("inf"), "no JSON value"),
         ([2**63], "does not fit into 64 bits"),
-        ({"k": "\0"}, "characters that no ledger keeps"),
-        ({"\ud800": 1}, "characters that no ledger keeps"),
+        ({"k": "\0"}, "characters that the ledger cannot store"),
+        ({"\ud800": 1}, "characters that the ledger cannot store"),
         (_endless(), "nests too deeply"),
     ],
 )

@@ -93,7 +93,7 @@ def test_named_ids_must_be_a_list_or_a_text(raw: Any) -> None:
 
 
 def test_ids_in_both_the_submission_and_its_kwargs_are_refused() -> None:
-    assert "in its kwargs. Name them once." in refusal(nobody, ids=[1], work_ids=[1])
+    assert "in its kwargs. Set them once." in refusal(nobody, ids=[1], work_ids=[1])
 
 
 def test_null_work_ids_in_the_kwargs_count_as_missing() -> None:
@@ -215,4 +215,4 @@ def test_kwargs_from_default_work_ids_must_be_storable_json(kwargs: dict[Any, An
 def test_a_submission_without_any_source_of_ids_is_refused_with_advice() -> None:
     told = refusal()
     assert "A has no select_work" in told
-    assert "Name work_ids, give A a select_work, or its source default_work_ids." in told
+    assert "Set work_ids, give A a select_work, or its source default_work_ids." in told

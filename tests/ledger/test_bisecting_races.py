@@ -98,8 +98,8 @@ def test_a_split_and_a_concurrent_operation_lose_and_repeat_no_id(
 @pytest.mark.parametrize(
     ("lock", "pair", "broken"),
     [
-        ("_HOLD_SUBMISSIONS", _tell_and_cancel, "is wanted by somebody"),
-        ("_HOLD_CHILDREN", _judge_and_hurry_the_child, "nobody is more urgent"),
+        ("_HOLD_SUBMISSIONS", _tell_and_cancel, "is requested by a submission"),
+        ("_HOLD_CHILDREN", _judge_and_hurry_the_child, "no job is more urgent"),
     ],
 )
 def test_without_its_locks_a_split_breaks_a_rule(

@@ -7,9 +7,9 @@ from sluice.ledger.reads.check import Breach, breaches
 from tests.ledger.lineages import acknowledge, ask, lineage, take, work_off
 from tests.world import World
 
-BELONGS = "a partition belongs to a job that there is, and that makes partitions of its table"
-THERE = "what a step was to make is there once it has succeeded"
-YET = "a step that is yet to run has partitions to make"
+BELONGS = "a partition belongs to a job that exists, and that makes partitions of its table"
+THERE = "the partitions of a step exist once it has succeeded"
+YET = "a step that has not run has partitions to make"
 DAMAGE = {
     "a job that nobody knows": (
         "UPDATE partition SET job = 99 WHERE place = 's' AND done_at IS NULL",

@@ -189,8 +189,8 @@ def test_a_chunk_that_is_about_to_be_split_has_no_outcome_yet(world: World) -> N
 def test_the_ledger_detects_jobs_that_were_archived_wrongly(world: World) -> None:
     archive(world, one_done(world))
     spoil = {
-        "archived_at = archived_at - interval '1 hour'": "archived has not moved since",
-        'overrides = \'{"archive": "auto"}\'': "word on archiving",
+        "archived_at = archived_at - interval '1 hour'": "archived job has not changed since",
+        'overrides = \'{"archive": "auto"}\'': "option archive",
     }
     for change, rule in spoil.items():
         world.ledger.transact(lambda tx, change=change: tx.write(f"UPDATE job SET {change}"))

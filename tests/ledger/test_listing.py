@@ -147,7 +147,7 @@ def test_without_definitions_inputs_are_only_kwargs_and_types_are_unknown(world:
         where = Compare(Input(("city",)), Operator.UNEQUAL, "oslo")
         assert [job.app for job in listing.jobs(tx, Filter(where=where))] == ["gone"]
         by_type = Filter(where=Compare(Field.TYPE, Operator.EQUAL, "bash"))
-        with pytest.raises(BadRequest, match="known by its definition"):
+        with pytest.raises(BadRequest, match="known only from its definition"):
             listing.jobs(tx, by_type)
 
 

@@ -165,7 +165,7 @@ def test_a_submission_is_refused_if_its_pool_key_uses_a_missing_identifier(world
     world.apps("a", submitters_may_set=["concurrency"])
     id_ = world.submit("a", policy={"concurrency": {"key": "{y}", "limit": 1}})
     assert world.submission(id_) is SubmissionState.REFUSED
-    assert "the key asks for {y}; there are {x}, {app_name}, {job_id}" in world.reason(id_)
+    assert "the key names {y}; there are {x}, {app_name}, {job_id}" in world.reason(id_)
 
 
 def test_two_limits_for_one_pool_are_an_error_that_names_both(world: World) -> None:

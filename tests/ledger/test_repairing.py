@@ -151,6 +151,6 @@ def test_a_breach_that_cannot_be_repaired_is_left_and_reported(world: World) -> 
     repaired, left = repair(world.ledger)
     assert repaired == []
     assert [breach.rule for breach in left] == [
-        "a partition belongs to a job that there is, and that makes partitions of its table"
+        "a partition belongs to a job that exists, and that makes partitions of its table"
     ]
     world.ledger.transact(lambda tx: tx.write("DELETE FROM partition"))

@@ -177,8 +177,8 @@ def _paused(world: World) -> str:
 @pytest.mark.parametrize(
     ("arrange", "what"),
     [
-        (lambda world: world.submit("a"), "is active; only one that has ended can be run again"),
-        (_succeeded, "is succeeded: nothing of it has to be run again"),
+        (lambda world: world.submit("a"), "is active; only an ended submission can be run again"),
+        (_succeeded, "is succeeded: none of its jobs has to be run again"),
         (_refused, "was refused: "),
         (_paused, "is paused"),
         (lambda _: "nobody", "There is no submission nobody."),

@@ -87,7 +87,7 @@ def test_db_check_finds_firings_and_submissions_that_do_not_match(
         connection.execute("UPDATE submission SET id = id || 'x'")
     assert [breach.rule for breach in timed.ledger.transact(breaches)] == [
         "a due time that was fired has its submission",
-        "what a schedule submitted was for one of its due times, or by hand",
+        "a submission of a schedule belongs to a recorded firing",
     ]
     with psycopg.connect(timed.url, autocommit=True) as connection:
         connection.execute("UPDATE submission SET id = left(id, -1)")

@@ -52,7 +52,7 @@ def test_env_in_a_policy_is_refused_unless_the_app_permits_it(
     world.define(APPS)
     id_ = way(world, {"app": app, **WANTED[app], "policy": THEIRS})
     assert world.submission(id_) is SubmissionState.REFUSED
-    assert "policy: env: the definition of the app alone sets it" in world.reason(id_)
+    assert "policy: env: only the app's definition may set it" in world.reason(id_)
     assert world.states() == {}
 
 

@@ -73,10 +73,10 @@ def test_an_empty_after_leaves_the_jobs_without_parents(world: World) -> None:
         (
             "report",
             {"work_ids": [1], "after": [["fetch", "7@1"]]},
-            "It is to wait for fetch/7@1, which there is not.",
+            "The submission must wait for fetch/7@1, which the ledger does not have.",
         ),
-        ("report", {"key": "1@1", "after": []}, "after is for submissions about work IDs."),
-        ("plain", {"key": "1", "after": []}, "after is for submissions about work IDs."),
+        ("report", {"key": "1@1", "after": []}, "after is only for submissions of work IDs."),
+        ("plain", {"key": "1", "after": []}, "after is only for submissions of work IDs."),
     ],
 )
 def test_a_submission_with_an_invalid_after_is_refused(

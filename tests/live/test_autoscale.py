@@ -162,7 +162,7 @@ def test_an_autoscaler_that_gets_sigterm_twice_kills_running_jobs(scaled: Scaled
     wait_until((folder / "began").exists, within_s=60, explain=scaled.log)
     below = psutil.Process(scaled.process.pid).children(recursive=True)
     scaled.process.terminate()
-    wait_until(lambda: "All are told to go" in scaled.log(), within_s=20)
+    wait_until(lambda: "All workers are stopping" in scaled.log(), within_s=20)
     scaled.process.terminate()
     assert scaled.process.wait(timeout=20) == 130
     assert not (folder / "ended").exists()

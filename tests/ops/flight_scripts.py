@@ -97,18 +97,18 @@ IN_PEACE: Mapping[str, Script] = {
 
 #: Flights with debug options: steps that count as failed although they have run, and a new claim for each step.
 ASKED: Mapping[str, Script] = {
-    "at-a-step": _undone("d0 d1 u1 u0", "asked for by debug", debug={"fail_at": {"1": "fatal"}}),
+    "at-a-step": _undone("d0 d1 u1 u0", "injected by debug", debug={"fail_at": {"1": "fatal"}}),
     "at-a-step-once": Script(calls="d0 d1 d1 d2", script={"rule": [0, 1]}, debug={"fail_at": {"1": "retry"}}),
     "a-do-by-its-name": Script(
         calls="d0 d1 d1 d2", script={"rule": [0, 1]}, debug={"fail_do": {"Step1": "retry"}}
     ),
     "an-undo-by-its-name": _undone(
         "d0 d1 d2 u2 u2 u1 u0",
-        "asked for by debug",
+        "injected by debug",
         script={"rule": [0, 1]},
         debug={"fail_undo": {"Step2": "retry"}, "fail_last": True},
     ),
-    "the-last": _undone("d0 d1 d2 u2 u1 u0", "asked for by debug", debug={"fail_last": True}),
+    "the-last": _undone("d0 d1 d2 u2 u1 u0", "injected by debug", debug={"fail_last": True}),
     "each-step-anew": Script(
         calls="d0 d1 d2", script={"puts": _PUT}, debug={"restart_each_step": True}, working=_FOO
     ),

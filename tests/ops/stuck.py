@@ -31,14 +31,14 @@ CASES = [
     Case(
         situations.a_parent_nobody_asked_for,
         "c",
-        "waits for 1 parent, which nobody has asked for",
-        (Waits("parent", "b/1, which nobody has asked for", "b/1", State.EXPECTED),),
+        "waits for 1 parent, which no submission has requested",
+        (Waits("parent", "b/1, which no submission has requested", "b/1", State.EXPECTED),),
         ("sluice submit b 1",),
     ),
     Case(
         situations.a_parent_nobody_asked_for,
         "b",
-        "is needed by c/1, but nobody has asked for it",
+        "is needed by c/1, but no submission has requested it",
         remedies=("sluice submit b 1",),
     ),
     Case(
@@ -64,10 +64,10 @@ CASES = [
     Case(
         situations.parents_nobody_asked_for,
         "c",
-        "waits for 2 parents: 2 not asked for",
+        "waits for 2 parents: 2 not requested",
         (
-            Waits("parent", "b/1, which nobody has asked for", "b/1", State.EXPECTED),
-            Waits("parent", "d/1, which nobody has asked for", "d/1", State.EXPECTED),
+            Waits("parent", "b/1, which no submission has requested", "b/1", State.EXPECTED),
+            Waits("parent", "d/1, which no submission has requested", "d/1", State.EXPECTED),
         ),
         ("sluice submit c 1",),
     ),
@@ -84,23 +84,23 @@ CASES = [
     Case(
         situations.a_parent_far_up_that_failed,
         "c",
-        "cannot run, for a/1 is failed: it broke",
+        "cannot run, because a/1 is failed: it broke",
         (Waits("cause", "a/1, which is failed: it broke", "a/1", State.FAILED),),
         ("sluice why a 1", "sluice retry c 1"),
     ),
     Case(
         situations.a_skipped_parent,
         "b",
-        "was skipped, for a/1 is skipped",
+        "was skipped, because a/1 is skipped",
         (Waits("cause", "a/1, which is skipped", "a/1", State.SKIPPED),),
         ("sluice why a 1",),
     ),
     Case(situations.a_skipped_parent, "a", "was skipped: it does not pass its app's valid_if_or"),
-    Case(situations.a_time_to_come, "a", "waits for its time to come", (Waits("time", " UTC, in "),)),
+    Case(situations.a_time_to_come, "a", "waits until it is due", (Waits("time", " UTC, in "),)),
     Case(
         situations.a_time_that_nobody_keeps,
         "a",
-        "waits for its time to come",
+        "waits until it is due",
         (Waits("time", " UTC, in "),),
         ("sluice up", "sluice worker --queues groomer,scheduler"),
     ),
@@ -113,7 +113,7 @@ CASES = [
     Case(
         situations.no_worker,
         "a",
-        "is ready to run, but no worker serves its queue (the last that did, site:7, left ",
+        "is ready to run, but no worker serves its queue (the last worker that did, site:7, left ",
         (Waits("worker", "a worker on queue a"),),
         ("sluice up", "sluice worker --queues a"),
     ),
@@ -137,7 +137,7 @@ CASES = [
     Case(
         situations.not_planned,
         "a",
-        "the submission that asks for it is not planned yet",
+        "the submission that requests it is not planned yet",
         (Waits("submission", "submission mine to be planned"),),
         ("sluice up", "sluice worker"),
     ),
@@ -151,7 +151,7 @@ CASES = [
     Case(
         situations.a_lost_alternative,
         "c",
-        "waits for alternative slow (1 parent, which is ready); alternative fast is lost",
+        "waits for alternative slow (1 parent, which is ready); alternative fast can no longer be met",
         (
             Waits("parent", "b/1 (alternative slow), which is ready to run, and a ", "b/1", State.READY),
             Waits("lost", "alternative fast: a/1 is failed: it broke", "a/1", State.FAILED),
@@ -161,7 +161,7 @@ CASES = [
     Case(
         situations.no_alternative_left,
         "c",
-        "cannot run by any of its 2 alternatives, for a/1 is failed: it broke (and 1 more)",
+        "cannot run by any of its 2 alternatives, because a/1 is failed: it broke (and 1 more)",
         (
             Waits("cause", "a/1, which is failed: it broke", "a/1", State.FAILED),
             Waits("cause", "b/1, which is failed: it broke", "b/1", State.FAILED),
@@ -171,8 +171,8 @@ CASES = [
     Case(
         situations.no_group_that_fits,
         "b/7",
-        "there can be none, for 7 fits none of the dependency groups of b",
-        (Waits("refusal", "submission mine asked for it and was refused: b/7 fits none"),),
+        "it cannot exist, because 7 fits none of the dependency groups of b",
+        (Waits("refusal", "submission mine requested it and was refused: b/7 fits none"),),
         ("sluice apps show b",),
     ),
     Case(
@@ -185,7 +185,7 @@ CASES = [
     Case(
         situations.a_parent_that_was_to_fail,
         "c",
-        "was skipped, for a/1 is succeeded, and was to fail",
+        "was skipped, because a/1 is succeeded, but had to fail",
         (Waits("cause", "a/1, which is succeeded", "a/1", State.SUCCEEDED),),
         ("sluice why a 1",),
     ),
@@ -198,8 +198,8 @@ CASES = [
     Case(
         situations.a_lost_lease,
         "a",
-        "was running on site:7, which has not been heard of",
-        (Waits("lease", "the groomer to give it to another"),),
+        "was running on site:7, with an expired lease",
+        (Waits("lease", "the groomer to take it back"),),
         ("sluice up", "sluice worker"),
     ),
     Case(
@@ -218,8 +218,8 @@ CASES = [
     Case(
         situations.not_judged,
         "a",
-        "has been executed and is not judged yet",
-        (Waits("planner", "the planner's judgement"),),
+        "has been executed, and its outcome is not decided yet",
+        (Waits("planner", "the planner's decision on its outcome"),),
         ("sluice up", "sluice worker"),
     ),
     Case(
@@ -232,7 +232,7 @@ CASES = [
     Case(
         situations.split_to_the_last_id,
         "a/1-3@1",
-        "failed in round 0 and was split: it broke; what runs in its place: 1 failed, 2 ready",
+        "failed in round 0 and was split: it broke; its pieces: 1 failed, 2 ready",
         (
             Waits("cause", "a/1@1, which is failed: it broke", "a/1@1", State.FAILED),
             Waits("half", "a/3@1, which is ready", "a/3@1", State.READY),
@@ -243,7 +243,7 @@ CASES = [
     Case(
         situations.split_for_nothing,
         "a/1-2@1",
-        "failed in round 0 and was split: it broke; what runs in its place: 1 ready, 1 succeeded",
+        "failed in round 0 and was split: it broke; its pieces: 1 ready, 1 succeeded",
         (Waits("half", "a/2@1, which is ready", "a/2@1", State.READY),),
         ("sluice why a 2@1",),
     ),

@@ -50,10 +50,10 @@ def test_why_explains_an_open_breaker_and_its_trial(site: Site) -> None:
         "a/2 is ready to run, but its app a is paused by its breaker:"
         " a round has failed, the last with: it broke"
     )
-    assert said["waits_for"][0]["what"].startswith("a job of a to be tried, which is due 2")
+    assert said["waits_for"][0]["what"].startswith("the next trial job of a, which is due 2")
     assert said["remedies"][-1]["command"] == "sluice apps resume a"
     site.world.tick(after_s=31)
-    assert "is on trial" in site.why("a/2")["waits_for"][0]["what"]
+    assert "which is the trial job" in site.why("a/2")["waits_for"][0]["what"]
     assert site.says("apps", "resume", "a") == {"resumed": ["a"]}
     assert site.world.claim("a/2") is not None
 

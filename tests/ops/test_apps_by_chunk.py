@@ -49,11 +49,11 @@ def test_apps_show_prints_everything_about_a_chunked_app(chunked: Typist) -> Non
     for line in (
         "  key: up to 50 work IDs\n",
         "  parents: customers\n",
-        "  work IDs from: whoever submits it\n",
+        "  work IDs from: the submission\n",
         "  reads: shop\n",
         "  writes: lake, desk\n",
         "customers   6 h 0 min     k=[1], for this app alone\n",
-        "customers   no time       whichever its work IDs\n",
+        "customers   no time       any work IDs\n",
         "on_failure  bisect\n",
     ):
         assert line in orders, orders

@@ -70,8 +70,8 @@ def test_apps_show_prints_everything_about_a_partitioned_app(partitioned: Typist
     assert tables == [
         "lake.staging staging 90 days before the start 1 day before the end",
         "lake.staging staging 12 h 0 min before the start, or 20240101 the end",
-        "prices others the beginning the end, or 2024-04-30; any later one does",
-        "logs others 2024-01-01-00 the end",
+        "prices external the beginning the end, or 2024-04-30; any later one is accepted",
+        "logs external 2024-01-01-00 the end",
     ]
     staging = partitioned.types("apps", "show", "staging").out
     for line in (

@@ -42,16 +42,16 @@ def test_archive_takes_jobs_with_the_given_outcomes(full: Site) -> None:
 
 def test_archive_takes_all_given_jobs_or_none(full: Site) -> None:
     for words, what in (
-        (("a", "1", "4"), "a/4 is ready; only what has ended"),
+        (("a", "1", "4"), "a/4 is ready; only finished jobs"),
         (("a", "1", "7"), "has no job a/7"),
-        (("b", "1"), "b/1 is succeeded, and nobody has to collect it"),
-        (("a", "1", "--outcome", "failed"), "Keys say which jobs"),
+        (("b", "1"), "b/1 is succeeded, and does not need to be collected"),
+        (("a", "1", "--outcome", "failed"), "Keys and --outcome cannot be combined."),
         (("c",), "no app 'c'"),
     ):
         assert what in full.says("archive", *words, code=2)["error"]["what"]
     assert len(uncollected(full)) == 3
     assert full.says("archive", "a", "3", "1", "1") == {"archived": 2}
-    assert "archived before" in full.says("archive", "a", "2", "1", code=2)["error"]["what"]
+    assert "is already archived" in full.says("archive", "a", "2", "1", code=2)["error"]["what"]
     assert uncollected(full) == {("a", "2")}
 
 

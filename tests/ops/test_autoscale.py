@@ -62,9 +62,9 @@ def test_queues_are_read_with_their_bounds() -> None:
         (["a"], "cannot be read"),
         (["a=1"], "cannot be read"),
         (["=1..2"], "cannot be read"),
-        (["a=2..1"], "no 2..1 workers"),
-        (["a=0..0"], "no 0..0 workers"),
-        (["a=1..9999"], "no 1..9999 workers"),
+        (["a=2..1"], "2..1 is no range"),
+        (["a=0..0"], "0..0 is no range"),
+        (["a=1..9999"], "1..9999 is no range"),
         (["a=1..2", "a,b=1..2"], "a is named twice"),
         (["z=1..2"], "There is no queue z"),
     ],
@@ -155,7 +155,7 @@ def test_without_a_ledger_no_worker_is_stopped_and_exited_ones_are_replaced(
         for _ in range(3):
             keeper.step()
     assert (crew.working, crew.leaving) == (3, 0)
-    assert [line for line in said if "Everybody stays" in line] == said[1:2]
+    assert [line for line in said if "No worker is stopped" in line] == said[1:2]
     world.cancel(_submission(world))
     keeper = Keeper(world.ledger, [post], said.append)
     keeper.step()
@@ -213,7 +213,7 @@ def test_a_failed_start_is_reported_once_and_tried_again(world: World, tmp_path:
         for _ in range(3):
             keeper.step()
         assert (crew.working, len(said)) == (0, 1)
-        assert "each look tries again" in said[0]
+        assert "each check tries again" in said[0]
         assert str(program) in said[0]
         program.write_text(f"#!{sys.executable}\n{HEARS}\n")
         program.chmod(0o755)
@@ -238,7 +238,7 @@ def test_a_refused_query_is_reported_once_and_stops_no_worker(crew: Crew, world:
     keeper.step()
     assert (crew.working, crew.leaving) == (1, 0)
     _, refusal, answer = said
-    assert (refusal.count("Everybody stays"), refusal.count("does not let this role")) == (1, 1)
+    assert (refusal.count("No worker is stopped"), refusal.count("does not let this role")) == (1, 1)
     assert answer == "The ledger answers again."
 
 

@@ -179,8 +179,8 @@ def test_external_work_is_polled_until_it_ends(here: Typist) -> None:
     [
         ("say 2026-01-01", ["is not a key of say", "{date}_{shop}"]),
         ("sya 2026-01-01_oslo", ["no app 'sya'", "did you mean say?"]),
-        ("say", ["runs the keys that are named", "sluice run --bypass say"]),
-        ("fail 1 --id x --rerun job", ["has no use for --id, --rerun"]),
+        ("say", ["runs only named keys", "sluice run --bypass say"]),
+        ("fail 1 --id x --rerun job", ["does not support --id, --rerun"]),
         ("fail 1 --timeout soon", ["timeout", "'soon' is not a duration"]),
     ],
 )

@@ -68,7 +68,7 @@ def test_debug_options_apply_to_a_saga(here: Typist) -> None:
     calls = ["do seat", "do money", "do ticket", "undo ticket", "undo money", "undo seat"]
     assert [line for line in said.out.splitlines() if " WARNING " not in line] == calls
     assert said.code == 1
-    assert "ticket failed: Fatal: asked for by debug, in place of stop" in said.err
+    assert "ticket failed: Fatal: injected by debug, in place of stop" in said.err
 
 
 def test_a_saga_that_waits_is_undone_with_the_reason(here: Typist) -> None:
@@ -77,9 +77,9 @@ def test_a_saga_that_waits_is_undone_with_the_reason(here: Typist) -> None:
     (job,) = said.document["jobs"]
     assert job["ending"] == "error"
     assert job["error"] == (
-        "It was called off, and undone from money on: it waits for approved, and --bypass has nobody who brings that"
+        "It was cancelled, and undone from money on: it waits for approved, which --bypass cannot deliver"
     )
-    assert job["output"].count("The flight is undone from money on") == 1
+    assert job["output"].count("The flight is being undone from money on") == 1
 
 
 def test_a_wait_in_an_undo_does_not_stop_the_undoing(here: Typist) -> None:
@@ -105,7 +105,7 @@ def test_an_interrupted_saga_is_undone(here: Typist) -> None:
         run.send_signal(signal.SIGINT)
         said = ended(run, within_s=20)
     assert said.code == 130
-    assert "It was called off, and undone from ticket on: it was interrupted" in said.err
+    assert "It was cancelled, and undone from ticket on: it was interrupted" in said.err
     assert said.out.splitlines()[-1] == "undo seat"
     assert "do ticket" not in said.out.replace("undo ticket", "")
 

@@ -37,9 +37,9 @@ def test_show_and_why_name_the_compensation_of_a_job(site: Site) -> None:
     assert "compensated by refund/7, which is ready" in site.in_words("pay/7", "show")
     assert "compensates pay/7, which is succeeded" in site.in_words("refund/7", "show")
     because = site.why("pay/7")["because"]
-    assert because.endswith("its saga failed, and refund/7, which is to undo it, is ready")
+    assert because.endswith("its saga failed, and refund/7, which undoes it, is ready")
     site.world.finish("refund/7")
-    assert site.why("pay/7")["because"] == "pay/7 was undone by refund/7, for its saga had failed"
+    assert site.why("pay/7")["because"] == "pay/7 was undone by refund/7, because its saga failed"
 
 
 def test_a_saga_cannot_be_retried_before_it_is_undone(site: Site) -> None:
@@ -69,4 +69,4 @@ def test_a_retry_continues_a_failed_compensation(site: Site) -> None:
 def test_a_user_cannot_take_the_id_of_a_compensation(site: Site) -> None:
     site.define(APPS)
     said = str(site.says("submit", "book", "7", "--id", "trip/compensation", code=2))
-    assert "an id that ends in /compensation is of what undoes another submission" in said
+    assert "an id that ends in /compensation is reserved for the undo of another submission" in said

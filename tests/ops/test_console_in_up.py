@@ -29,7 +29,7 @@ def test_the_work_continues_if_the_port_is_taken(desk_of_module: Typist) -> None
         desk_of_module.asks("submit", "nap", "1")
         said = desk_of_module.types("up", "--drain", "--listen", place)
     assert said.code == 0
-    assert f"Nobody can listen at http://{place}" in said.err
+    assert f"The console cannot listen at http://{place}" in said.err
     assert len(said.err.splitlines()) == 1
     assert desk_of_module.asks("show", "nap", "1")["state"] == "succeeded"
 

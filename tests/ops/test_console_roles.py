@@ -203,7 +203,7 @@ def test_a_token_file_that_other_users_can_read_is_refused(tmp_path: Path) -> No
     made = own_token(tmp_path)
     assert (own_token(tmp_path), kept_token(tmp_path)) == (made, made)
     (tmp_path / FILE).chmod(0o644)
-    with pytest.raises(BadSetting, match="is not yours alone"):
+    with pytest.raises(BadSetting, match="is accessible to other users"):
         own_token(tmp_path)
 
 

@@ -264,13 +264,13 @@ def test_a_delayed_answer_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("text", ["8484", ":8484", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:70000"])
 def test_an_invalid_address_is_refused(text: str) -> None:
-    with pytest.raises(BadSetting, match="no place to listen at"):
+    with pytest.raises(BadSetting, match="not an address to listen at"):
         read_place(text)
 
 
 def test_an_address_in_use_is_reported() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
-        pytest.raises(BadSetting, match="Nobody can listen at"),
+        pytest.raises(BadSetting, match="The console cannot listen at"),
     ):
         Server(Place("127.0.0.1", taken.getsockname()[1]), lambda _: problem(HTTPStatus.OK, "nothing"))

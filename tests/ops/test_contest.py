@@ -150,7 +150,7 @@ def test_a_ratio_compares_the_same_figure_of_the_same_benchmark() -> None:
     ("numbers", "told"),
     [
         ([1], "only 1 of 2 jobs had begun"),
-        ([1, 1], "2 jobs have begun in place of 2, and some of them again"),
+        ([1, 1], "2 jobs have begun instead of 2, some of them more than once"),
     ],
 )
 def test_jobs_that_do_not_begin_or_begin_twice_are_not_measured(

@@ -269,11 +269,11 @@ def test_generated_names_are_valid_and_unique(apps: list[str]) -> None:
         (["--group", "nightly=fetch,mail"], "There is no app mail"),
         (["--group", "one=fetch", "--group", "two=fetch"], "in two groups"),
         (["--group", "report=fetch,clean"], "Two groups are called report"),
-        (["--namespace", "Jobs"], "small letters"),
-        (["--image", "a b"], "is no image"),
+        (["--namespace", "Jobs"], "lowercase letters"),
+        (["--image", "a b"], "is not an image"),
         (["--grace", "soon"], "is not a duration"),
         (["--least", "4", "--most", "3"], "--least 4 is more"),
-        (["--most", "many"], "is no number"),
+        (["--most", "many"], "is not a number"),
     ],
 )
 def test_invalid_options_are_refused(

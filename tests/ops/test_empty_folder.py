@@ -57,7 +57,7 @@ def test_a_plan_is_made_without_a_ledger(empty: Path, capfd: pytest.CaptureFixtu
 
 def test_doctor_creates_no_ledger(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctor"])
-    assert "An embedded one is made" in capsys.readouterr().out
+    assert "An embedded ledger is created" in capsys.readouterr().out
     assert not (empty / ".sluice" / "postgres").exists()
 
 

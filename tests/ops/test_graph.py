@@ -165,7 +165,7 @@ def test_a_large_live_graph_is_cut_with_a_note(world: World, monkeypatch: pytest
     found = world.ledger.transact(lambda tx: kinship(tx, name))
     assert found is not None
     assert len(found.jobs) == 3
-    assert job_graph(found).note == "It needs more jobs than the nearest 2, which are drawn."
+    assert job_graph(found).note == "Only the nearest 2 upstream jobs are drawn."
 
 
 def test_dependency_functions_may_form_a_circle_of_apps() -> None:
@@ -179,7 +179,7 @@ def test_dependency_functions_may_form_a_circle_of_apps() -> None:
     graph = app_graph(catalogue_of(apps), None)
     assert set(graph.edges) == {Edge("roll", "roll"), Edge("ping", "pong"), Edge("pong", "ping")}
     assert [node.id for node in graph.nodes if node.loops] == ["roll"]
-    assert graph.note == "A function of its own says what free may need besides."
+    assert graph.note == "A two-way function determines further parents of free."
     assert {"ping", "pong", "roll \N{CLOCKWISE OPEN CIRCLE ARROW}"} <= set(texts(graph))
     assert [node.id for node in app_graph(catalogue_of(apps), "roll").nodes] == ["roll"]
 

@@ -79,7 +79,7 @@ def test_existing_files_are_not_overwritten(typist: Typist) -> None:
     typist.write("pipeline.py", "mine")
     said = typist.types("init")
     assert said.code == 2
-    assert "Something is in the way: pipeline.py." in said.err
+    assert "Some files exist already: pipeline.py." in said.err
     assert {path.name for path in typist.folder.iterdir()} == {"pipeline.py"}
     assert (typist.folder / "pipeline.py").read_text() == "mine"
     assert typist.types("init", "pipeline.py").code == 2, "a file is no folder"

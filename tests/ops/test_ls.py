@@ -101,10 +101,10 @@ def test_without_definitions_conditions_see_the_kwargs_alone(
         (("--where", "state = faild"), ["'faild' is no state", "fatal", "character 9, at 'faild'"]),
         (
             ("--where", "state = failed and"),
-            ["the end is nothing to ask about", "character 19, where it ends"],
+            ["the end is no field of a condition", "character 19, where it ends"],
         ),
         (("--where", "inputs.a = 'x"), ["quote is never closed", "character 12"]),
-        (("--page", "zzz"), ["does not begin with p1.", "begin again with the first page"]),
+        (("--page", "zzz"), ["does not begin with p1.", "start again with the first page"]),
         (("--page", "first", "--limit", "0"), ["1 to 10000 jobs"]),
         (("--since", "1e300"), ["'1e300'", "neither a time"]),
     ],
@@ -121,4 +121,4 @@ def test_a_token_is_valid_for_its_order_only(carts: Site) -> None:
     token = carts.says("ls", "--limit", "1", "--page", "first")["next"]
     assert keys(carts.says("ls", "--limit", "9", "--page", token))
     error = carts.says("ls", "--asc", "--page", token, code=2)["error"]
-    assert "ordered by changed descending, and this one is by changed ascending" in error["what"]
+    assert "ordered by changed descending, and this list is ordered by changed ascending" in error["what"]

@@ -37,6 +37,6 @@ def test_a_command_survives_its_worker_and_the_next_one_records_its_end(
     assert desk.types("--apps", source, "up", "--drain", SLUICE_LEASE=LEASE).code == 0
     shown = desk.asks("--apps", source, "show", "outlives", "1")
     assert (shown["state"], shown["handle"], shown["losses"]) == ("succeeded", None, 1)
-    assert "found again what an earlier claim has started" in shown["rounds"][-1]["output"]
+    assert "found the work that an earlier claim started" in shown["rounds"][-1]["output"]
     assert shown["rounds"][-1]["output"].endswith("INFO done 1\n")
     assert len(began.read_text().splitlines()) == 1, "it was begun once"

@@ -37,7 +37,7 @@ class TestOneJob:
             acknowledging.acknowledge(day)
         assert site.says("show", "grouped", "2024-04-03")["done"] == ["2024-04-01..2024-04-02", "2024-04-05"]
         told = site.in_words("grouped/2024-04-03", "show")
-        assert "there already: 2024-04-01..2024-04-02, 2024-04-05" in told
+        assert "existing partitions: 2024-04-01..2024-04-02, 2024-04-05" in told
 
     def test_partitions_of_several_jobs_name_no_job(self, site: Site) -> None:
         asked_for(site)
@@ -89,7 +89,7 @@ class TestWhy:
         assert why["remedies"] == [
             {
                 "command": "sluice partitions land events 2024-04-06 2024-04-07",
-                "effect": "says that they are there",
+                "effect": "marks them as landed",
             }
         ]
 
@@ -98,9 +98,7 @@ class TestWhy:
         stage(site)
         land(site, "2024-04-01..2024-04-06")
         below = site.why("joined/2024-04-03")
-        assert below["waits_for"][-1]["what"].startswith(
-            "events/2024-04-07, which is a partition that others bring"
-        )
+        assert below["waits_for"][-1]["what"].startswith("events/2024-04-07, which is an external partition")
         assert below["remedies"][0]["command"] == "sluice partitions land events 2024-04-07"
         itself = site.why("events/2024-04-07")
         assert "has not landed; grouped/" in itself["because"]
@@ -122,7 +120,7 @@ class TestWhy:
         site.says("submit", "staging", "--start", "2024-04-01", "--end", "2024-04-03")
         why = site.why("staging/2024-04-02")
         assert why["because"].endswith(
-            "nobody has asked for it, unless it is in a submission that is not planned yet"
+            "no submission has requested it, unless it is in a submission that is not planned yet"
         )
         assert [each["kind"] for each in why["waits_for"]] == ["submission"]
 
@@ -147,7 +145,7 @@ class TestRetryingASubmission:
         finish(site, "joined", *days[5:])
         assert site.world.submission(again) is SubmissionState.SUCCEEDED
         error = site.says("retry", again, code=2)["error"]
-        assert error["what"] == f"Submission {again} is succeeded: nothing of it has to be run again."
+        assert error["what"] == f"Submission {again} is succeeded: none of its jobs has to be run again."
 
     def test_a_retry_keeps_the_id_and_the_request(self, site: Site) -> None:
         site.define(APPS)
@@ -223,8 +221,11 @@ class TestListing:
         ("words", "what"),
         [
             (("ls", "event"), "No app fills or reads a table 'event' (did you mean events?)."),
-            (("ls", "events", "--from", "April"), "It is not a partition of events: 'April' is no day"),
-            (("ls", "--to", "2024-04-01"), "--from and --to are of one table."),
+            (
+                ("ls", "events", "--from", "April"),
+                "--from or --to is not a partition of events: 'April' is no day",
+            ),
+            (("ls", "--to", "2024-04-01"), "--from and --to need a table."),
             (("land", "events", "2024-04-07..2024-04-01"), "It is not a partition of events:"),
         ],
     )

@@ -77,6 +77,6 @@ def test_the_page_of_a_paused_submission_shows_the_pause(
     site.world.pause("nightly")
     assert main(["submissions", "nightly"]) == 0
     told = " ".join(capfd.readouterr().out.split())
-    assert "by `sluice pause`. `sluice resume nightly` lets it go on." in told
+    assert "by `sluice pause`. `sluice resume nightly` continues it." in told
     assert main(["submissions"]) == 0
     assert "active, paused" in capfd.readouterr().out

@@ -119,7 +119,7 @@ def test_the_document_of_a_plan_has_all_parts(offline: Typist) -> None:
                 "ref": "fetch#1",
                 "app": "fetch",
                 "key": f"{DAY}_graz",
-                "why": "running: somebody has asked for it already",
+                "why": "running: already requested",
                 "state": "running",
             }
         ],

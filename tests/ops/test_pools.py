@@ -31,8 +31,8 @@ def test_why_names_the_full_pool_its_slots_and_the_jobs_before(site: Site) -> No
     )
     assert [(each["kind"], each["what"]) for each in said["waits_for"]] == [
         ("pool", "a/1, which site:7 runs"),
-        ("pool", "b/1, which is ready, and no worker has taken yet"),
-        ("queue", "1 job is before it in the line of pool warehouse, more urgent or older"),
+        ("pool", "b/1, which is ready, and which no worker has claimed yet"),
+        ("queue", "1 job is before it in the queue for pool warehouse, more urgent or older"),
     ]
     assert {each["app"] for each in said["waits_for"] if each["kind"] == "pool"} == {"a", "b"}
 
@@ -87,7 +87,7 @@ def test_a_job_is_shown_with_its_pool(site: Site) -> None:
         "a": ("pool warehouse", 2, False),
         "c": ("pool warehouse", 2, True),
     }
-    assert "pool warehouse, 2 at once, in line for a slot" in site.in_words("c", "show")
+    assert "pool warehouse, 2 at once, waiting for a slot" in site.in_words("c", "show")
     assert "pool warehouse, 2 at once\n" in site.in_words("a", "show")
     site.define({"a": WORDS})
     site.world.submit("a", "2")
@@ -107,7 +107,7 @@ def test_workers_are_listed_with_the_pools_that_jobs_wait_for(
     assert pool == {"pool": "pool warehouse", "pool_limit": 2, "pool_limit_min": 1, "queued": 3, "taken": 2}
     assert main(["workers"]) == 0
     told = capfd.readouterr().out
-    assert "pool warehouse    1 to 2   3        a/1 (running, site:7), b/1 (ready)\n" in told
+    assert "pool warehouse  1 to 2   3                   a/1 (running, site:7), b/1 (ready)\n" in told
 
 
 def test_a_pool_without_waiting_jobs_is_not_listed_with_the_workers(
@@ -118,7 +118,7 @@ def test_a_pool_without_waiting_jobs_is_not_listed_with_the_workers(
     assert site.world.claim("a") is not None
     assert [worker["pools"] for worker in site.says("workers")] == [[]]
     assert main(["workers"]) == 0
-    assert "in line" not in capfd.readouterr().out
+    assert "waiting for a slot" not in capfd.readouterr().out
 
 
 def test_of_many_pools_and_slots_the_rest_is_only_counted(
@@ -132,7 +132,7 @@ def test_of_many_pools_and_slots_the_rest_is_only_counted(
     told = capfd.readouterr().out
     assert told.count("the pool of a:") == POOLS_MAX
     assert told.count("a/0-4 (ready), 2 more\n") == 1
-    assert "Jobs stand in line for 2 more pools.\n" in told
+    assert "Jobs wait for slots of 2 more pools.\n" in told
 
 
 def test_pools_are_listed_without_reading_all_jobs(world: World) -> None:

@@ -37,7 +37,7 @@ NONE = [
         "wake/7 fits none of the groups of wake; submit refuses it.\n  group default is for n 0, 1",
     ),
     ("children mail 20261120", "No job needs mail/20261120: no app depends on mail."),
-    ("children nap 7", "No job needs nap/7: others of nap are needed by wake, this one is not."),
+    ("children nap 7", "No job needs nap/7: other jobs of nap are needed by wake, but this job is not."),
 ]
 
 
@@ -73,7 +73,7 @@ def test_many_parents_of_one_app_are_cut_and_others_are_listed(
         ["all", "part", "…", "and", "20", "more", "(--all)", "succeeded"],
         ["all", "spare", "1", "succeeded"],
         ["none", "spare", "1", "failed"],
-        ["Any", "one", "of", "the", "2", "groups", "is", "enough."],
+        ["The", "2", "groups", "are", "alternatives:", "any", "of", "them", "is", "enough."],
     ]
     assert len(offline.types(*words, "--all").out.splitlines()) == 34
     assert [len(group["jobs"]) for group in offline.asks(*words)] == [31, 1]

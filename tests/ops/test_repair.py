@@ -10,10 +10,13 @@ def test_a_repairable_breach_is_repaired(site: Site) -> None:
     damage = "UPDATE gate SET unmet = 7"
     assert site.world.ledger.transact(lambda tx: tx.write(damage)) == 1
     (breach,) = site.says("db", "check", code=1)["breaches"]
-    assert breach["rule"] == "gates count what their needs say"
+    assert breach["rule"] == "dependency groups count their dependencies correctly"
     assert (breach["count"], breach["of"], breach["examples"]) == (1, "jobs", ["b/1"])
     assert "`sluice db repair`" in breach["repair"]
-    assert site.says("db", "repair") == {"repaired": ["gates count what their needs say"], "breaches": []}
+    assert site.says("db", "repair") == {
+        "repaired": ["dependency groups count their dependencies correctly"],
+        "breaches": [],
+    }
     assert site.says("db", "check") == {"breaches": []}
     assert site.says("db", "repair") == {"repaired": [], "breaches": []}
 

@@ -101,7 +101,10 @@ def test_a_submission_of_several_apps_is_retried_as_one(site: Site) -> None:
 
 @pytest.mark.parametrize(
     ("ending", "what"),
-    [(None, "only one that has ended can be run again"), (Ending.DONE, "nothing of it has to be run again")],
+    [
+        (None, "only an ended submission can be run again"),
+        (Ending.DONE, "none of its jobs has to be run again"),
+    ],
 )
 def test_an_open_or_succeeded_submission_is_not_retried(site: Site, ending: Ending | None, what: str) -> None:
     site.define({"a": WORDS})
@@ -123,7 +126,7 @@ def test_same_code_refuses_other_code_unless_forced(site: Site, monkeypatch: pyt
     assert (shown["code"], len(shown["digest"])) == ("then", 32)
     monkeypatch.setenv("SLUICE_CODE_VERSION", "now")
     said = site.says("retry", submission, "--same-code", code=2)["error"]["what"]
-    assert said == "The code is not what it was. fetch/1-2@1: it ran by code then, and here is now."
+    assert said == "The code has changed. fetch/1-2@1: it ran with code then, and the current code is now."
     monkeypatch.setenv("SLUICE_CODE_VERSION", "then")
     changed = {**CHUNKS, "fetch": CHUNKS["fetch"] | {"bash_cmd": "false"}}
     (site.folder / "apps.json").write_text(json.dumps(changed))

@@ -51,9 +51,9 @@ def test_a_resume_without_an_event_ends_a_wait_without_one(orders: Typist) -> No
     orders.types("submit", "errand", "1")
     drained(orders)
     found = orders.asks("why", "errand", "1")
-    assert found["because"] == "errand/1 is suspended until the word that it goes on comes"
+    assert found["because"] == "errand/1 is suspended until a resume command comes"
     assert found["remedies"][0]["command"] == "sluice resume errand 1"
-    assert orders.types("resume", "errand", "1").out == "errand/1 goes on.\n"
+    assert orders.types("resume", "errand", "1").out == "errand/1 continues.\n"
     drained(orders)
     assert orders.asks("show", "errand", "1")["state"] == "succeeded"
 
@@ -65,9 +65,9 @@ def test_a_saga_is_undone_if_its_event_does_not_come_in_time(orders: Typist) -> 
         "failed",
         "do0:done do1:awaits switch1:done undo1:done undo0:done",
     )
-    assert shown["saga"]["failure"]["message"] == "approved has not come within 1 s"
-    assert "approved has not come within 1 s" in why(orders, "4")[0]
-    assert "done, waited in vain" in orders.types("saga", "show", "order", "4").out
+    assert shown["saga"]["failure"]["message"] == "approved has not arrived within 1 s"
+    assert "approved has not arrived within 1 s" in why(orders, "4")[0]
+    assert "done, wait timed out" in orders.types("saga", "show", "order", "4").out
 
 
 def test_why_shows_until_when_a_saga_waits(orders: Typist) -> None:
@@ -88,7 +88,7 @@ def test_a_saga_that_has_not_begun_has_no_steps_to_show(orders: Typist) -> None:
         orders.waits_until("order", "13", State.WAITING)
     saga = saga_of(orders, "13")
     assert (saga["flying"], saga["step"], saga["journal"]) == (False, None, [])
-    assert "None of its steps has begun." in orders.types("saga", "show", "order", "13").out
+    assert "No step has started." in orders.types("saga", "show", "order", "13").out
     orders.types("cancel", "order", "13")
 
 
@@ -99,8 +99,8 @@ def test_each_round_is_a_separate_flight(orders: Typist) -> None:
     assert (shown["round"], shown["saga"]["flight"]) == (1, 1)
     (before,) = shown["saga"]["earlier"]
     assert (before["number"], before["entries"]) == (0, 5)
-    assert before["failure"]["message"] == "approved has not come within 1 s"
-    assert "was undone, since" in orders.types("saga", "show", "order", "14").out
+    assert before["failure"]["message"] == "approved has not arrived within 1 s"
+    assert "undone because" in orders.types("saga", "show", "order", "14").out
 
 
 def test_an_event_that_is_sent_twice_under_one_id_counts_once(orders: Typist) -> None:
@@ -108,7 +108,7 @@ def test_an_event_that_is_sent_twice_under_one_id_counts_once(orders: Typist) ->
     words = ("resume", "order", "17", "--event", "paid", "--id", "evt_1")
     assert orders.asks(*words)["became"] == "kept"
     assert orders.asks(*words)["became"] == "repeated"
-    assert "has had the event with this id already" in orders.types(*words).out
+    assert "has already received the event with this id" in orders.types(*words).out
     assert len(orders.asks("saga", "show", "order", "17")["saga"]["events"]) == 1
 
 
@@ -117,8 +117,8 @@ def test_a_finished_saga_accepts_no_more_events(orders: Typist) -> None:
     approved(orders, "16")
     drained(orders)
     said = orders.types("resume", "order", "16", "--event", "approved", "--json")
-    assert "order/16 is succeeded; nothing of it waits" in refused(said)
-    assert "only what is fatal" in refused(orders.types("saga", "retry-undo", "order", "16", "--json"))
+    assert "order/16 is succeeded; it does not wait" in refused(said)
+    assert "only a fatal saga" in refused(orders.types("saga", "retry-undo", "order", "16", "--json"))
 
 
 def test_show_of_another_job_has_no_saga(orders: Typist) -> None:

@@ -37,8 +37,8 @@ def sagas(site: Site) -> Sagas:
     [
         ("saga show nap 1", "nap/1 is no saga"),
         ("saga show order nowhere", "The ledger has no job order/nowhere"),
-        ("saga retry-undo order 1", "order/1 is suspended: only what is fatal"),
-        ("saga force-done order 1", "order/1 is suspended: only what is fatal"),
+        ("saga retry-undo order 1", "order/1 is suspended: only a fatal saga"),
+        ("saga force-done order 1", "order/1 is suspended: only a fatal saga"),
         ("saga force-done nap 1", "nap/1 is no saga"),
         ("resume order nowhere --event approved", "The ledger has no job order/nowhere"),
         ("resume nap 1", "nap is no saga"),
@@ -64,4 +64,4 @@ def test_without_a_failed_undo_none_can_be_forced(site: Site, sagas: Sagas) -> N
         sagas.write(claimed, entry)
     sagas.end(claimed, Ending.DISMAL, error="DISMAL FAILURE: its steps are gone")
     refused = site.says("saga", "force-done", "order", "2", code=2)["error"]
-    assert refused["what"] == "No undo of order/2 has failed: its steps could not be made again."
+    assert refused["what"] == "No undo of order/2 has failed: its steps could not be rebuilt."

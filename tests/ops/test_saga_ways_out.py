@@ -77,9 +77,9 @@ def test_a_saga_with_changed_steps_continues_once_they_are_restored(orders: Typi
     because, typed = why(orders, "9")
     forced = orders.types("saga", "force-done", "order", "9", "--json")
     orders.write("orders.py", ORDERS)
-    assert "its journal has Reserve as step 0, and now its steps are Ask, Reserve, Pack, Ship" in because
+    assert "its journal has Reserve as step 0, but its steps are now Ask, Reserve, Pack, Ship" in because
     assert typed == ["sluice saga show order 9", "sluice saga retry-undo order 9"]
-    assert "could not be made again" in refused(forced)
+    assert "could not be rebuilt" in refused(forced)
     orders.asks("saga", "retry-undo", "order", "9")
     drained(orders)
     assert orders.asks("show", "order", "9")["state"] == "succeeded"
@@ -96,12 +96,12 @@ def test_a_running_saga_shows_its_step_and_is_undone_when_cancelled(orders: Typi
         assert ", at step 3 of 4, after Ask" in why(orders, "10")[0]
         said = orders.types("cancel", "order", "10")
         assert said.out == "order/10 is cancelled; 0 jobs stop, and 1 saga is undone first.\n"
-        assert ", and is to be undone, since it was cancelled; it is at " in why(orders, "10")[0]
+        assert ", and will be undone, since it was cancelled; it is at " in why(orders, "10")[0]
         assert saga_of(orders, "10")["turn_back"] == "it was cancelled"
         stuck.unlink()
         orders.waits_until("order", "10", State.CANCELLED)
     assert course(saga_of(orders, "10")).endswith("do2:done switch2:done undo2:done undo1:done undo0:done")
-    assert why(orders, "10")[0] == "order/10 was cancelled by name, and what it had done is undone"
+    assert why(orders, "10")[0] == "order/10 was cancelled by name, and its finished steps are undone"
     assert "nothing left to cancel" in refused(orders.types("cancel", "order", "10", "--json"))
 
 
@@ -110,12 +110,12 @@ def test_a_waiting_saga_is_undone_when_its_submission_is_cancelled(orders: Typis
     drained(orders)
     assert orders.asks("cancel", "spring") == {"cancelled": 0, "undone_first": 1}
     because, _ = why(orders, "11")
-    assert ", and is to be undone, since nobody wants it any more" in because
+    assert ", and will be undone, since nobody wants it any more" in because
     drained(orders)
     assert orders.asks("show", "order", "11")["state"] == "cancelled"
     assert (
         why(orders, "11")[0]
-        == "order/11 was cancelled with submission spring, and what it had done is undone"
+        == "order/11 was cancelled with submission spring, and its finished steps are undone"
     )
 
 

@@ -57,7 +57,7 @@ def test_a_debug_option_replaces_the_one_in_the_policy() -> None:
 
 @pytest.mark.parametrize("typed", ["--fail-at 3", "--fail-at =fatal", "--fail-do Pay="])
 def test_an_incomplete_debug_option_is_refused(typed: str) -> None:
-    with pytest.raises(BadRequest, match="does not say what a step answers; write 1=fatal"):
+    with pytest.raises(BadRequest, match="has no result for the step; write it like 1=fatal"):
         _policy(typed)
 
 

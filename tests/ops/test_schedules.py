@@ -93,13 +93,15 @@ class TestNext:
         (one,) = desk.asks("schedules", "next", "yearly", "--after", "2097-01-01", "--count", "1")
         assert one["due"] == "2104-02-29T00:00:00Z"
         assert desk.asks("schedules", "next", "--after", "9989-01-01") == []
-        assert "No due time will come." in desk.reads("schedules", "next", "--after", "9989-01-01")[0]
+        assert (
+            "There are no further due times." in desk.reads("schedules", "next", "--after", "9989-01-01")[0]
+        )
 
     @pytest.mark.parametrize(
         ("words", "told"),
         [
             (["nigth"], "There is no schedule 'nigth' (did you mean night?)"),
-            (["--count", "0"], "0 due times tell nothing"),
+            (["--count", "0"], "0 due times are too few"),
             (["--after", "soon"], "'soon' is not a time"),
         ],
     )
@@ -233,7 +235,7 @@ class TestPauseAndResume:
         assert desk.reads("schedules", "pause", "night") == ["night was paused before."]
         assert desk.asks("schedules", "pause", "night") == {"paused": []}
         assert desk.asks("schedules", "resume", "night") == {"resumed": ["night"]}
-        assert desk.reads("schedules", "resume", "night") == ["None was paused."]
+        assert desk.reads("schedules", "resume", "night") == ["No schedule was paused."]
         assert desk.reads("schedules", "resume", "noon") == ["noon goes on."]
 
     @pytest.mark.parametrize("word", ["pause", "resume"])

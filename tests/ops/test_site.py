@@ -104,10 +104,10 @@ def test_headings_are_in_the_search_index(site: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("[there](nowhere.md)", "'nowhere.md' leads nowhere: there is no such file"),
+        ("[there](nowhere.md)", "'nowhere.md' is broken: the file does not exist"),
         ("[there](states.md#no-heading)", "docs/states.md has no heading #no-heading"),
         ("[here](#nor-this)", "docs/start.md has no heading #nor-this"),
-        ("![picture](picture.svg)", "'picture.svg' leads nowhere"),
+        ("![picture](picture.svg)", "'picture.svg' is broken"),
     ],
 )
 def test_a_broken_link_is_a_fault(text: str, fault: str) -> None:
@@ -124,9 +124,9 @@ def test_a_fault_prevents_the_build_and_keeps_the_last_site(tmp_path: Path) -> N
     kept.write_text("the last one")
     with pytest.raises(Broken) as broken:
         build(tmp_path, tmp_path / "site")
-    assert "docs/index.md: the link 'nowhere.md' leads nowhere" in broken.value.what
+    assert "docs/index.md: the link 'nowhere.md' is broken" in broken.value.what
     assert "docs/stray.md: is in no section" in broken.value.what
-    assert "docs/start.md: is in the order, and there is no such page" in broken.value.what
+    assert "docs/start.md: is in the order, but the page does not exist" in broken.value.what
     assert kept.exists(), "what was made before stays"
 
 

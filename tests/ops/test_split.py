@@ -43,14 +43,14 @@ def test_a_split_job_cannot_be_retried_but_its_failed_part_can(site: Site) -> No
     situations.split_to_the_last_id(site)
     error = site.says("retry", "a", "1-3@1", code=2)["error"]
     assert error["what"] == "a/1-3@1 was split, and its halves run in its place."
-    assert error["advice"] == "What has not succeeded of it can be run again: `sluice retry a 1@1`."
+    assert error["advice"] == "Run its failed pieces again: `sluice retry a 1@1`."
     assert site.says("retry", "a", "1@1")["state"] == SubmissionState.RECEIVED
 
 
 def test_a_split_job_without_a_failure_has_nothing_to_retry(site: Site) -> None:
     situations.split_for_nothing(site)
     error = site.says("retry", "a", "1-2@1", code=2)["error"]
-    assert error["advice"] == "Nothing of it has failed; `sluice why a 1-2@1` says how far it is."
+    assert error["advice"] == "None of its pieces has failed; `sluice why a 1-2@1` shows their progress."
 
 
 def test_a_split_job_is_not_a_problem_of_its_submission(world: World) -> None:

@@ -67,11 +67,11 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     (
         {"state": State.EXPECTED},
         {},
-        "is needed by a child, but nobody has asked for it",
+        "is needed by a child, but no submission has requested it",
         "",
         "sluice submit b 1",
     ),
-    ({}, {}, "may run and is about to be released", "the groomer's next tick", ""),
+    ({}, {}, "may run and is about to become ready", "the groomer's next tick", ""),
     ({}, {"unserved": ["groomer"]}, "may run", "the groomer's next tick", "sluice up"),
     (
         {"open": False},
@@ -83,11 +83,11 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     (
         {"open": False},
         waits_for(UNASKED),
-        "waits for 1 parent, which nobody has asked for",
-        "a/1, which nobody has asked for",
+        "waits for 1 parent, which no submission has requested",
+        "a/1, which no submission has requested",
         "sluice submit a 1",
     ),
-    ({"not_before": IN_AN_HOUR}, {}, "waits for its time to come", "2026-01-01 13:00:00 UTC", ""),
+    ({"not_before": IN_AN_HOUR}, {}, "waits until it is due", "2026-01-01 13:00:00 UTC", ""),
     (
         {"not_before": IN_AN_HOUR, "round": 2},
         {"last_error": "ValueError: no\n\nTraceback …"},
@@ -133,8 +133,8 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     (
         {"state": State.RUNNING},
         {"lease": LOST},
-        "was running on here:7, which has not been heard of",
-        "the groomer to give it to another",
+        "was running on here:7, with an expired lease",
+        "the groomer to take it back",
         "",
     ),
     (
@@ -144,7 +144,13 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
         "payment",
         "sluice resume b 1 --event payment",
     ),
-    ({"state": State.EXECUTED}, {}, "has been executed and is not judged yet", "the planner's judgement", ""),
+    (
+        {"state": State.EXECUTED},
+        {},
+        "has been executed, and its outcome is not decided yet",
+        "the planner's decision on its outcome",
+        "",
+    ),
     ({"state": State.EXECUTED}, {"unserved": ["planner"]}, "has been executed", "the planner's", "sluice up"),
     ({"state": State.SUCCEEDED}, {}, "has succeeded in round 0", "", ""),
     (
@@ -157,7 +163,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     (
         {"state": State.FATAL},
         {},
-        "could not be undone in round 0, and somebody has to put right",
+        "could not be undone in round 0, and its remaining effects must be corrected by hand",
         "",
         "sluice saga show b 1",
     ),
@@ -173,7 +179,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     (
         {"state": State.SKIPPED},
         {"unsettled": [DEAD]},
-        "was skipped, for a/1 is failed",
+        "was skipped, because a/1 is failed",
         "a/1, which is failed",
         "",
     ),
@@ -181,14 +187,14 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     (
         {"state": State.SPLIT},
         {"pieces": Pieces({State.SUCCEEDED: 3}), "last_error": "exited with 3"},
-        "failed in round 0 and was split: exited with 3; what runs in its place: 3 succeeded",
+        "failed in round 0 and was split: exited with 3; its pieces: 3 succeeded",
         "",
         "",
     ),
     (
         {"state": State.UPSTREAM_FAILED},
         {"unsettled": [DEAD]},
-        "cannot run, for a/1 is failed",
+        "cannot run, because a/1 is failed",
         "a/1, which is failed",
         "sluice retry b 1",
     ),
@@ -231,7 +237,7 @@ def test_a_job_without_a_request_is_unknown(world: World) -> None:
     world.apps("a")
     said = why(world, "a")
     assert (said.state, said.waits_for) == (None, ())
-    assert said.because == "The ledger has no job a/1: nobody has asked for it"
+    assert said.because == "The ledger has no job a/1: no submission has requested it"
     assert said.remedies[0].command == "sluice submit a 1"
 
 
@@ -244,7 +250,7 @@ def test_unplanned_submissions_of_a_job_are_named(world: World) -> None:
         "submission many to be planned",
         "submission all to be planned",
     ]
-    assert why(world, "a/9").because.endswith("the submission that asks for it is not planned yet")
+    assert why(world, "a/9").because.endswith("the submission that requests it is not planned yet")
 
 
 ASKED = [
@@ -272,7 +278,7 @@ def test_a_job_waits_for_its_parents_and_then_for_a_worker(world: World) -> None
     assert world.claim("c")
     assert why(world, "c").because == "c/1 is running on test:1 in round 0"
     world.now += timedelta(minutes=1)
-    assert why(world, "c").because == "c/1 was running on test:1, which has not been heard of"
+    assert why(world, "c").because == "c/1 was running on test:1, with an expired lease"
 
 
 def test_the_failed_job_is_named_however_far_upstream_it_is(world: World) -> None:

@@ -36,8 +36,8 @@ def test_running_external_work_has_its_status_and_next_poll() -> None:
         said="at offset 7",
     )
     assert _told(said) == (
-        "b/1 is running elsewhere, started 3 times, and is looked at every 5 s, which said last: at offset 7",
-        ["the next look, at 2026-01-01 12:00:03 UTC, in 3 s"],
+        "b/1 is running as external work, started 3 times, and is polled every 5 s; last status: at offset 7",
+        ["the next poll, at 2026-01-01 12:00:03 UTC, in 3 s"],
         ["sluice cancel b 1"],
     )
 
@@ -45,8 +45,8 @@ def test_running_external_work_has_its_status_and_next_poll() -> None:
 def test_external_work_without_a_worker_has_advice_to_start_one() -> None:
     said = answer({"crew": NOBODY}, state=State.RUNNING, handle="w1", watch_at=NOW, watch_s=5.0)
     assert _told(said) == (
-        "b/1 is running elsewhere, and is looked at every 5 s",
-        ["the next look, at 2026-01-01 12:00:00 UTC, due now"],
+        "b/1 is running as external work, and is polled every 5 s",
+        ["the next poll, at 2026-01-01 12:00:00 UTC, due now"],
         ["sluice worker --queues b", "sluice cancel b 1"],
     )
 
@@ -60,8 +60,8 @@ def test_a_finished_job_names_external_work_that_is_not_ended() -> None:
         said="cancel() failed: 503",
     )
     assert _told(said) == (
-        "b/1 was cancelled by name; its work elsewhere is still to be ended, for cancel() failed: 503",
-        ["its work elsewhere to be ended, at 2026-01-01 12:00:40 UTC, in 40 s"],
+        "b/1 was cancelled by name; its external work has not been stopped yet: cancel() failed: 503",
+        ["the next attempt to stop its external work, at 2026-01-01 12:00:40 UTC, in 40 s"],
         ["sluice submit b 1"],
     )
 
@@ -77,5 +77,5 @@ def test_the_ledger_supplies_the_facts_about_external_work(world: World) -> None
     name = JobName("a", "1")
     facts = world.ledger.transact(lambda tx: obstacles(tx, name, control=[]))
     said = explain(name, facts)
-    assert "its work elsewhere is still to be ended" in said.because
+    assert "its external work has not been stopped yet" in said.because
     assert [each.kind for each in said.waits_for] == ["look"]

@@ -38,7 +38,7 @@ def _flight(crashes: int) -> Flight:
 )
 def test_why_has_the_number_of_lost_workers(crashes: int, told: str) -> None:
     found = answer({"flight": _flight(crashes)}, state=State.WAITING, not_before=IN_AN_HOUR)
-    assert found.because == f"b/1 waits for its time to come, at step 2 of 3, after S0{told}"
+    assert found.because == f"b/1 waits until it is due, at step 2 of 3, after S0{told}"
     assert [each.kind for each in found.waits_for] == ["time"]
 
 
@@ -47,6 +47,6 @@ def test_show_has_the_number_of_lost_workers() -> None:
     assert flight.last is not None
     assert flight.last.direction is Direction.DO
     assert list(facts(flight, State.WAITING))[1:] == [
-        "it has lost 2 workers there, one after the other, so it pauses before it is taken up again"
+        "it has lost 2 workers there, one after the other, so it pauses before it continues"
     ]
     assert as_document(flight, whole=True)["crashes"] == 2

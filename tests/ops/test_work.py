@@ -102,7 +102,7 @@ def test_up_serves_other_processes_until_it_is_stopped(desk: Typist) -> None:
         assert (worker["pid"], worker["queues"], worker["alive"]) == (up.pid, [], True)
         up.send_signal(signal.SIGTERM)
         assert ended(up, within_s=5).code == 0
-    assert desk.types("workers").out.startswith("No worker is there.")
+    assert desk.types("workers").out.startswith("No worker is running.")
 
 
 def test_an_interrupted_run_hands_back_its_jobs(desk: Typist) -> None:
@@ -126,7 +126,7 @@ def test_a_submission_is_accepted_while_the_broker_is_down(desk: Typist) -> None
     said = desk.types("submit", "mail", "20260105", "--id", "five", SLUICE_BROKER_URL="amqp://127.0.0.1:1")
     assert (said.code, said.out) == (0, "five\n")
     assert len(said.err.splitlines()) == 1
-    assert "1 hints were not told, the groomer will see to it: RabbitMQ cannot be used" in said.err
+    assert "1 notifications were not sent, the groomer will repeat them: RabbitMQ cannot be used" in said.err
     assert desk.types("up", SLUICE_BROKER_URL="amqp://127.0.0.1:1").code == 3
     assert desk.asks("cancel", "five") == {"cancelled": 0}
 

@@ -33,7 +33,7 @@ def test_a_handle_is_shown_until_the_external_work_has_ended(desk: Typist) -> No
         submission = ended(run).document["submission"]
     assert not (desk.folder / "far.ended").exists(), "it goes on without us"
     assert desk.asks("--apps", source, "show", "far", "1")["handle"] == {"pod": "1"}
-    assert 'its work elsewhere: {"pod":"1"}' in desk.types("--apps", source, "show", "far", "1").out
+    assert 'external work: {"pod":"1"}' in desk.types("--apps", source, "show", "far", "1").out
 
     (desk.folder / "far.over").touch()
     assert desk.types("--apps", source, "up", "--drain").code == 0
@@ -80,16 +80,16 @@ def test_a_long_running_service_continues_after_a_drain(desk_apart: Typist) -> N
     assert (shown["state"], shown["round"], shown["watch"]["to"]) == ("running", 0, "look")
     assert shown["watch"]["every_s"] == 0.05
     page = desk.types(*apps, "show", "stream", "1").out
-    assert "looked at every 50 ms, next at" in page
-    assert "it said last: at offset 7" in page
+    assert "polled every 50 ms, next at" in page
+    assert "last status: at offset 7" in page
     why = desk.types(*apps, "why", "stream", "1").out
-    assert "is running elsewhere, and is looked at every 50 ms, which said last: at offset 7" in why
+    assert "is running as external work, and is polled every 50 ms; last status: at offset 7" in why
 
     desk.types(*apps, "cancel", submission)
     (desk.folder / "stream.stuck").touch()
     assert desk.types(*apps, "up", "--drain").code == 0, "what was tried in vain is not waited for"
-    assert "that work is still to be ended" in desk.types(*apps, "show", "stream", "1").out
-    assert "its work elsewhere is still to be ended" in desk.types(*apps, "why", "stream", "1").out
+    assert "external work must still be ended" in desk.types(*apps, "show", "stream", "1").out
+    assert "its external work has not been stopped yet" in desk.types(*apps, "why", "stream", "1").out
     (desk.folder / "stream.stuck").unlink()
     with desk.starts(*apps, "up"):
         eventually((desk.folder / "stream.ended").exists, within_s=60)

@@ -84,7 +84,7 @@ DEFINITION_FAULTS: dict[str, DefinitionFault] = {
             "c": {"job_id": "{n}", "depends_on": {"app_name": ["p"], "job_id": ["7", "007"]}},
         },
         "c",
-        "job_id: 7 stands there twice",
+        "job_id: 7 is listed twice",
     ),
     "an option with a capital letter": (
         child({"app_name": ["q"], "When": ["failed"]}),
@@ -193,7 +193,7 @@ DEFINITION_FAULTS: dict[str, DefinitionFault] = {
     "a dependency listed twice, unique both times": (
         {**chunked(a=[PRIVATE, PRIVATE]), "b": {"chunk_size": 2}},
         "a",
-        "dependencies: b stands there twice",
+        "dependencies: b is listed twice",
     ),
     "a circle of unique dependencies": (
         chunked(a=[PRIVATE], b=[{**PRIVATE, "job_type": "a"}]),

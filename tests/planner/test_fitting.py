@@ -45,7 +45,7 @@ def test_every_option_is_either_open_or_closed() -> None:
 
 @pytest.mark.parametrize("option", CLOSED)
 def test_a_submission_that_sets_a_closed_option_is_refused_with_the_reason(option: str) -> None:
-    with pytest.raises(BadRequest, match=f"policy: {option}: the definition of the app alone sets it"):
+    with pytest.raises(BadRequest, match=f"policy: {option}: only the app's definition may set it"):
         require_fit(_app(), {option: CLOSED[option], "priority": 1})
 
 
@@ -103,5 +103,5 @@ def test_a_mode_of_the_app_may_set_closed_options_and_a_submission_may_not() -> 
     app, mode = _app(timeout="10m"), {"env": {"A": "own"}, "timeout": "1h"}
     require_fit(app, {"timeout": "30m"}, mode)
     assert terms_of(app, {"timeout": "30m"}, mode).overrides == {"env": {"A": "own"}, "timeout": "30m"}
-    with pytest.raises(BadRequest, match="env: the definition of the app alone sets it"):
+    with pytest.raises(BadRequest, match="env: only the app's definition may set it"):
         require_fit(app, {"env": {"A": "theirs"}}, mode)

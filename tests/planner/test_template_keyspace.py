@@ -57,7 +57,7 @@ class TestExpanding:
 
     def test_more_jobs_than_the_limit_are_refused(self) -> None:
         catalogue = catalogue_of({"a": {"job_id": "{n}", "autofill_values": {"n": "0:100000000"}}})
-        with pytest.raises(BadRequest, match="100,000,000 jobs; one submission may ask for 1,000,000"):
+        with pytest.raises(BadRequest, match="100,000,000 jobs; one submission may request 1,000,000"):
             asked(catalogue, "a")
         assert asked(catalogue, "a", key="99999999") == ["99999999"]
 

@@ -84,7 +84,7 @@ def test_a_function_without_children_is_used_only_for_pulling() -> None:
 
 
 def test_a_function_that_contradicts_itself_is_refused() -> None:
-    with pytest.raises(BadRequest, match=r"Contradiction, asked about p .* named the child c/20260101"):
+    with pytest.raises(BadRequest, match=r"Contradiction, called for p .* named the child c/20260101"):
         children(_one("Contradiction"), JobName("p", "20260101"))
 
 
@@ -95,12 +95,12 @@ def test_a_function_that_contradicts_itself_is_refused() -> None:
         ("naming_a_stranger", r"named a parent of app 'stranger', which is none of p"),
         ("naming_a_bad_key", r"named p {'date': 'soon'}: 'soon' is not a key of p"),
         ("naming_too_little", r"named p {}: p needs 'date'"),
-        ("answering_words", r"answered 'p' in parents; it has to be a pair"),
+        ("answering_words", r"returned 'p' in parents; it has to be a pair"),
         ("answering_nothing", r"raised TypeError in parents"),
     ],
 )
 def test_an_invalid_answer_of_a_function_is_reported_with_its_job(function: str, what: str) -> None:
-    with pytest.raises(BadRequest, match=rf"two_ways:{function}, asked about c \(date=20260101\), {what}"):
+    with pytest.raises(BadRequest, match=rf"two_ways:{function}, called for c \(date=20260101\), {what}"):
         parents(_one(function), JobName("c", "20260101"))
 
 

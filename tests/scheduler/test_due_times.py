@@ -234,8 +234,8 @@ class Broken:
     [
         (KeyError("x"), "The trigger failed: KeyError: 'x'"),
         (ValueError("a\0b\ud800c" * 999), "The trigger failed: ValueError: a?b?ca?b?c"),
-        ("soon", "The trigger gave 'soon', which is no time with a zone"),
-        (at("2026-01-01").replace(tzinfo=None), "which is no time with a zone"),
+        ("soon", "The trigger gave 'soon', which is not a time with a time zone"),
+        (at("2026-01-01").replace(tzinfo=None), "which is not a time with a time zone"),
         (at("2025-01-01 00:00"), "gave 2025-01-01 00:00:00+00:00 as the next time after"),
     ],
 )

@@ -100,7 +100,7 @@ COURSES: Mapping[str, Callable[[Ground], Figures]] = {
     "layers": partial(_run, ask=_layers, jobs=LAYERS * WIDTH),
 }
 DBOS = Contender(
-    f"DBOS, looking for what is enqueued each {POLL_EVERY_S} s, not each second, and with layers for edges",
+    f"DBOS, polling its queue every {POLL_EVERY_S} s instead of every second, and with layers for edges",
     COURSES,
     ["dbos"],
 )

@@ -80,7 +80,7 @@ COURSES: Mapping[str, Callable[[Ground], Figures]] = {
     "chain-in-one": partial(_run, ask=_chain, jobs=CHAIN, processes=1, told=hops),
 }
 PROCRASTINATE = Contender(
-    f"Procrastinate, keeping its jobs, and looking for lost ones each {POLL_EVERY_S} s, not each 5 s",
+    f"Procrastinate, keeping its jobs, and polling every {POLL_EVERY_S} s instead of every 5 s",
     COURSES,
     ["procrastinate"],
 )

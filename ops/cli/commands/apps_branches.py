@@ -16,7 +16,7 @@ from sluice.ops.times import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("branch", nargs="?", help="this one, app by app")
+    parser.add_argument("branch", nargs="?", help="list the apps of this branch; default: list all branches")
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -44,7 +44,7 @@ def _one(desk: CommandDesk, installation: Installation, branch: str) -> int:
         for each in apps
     ]
     rows = [
-        (each.app, each.version, "the same" if each.app in shared else main.get(each.app, "not there"))
+        (each.app, each.version, "the same" if each.app in shared else main.get(each.app, "missing"))
         for each in apps
     ]
     desk.output.answer(told, Table(("app", "version", MAIN), rows))

@@ -11,7 +11,9 @@ from sluice.ops.whoami import whoami
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="+", metavar="APP", help="what runs of it goes on to its end")
+    parser.add_argument(
+        "names", nargs="+", metavar="APP", help="apps to pause; their running jobs continue to their end"
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:

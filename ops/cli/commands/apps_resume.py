@@ -10,7 +10,9 @@ from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="+", metavar="APP", help="also one that no definition has any more")
+    parser.add_argument(
+        "names", nargs="+", metavar="APP", help="apps to resume, with or without a definition"
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:

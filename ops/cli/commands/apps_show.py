@@ -33,7 +33,7 @@ from sluice.ops.times import span
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app", nargs="?", help="this one alone, with all there is to say of it")
+    parser.add_argument("app", nargs="?", help="show all details of this app; default: list all apps")
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -110,7 +110,7 @@ def _identifiers(app: App) -> Block:
 
 def _facts_of_chunks(chunking: Chunking) -> dict[str, str]:
     return {
-        "work IDs from": chunking.select_path or chunking.default_ids_path or "whoever submits it",
+        "work IDs from": chunking.select_path or chunking.default_ids_path or "the submission",
         "fresh by": ", ".join(["work ID", *chunking.freshness_by]) if chunking.freshness_by else "",
         "scheduled": "also while jobs of it are under way" if chunking.allow_multiple_jobs else "",
         "reads": ", ".join(chunking.data_sources),
@@ -120,7 +120,9 @@ def _facts_of_chunks(chunking: Chunking) -> dict[str, str]:
 
 def _dependencies(chunking: Chunking) -> Block:
     rows = [(each.app, _lag(each), _besides(each)) for each in chunking.dependencies]
-    return Table(("dependency", "is fresh for", "besides"), rows, prose=True, empty="It needs no other app.")
+    return Table(
+        ("dependency", "is fresh for", "conditions"), rows, prose=True, empty="It needs no other app."
+    )
 
 
 def _lag(dependency: Dependency) -> str:
@@ -128,7 +130,7 @@ def _lag(dependency: Dependency) -> str:
 
 
 def _besides(dependency: Dependency) -> str:
-    said = {"whichever its work IDs": dependency.any_ids, "for this app alone": dependency.unique}
+    said = {"any work IDs": dependency.any_ids, "for this app alone": dependency.unique}
     kwargs = [f"{name}={encode(value).decode()}" for name, value in masked_kwargs(dependency.kwargs).items()]
     return ", ".join([*kwargs, *(words for words, holds in said.items() if holds)])
 

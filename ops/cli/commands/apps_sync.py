@@ -18,12 +18,12 @@ from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", nargs="*", metavar="SOURCE", help="in place of those of --apps")
     parser.add_argument(
-        "--branch", required=True, help="whose definitions these are; 'main' is what others leave from"
+        "source", nargs="*", metavar="SOURCE", help="source of definitions; default: the sources of --apps"
     )
-    parser.add_argument("--user", help="who does this")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would change")
+    parser.add_argument("--branch", required=True, help="branch to store; other branches start from 'main'")
+    parser.add_argument("--user", help="user to record")
+    parser.add_argument("--dry-run", action="store_true", help="only show the changes")
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -57,10 +57,10 @@ def _page(difference: Difference, *, dry_run: bool) -> Iterator[Block]:
     again = [each.app for each in difference.moved if each.partitions]
     what = f"{len(difference.moved)} apps {would} on {difference.branch}"
     if again:
-        remade = f"{difference.partitions:,} partitions that are there"
-        yield Line(f"{what}; {remade} are to be made again: of {', '.join(again)}.{done}")
+        remade = f"{difference.partitions:,} existing partitions"
+        yield Line(f"{what}; {remade} must be made again: of {', '.join(again)}.{done}")
     else:
-        yield Line(f"{what}; nothing that is there is to be made again.{done}")
+        yield Line(f"{what}; no existing partition must be made again.{done}")
 
 
 def _row(each: Moved) -> tuple[object, ...]:

@@ -24,16 +24,19 @@ _OUTCOMES = tuple(state for state in State if state in COLLECTED)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app")
+    parser.add_argument("app", help="app of the jobs")
     parser.add_argument(
-        "key", nargs="*", help="these jobs, all of them or none; without: all that have ended"
+        "key",
+        nargs="*",
+        help="keys of the jobs, of which all or none are archived; default: all finished jobs",
     )
     parser.add_argument(
         "--outcome",
         action="append",
         choices=[str(state) for state in _OUTCOMES],
         metavar="STATE",
-        help="only what ended so; may be repeated; one of " + ", ".join(_OUTCOMES),
+        help="archive only jobs with this outcome; may be repeated; default: all; values: "
+        + ", ".join(_OUTCOMES),
     )
 
 
@@ -41,9 +44,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     outcomes = tuple(State(word) for word in options.outcome or _OUTCOMES)
     if options.key and options.outcome:
-        raise BadRequest(
-            "Keys say which jobs, and --outcome says which otherwise.", advice="Give one of the two."
-        )
+        raise BadRequest("Keys and --outcome cannot be combined.", advice="Give either keys or --outcome.")
     if options.key:
         archived = archive_named(desk, installation, installation.ledger, options.app, options.key)
     else:

@@ -16,8 +16,15 @@ from sluice.ops.times import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--since", type=past_option, metavar="T", help="a time, or how long ago: 10m")
-    parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many, 100 by default")
+    parser.add_argument(
+        "--since",
+        type=past_option,
+        metavar="T",
+        help="only actions since this; a time, or an age like 10m; default: all",
+    )
+    parser.add_argument(
+        "--limit", type=int, default=100, metavar="N", help="maximum number of actions; default: 100"
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -27,10 +34,10 @@ def run(desk: CommandDesk, options: Options) -> int:
     desk.output.answer(
         documents,
         Table(
-            ("at (UTC)", "who", "did", "about", "came to"),
+            ("at (UTC)", "user", "action", "about", "outcome"),
             [_row(each) for each in found],
             prose=True,
-            empty="Nobody has asked the console to do anything.",
+            empty="No action was taken in the console.",
         ),
     )
     return DONE

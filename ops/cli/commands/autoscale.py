@@ -30,17 +30,28 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="from N to M workers for these queues; may be repeated",
     )
     parser.add_argument(
-        "--threads", type=_positive, default=4, help="jobs at once in each process: %(default)s"
+        "--threads",
+        type=_positive,
+        default=4,
+        help="jobs that run at once in each process; default: %(default)s",
     )
-    parser.add_argument("--processes", type=_positive, default=1, help="of each worker: %(default)s")
+    parser.add_argument(
+        "--processes", type=_positive, default=1, help="processes of each worker; default: %(default)s"
+    )
     parser.add_argument(
         "--cool-down",
         type=_seconds,
         default=120.0,
         metavar="TIME",
-        help="nobody is sent away who was needed within so long: 2m",
+        help="stop a worker only if it was not needed for this time; default: 2m",
     )
-    parser.add_argument("--every", type=_seconds, default=5.0, metavar="TIME", help="how often is looked: 5s")
+    parser.add_argument(
+        "--every",
+        type=_seconds,
+        default=5.0,
+        metavar="TIME",
+        help="time between checks of the demand; default: 5s",
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -90,7 +101,7 @@ def _say(desk: CommandDesk, text: str) -> None:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
     return int(text)
 
 

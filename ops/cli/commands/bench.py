@@ -36,25 +36,31 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "\n\n".join(
         [
             _listed("workloads", {name: workload.what for name, workload in WORKLOADS.items()}),
-            _listed("courses, which are run by workers and want a --broker", COURSES),
-            _listed("others", {name: each.what for name, each in CONTENDERS.items() if name != OURS}),
+            _listed("worker benchmarks, which need a --broker", COURSES),
+            _listed(
+                "other libraries, for --against",
+                {name: each.what for name, each in CONTENDERS.items() if name != OURS},
+            ),
         ]
     )
     parser.add_argument(
-        "workload", nargs="*", metavar="WORKLOAD", help="workloads and courses; all workloads if not given"
+        "workload",
+        nargs="*",
+        metavar="WORKLOAD",
+        help="workloads and worker benchmarks; default: all workloads",
     )
     parser.add_argument(
         "--against",
         nargs="+",
         default=[],
         metavar="OTHER",
-        help="on the courses: in turn with others on the same servers",
+        help="with worker benchmarks: also run these libraries, in turn and on the same servers",
     )
     parser.add_argument(
         "--results",
         default="redis://127.0.0.1:6379/9",
         metavar="URL",
-        help="a Redis database for others that keep results; %(default)s if not given",
+        help="Redis database for libraries that store results; default: %(default)s",
     )
     parser.add_argument(
         "--runs",
@@ -62,7 +68,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         choices=range(1, 100),
         default=3,
         metavar="N",
-        help="of each workload; 3 if not given",
+        help="runs of each workload; default: 3",
     )
 
 
@@ -78,8 +84,8 @@ def run(desk: CommandDesk, options: Options) -> int:
     here = Installation(desk)
     if not here.shares_a_broker and any(name in COURSES for name in wanted):
         raise BadRequest(
-            "The courses are for workers that share a broker.",
-            advice="Give one that nobody uses: --broker URL.",
+            "The worker benchmarks need a broker that workers share.",
+            advice="Name a broker that is not in use: --broker URL.",
         )
     broken: list[str] = []
     found = sit(
@@ -87,7 +93,7 @@ def run(desk: CommandDesk, options: Options) -> int:
         Servers(here.ledger_url, desk.settings.broker_url, options.results),
         runs=options.runs,
         began=lambda entry, turn: _tell(desk, entry, turn, options.runs),
-        broke_off=lambda entry, error: broken.extend([f"{entry} broke off:", *_lines(error)]),
+        broke_off=lambda entry, error: broken.extend([f"{entry} failed:", *_lines(error)]),
     )
     for each in broken:
         desk.output.aside.print(Line(each))
@@ -126,7 +132,7 @@ def _document(each: Summary, ours: list[Summary]) -> dict[str, Any]:
 
 def _table(found: list[Summary], ours: list[Summary]) -> Table:
     return Table(
-        ("workload", "by", "figure", "median", "least", "most", "Sluice's to this"),
+        ("workload", "by", "figure", "median", "least", "most", "ratio of Sluice to this"),
         [
             (
                 each.workload,

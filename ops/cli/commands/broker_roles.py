@@ -16,10 +16,10 @@ _NAMESPACE = re.compile(r"[A-Za-z0-9._:-]{0,100}")
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "server", choices=("rabbitmq", "redis"), help="lines for rabbitmqctl, or for redis-cli"
+        "server", choices=("rabbitmq", "redis"), help="print commands for rabbitmqctl, or for redis-cli"
     )
-    parser.add_argument("--prefix", default="sluice", help="how the users' names begin: %(default)s")
-    parser.add_argument("--vhost", default="/", help="of RabbitMQ: %(default)s")
+    parser.add_argument("--prefix", default="sluice", help="prefix of the users' names; default: %(default)s")
+    parser.add_argument("--vhost", default="/", help="virtual host of RabbitMQ; default: %(default)s")
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -31,7 +31,7 @@ def run(desk: CommandDesk, options: Options) -> int:
         )
     if not _NAMESPACE.fullmatch(namespace):
         raise BadRequest(
-            f"SLUICE_BROKER_NAMESPACE is {namespace!r}, which is a pattern in a rule of a broker."
+            f"SLUICE_BROKER_NAMESPACE is {namespace!r}, which a rule of a broker would read as a pattern."
         )
     if options.server == "redis":
         lines, users = roles.redis(options.prefix, namespace), [*roles.REDIS]

@@ -41,4 +41,6 @@ def _reason(desk: CommandDesk, name: JobName) -> str:
     apps = desk.catalogue.children_of(name.app)
     if not apps:
         return f"No job needs {name}: no app depends on {name.app}."
-    return f"No job needs {name}: others of {name.app} are needed by {', '.join(apps)}, this one is not."
+    return (
+        f"No job needs {name}: other jobs of {name.app} are needed by {', '.join(apps)}, but this job is not."
+    )

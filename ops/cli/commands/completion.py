@@ -14,7 +14,9 @@ from sluice.ops.completion.tree import read_tree
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=[*SHELLS], help="which; what it prints goes where that reads it")
+    parser.add_argument(
+        "shell", choices=[*SHELLS], help="shell; put the printed script where the shell reads it"
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:

@@ -18,7 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--listen",
         default=LISTEN,
         metavar="HOST:PORT",
-        help="%(default)s if not given; another machine's requests need SLUICE_CONSOLE_TOKEN",
+        help="address of the console; default: %(default)s; other machines need SLUICE_CONSOLE_TOKEN",
     )
 
 

@@ -25,7 +25,7 @@ def run(desk: CommandDesk, _: Options) -> int:
         raise BadRequest(
             "The in-process broker of another process cannot be reached.",
             where=desk.settings.broker_url,
-            advice="Name the broker with --broker or SLUICE_BROKER_URL; beside `sluice up` there is no need.",
+            advice="Name the broker with --broker or SLUICE_BROKER_URL. `sluice up` announces jobs at its start.",
         )
     announced = upkeep.announce_everything(installation.ledger, installation.broker.publish)
     plural = "job was" if announced == 1 else "jobs were"

@@ -21,13 +21,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--older-than",
         metavar="AGE",
-        help="what ended longer ago than this, say 30d; else SLUICE_KEEP_HISTORY",
+        help="remove history older than this, like 30d; default: SLUICE_KEEP_HISTORY",
     )
-    parser.add_argument("--dry-run", action="store_true", help="count what would go, and change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="count the rows to remove, and change nothing")
     parser.add_argument(
         "--orphans",
         action="store_true",
-        help="blobs too that no round has; only where no other ledger has its blobs in the same store",
+        help="also remove blobs that no round uses; only if no other ledger uses the same store",
     )
 
 
@@ -37,7 +37,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     try:
         swept = (preview if options.dry_run else prune)(ledger, store, keep_s=keep, orphans=options.orphans)
     except BlobsUnavailable as error:
-        error.advice = "What else there was is removed; the next `sluice db prune` goes on with the blobs."
+        error.advice = "Everything else is removed; the next `sluice db prune` continues with the blobs."
         raise
     removed = {name: getattr(swept.removed, name) for name in swept.removed.__struct_fields__}
     counts = removed | {"blobs": swept.blobs} | ({"orphans": swept.orphans} if options.orphans else {})
@@ -51,7 +51,7 @@ def _keep_s(desk: CommandDesk, text: str | None) -> float:
         if desk.settings.keep_history_s is None:
             raise BadRequest(
                 "SLUICE_KEEP_HISTORY is off: everything is kept.",
-                advice="Say how old is too old, for example `sluice db prune --older-than 30d`.",
+                advice="Set the age, for example `sluice db prune --older-than 30d`.",
             )
         return desk.settings.keep_history_s
     try:

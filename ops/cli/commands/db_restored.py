@@ -21,7 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--copy",
         action="store_true",
-        help="it runs beside its original: give it an identity of its own, and no share in that one's broker",
+        help="the ledger is a copy beside its original: give it a new identity, so that the broker is not shared",
     )
 
 
@@ -31,7 +31,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     if above is None:
         raise LedgerBusy(
             "Workers hold leases that have not ended; nothing was changed.",
-            advice="Stop all workers. The leases of those that ran at the time of the backup end by themselves.",
+            advice="Stop all workers. The leases of workers that ran at the time of the backup end by themselves.",
         )
     if options.copy:
         installation.ledger.transact(identity.renew)
@@ -39,8 +39,6 @@ def run(desk: CommandDesk, options: Options) -> int:
     announced = upkeep.announce_everything(installation.ledger, publish) if publish else 0
     desk.output.answer(
         {"above": above, "announced": announced},
-        Line(
-            f"Every number that is given out from now on is above {above}. Workers may be started.", "green"
-        ),
+        Line(f"All new numbers are above {above}. Start the workers.", "green"),
     )
     return DONE

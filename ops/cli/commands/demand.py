@@ -15,13 +15,13 @@ from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app", nargs="*", help="these alone")
+    parser.add_argument("app", nargs="*", help="apps to count; default: all apps")
     parser.add_argument(
         "--horizon",
         type=_horizon,
         default=HORIZON_S,
         metavar="TIME",
-        help=f"count what will be ready within so long; {HORIZON_S:g}s if not given",
+        help=f"also count jobs that will be ready within this time; default: {HORIZON_S:g}s",
     )
 
 
@@ -30,7 +30,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     catalogue = desk.catalogue if desk.settings.apps else None
     if catalogue is not None and (unknown := [app for app in apps if app not in catalogue]):
         raise BadRequest(
-            f"There is no app {', '.join(unknown)}.", advice="`sluice apps show` lists what there is."
+            f"There is no app {', '.join(unknown)}.", advice="`sluice apps show` lists the apps."
         )
     known = catalogue.queues if catalogue is not None and not apps else ()
     found = Installation(desk).ask(lambda tx: wanted(tx, apps, known=known, horizon_s=options.horizon))
@@ -40,7 +40,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 def _table(found: Wanted) -> Block:
     return Table(
-        ("app", "demand", State.READY.value, State.RUNNING.value, "soon", "blocked", "elsewhere"),
+        ("app", "demand", State.READY.value, State.RUNNING.value, "soon", "blocked", "external"),
         [_row(each) for each in found.apps],
         empty="There is nothing to do.",
     )

@@ -21,31 +21,56 @@ _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", type=Path, default=Path("kubernetes"), metavar="DIR", help="%(default)s")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("kubernetes"),
+        metavar="DIR",
+        help="folder for the files; default: %(default)s",
+    )
     parser.add_argument(
         "--group",
         action="append",
         default=[],
         metavar="NAME=APP,…",
-        help="these share workers; may be repeated",
+        help="apps that share workers; may be repeated; default: each app has its own",
     )
-    parser.add_argument("--namespace", type=_namespace, default="sluice", help="%(default)s")
-    parser.add_argument("--image", type=_image, default="sluice:latest", help="%(default)s")
-    parser.add_argument("--threads", type=_positive, default=4, help="jobs at once in a worker: %(default)s")
+    parser.add_argument(
+        "--namespace", type=_namespace, default="sluice", help="namespace in Kubernetes; default: %(default)s"
+    )
+    parser.add_argument(
+        "--image", type=_image, default="sluice:latest", help="image of the containers; default: %(default)s"
+    )
+    parser.add_argument(
+        "--threads", type=_positive, default=4, help="jobs that run at once in a worker; default: %(default)s"
+    )
     parser.add_argument(
         "--grace",
         type=_grace_s,
         default=20,
         metavar="TIME",
-        help="what a worker that is to stop has for what it runs: 20s; as long as your jobs take is better",
+        help="time for running jobs when a worker stops; use the duration of your jobs; default: 20s",
     )
     parser.add_argument(
-        "--least", type=_number, default=0, metavar="N", help="workers of a group: %(default)s"
+        "--least",
+        type=_number,
+        default=0,
+        metavar="N",
+        help="minimum workers of a group; default: %(default)s",
     )
     parser.add_argument(
-        "--most", type=_positive, default=10, metavar="N", help="workers of a group: %(default)s"
+        "--most",
+        type=_positive,
+        default=10,
+        metavar="N",
+        help="maximum workers of a group; default: %(default)s",
     )
-    parser.add_argument("--broker-is", choices=("rabbitmq", "redis"), default="rabbitmq", help="%(default)s")
+    parser.add_argument(
+        "--broker-is",
+        choices=("rabbitmq", "redis"),
+        default="rabbitmq",
+        help="kind of the broker; default: %(default)s",
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -82,7 +107,7 @@ def _write(folder: Path, texts: dict[str, str]) -> list[str]:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text)
         except OSError as error:
-            raise BadRequest(f"It cannot be written: {error.strerror}.", where=str(place)) from None
+            raise BadRequest(f"The file cannot be written: {error.strerror}.", where=str(place)) from None
     return sorted(texts)
 
 
@@ -92,13 +117,13 @@ def _document(group: Group) -> dict[str, object]:
 
 def _namespace(text: str) -> str:
     if not _NAMESPACE.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} has to be small letters, digits and dashes")
+        raise argparse.ArgumentTypeError(f"{text!r} must be lowercase letters, digits and dashes")
     return text
 
 
 def _image(text: str) -> str:
     if not _IMAGE.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no image, like registry.example/sluice:1.0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an image, like registry.example/sluice:1.0")
     return text
 
 
@@ -115,5 +140,5 @@ def _positive(text: str) -> int:
 
 def _number(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
     return int(text)

@@ -29,12 +29,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--listen",
         default="127.0.0.1:8484",
         metavar="HOST:PORT",
-        help="where the console listens, or is to; %(default)s if not given",
+        help="address at which the console listens or will listen; default: %(default)s",
     )
     parser.add_argument(
         "--management",
         metavar="URL",
-        help="RabbitMQ's management API, where it is not at port 15672 of the broker's host",
+        help="management API of RabbitMQ; default: port 15672 of the broker's host",
     )
 
 

@@ -31,16 +31,20 @@ IDS_TOLD, KEYS_TOLD = 10_000, 100
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app")
-    parser.add_argument("key", nargs="*", help="these alone")
-    parser.add_argument("--work-ids", metavar="IDS", help="for apps keyed by chunk: these alone, 1-3,7")
+    parser.add_argument("app", help="name of the app")
+    parser.add_argument("key", nargs="*", help="keys to show; default: all keys")
+    parser.add_argument(
+        "--work-ids",
+        metavar="IDS",
+        help="work IDs to show, for apps keyed by chunk, like 1-3,7; default: all",
+    )
     parser.add_argument(
         "--older-than",
         type=past_option,
         metavar="T",
-        help="only what last succeeded before; a time, or how long ago: 6h",
+        help="only last successes before this; a time, or an age like 6h",
     )
-    told = f"at most so many, {IDS_TOLD:,} work IDs or {KEYS_TOLD} keys by default"
+    told = f"maximum number; default: {IDS_TOLD:,} work IDs or {KEYS_TOLD} keys"
     parser.add_argument("--limit", type=int, metavar="N", help=told)
 
 
@@ -58,9 +62,9 @@ def run(desk: CommandDesk, options: Options) -> int:
 def _ids(app: App, chunking: Chunking, options: Options) -> Ask:
     if options.key:
         raise BadRequest(
-            f"{app.name} is keyed by chunk; keys do not say which work IDs.",
+            f"{app.name} is keyed by chunk; its keys do not name work IDs.",
             where=app.name,
-            advice="Name work IDs, like --work-ids 1-3,7, or none for whichever come first.",
+            advice="Name work IDs, like --work-ids 1-3,7, or none for the first ones.",
         )
     named = None if options.work_ids is None else _read_ids(options.work_ids, app)
     limit, before = _limit(options, app), options.older_than
@@ -131,7 +135,7 @@ def _page(app: App, told: Told) -> Iterator[Block]:
         for words in ([short_text_of(each.names)] if app.chunking else each.names)
     ]
     headings = (*(["of"] if by else []), name, "last succeeded (UTC)", "age")
-    yield Table(headings, rows, empty=f"Nothing of {app.name} to tell.")
+    yield Table(headings, rows, empty=f"No successes of {app.name} to show.")
     for mark, at in told.runs.items():
         of = f" of {in_words(mark)}" if mark else ""
         yield Line(f"Its last submission{of} that succeeded ended {ago(at, told.now)}.", "bright_black")

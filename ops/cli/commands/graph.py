@@ -34,14 +34,22 @@ _SUFFIXES = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".js
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app", nargs="?", help="this one with everything above and below it")
-    parser.add_argument("key", nargs="?", help="one job's live graph instead of the apps'")
     parser.add_argument(
-        "--format", choices=[*FORMATS], help="by the name of the file, if there is one; else mermaid"
+        "app", nargs="?", help="draw only this app with everything upstream and downstream; default: all apps"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write it there")
+    parser.add_argument("key", nargs="?", help="draw the live graph of this job instead of the apps")
     parser.add_argument(
-        "--all", action="store_true", help="draw each of many equal jobs (JSON always has all)"
+        "--format",
+        choices=[*FORMATS],
+        help="format of the graph; default: by the name of the file, or mermaid",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write the graph to this file; default: stdout"
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="draw every job; default: many equal jobs as one (JSON always has all)",
     )
 
 

@@ -35,9 +35,9 @@ Cells = Sequence[Mapping[State, int]]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("submission")
+    parser.add_argument("submission", help="id of the submission")
     parser.add_argument(
-        "--columns", type=int, metavar="N", help="at most so many; as many as fit, by default"
+        "--columns", type=int, metavar="N", help="maximum number of columns; default: as many as fit"
     )
 
 
@@ -58,7 +58,7 @@ def _read(tx: Tx, desk: CommandDesk, options: Options) -> tuple[Axis, list[tuple
     if status is None:
         raise BadRequest(
             f"There is no submission {options.submission}.",
-            advice="`sluice submissions` lists what there is.",
+            advice="`sluice submissions` lists the submissions.",
         )
     rows = sorted(_rows(tx, desk, status), key=lambda row: (desk.catalogue.rank(row.app), row.app))
     if not rows:
@@ -127,7 +127,7 @@ def _page(along: Axis, shown: Sequence[tuple[Strip, Cells]]) -> Iterator[Block]:
     yield Line(f"{'':{margin}}a column is {along.in_words}: {', '.join(legend)}", "bright_black")
     yield Line()
     rows = [(*_ends(each.row), len(each.row.span), in_words(total(cells))) for each, cells in shown]
-    yield Table(("app", "from", "to", "partitions", "came to"), rows, prose=True)
+    yield Table(("app", "from", "to", "partitions", "outcome"), rows, prose=True)
 
 
 def _ends(row: Row) -> tuple[str, str, str]:

@@ -16,15 +16,19 @@ from sluice.ops.starter import files
 #: Maximum number of existing files that the error names.
 _NAMED_MAX = 5
 _NEXT = (
-    ("sluice plan report 2026-11-20", "what would run, and in which order"),
+    ("sluice plan report 2026-11-20", "list the jobs that would run, in their order"),
     ("sluice run report 2026-11-20", "run it here"),
-    ("python -m pytest", "its tests, where pytest is installed"),
+    ("python -m pytest", "run its tests, if pytest is installed"),
 )
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", nargs="?", default=".", metavar="FOLDER", help="made if need be; this one if not given"
+        "folder",
+        nargs="?",
+        default=".",
+        metavar="FOLDER",
+        help="folder of the project, created if it is missing; default: this folder",
     )
 
 
@@ -52,13 +56,15 @@ def _require_room(folder: Path, names: list[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadRequest(
-            f"The folder cannot be made: {error.strerror}.", where=str(folder), advice="Name another folder."
+            f"The folder cannot be created: {error.strerror}.",
+            where=str(folder),
+            advice="Name another folder.",
         ) from None
     taken = [name for name in names if (folder / name).exists() or (folder / name).is_symlink()]
     if taken:
         more = f" and {len(taken) - _NAMED_MAX} more" if len(taken) > _NAMED_MAX else ""
         raise BadRequest(
-            f"Something is in the way: {', '.join(taken[:_NAMED_MAX])}{more}.",
+            f"Some files exist already: {', '.join(taken[:_NAMED_MAX])}{more}.",
             where=str(folder.absolute()),
             advice="Nothing was written. Name a new folder: sluice init FOLDER",
         )

@@ -34,16 +34,16 @@ FOLLOW_EVERY_S = 0.3
 def options(parser: argparse.ArgumentParser) -> None:
     job_options(parser)
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--round", type=int, metavar="N", help="this one alone")
+    what.add_argument("--round", type=int, metavar="N", help="show only this round; default: all rounds")
     what.add_argument(
         "--course",
         action="store_true",
-        help="the steps that it took from state to state, in place of its output",
+        help="show the state changes of the job instead of its output",
     )
     parser.add_argument(
         "--follow",
         action="store_true",
-        help="rounds to come too, to the job's end; with --json a line for each",
+        help="also show later rounds until the job ends; with --json a line for each",
     )
 
 
@@ -58,7 +58,7 @@ def run(desk: CommandDesk, options: Options) -> int:
         return DONE
     rounds = _ended(found, options.round)
     if options.round is not None and options.round not in {each.round for each in found.rounds}:
-        raise BadRequest(f"{found.job.name} has had no round {options.round}.", advice=_past(found))
+        raise BadRequest(f"{found.job.name} has no round {options.round}.", advice=_past(found))
     desk.output.answer({**_job(found), "rounds": [round_document(each) for each in rounds]})
     for each in rounds:
         _show(desk, each)
@@ -128,9 +128,9 @@ def _ended(found: Dossier, number: int | None) -> list[Round]:
 def _past(found: Dossier) -> str:
     numbers = sorted({each.round for each in found.rounds})
     if numbers:
-        return f"It has had {', '.join(map(str, numbers))}."
+        return f"It has the rounds {', '.join(map(str, numbers))}."
     words = removed(found.job)
-    return f"{words[:1].upper()}{words[1:]}." if words else "It has not been run yet."
+    return f"{words[:1].upper()}{words[1:]}." if words else "It has not run yet."
 
 
 def _show(desk: CommandDesk, each: Round) -> None:
@@ -162,7 +162,7 @@ def _pour(desk: CommandDesk, blob: str, text: str, style: str) -> None:
     try:
         first = next(pieces, b"")
     except BlobsUnavailable as error:
-        desk.output.note(Line(f"{error.what} This is what the ledger has of it:", "bright_black"))
+        desk.output.note(Line(f"{error.what} The ledger has this part of it:", "bright_black"))
         desk.output.say(Verbatim(text.rstrip("\n"), style))
     else:
         desk.output.pour(chain([first], pieces))

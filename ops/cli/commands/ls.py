@@ -29,35 +29,38 @@ LIMIT_MAX = 2**63 - 1
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--app", dest="of_app", metavar="APP")
+    parser.add_argument("--app", dest="of_app", metavar="APP", help="only jobs of this app")
     parser.add_argument(
         "--state",
         action="append",
         choices=[str(state) for state in State],
         metavar="STATE",
-        help="may be repeated; one of " + ", ".join(State),
+        help="only jobs in this state; may be repeated; values: " + ", ".join(State),
     )
-    parser.add_argument("--submission", metavar="ID", help="those that this submission wants")
+    parser.add_argument("--submission", metavar="ID", help="only jobs that this submission requested")
     parser.add_argument(
-        "--since", type=past_option, metavar="T", help="changed since; a time, or how long ago: 10m"
+        "--since",
+        type=past_option,
+        metavar="T",
+        help="only jobs changed since this; a time, or an age like 10m",
+    )
+    parser.add_argument("--uncollected", action="store_true", help="only finished jobs that are not archived")
+    parser.add_argument(
+        "--where",
+        metavar="CONDITION",
+        help="only jobs that match a condition like: state = failed and inputs.num > 9",
     )
     parser.add_argument(
-        "--uncollected", action="store_true", help="those that have ended and that nobody has archived"
-    )
-    parser.add_argument(
-        "--where", metavar="CONDITION", help="of which this is true: state = failed and inputs.num > 9"
-    )
-    parser.add_argument(
-        "--order", choices=[*OrderBy], default=OrderBy.CHANGED, help="by which time; by default: changed"
+        "--order", choices=[*OrderBy], default=OrderBy.CHANGED, help="time to order by; default: changed"
     )
     direction = parser.add_mutually_exclusive_group()
-    direction.add_argument(
-        "--desc", dest="ascending", action="store_false", help="the last first, the default"
-    )
-    direction.add_argument("--asc", dest="ascending", action="store_true", help="the first first")
+    direction.add_argument("--desc", dest="ascending", action="store_false", help="last first, the default")
+    direction.add_argument("--asc", dest="ascending", action="store_true", help="first first")
     parser.set_defaults(ascending=False)
-    parser.add_argument("--page", metavar="TOKEN", help="page by page; the first is called first")
-    parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many, 100 by default")
+    parser.add_argument("--page", metavar="TOKEN", help="show one page: first, or the token of the next page")
+    parser.add_argument(
+        "--limit", type=int, default=100, metavar="N", help="maximum number of jobs; default: 100"
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -105,7 +108,7 @@ def _readings(desk: CommandDesk, where: Condition | None) -> KeyReadings | None:
     if desk.settings.apps:
         return key_readings(desk.catalogue)
     desk.output.note(
-        Line("No definitions were given: what is asked of inputs is asked of kwargs alone.", "bright_black")
+        Line("No definitions were given, so conditions on inputs check only kwargs.", "bright_black")
     )
     return None
 
@@ -142,6 +145,7 @@ def _known(tx: Tx, wanted: listing.Filter) -> Tx:
     """Return the transaction. BadRequest if the submission in the filter does not exist."""
     if wanted.submission is not None and progress.status(tx, wanted.submission) is None:
         raise BadRequest(
-            f"There is no submission {wanted.submission}.", advice="`sluice submissions` lists what there is."
+            f"There is no submission {wanted.submission}.",
+            advice="`sluice submissions` lists the submissions.",
         )
     return tx

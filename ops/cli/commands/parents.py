@@ -59,16 +59,16 @@ def _page(gates: Sequence[Gate], *, whole: bool) -> Iterator[Block]:
     yield Table(("group", "app", "key", "must have"), list(shown))
     for gate in gates:
         if not gate.needs:
-            yield Line(f"By group {gate.name} it needs no other job.")
+            yield Line(f"Group {gate.name} needs no other job.")
     if len(gates) > 1:
-        yield Line(f"Any one of the {len(gates)} groups is enough.", "bright_black")
+        yield Line(f"The {len(gates)} groups are alternatives: any of them is enough.", "bright_black")
 
 
 def _must(need: Need) -> str:
     """Return the condition on a parent, like ``succeeded`` or ``succeeded within 6 h 0 min``."""
     if need.lag_s_max is None:
         return need.when
-    return f"{need.when} within {span(need.lag_s_max)}" if need.lag_s_max else f"{need.when} anew"
+    return f"{need.when} within {span(need.lag_s_max)}" if need.lag_s_max else f"{need.when} again"
 
 
 def _reasons(desk: CommandDesk, name: JobName) -> Iterator[Block]:

@@ -13,15 +13,17 @@ from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("table")
-    parser.add_argument("partition", nargs="+", metavar="P", help="one, or several: 2024-04-01..2024-04-07")
+    parser.add_argument("table", help="external table")
+    parser.add_argument(
+        "partition", nargs="+", metavar="P", help="one partition, or a range like 2024-04-01..2024-04-07"
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:
     catalogue = desk.catalogue
     new = Installation(desk).client.land(catalogue, options.table, options.partition)
     what = "1 partition" if new == 1 else f"{new} partitions"
-    is_new = "is there now, and was" if new == 1 else "are there now, and were"
+    is_new = "has landed now and had" if new == 1 else "have landed now and had"
     desk.output.answer(
         {"table": options.table, "landed": new}, Line(f"{what} of {options.table} {is_new} not before.")
     )

@@ -27,9 +27,17 @@ RUNS_MAX = 10_000
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("table", nargs="?", help="this one alone, with its runs of partitions")
-    parser.add_argument("--from", dest="first", metavar="P", help="of the table, from this partition on")
-    parser.add_argument("--to", dest="last", metavar="P", help="of the table, up to this one")
+    parser.add_argument(
+        "table",
+        nargs="?",
+        help="list the partitions of this table; default: count the partitions of all tables",
+    )
+    parser.add_argument(
+        "--from", dest="first", metavar="P", help="first partition to list; default: the first of the table"
+    )
+    parser.add_argument(
+        "--to", dest="last", metavar="P", help="last partition to list; default: the last of the table"
+    )
     all_option(parser)
 
 
@@ -38,13 +46,13 @@ def run(desk: CommandDesk, options: Options) -> int:
         return _one(desk, table_of(desk.catalogue, options.table), options)
     if options.first is not None or options.last is not None:
         raise BadRequest(
-            "--from and --to are of one table.", advice="Name it: sluice partitions ls TABLE --from P"
+            "--from and --to need a table.", advice="Name the table: sluice partitions ls TABLE --from P"
         )
     tables = list(tables_of(desk.catalogue))
     places = [Place(table.name, table.version) for table in tables]
     found = Installation(desk).ask(lambda tx: partitions.holdings(tx, places, ALL))
     rows = [_row(table, found.get(table.name)) for table in tables]
-    headings = ("table", "filled by", "unit", "first", "last", "there", "under way", "missing", "holes")
+    headings = ("table", "filled by", "unit", "first", "last", "existing", "under way", "missing", "holes")
     documents = [_document(table, found.get(table.name)) for table in tables]
     desk.output.answer(documents, Table(headings, rows, empty="No app fills or reads a table."))
     return DONE
@@ -62,7 +70,7 @@ def _one(desk: CommandDesk, table: TableOf, options: Options) -> int:
     told = [_told(table.calendar, each) for each in _with_holes(found, ends)] if found else []
     desk.output.answer({**_document(table, holding), "runs": told}, *_page(table, told, whole=options.all))
     if len(found) == RUNS_MAX:
-        desk.output.note(Line("There may be more; --from says from where on.", "bright_black"))
+        desk.output.note(Line("There may be more; use --from to continue.", "bright_black"))
     return DONE
 
 
@@ -71,7 +79,9 @@ def _within(table: TableOf, options: Options) -> Span:
         first = table.calendar.read(options.first) if options.first else ALL.first
         last = table.calendar.read(options.last) if options.last else ALL.last
     except ValueError as error:
-        raise BadRequest(f"It is not a partition of {table.name}: {error}.", where=table.name) from None
+        raise BadRequest(
+            f"--from or --to is not a partition of {table.name}: {error}.", where=table.name
+        ) from None
     return Span(first, last)
 
 
@@ -132,7 +142,7 @@ def _document(table: TableOf, holding: Holding | None) -> dict[str, Any]:
 
 
 def _row(table: TableOf, holding: Holding | None) -> tuple[object, ...]:
-    who = table.app.name if table.app else "others"
+    who = table.app.name if table.app else "external"
     if holding is None:
         return table.name, who, table.calendar.unit, "", "", 0, 0, 0, 0
     ends = (table.calendar.write(each) for each in holding.span)
@@ -148,7 +158,7 @@ def _page(table: TableOf, told: Sequence[dict[str, Any]], *, whole: bool) -> Ite
         whole=whole,
     )
     headings = ("partitions", "how many", "", "by", "since (UTC)")
-    yield Table(headings, list(rows), empty=f"Nothing of {table.name} is there or under way.")
+    yield Table(headings, list(rows), empty=f"No partition of {table.name} exists or is under way.")
 
 
 def _span(each: dict[str, Any]) -> tuple[str, str]:
@@ -158,7 +168,7 @@ def _span(each: dict[str, Any]) -> tuple[str, str]:
 
 def _whose(each: dict[str, Any]) -> str:
     if "landed" in each:
-        return "others"
+        return "external"
     if "makers" in each:
         who, are = f"{each['makers']} jobs", "are"
     elif "job" in each:

@@ -10,7 +10,11 @@ from sluice.ops.desk.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("submission", metavar="SUBMISSION", help="its id; what runs goes on to its end")
+    parser.add_argument(
+        "submission",
+        metavar="SUBMISSION",
+        help="id of the submission; its running jobs continue to their end",
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:

@@ -43,8 +43,10 @@ POOLS_MAX = 5
 
 def options(parser: argparse.ArgumentParser) -> None:
     submission_options(parser)
-    parser.add_argument("--facts", metavar="FILE", help="JSON in place of what the ledger knows; - is stdin")
-    parser.add_argument("--now", metavar="T", type=moment_option, help="plan as of this time")
+    parser.add_argument(
+        "--facts", metavar="FILE", help="JSON file that replaces the data of the ledger; - is stdin"
+    )
+    parser.add_argument("--now", metavar="T", type=moment_option, help="plan as of this time; default: now")
     all_option(parser)
 
 

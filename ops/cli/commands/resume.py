@@ -24,12 +24,21 @@ from sluice.ops.words import command
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="SUBMISSION | APP", help="a paused submission's id, or an app")
     parser.add_argument(
-        "key", nargs="?", metavar="KEY", help="with an app: the saga that waits; APP/KEY will do, too"
+        "key", nargs="?", metavar="KEY", help="with an app: key of the waiting saga; APP/KEY is accepted too"
     )
-    parser.add_argument("--event", metavar="NAME", type=_event, help="what has come; without it, go on")
-    parser.add_argument("--payload", metavar="JSON", type=_payload, help="what its steps are to know of it")
     parser.add_argument(
-        "--id", metavar="ID", help="of the event; repeated for the same job it changes nothing"
+        "--event",
+        metavar="NAME",
+        type=_event,
+        help="event that has happened; default: continue without an event",
+    )
+    parser.add_argument(
+        "--payload", metavar="JSON", type=_payload, help="data of the event for the steps; default: none"
+    )
+    parser.add_argument(
+        "--id",
+        metavar="ID",
+        help="id of the event; a repeated id changes nothing for the same job; default: a new id",
     )
 
 
@@ -43,13 +52,13 @@ def run(desk: CommandDesk, options: Options) -> int:
     if any(word is not None for word in (options.event, options.payload, options.id)):
         raise BadRequest(
             f"{options.target} is a submission, or an app without a key; events are for one saga.",
-            advice="Name it, like sluice resume APP KEY --event NAME.",
+            advice="Name the saga, like sluice resume APP KEY --event NAME.",
         )
     let_go = installation.client.resume(options.target)
-    go = "1 job goes" if let_go == 1 else f"{let_go} jobs go"
+    go = "1 job continues" if let_go == 1 else f"{let_go} jobs continue"
     desk.output.answer(
         {"resumed": options.target, "let_go": let_go},
-        Line(f"Submission {options.target} is resumed; {go} on."),
+        Line(f"Submission {options.target} is resumed; {go}."),
     )
     return DONE
 
@@ -74,14 +83,14 @@ def _resume_job(desk: CommandDesk, installation: Installation, app: str, key: st
 
 
 def _told(name: JobName, event: str | None, became: Became, before: dossier.Job | None) -> str:
-    what = event if event is not None else "That it goes on"
+    what = event if event is not None else "the request to continue"
     if became is Became.RESUMED:
-        return f"{name} goes on{f', for {event} has come' if event is not None else ''}."
+        return f"{name} continues{f', because {event} has come' if event is not None else ''}."
     if became is Became.REPEATED:
-        return f"{name} has had the event with this id already; nothing changes."
+        return f"{name} has already received the event with this id; nothing changes."
     awaited = before.event if before else None
     waits = f"waits for {awaited}" if awaited is not None else "does not wait for it"
-    return f"{name} {waits}; {what} is kept until it does. `{command('saga show', name)}` shows where it is."
+    return f"{name} {waits}; {what} is kept until it does. `{command('saga show', name)}` shows its position."
 
 
 def _event(text: str) -> str:
@@ -101,5 +110,5 @@ def _payload(text: str) -> JSON:
             f'{error}; write JSON, like {{"by": "ana"}}, or "\\"a text\\"" in quotes of its own'
         ) from None
     if NUL in msgspec.json.encode(payload):
-        raise argparse.ArgumentTypeError("it holds a NUL character, which no ledger keeps")
+        raise argparse.ArgumentTypeError("it contains a NUL character, which the ledger cannot store")
     return payload

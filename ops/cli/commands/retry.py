@@ -21,17 +21,23 @@ from sluice.ops.desk.again import again, ended_job
 from sluice.ops.desk.installation import Installation
 
 _GOES_ON = (
-    "{} could not be undone: that is tried again, as by `sluice saga retry-undo`, and no step is done anew."
+    "{} could not be undone: the undo is retried, as by `sluice saga retry-undo`, and no step is done again."
 )
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="SUBMISSION | APP", help="a submission's id, or an app")
     parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: the one job to run again")
-    parser.add_argument("--downstream", action="store_true", help="with an app: and everything after it")
-    parser.add_argument("--same-code", action="store_true", help="only by the code that it ran by")
-    parser.add_argument("--force", action="store_true", help="with --same-code: whatever the code is")
-    parser.add_argument("--wait", action="store_true", help="until it has ended")
+    parser.add_argument(
+        "--downstream", action="store_true", help="with an app: also run all jobs after it again"
+    )
+    parser.add_argument(
+        "--same-code", action="store_true", help="refuse if the code has changed since the last run"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="with --same-code: run even if the code has changed"
+    )
+    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -52,8 +58,8 @@ def _submission(desk: CommandDesk, installation: Installation, options: Options)
     if options.downstream:
         raise BadRequest(
             "--downstream is for one job, not for a submission.",
-            advice="`sluice retry APP KEY --downstream` runs a job and everything after it. To make partitions and what"
-            " is made from them again, submit them with --rerun downstream.",
+            advice="`sluice retry APP KEY --downstream` runs a job and all jobs after it again. To"
+            " make partitions and the partitions made from them again, submit them with --rerun downstream.",
         )
     if options.same_code and not options.force:
         require_same_code(desk, installation.ask(lambda tx: reruns.of_submission(tx, id_)))

@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bypass",
         action="store_true",
-        help="run the code of these keys and nothing else: no ledger, no parents, no retries",
+        help="run only the code of these keys: no ledger, no parents, no retries",
     )
 
 

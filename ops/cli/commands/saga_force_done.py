@@ -17,7 +17,7 @@ from sluice.ops.whoami import whoami
 
 def options(parser: argparse.ArgumentParser) -> None:
     job_options(parser)
-    parser.add_argument("--note", metavar="TEXT", help="what was done; it stands in the journal")
+    parser.add_argument("--note", metavar="TEXT", help="how it was undone by hand; the journal records it")
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -33,6 +33,6 @@ def run(desk: CommandDesk, options: Options) -> int:
         "by": by,
         "submission": submission,
     }
-    told = f"The undo of {counted(found.flight, line.step)}, counts as done; {name} goes on."
+    told = f"The undo of {counted(found.flight, line.step)}, counts as done; {name} continues."
     desk.output.answer(document, Line(told))
     return DONE

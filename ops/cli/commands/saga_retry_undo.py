@@ -14,7 +14,7 @@ from sluice.ops.whoami import whoami
 
 def options(parser: argparse.ArgumentParser) -> None:
     job_options(parser)
-    parser.add_argument("--wait", action="store_true", help="until it has ended")
+    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
 def run(desk: CommandDesk, options: Options) -> int:

@@ -20,7 +20,7 @@ from sluice.ops.times import moment
 
 def options(parser: argparse.ArgumentParser) -> None:
     job_options(parser)
-    parser.add_argument("--traceback", action="store_true", help="where it failed, line by line")
+    parser.add_argument("--traceback", action="store_true", help="show the tracebacks of its failures")
 
 
 def run(desk: CommandDesk, options: Options) -> int:

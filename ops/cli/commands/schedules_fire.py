@@ -19,11 +19,14 @@ from sluice.ops.desk.timetable import defined, require_due
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="which; it may be paused")
+    parser.add_argument("id", metavar="ID", help="schedule to fire; it may be paused")
     parser.add_argument(
-        "--due", type=moment_option, metavar="T", help="one of its due times, fired once and no more"
+        "--due",
+        type=moment_option,
+        metavar="T",
+        help="fire for this due time of the schedule, at most once; default: now",
     )
-    parser.add_argument("--wait", action="store_true", help="until it has ended, showing how far it is")
+    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -35,7 +38,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     fired = fire(installation.ledger, schedule, due)
     installation.client.have_planned([fired.submission])
     if not fired.is_new:
-        what = f"{schedule.id} was fired for {iso(fired.due)} before; nothing is submitted anew."
+        what = f"{schedule.id} was fired for {iso(fired.due)} before; nothing new is submitted."
         desk.output.note(Line(what, "yellow"))
     if options.wait:
         return watch(desk, installation, fired.submission)

@@ -20,9 +20,18 @@ from sluice.ops.times import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", metavar="ID", help="the due times of this one, the last first")
-    parser.add_argument("--all", action="store_true", help="also those that have left their source")
-    parser.add_argument("--limit", type=int, default=30, metavar="N", help="so many due times, 30 by default")
+    parser.add_argument(
+        "id",
+        nargs="?",
+        metavar="ID",
+        help="list the due times of this schedule, the last first; default: list all schedules",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="also list schedules that were removed from their source"
+    )
+    parser.add_argument(
+        "--limit", type=int, default=30, metavar="N", help="maximum number of due times; default: 30"
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -35,10 +44,10 @@ def run(desk: CommandDesk, options: Options) -> int:
     desk.output.answer(
         [as_document(each, last) for each in shown],
         Table(
-            ("schedule", "app", "rule", "zone", "next due (UTC)", "last due (UTC)", "came to"),
+            ("schedule", "app", "rule", "zone", "next due (UTC)", "last due (UTC)", "outcome"),
             [_row(each, last.get(each.id)) for each in shown],
             prose=True,
-            empty="No schedules. They stand in a source of definitions, under `schedules`.",
+            empty="No schedules. Define them in a source, under `schedules`.",
         ),
     )
     return DONE
@@ -53,7 +62,7 @@ def _one(
     desk.output.answer(
         {**msgspec.structs.asdict(found[id_]), "firings": firings},
         Table(
-            ("due (UTC)", "decided (UTC)", "came to"),
+            ("due (UTC)", "decided (UTC)", "outcome"),
             [(moment(each.due), moment(each.at), _came_to(each)) for each in firings],
             prose=True,
             empty=f"No due time of {id_} has come yet; the next is {_next(found[id_])}.",

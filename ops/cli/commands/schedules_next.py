@@ -19,9 +19,13 @@ from sluice.scheduler.jitter import fire_at
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", metavar="ID", help="of this one alone")
-    parser.add_argument("--count", type=_count, default=10, metavar="N", help="so many, 10 by default")
-    parser.add_argument("--after", type=moment_option, metavar="T", help="later than this; now by default")
+    parser.add_argument("id", nargs="?", metavar="ID", help="schedule; default: all schedules")
+    parser.add_argument(
+        "--count", type=_count, default=10, metavar="N", help="number of due times; default: 10"
+    )
+    parser.add_argument(
+        "--after", type=moment_option, metavar="T", help="list due times after this time; default: now"
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -32,9 +36,9 @@ def run(desk: CommandDesk, options: Options) -> int:
     desk.output.answer(
         [_document(schedule, due) for due, schedule in coming],
         Table(
-            ("due (UTC)", "schedule", "app", "which is"),
+            ("due (UTC)", "schedule", "app", "local time"),
             [_row(schedule, due) for due, schedule in coming],
-            empty="No due time will come.",
+            empty="There are no further due times.",
         ),
     )
     return DONE
@@ -62,5 +66,5 @@ def _row(schedule: Schedule, due: datetime) -> tuple[str, ...]:
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} due times tell nothing; 1 is the least")
+        raise argparse.ArgumentTypeError(f"{text} due times are too few; use at least 1")
     return number

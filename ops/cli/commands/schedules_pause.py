@@ -13,7 +13,9 @@ from sluice.ops.desk.standing import known_ids
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", nargs="+", metavar="ID", help="which; what they have submitted goes on")
+    parser.add_argument(
+        "ids", nargs="+", metavar="ID", help="schedules to pause; their existing submissions continue"
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:

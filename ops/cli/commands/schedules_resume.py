@@ -15,7 +15,7 @@ from sluice.ops.desk.standing import known_ids
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", nargs="+", metavar="ID", help="which")
+    parser.add_argument("ids", nargs="+", metavar="ID", help="schedules to resume")
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -23,7 +23,9 @@ def run(desk: CommandDesk, options: Options) -> int:
     ids = known_ids(desk, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
     resumed = resume(installation.ledger, ids)
     told = (
-        f"{', '.join(resumed)} {'goes' if len(resumed) == 1 else 'go'} on." if resumed else "None was paused."
+        f"{', '.join(resumed)} {'goes' if len(resumed) == 1 else 'go'} on."
+        if resumed
+        else "No schedule was paused."
     )
     desk.output.answer({"resumed": resumed}, Line(told))
     return DONE

@@ -54,7 +54,7 @@ def _page(found: Dossier, calendar: Calendar | None, *, is_saga: bool, whole: bo
     )
     yield from (Line(text, indent=2) for text in _facts(found))
     if found.job.span and calendar:
-        yield Line(f"there already: {', '.join(done(found, calendar)) or 'nothing'}", indent=2)
+        yield Line(f"existing partitions: {', '.join(done(found, calendar)) or 'nothing'}", indent=2)
     if is_saga:
         yield from (Line(text, indent=2) for text in facts(found.flight, job.state))
         if not job.is_pruned:
@@ -76,7 +76,7 @@ def _page(found: Dossier, calendar: Calendar | None, *, is_saga: bool, whole: bo
     yield from _relatives(("child", "state"), map(_child, found.children), whole=whole)
     yield from _relatives(("half", "state"), map(_child, found.halves), whole=whole)
     if RELATIVES_MAX in (len(found.parents), len(found.children)):
-        yield Line(f"Of parents, and of children, {RELATIVES_MAX} at the most are read.", "bright_black")
+        yield Line(f"At most {RELATIVES_MAX} parents and as many children are shown.", "bright_black")
 
 
 def _facts(found: Dossier) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _facts(found: Dossier) -> Iterator[str]:
     if found.rounds and (code := found.rounds[-1].code):
         yield f"last run by code {code}"
     if job.handle is not None:
-        yield f"its work elsewhere: {msgspec.json.encode(masked_value(job.handle)).decode()}"
+        yield f"external work: {msgspec.json.encode(masked_value(job.handle)).decode()}"
     yield from _looks(job)
     if found.half_of:
         yield f"half of {found.half_of.app}/{found.half_of.key}, which was split"
@@ -105,7 +105,7 @@ def _facts(found: Dossier) -> Iterator[str]:
     if found.submissions:
         named = found.submissions[-SUBMISSIONS_MAX:]
         more = len(found.submissions) - len(named)
-        yield f"wanted by {', '.join(named)}{f' and {more} before' if more else ''}"
+        yield f"requested by {', '.join(named)}{f' and {more} earlier' if more else ''}"
 
 
 def _collecting(job: Job) -> Iterator[str]:
@@ -122,17 +122,17 @@ def _times_and_places(job: Job) -> Iterator[str]:
     if job.end_before:
         yield f"end before {moment(job.end_before)} UTC"
     if job.pool is not None:
-        yield f"{spoken(job.pool)}, {job.pool_limit} at once{', in line for a slot' if job.queued else ''}"
+        yield f"{spoken(job.pool)}, {job.pool_limit} at once{', waiting for a slot' if job.queued else ''}"
 
 
 def _looks(job: Job) -> Iterator[str]:
     if job.is_left:
         every, at = span(job.watch_s), moment(job.watch_at)
-        yield f"looked at every {every}, next at {at} UTC; started again {_times(job.round)}"
+        yield f"polled every {every}, next at {at} UTC; started again {_times(job.round)}"
     if job.is_to_be_ended:
-        yield f"that work is still to be ended{f', next try at {moment(job.watch_at)} UTC' if job.watch_at else ''}"
+        yield f"external work must still be ended{f', next try at {moment(job.watch_at)} UTC' if job.watch_at else ''}"
     if job.said and (job.is_left or job.is_to_be_ended):
-        yield f"it said last: {first_line(job.said)}"
+        yield f"last status: {first_line(job.said)}"
 
 
 def _times(number: int) -> str:

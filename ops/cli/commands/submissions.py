@@ -17,8 +17,15 @@ from sluice.ops.times import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", metavar="ID", help="this one alone, with what came of its jobs")
-    parser.add_argument("--limit", type=int, default=30, metavar="N", help="at most so many, 30 by default")
+    parser.add_argument(
+        "id",
+        nargs="?",
+        metavar="ID",
+        help="show this submission with the outcomes of its jobs; default: list all",
+    )
+    parser.add_argument(
+        "--limit", type=int, default=30, metavar="N", help="maximum number of submissions; default: 30"
+    )
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -28,7 +35,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 def _list(desk: CommandDesk, limit: int) -> int:
     found = Installation(desk).ask(lambda tx: progress.recent(tx, max(limit, 0)))
     rows = [(each.id, _state(each), moment(each.received_at), _what(each)) for each in found]
-    headings = ("submission", "state", "received (UTC)", "asks for")
+    headings = ("submission", "state", "received (UTC)", "requests")
     desk.output.answer(found, Table(headings, rows, prose=True, empty="No submissions."))
     return DONE
 
@@ -37,7 +44,9 @@ def _one(desk: CommandDesk, id_: str) -> int:
     installation = Installation(desk)
     found = installation.ask(lambda tx: course(tx, id_, planner_queue=PLANNER))
     if found is None:
-        raise BadRequest(f"There is no submission {id_}.", advice="`sluice submissions` lists what there is.")
+        raise BadRequest(
+            f"There is no submission {id_}.", advice="`sluice submissions` lists the submissions."
+        )
     took = installation.ask(lambda tx: work(tx, found.status.number))
     desk.output.answer(as_document(found), *summary(found, took))
     return DONE

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def options(parser: argparse.ArgumentParser) -> None:
     submission_options(parser)
-    parser.add_argument("--wait", action="store_true", help="until it has ended, showing how far it is")
+    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
 def run(desk: CommandDesk, options: Options) -> int:

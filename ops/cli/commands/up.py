@@ -28,14 +28,14 @@ LOOK_EVERY_S = 0.3
 
 def options(parser: argparse.ArgumentParser) -> None:
     threads_option(parser)
-    parser.add_argument("--drain", action="store_true", help="leave when nothing is left to do")
+    parser.add_argument("--drain", action="store_true", help="exit when nothing is left to do")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--listen",
         metavar="HOST:PORT",
-        help=f"where the console is; {LISTEN} if not given, and none with --drain",
+        help=f"address of the console; default: {LISTEN}, or no console with --drain",
     )
-    where.add_argument("--no-console", action="store_true", help="without it")
+    where.add_argument("--no-console", action="store_true", help="do not serve the console")
 
 
 def run(desk: CommandDesk, options: Options) -> int:
@@ -59,7 +59,7 @@ def run(desk: CommandDesk, options: Options) -> int:
                 break
         if stop.is_set():
             grace = span(desk.settings.grace_s)
-            desk.output.say(Line(f"Stopping: what still runs gets {grace}, unless Ctrl-C is pressed again."))
+            desk.output.say(Line(f"Stopping: running jobs get {grace}, unless Ctrl-C is pressed again."))
     ended = "stopped" if stop.is_set() else "drained"
     desk.output.answer(
         {**facts, "console": listened and str(listened), "ended": ended},
@@ -91,7 +91,7 @@ def _console(
             try:
                 listened = opened.enter_context(console(desk, beside, place, keys.gate)).place
             except PlaceTaken as error:
-                desk.output.note(Line(f"{error.what} There is no console; --listen gives it another place."))
+                desk.output.note(Line(f"{error.what} No console is served; set --listen to another address."))
         yield listened
 
 
@@ -100,7 +100,7 @@ def _is_idle(desk: CommandDesk, installation: Installation) -> bool:
     try:
         return installation.ask(lambda tx: idle(tx, desk.catalogue.sources))
     except Unreachable as error:
-        _LOG.warning("whether anything is left to do cannot be told: %s", error)
+        _LOG.warning("cannot check whether anything is left to do: %s", error)
         return False
 
 

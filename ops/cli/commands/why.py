@@ -14,7 +14,7 @@ from sluice.ops.times import ago
 from sluice.ops.why.answer import Answer
 
 #: Text before each kind of obstacle. Default: ``waits for``.
-_LEADS = {"cause": "because of", "lost": "lost:", "refusal": "but", "root": "in the end, for"}
+_LEADS = {"cause": "because of", "lost": "lost:", "refusal": "but", "root": "in the end waits for"}
 #: Kinds of obstacles that do not go away by themselves.
 _BAD = {"cause", "lost", "refusal"}
 

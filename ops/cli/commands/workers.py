@@ -29,7 +29,7 @@ def run(desk: CommandDesk, _: Options) -> int:
 
 def _table(found: Sequence[fleet.Worker]) -> Block:
     return Table(
-        ("worker", "alive", "running", "threads", "there since (UTC)", "lease until (UTC)", "queues"),
+        ("worker", "alive", "running", "threads", "started (UTC)", "lease until (UTC)", "queues"),
         [
             (
                 f"{each.host}:{each.pid}",
@@ -43,7 +43,7 @@ def _table(found: Sequence[fleet.Worker]) -> Block:
             for each in found
         ],
         prose=True,
-        empty="No worker is there. Start one: sluice up, or sluice worker",
+        empty="No worker is running. Start one: sluice up, or sluice worker",
     )
 
 
@@ -60,11 +60,11 @@ def _lines(pools: Pools) -> Iterator[Block]:
     rows = [
         (spoken(each.pool), _limit(each), _count(each.behind), _holders(each, pools)) for each in pools.told
     ]
-    yield Table(("jobs in line for", "at once", "in line", "who has the slots"), rows, prose=True)
+    yield Table(("pool", "at once", "waiting for a slot", "jobs with a slot"), rows, prose=True)
     if pools.more:
         many = _count(pools.more)
         yield Line(
-            f"Jobs stand in line for {many} more {'pool' if pools.more == 1 else 'pools'}.", "bright_black"
+            f"Jobs wait for slots of {many} more {'pool' if pools.more == 1 else 'pools'}.", "bright_black"
         )
 
 
@@ -79,13 +79,13 @@ def _holders(pool: Pool, pools: Pools) -> str:
     told = [f"{slot.name} ({_standing(slot)})" for slot in slots_of(pool, pools)]
     more = pool.taken - len(told)
     last = f"{_count(more)} more" if pool.taken <= COUNTED_MAX else "many more"
-    return ", ".join([*told, last] if more > 0 else told) or "nobody; the groomer will let the next in"
+    return ", ".join([*told, last] if more > 0 else told) or "none; the groomer will admit the next job"
 
 
 def _standing(slot: Slot) -> str:
     if slot.host is not None:
         return f"{slot.state}, {host_of(slot)}"
-    return str(slot.state) if slot.state is State.READY else f"{slot.state} elsewhere"
+    return str(slot.state) if slot.state is State.READY else f"{slot.state} as external work"
 
 
 def _count(number: int) -> str:

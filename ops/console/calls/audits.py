@@ -41,7 +41,7 @@ ROUTES = (
         method="GET",
         path="/api/audit",
         call=audit,
-        summary="What was done by the console and who asked for it, the last first",
+        summary="Acts of the console and their senders, the newest first",
         answers=Acts,
         query=Paging,
     ),

@@ -25,7 +25,7 @@ ROUTES = (
         method="GET",
         path="/api/demand",
         call=demand,
-        summary="How many jobs could be run at once, now or soon",
+        summary="The number of jobs that could run at once, now or soon",
         answers=Wanted,
         query=Apps,
     ),

@@ -134,7 +134,7 @@ def _poured(first: bytes, rest: Iterator[bytes]) -> Generator[bytes, None, None]
 def _job(placed: Placed) -> DrawnJob:
     node, box = placed.node, placed.box
     if node.state is None or node.key is None:
-        raise AssertionError(f"{node.id} is drawn as a job, and has no state")
+        raise AssertionError(f"{node.id} is drawn as a job, but has no state")
     return DrawnJob(
         id=node.id,
         app=node.app,
@@ -156,28 +156,28 @@ ROUTES = (
         method="GET",
         path=_PATH,
         call=job,
-        summary="One job, with the last of its rounds, steps and submissions",
+        summary="One job, with its last rounds, transitions and submissions",
         answers=JobDocument,
     ),
     Route(
         method="GET",
         path=f"{_PATH}/why",
         call=why,
-        summary="Why a job is in its state, and what would help",
+        summary="The reason for the state of a job, and remedies",
         answers=Why,
     ),
     Route(
         method="GET",
         path=f"{_PATH}/graph",
         call=graph,
-        summary="A job and its relatives, laid out",
+        summary="A job with its upstream and downstream jobs, laid out",
         answers=DrawnJobs,
     ),
     Route(
         method="GET",
         path=f"{_PATH}/rounds/{{claim}}/{{what}}",
         call=printed,
-        summary="What one claim of a job printed",
+        summary="The output of one claim of a job",
         answers=str,
         query=Printed,
         kind=TEXT_TYPE,

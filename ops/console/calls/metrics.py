@@ -15,7 +15,7 @@ ROUTES = (
         method="GET",
         path="/metrics",
         call=metrics,
-        summary="All numbers, as Prometheus reads them",
+        summary="All metrics, in the format of Prometheus",
         answers=str,
         kind=CONTENT_TYPE,
     ),

@@ -73,7 +73,7 @@ ROUTES = (
         method="GET",
         path="/api/overview",
         call=overview,
-        summary="Counts, queues, workers, and what somebody ought to see to",
+        summary="Counts, queues, workers and alarms",
         answers=Overview,
     ),
     Route(

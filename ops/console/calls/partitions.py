@@ -113,7 +113,7 @@ def cell(office: Office, asked: Asked[Cell, Nothing]) -> Maker:
         try:
             partition = table.calendar.read(query.partition)
         except ValueError as error:
-            raise Unreadable(f"It is not a partition of {table.name}: {error}.") from None
+            raise Unreadable(f"{query.partition!r} is not a partition of {table.name}: {error}.") from None
         found = coverage.owner(tx, Place(table.name, table.version), partition)
         return Maker(
             table=table.name,
@@ -154,12 +154,18 @@ def _held(table: TableOf, extent: Extent | None) -> Held:
 
 _PATH = "/api/partitions"
 ROUTES = (
-    Route(method="GET", path=_PATH, call=partitions, summary="Tables, and what is there", answers=Tables),
+    Route(
+        method="GET",
+        path=_PATH,
+        call=partitions,
+        summary="Tables, and their existing partitions",
+        answers=Tables,
+    ),
     Route(
         method="GET",
         path=f"{_PATH}/grid",
         call=side_by_side,
-        summary="Tables side by side by time, a character a cell",
+        summary="Grid of tables by time, with one character per cell",
         answers=Grid,
         query=Window,
     ),
@@ -167,7 +173,7 @@ ROUTES = (
         method="GET",
         path=f"{_PATH}/cell",
         call=cell,
-        summary="Who makes one partition, or has made it",
+        summary="The job that makes one partition, or has made it",
         answers=Maker,
         query=Cell,
     ),
@@ -175,7 +181,7 @@ ROUTES = (
         method="POST",
         path=f"{_PATH}/{{table}}/land",
         call=land,
-        summary="Say that partitions are there, which others have brought",
+        summary="Land partitions that were made outside Sluice",
         answers=Landing,
         body=Landed,
         role=Role.OPERATE,

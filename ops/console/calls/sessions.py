@@ -26,7 +26,7 @@ class SignedOut(Struct, frozen=True, kw_only=True):
 
 def session(_: Office, asked: Asked[Nothing, Nothing]) -> Session:
     if asked.who is None:
-        raise BadRequest("Nobody has signed in.")
+        raise BadRequest("You are not signed in.")
     return Session(role=asked.who.role, who=str(asked.who))
 
 
@@ -46,12 +46,18 @@ def sign_out(_: Office, asked: Asked[Nothing, Nothing]) -> Answer:
 
 _PATH = "/api/session"
 ROUTES = (
-    Route(method="GET", path=_PATH, call=session, summary="Who is asking, and what he may", answers=Session),
+    Route(
+        method="GET",
+        path=_PATH,
+        call=session,
+        summary="The sender of the request, and the role",
+        answers=Session,
+    ),
     Route(
         method="POST",
         path=_PATH,
         call=sign_in,
-        summary="Sign in with a token; a cookie stands for it from then on",
+        summary="Sign in with a token; the answer sets a session cookie",
         answers=Session,
         body=SignIn,
         role=None,

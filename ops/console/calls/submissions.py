@@ -113,7 +113,9 @@ def submission(office: Office, asked: Asked[Nothing, Nothing]) -> WholeSubmissio
 
     found = office.ask(read)
     if found is None:
-        raise BadRequest(f"There is no submission {id_}.", advice="GET /api/submissions lists what there is.")
+        raise BadRequest(
+            f"There is no submission {id_}.", advice="GET /api/submissions lists all submissions."
+        )
     return found
 
 
@@ -203,7 +205,7 @@ ROUTES = (
         method="POST",
         path=_PATH,
         call=submit,
-        summary="Ask for jobs",
+        summary="Submit jobs",
         answers=Received,
         body=Submission,
         role=Role.OPERATE,
@@ -213,7 +215,7 @@ ROUTES = (
         method="GET",
         path=f"{_PATH}/{{id}}",
         call=submission,
-        summary="One submission, and how far it is",
+        summary="One submission, and its progress",
         answers=WholeSubmission,
     ),
     Route(
@@ -228,7 +230,7 @@ ROUTES = (
         method="POST",
         path=f"{_PATH}/{{id}}/cancel",
         call=cancel,
-        summary="Stop a submission, and what nobody else wants",
+        summary="Cancel a submission, and the jobs that no other submission requests",
         answers=Cancelled,
         role=Role.OPERATE,
     ),
@@ -236,7 +238,7 @@ ROUTES = (
         method="POST",
         path=f"{_PATH}/{{id}}/pause",
         call=pause,
-        summary="Begin nothing more that it alone wants",
+        summary="Pause a submission: no more jobs begin that only it requests",
         answers=Paused,
         role=Role.OPERATE,
     ),
@@ -244,7 +246,7 @@ ROUTES = (
         method="POST",
         path=f"{_PATH}/{{id}}/resume",
         call=resume,
-        summary="Let a submission that is paused go on",
+        summary="Resume a paused submission",
         answers=Resumed,
         role=Role.OPERATE,
     ),

@@ -19,7 +19,7 @@ ROUTES = (
         method="GET",
         path="/api/workers",
         call=workers,
-        summary="Who is there, and what they hold",
+        summary="Workers, and the jobs that they hold",
         answers=Sequence[WorkerDocument],
     ),
 )

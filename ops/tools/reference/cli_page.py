@@ -12,22 +12,22 @@ _HEAD = """# The command line
 
 `sluice [--apps SOURCE]… [--ledger URL] [--broker URL] [--json] COMMAND`
 
-This page is made from the commands themselves. What each takes besides is said by `sluice COMMAND --help` as well, and
-[bash, zsh and fish](doctor.md#completion) complete it.
+This page is generated from the commands. `sluice COMMAND --help` prints the same, and
+[bash, zsh and fish](doctor.md#completion) complete commands and options.
 
-People get tables, colour and progress on a terminal. With `--json` there is one JSON document on stdout, and nothing
-else. An error is one line what, one line where and one line what to do.
+People get tables, colour and progress on a terminal. With `--json`, stdout gets one JSON document and
+nothing else. An error has one line each for what happened, where, and what to do.
 
-| exit code | |
+| exit code | meaning |
 |---|---|
 | 0 | done |
 | 1 | the work failed |
 | 2 | a bad definition, key or option |
 | 3 | the ledger or the broker is out of reach |
-| 70 | a fault of Sluice itself |
+| 70 | an internal error of Sluice |
 | 130 | interrupted |
 
-## What every command takes
+## Options of every command
 
 """
 
@@ -77,7 +77,8 @@ def _name(action: argparse.Action) -> str:
 
 
 def _table(actions: list[argparse.Action]) -> str:
-    return "\n".join(["| | |", "|---|---|", *(f"| {_cell(each)} | {_said(each)} |" for each in actions)])
+    rows = (f"| {_cell(each)} | {_said(each)} |" for each in actions)
+    return "\n".join(["| argument or option | meaning |", "|---|---|", *rows])
 
 
 def _cell(action: argparse.Action) -> str:

@@ -9,23 +9,23 @@ from sluice.ops.console.route import Nothing, Route
 
 _HEAD = """# HTTP
 
-`sluice console` answers these at `http://127.0.0.1:8484`. What is asked and answered is JSON. An error is problem
-details (RFC 9457, `application/problem+json`) with an `advice`. A call that changes anything is of the type
-`application/json`, also where it has nothing to say.
+`sluice console` serves these calls at `http://127.0.0.1:8484`. Requests and answers are JSON. An error is problem
+details (RFC 9457, `application/problem+json`) with an `advice`. A call that changes anything needs the content type
+`application/json`, even if its body is empty.
 
 ```sh
 curl -s localhost:8484/api/submissions -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
      -d '{"app": "report", "key": "2026-11-20"}'
 ```
 
-A submission whose `id` belongs to one that [asks for something else](messages.md#repeat-a-submission) is answered with
+A submission whose `id` belongs to a submission with [other content](messages.md#repeat-a-submission) is answered with
 409.
 
-Every call needs a [token](console.md#who-may-what), sent as `Authorization: Bearer TOKEN`: the one that was set, or the
-one that the console made, in `.sluice/console.token`. *view* may look, *operate* may act. This page is
-made from the table of calls.
+Every call needs a [token](console.md#who-may-what), sent as `Authorization: Bearer TOKEN`: the configured
+token, or the token that the console made, in `.sluice/console.token`. The role *view* may read, and *operate* may also
+act. This page is generated from the table of calls.
 
-| call | who | words | |
+| call | role | parameters | effect |
 |---|---|---|---|
 """
 
@@ -36,7 +36,7 @@ def page() -> str:
 
 def _row(route: Route) -> str:
     words = [*(f"`?{name}`" for name in _words(route.query)), *(f"`{name}`" for name in _words(route.body))]
-    who = "anybody" if route.role is None else route.role.name.lower()
+    who = "any" if route.role is None else route.role.name.lower()
     return f"| `{route.method} {route.path}` | {who} | {' '.join(words)} | {route.summary} |".replace(
         "  ", " "
     )

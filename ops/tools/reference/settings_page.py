@@ -9,8 +9,9 @@ from sluice.ops.times import span
 
 _HEAD = """# Configuration
 
-A setting comes from the command line (`--apps`, `--ledger`, `--broker`), else the environment, else `.env`, else
-`sluice.toml` in the folder where the command is started, where it is spelled in lower case without the prefix:
+Settings are read from these sources, the first that has a value: the command line (`--apps`, `--ledger`, `--broker`),
+the environment, `.env`, and `sluice.toml` in the folder where the command is started. In `sluice.toml` the names are in
+lower case, without the prefix:
 
 ```toml
 ledger_url = "postgresql://sluice:secret@db/sluice"
@@ -18,85 +19,85 @@ apps = ["pipeline.py", "nightly"]
 lease = "30s"
 ```
 
-Any setting may be given by the path of a file instead, in a variable whose name ends in `_FILE`. The text of the file
-is its value, without a line feed at its end. So a password need not be in the environment:
-`SLUICE_LEDGER_URL_FILE=/run/secrets/ledger-url`. A file that is missing, unreadable or empty is an error, and so is a
-place that gives both forms. Child processes are given the path, never the text. Jobs are given neither.
+The value of any setting may be in a file. Add `_FILE` to the name of the variable, and set it to the path of the file:
+`SLUICE_LEDGER_URL_FILE=/run/secrets/ledger-url`. The value is the text of the file without a line feed at its end. So a
+password need not be in the environment. A file that is missing, unreadable or empty is an error. A source with both
+forms of one setting is an error too. Child processes get the path, never the text. Jobs get neither.
 
-`sluice doctor` says which settings were found and where, and which names are none. A wrong value is told with the
-variable, what was found, and an example. Times are `250ms`, `2s`, `10m`, `6h` or `1d`; sizes are `512MiB` or `2GiB`.
-This page is made from the code.
+`sluice doctor` lists the settings with their sources, and reports unknown names. The error for a wrong value contains
+the variable, the value and an example. Durations are written `250ms`, `2s`, `10m`, `6h` or `1d`, and sizes `512MiB` or
+`2GiB`. This page is generated from the code.
 
-| variable | without it | for example | |
+| variable | default | example | meaning |
 |---|---|---|---|
 """
 
 _TAIL = """
-A job finds `SLUICE_APP`, `SLUICE_JOB`, `SLUICE_ROUND`, `SLUICE_CLAIM` and `SLUICE_TOKEN` in its environment where it is
-a process of its own, and no other of these: [job types](job-types.md).
+A job that runs in a separate process has `SLUICE_APP`, `SLUICE_JOB`, `SLUICE_ROUND`, `SLUICE_CLAIM` and `SLUICE_TOKEN`
+in its environment, and none of the variables above: [job types](job-types.md).
 """
 
 #: Description of each setting. A test compares the names with the existing settings.
 WORDS = {
-    "SLUICE_APPS": "where the definitions are: files, folders, modules, `redis://…`",
-    "SLUICE_LEDGER_URL": "the Postgres that is the ledger",
-    "SLUICE_LEDGER_SCHEMA": "the schema of that database in which the ledger's tables are",
-    "SLUICE_BROKER_URL": "`memory://`, `amqp://…`, `amqps://…`, `redis://…`, `rediss://…`",
-    "SLUICE_HOME": "what a machine keeps: the embedded Postgres, programs, blobs",
-    "SLUICE_LEASE": "how long a worker that says nothing keeps its jobs; it says so at a third of that",
-    "SLUICE_TICK": "how often is looked for what is due or lost",
-    "SLUICE_GRACE": "what a job has to end by itself when its worker is told to stop",
-    "SLUICE_START_WITHIN": "how long a worker waits for ledger and broker to answer, at first, before it leaves with 3",
-    "SLUICE_UNKNOWN_APP_GRACE": "how long a submission may name an app that no definition has, before it is refused",
-    "SLUICE_LOG": "`text` or `json`",
-    "SLUICE_KEY_DELIMITER": "what parts the identifiers of a key",
-    "SLUICE_JOB_ID_DEFAULT_TEMPLATE": "the key of apps that have none of their own",
-    "SLUICE_CODE_VERSION": "the version of your code, told with each round; the commit, in a checkout of git",
-    "SLUICE_QUEUE_TYPE": "of RabbitMQ: `quorum` or `classic`",
-    "SLUICE_BROKER_NAMESPACE": "how the names of [queues](messages.md#queues-with-a-namespace) begin at the broker",
-    "SLUICE_PLAIN_TEXT": "servers elsewhere [without TLS](security.md#tls): `warn`, `refuse` or `allow`",
-    "SLUICE_MESSAGE_KEYS": "[signed messages](security.md#signed-messages), and no others: `id:secret,…`, or `file:…`",
-    "SLUICE_BLOBS_URL": "where large outputs go, as fsspec names it",
-    "SLUICE_KEEP_HISTORY": "how long [what happened](retention.md) is kept; `off`: for ever",
-    "SLUICE_CONSOLE_TOKEN": "token for all of the console, at least 16 characters",
-    "SLUICE_CONSOLE_VIEW_TOKEN": "token to look at the console, at least 16 characters",
-    "SLUICE_TRACE": "`on` or `off`: tell OpenTelemetry what is done",
-    "SLUICE_TRACE_HEADERS": "[headers for the collector of traces](observe.md#traces), such as a token",
-    "SLUICE_LINEAGE_URL": "who is told, as OpenLineage, which partitions are made of which",
-    "SLUICE_LINEAGE_TOKEN": "the key of that server",
-    "SLUICE_LINEAGE_NAMESPACE": "the namespace of jobs there",
-    "SLUICE_LINEAGE_TABLES": "the namespace of tables there",
-    "SLUICE_PROGRAMS_DIR": "where [programs](programs.md) are kept that were fetched",
-    "SLUICE_PROGRAMS_DIR_SIZE": "how much all stored versions of programs may [take together](programs.md#the-cache)",
-    "SLUICE_PROGRAM_HOSTS": "hosts that programs may come from though they are not of the public internet; `*`: any",
-    "SLUICE_PROGRAM_FETCH_TIMEOUT": "what fetching one may take",
-    "SLUICE_PROGRAM_SIZE": "how large an archive may be",
-    "SLUICE_PROGRAM_UNPACKED_SIZE": "how large it may be unpacked",
-    "SLUICE_SANDBOX": "`off`, `limits` or `bubblewrap`: what is around [processes of jobs](programs.md#the-sandbox)",
-    "SLUICE_SANDBOX_NETWORK": "`on` or `off`: with bubblewrap, whether they have the network",
-    "SLUICE_SANDBOX_WRITE": "with bubblewrap, folders that they may write to",
-    "SLUICE_SANDBOX_HIDE": "with bubblewrap, more folders and files that are not there for them",
-    "SLUICE_CRASH_AT": "for tests: the place in the code, and the time it is come to, at which a process kills itself",
+    "SLUICE_APPS": "sources of the definitions: files, folders, modules, `redis://…`",
+    "SLUICE_LEDGER_URL": "the Postgres database of the ledger",
+    "SLUICE_LEDGER_SCHEMA": "the schema of that database with the tables of the ledger",
+    "SLUICE_BROKER_URL": "the broker: `memory://`, `amqp://…`, `amqps://…`, `redis://…`, `rediss://…`",
+    "SLUICE_HOME": "folder for the data of this machine: the embedded Postgres, programs, blobs",
+    "SLUICE_LEASE": "how long a worker keeps its jobs without a heartbeat; it sends one every third of this time",
+    "SLUICE_TICK": "interval between checks for due jobs, due schedules and lost jobs",
+    "SLUICE_GRACE": "time that a job has to end by itself when its worker stops",
+    "SLUICE_START_WITHIN": "how long a starting worker waits for ledger and broker before it exits with code 3",
+    "SLUICE_UNKNOWN_APP_GRACE": "how long a submission for an undefined app is retried before it is refused",
+    "SLUICE_LOG": "format of the logs: `text` or `json`",
+    "SLUICE_KEY_DELIMITER": "delimiter between the identifiers of a key",
+    "SLUICE_JOB_ID_DEFAULT_TEMPLATE": "`job_id` of apps that set none",
+    "SLUICE_CODE_VERSION": "the version of your code, recorded with each round; in a git checkout the commit",
+    "SLUICE_QUEUE_TYPE": "type of the queues in RabbitMQ: `quorum` or `classic`",
+    "SLUICE_BROKER_NAMESPACE": "prefix for the names of [queues](messages.md#queues-with-a-namespace) at the broker",
+    "SLUICE_PLAIN_TEXT": "connections to other machines [without TLS](security.md#tls): `warn`, `refuse` or `allow`",
+    "SLUICE_MESSAGE_KEYS": "keys for [signed messages](security.md#signed-messages): `id:secret,…`, or `file:…`",
+    "SLUICE_BLOBS_URL": "storage for large outputs, as an fsspec URL",
+    "SLUICE_KEEP_HISTORY": "how long [history](retention.md) is kept; `off`: indefinitely",
+    "SLUICE_CONSOLE_TOKEN": "token for full access to the console, at least 16 characters",
+    "SLUICE_CONSOLE_VIEW_TOKEN": "token for read-only access to the console, at least 16 characters",
+    "SLUICE_TRACE": "`on` or `off`: send traces to OpenTelemetry",
+    "SLUICE_TRACE_HEADERS": "[headers for the trace collector](observe.md#traces), for example a token",
+    "SLUICE_LINEAGE_URL": "server that receives the lineage of partitions as OpenLineage events",
+    "SLUICE_LINEAGE_TOKEN": "API key for that server",
+    "SLUICE_LINEAGE_NAMESPACE": "namespace of jobs on that server",
+    "SLUICE_LINEAGE_TABLES": "namespace of tables on that server",
+    "SLUICE_PROGRAMS_DIR": "folder for fetched [programs](programs.md)",
+    "SLUICE_PROGRAMS_DIR_SIZE": "maximum [total size of all stored versions](programs.md#the-cache) of programs",
+    "SLUICE_PROGRAM_HOSTS": "hosts outside the public internet from which programs may be fetched; `*`: any",
+    "SLUICE_PROGRAM_FETCH_TIMEOUT": "maximum time for fetching a program",
+    "SLUICE_PROGRAM_SIZE": "maximum size of an archive",
+    "SLUICE_PROGRAM_UNPACKED_SIZE": "maximum size of an unpacked archive",
+    "SLUICE_SANDBOX": "`off`, `limits` or `bubblewrap`: [sandbox of job processes](programs.md#the-sandbox)",
+    "SLUICE_SANDBOX_NETWORK": "with bubblewrap, `on` or `off`: network access of job processes",
+    "SLUICE_SANDBOX_WRITE": "with bubblewrap, folders to which job processes may write",
+    "SLUICE_SANDBOX_HIDE": "with bubblewrap, further folders and files that are hidden from job processes",
+    "SLUICE_CRASH_AT": "for tests: failpoint at which the process kills itself, and at which of its executions",
 }
 
 _UNSET = {
     "SLUICE_APPS": "none",
-    "SLUICE_LEDGER_URL": "an embedded one",
+    "SLUICE_LEDGER_URL": "embedded Postgres",
     "SLUICE_CODE_VERSION": "the commit, or none",
     "SLUICE_MESSAGE_KEYS": "none",
     "SLUICE_BLOBS_URL": "under `SLUICE_HOME`",
     "SLUICE_PROGRAMS_DIR": "under `SLUICE_HOME`",
-    "SLUICE_PROGRAM_HOSTS": "public ones alone",
+    "SLUICE_PROGRAM_HOSTS": "public hosts only",
     "SLUICE_SANDBOX_WRITE": "none",
-    "SLUICE_SANDBOX_HIDE": "what is ours, and keys",
+    "SLUICE_SANDBOX_HIDE": "Sluice's own files, and keys",
     "SLUICE_JOB_ID_DEFAULT_TEMPLATE": "none",
-    "SLUICE_CONSOLE_TOKEN": "one of its own, for this user alone",
+    "SLUICE_CONSOLE_TOKEN": "generated, for this user only",
     "SLUICE_CONSOLE_VIEW_TOKEN": "none",
     "SLUICE_TRACE_HEADERS": "none",
-    "SLUICE_LINEAGE_URL": "nobody",
+    "SLUICE_LINEAGE_URL": "none",
     "SLUICE_LINEAGE_TOKEN": "none",
-    "SLUICE_LINEAGE_TABLES": "that of jobs",
-    "SLUICE_CRASH_AT": "nowhere",
+    "SLUICE_LINEAGE_TABLES": "`SLUICE_LINEAGE_NAMESPACE`",
+    "SLUICE_CRASH_AT": "none",
 }
 
 

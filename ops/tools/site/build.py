@@ -36,7 +36,7 @@ def build(root: Path, to: Path) -> list[str]:
     if found := sorted(_faults(root, pages, others)):
         raise Broken(
             f"The pages have {len(found)} faults:\n" + "\n".join(f"  {each}" for each in found),
-            advice="Mend them; there is no site until then.",
+            advice="Fix them; no site is built until then.",
         )
     if to.exists():
         shutil.rmtree(to)
@@ -55,7 +55,7 @@ def _faults(root: Path, pages: Mapping[str, Page], others: Mapping[str, Page | N
     return [
         *faults(root, {**pages, **{path: page for path, page in others.items() if page}}),
         *(Fault(f"docs/{name}", "is in no section of ops/tools/site/order.py") for name in stray),
-        *(Fault(f"docs/{name}", "is in the order, and there is no such page") for name in missing),
+        *(Fault(f"docs/{name}", "is in the order, but the page does not exist") for name in missing),
         *(Fault(path, "has no heading of the first level") for path, page in pages.items() if not page.title),
     ]
 

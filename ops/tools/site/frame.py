@@ -17,7 +17,7 @@ _FRAME = """<!doctype html>
 <link rel="stylesheet" href="{top}site.css">
 </head>
 <body>
-<a class="skip" href="#content">To the text</a>
+<a class="skip" href="#content">Skip to the text</a>
 <header><a class="home" href="{top}index.html">Sluice</a>
 <input id="find" type="search" placeholder="Find a heading" aria-label="Find a heading" autocomplete="off">
 <ol id="found" hidden></ol></header>

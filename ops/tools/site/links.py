@@ -63,7 +63,7 @@ def faults(root: Path, pages: Mapping[str, Page]) -> Iterator[Fault]:
         for link in page.links:
             found = target(path, link)
             if found is not None and (what := _missing(root, pages, found)):
-                yield Fault(path, f"the link {link!r} leads nowhere: {what}")
+                yield Fault(path, f"the link {link!r} is broken: {what}")
 
 
 def beside(root: Path, pages: Mapping[str, Page]) -> dict[str, Page | None]:
@@ -92,7 +92,7 @@ def beside(root: Path, pages: Mapping[str, Page]) -> dict[str, Page | None]:
 def _missing(root: Path, pages: Mapping[str, Page], found: Target) -> str:
     path = root / found.path
     if not path.exists():
-        return "there is no such file"
+        return "the file does not exist"
     if found.anchor and path.suffix == ".md":
         page = pages.get(found.path) or read_page(path.read_text())
         if found.anchor not in page.anchors:

@@ -40,27 +40,36 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
     # Options of another keyspace.
     "an identifier in a chunk": (
         chunks(identifiers={"date": "date"}),
-        "identifiers: chunk_size makes it an app without keys of its own",
+        "identifiers: an app with chunk_size has no keys of its own",
     ),
     "everything of a template": (
         chunks(job_id="{x}", identifiers=7, autofill_values=7, depends_on=7, valid_if_or=7),
-        "job_id, identifiers, autofill_values, depends_on, valid_if_or: chunk_size makes it an app without keys",
+        "job_id, identifiers, autofill_values, depends_on, valid_if_or: an app with chunk_size has no keys",
     ),
-    "parents of a template": (chunks(depends_on={}), "of its own; what it needs stands in dependencies"),
-    "the other name of a template": (chunks(job_id_template="x"), "job_id_template: chunk_size makes"),
+    "parents of a template": (
+        chunks(depends_on={}),
+        "of its own; list the apps that it needs in dependencies",
+    ),
+    "the other name of a template": (
+        chunks(job_id_template="x"),
+        "job_id_template: an app with chunk_size has no keys",
+    ),
     "words of chunks for a template": (
         {"a": {"job_id": "{x}", "select_work": 7, "dependencies": 7}},
         "dependencies, select_work: there is no chunk_size",
     ),
     "a word of chunks alone": (
         {"default_job_id": "{x}", "a": {"allow_multiple_jobs": True}},
-        "allow_multiple_jobs: there is no chunk_size, which makes an app one that is keyed by chunk",
+        "allow_multiple_jobs: there is no chunk_size, which an app that is keyed by chunk needs",
     ),
-    "an unknown word of chunks": (chunks(chunksize=3), "unknown word 'chunksize' (did you mean chunk_size?)"),
-    "a word of Stau's files elsewhere": (chunks(main_func="main"), "unknown word 'main_func'"),
+    "an unknown option of chunks": (
+        chunks(chunksize=3),
+        "unknown option 'chunksize' (did you mean chunk_size?)",
+    ),
+    "a word of Stau's files elsewhere": (chunks(main_func="main"), "unknown option 'main_func'"),
     "halves of what has no work IDs": (
         {"a": {"job_id": "{x}", "on_failure": "bisect"}},
-        "on_failure: bisect parts work IDs, which an app without chunk_size has not",
+        "on_failure: bisect splits work IDs, and an app without chunk_size has none",
     ),
     "no such end": (chunks(on_failure="bisekt"), "'bisekt' is none of fail, bisect (did you mean bisect?)"),
     # Sizes.
@@ -78,10 +87,10 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
         "allow_multiple_jobs: 'no' is neither true nor false",
     ),
     "fresh by a text": (chunks(freshness_by="region"), "freshness_by: 'region' is not a list of texts"),
-    "fresh by one kwarg twice": (chunks(freshness_by=["k", "k"]), "freshness_by: k stands there twice"),
+    "fresh by one kwarg twice": (chunks(freshness_by=["k", "k"]), "freshness_by: k is listed twice"),
     "fresh by what it always is": (
         chunks(freshness_by=["work_ids"]),
-        "freshness_by: work_ids: what is fresh",
+        "freshness_by: work_ids: freshness is recorded",
     ),
     # Functions.
     "a function that its module lacks": (
@@ -114,14 +123,14 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
         "dependencies: it has to be a mapping with job_type and max_lag",
     ),
     "no app": (without("job_type"), "dependencies: number 1: it has no job_type"),
-    "no lag": (without("max_lag"), "dependencies: hello: it has no max_lag, which says how old"),
+    "no lag": (without("max_lag"), "dependencies: hello: it has no max_lag, the maximum age"),
     "an app of no name": (
         dependency(job_type=7),
         "dependencies: number 1: job_type: 7 is not the name of an app",
     ),
-    "an unknown word of a dependency": (
+    "an unknown option of a dependency": (
         dependency(custom_kwarg={}),
-        "dependencies: hello: unknown word 'custom_kwarg' (did you mean custom_kwargs?)",
+        "dependencies: hello: unknown option 'custom_kwarg' (did you mean custom_kwargs?)",
     ),
     "a lag below zero": (dependency(max_lag=-1), "max_lag: -1 is not a number of minutes from 0 on"),
     "a lag without end": (dependency(max_lag=float("inf")), "max_lag: inf is not a number of minutes"),
@@ -139,11 +148,11 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
     ),
     "work IDs for a dependency": (
         dependency(custom_kwargs={"work_ids": [[7]]}),
-        "custom_kwargs: work_ids is what each chunk is given; it cannot be fixed",
+        "custom_kwargs: work_ids is set for each chunk; it cannot be fixed",
     ),
     "a kwarg that no ledger keeps": (
         dependency(custom_kwargs={"k": ["\0"]}),
-        "custom_kwargs: '\\x00' has characters that no ledger keeps",
+        "custom_kwargs: '\\x00' has characters that the ledger cannot store",
     ),
     "a kwarg that is no number": (
         dependency(custom_kwargs={"k": float("nan")}),
@@ -153,11 +162,11 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
     "maybe unique": (dependency(unique="yes"), "unique: 'yes' is neither true nor false"),
     "one dependency with two lags": (
         needing({**DEPENDENCY, "max_lag": 9}, {**DEPENDENCY, "max_lag": 99}),
-        "dependencies: hello stands there twice",
+        "dependencies: hello is listed twice",
     ),
     "one dependency twice, spelled out": (
         needing(DEPENDENCY, {**DEPENDENCY, "unique": False, "custom_kwargs": {}}),
-        "dependencies: hello stands there twice",
+        "dependencies: hello is listed twice",
     ),
     # Between apps.
     "an unknown app to depend on": (
@@ -166,7 +175,7 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
     ),
     "a dependency without chunks": (
         dependency(job_type="fetch"),
-        "dependencies: fetch has no jobs about work IDs, for it is not keyed by chunk; give it a chunk_size",
+        "dependencies: fetch has no jobs for work IDs, because it is not keyed by chunk; give it a chunk_size",
     ),
     "a parent by chunk": (
         {"hello": HELLO, "a": {"job_id": "{date}", "depends_on": {"app_name": ["hello"]}}},

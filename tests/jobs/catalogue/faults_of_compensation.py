@@ -18,7 +18,7 @@ def _is(**compensated: Any) -> dict[str, Any]:
 
 
 FAULTS_OF_COMPENSATION: dict[str, Fault] = {
-    "what undoes it is no name": (_is(compensate=7), "compensate: 7 is no name; write that of the app"),
+    "what undoes it is no name": (_is(compensate=7), "compensate: 7 is no name; write the name of the app"),
     "what undoes it is not there": (
         {**_is(compensate="und"), "undo": {"job_id": "{key}"}},
         "compensate: there is no app 'und' (did you mean undo?)",
@@ -26,27 +26,27 @@ FAULTS_OF_COMPENSATION: dict[str, Fault] = {
     "it undoes itself": (_is(compensate="a"), "compensate: an app cannot undo itself"),
     "what undoes it would be undone": (
         _undone_by({"compensate": "irreversible"}),
-        "undo has compensate itself; what undoes is not undone",
+        "undo has compensate itself; an app that undoes others cannot be undone",
     ),
     "what undoes it waits for others": (
         _undone_by({"job_id": "{date}_{x}", "depends_on": {"app_name": ["b"]}}, b={"job_id": "{date}_{x}"}),
-        "undo has depends_on; what undoes waits only for what is to be undone before",
+        "undo has depends_on; a compensation waits only for the compensations that run before it",
     ),
     "what undoes it enumerates its jobs": (
         _undone_by({"autofill_values": {"key": ["1", "2"]}}),
-        "undo has autofill_values; which of its jobs there are follows",
+        "undo has autofill_values; the jobs to undo determine which",
     ),
     "what undoes it may be skipped": (
         _undone_by({"valid_if_or": {"key": ["1"]}}),
-        "undo has valid_if_or; what is to be undone cannot be skipped",
+        "undo has valid_if_or; a compensation cannot be skipped",
     ),
     "what undoes it is keyed by chunk": (
         {**_is(compensate="undo"), "undo": {"chunk_size": 5}},
-        "undo is keyed by chunk; what undoes has a job_id",
+        "undo is keyed by chunk; an app that undoes others needs a job_id",
     ),
     "what undoes it is keyed by partition": (
         {**_is(compensate="undo"), "undo": {"output_table": "t"}},
-        "undo is keyed by partition; what undoes has a job_id",
+        "undo is keyed by partition; an app that undoes others needs a job_id",
     ),
     "what undoes it has other identifiers": (
         _undone_by({"job_id": "{x}_{y}"}),
@@ -66,14 +66,14 @@ FAULTS_OF_COMPENSATION: dict[str, Fault] = {
     ),
     "an app is called like what cannot be undone": (
         {**_is(compensate="irreversible"), "irreversible": {"job_id": "{x}"}},
-        "an app is called irreversible too, so this could mean either",
+        "an app has the name irreversible too, so this is ambiguous",
     ),
     "what never ends is to be undone": (
         {"a": {"job_id": "{x}", "compensate": "irreversible", **_MANAGED}},
-        "compensate: it is_long_running, so it never succeeds",
+        "compensate: the app is_long_running, so it never succeeds",
     ),
     "what undoes it never ends": (
         _undone_by(_MANAGED),
-        "undo is_long_running, so nothing is ever undone by it",
+        "undo is_long_running, so it never finishes an undo",
     ),
 }

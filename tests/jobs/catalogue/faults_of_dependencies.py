@@ -12,7 +12,7 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
     "a group that is no mapping": (child({"date": [1]}), "group date: it has to be a mapping with app_name"),
     "an empty list of mappings": (child({"g": []}), "group g: it has to be a mapping with app_name"),
     "a mapping without app_name": (child({"g": {"date": [1]}}), "a mapping needs app_name"),
-    "a parent twice": (child({"app_name": ["q", "q"]}), "app_name: q stands there twice"),
+    "a parent twice": (child({"app_name": ["q", "q"]}), "app_name: q is listed twice"),
     "a mapping twice": (
         child({"g": [{"app_name": ["q"]}, {"app_name": ["q"]}]}),
         "lists the same mapping twice",
@@ -30,22 +30,22 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
         'date: 1 is not a list of values; write a list, or "all"',
     ),
     "no values": (child({"app_name": ["q"], "date": []}), "date: it lists no values"),
-    "values twice": (child({"app_name": ["q"], "date": [1, "1"]}), "date: 1 stands there twice"),
+    "values twice": (child({"app_name": ["q"], "date": [1, "1"]}), "date: 1 is listed twice"),
     "an unknown when": (
         child({"app_name": ["q"], "when": "suceeded"}),
         "when: 'suceeded' is none of succeeded",
     ),
     "a lag of a parent that is not to succeed": (
         child({"app_name": ["q"], "max_lag": "6h", "when": "failed"}),
-        "max_lag says how long ago a parent may have succeeded, so it does not go with when: failed",
+        "max_lag is the maximum age of a parent's success, so it cannot be used with when: failed",
     ),
     "a lag of a parent that may end in any way": (
         child({"g": [{"app_name": ["q"], "max_lag": 0, "when": "finished"}]}),
-        "group g: max_lag says how long ago a parent may have succeeded, so it does not go with when: finished",
+        "group g: max_lag is the maximum age of a parent's success, so it cannot be used with when: finished",
     ),
     "a lag of a parent that runs, by a function": (
         child({"_func": "tests.planner.two_ways:Weeks", "max_lag": 5, "when": "running"}),
-        "so it does not go with when: running",
+        "so it cannot be used with when: running",
     ),
     "a lag below zero": (
         child({"app_name": ["q"], "max_lag": -5}),
@@ -78,12 +78,12 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
     ),
     "a two-way function that cannot be made": (
         child({"_func": "tests.planner.two_ways:Odd"}),
-        "_func: tests.planner.two_ways:Odd cannot be made without arguments:",
+        "_func: tests.planner.two_ways:Odd cannot be created without arguments:",
     ),
     "a two-way function without a path": (child({"_func": 7}), "_func: 7 is not the path of an object"),
     "a two-way function with identifiers beside it": (
         child({"_func": "tests.planner.two_ways:Weeks", "date": [1]}),
-        "a mapping with _func has app_name, when and max_lag beside it; date is the function's to say",
+        "a mapping with _func may also have app_name, when and max_lag; the function itself determines date",
     ),
     "a two-way function with an unknown parent": (
         child({"_func": "tests.planner.two_ways:Weeks", "app_name": ["qq"]}),
@@ -98,7 +98,7 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
             "p": {"job_id": "{x}"},
             "c": {"job_id": "{y}", "depends_on": {"app_name": ["p"], "job_id": ["1"], "x": ["2"]}},
         },
-        "job_id says which parents are needed, so x, which only they have, says nothing",
+        "job_id already selects the parents, so x, which only they have, has no effect",
     ),
     "all of what no parent has": (
         child({"app_name": ["q"], "x": "all"}),
@@ -110,11 +110,11 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
     ),
     "a parent that nothing determines": (
         {"p": {"job_id": "{date}_{x}"}, "c": {**DATED, "depends_on": {"app_name": ["p"]}}},
-        "nothing says which x of p is needed",
+        "it is undefined which x of p is needed",
     ),
     "a child that nothing determines": (
         {"p": DATED, "c": {"job_id": "{date}_{x}", "depends_on": {"app_name": ["p"]}}},
-        "nothing says which x of c a job of p is needed for",
+        "it is undefined for which x of c a job of p is needed",
     ),
     "lists that have nothing in common": (
         child({"g": [{"app_name": ["q"], "date": [1]}, {"app_name": ["p"], "date": [2]}]}),
@@ -164,6 +164,6 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
     ),
     "too many jobs": (
         app(autofill_values={"date": "0:2000", "x": "0:2000"}),
-        "its values come to 2,000 x 2,000 = 4,000,000 jobs; the limit is 1,000,000",
+        "its values result in 2,000 x 2,000 = 4,000,000 jobs; the limit is 1,000,000",
     ),
 }

@@ -12,7 +12,7 @@ FAULTS_OF_KEYS: dict[str, Fault] = {
     "a repeated identifier": ({"a": {"job_id": "{x}_{y}_{x}"}}, "repeats x"),
     "empty braces": ({"a": {"job_id": "{date}_{}"}}, "has nothing in a pair of braces"),
     "a format": ({"a": {"job_id": "{date:08d}"}}, "has 'date:08d' in braces"),
-    "an identifier that is a word of ours": ({"a": {"job_id": "{app_name}"}}, "calls an identifier app_name"),
+    "an identifier that is a word of ours": ({"a": {"job_id": "{app_name}"}}, "names an identifier app_name"),
     # Identifiers.
     "an unknown kind": (
         app(identifiers={"x": "dat"}),
@@ -52,11 +52,11 @@ FAULTS_OF_KEYS: dict[str, Fault] = {
     ),
     "a repeated value": (
         app(autofill_values={"x": ["u", "v", "u"]}),
-        "autofill_values: x: u stands there twice",
+        "autofill_values: x: u is listed twice",
     ),
     "a value written two ways": (
         app(autofill_values={"date": [20140601, "2014-06-01"]}, identifiers={"date": "date"}),
-        "autofill_values: date: 20140601 stands there twice",
+        "autofill_values: date: 20140601 is listed twice",
     ),
     "a value of another kind": (
         app(identifiers={"x": "int"}, autofill_values={"x": ["u"]}),
@@ -64,7 +64,7 @@ FAULTS_OF_KEYS: dict[str, Fault] = {
     ),
     "a text among numbers": (
         app(autofill_values={"x": [1, "u"]}),
-        "'u' is not a whole number (x is a whole number, since autofill_values of a has 1; declare it under",
+        "'u' is not a whole number (x is a whole number, because autofill_values of a has 1; if that is wrong",
     ),
     "a day that there is not": (
         app(identifiers={"date": "date"}, autofill_values={"date": [20140230]}),
@@ -74,7 +74,7 @@ FAULTS_OF_KEYS: dict[str, Fault] = {
         app(autofill_values={"date": ["a_b"]}),
         "at date, 'a_b' contains '_', which ends it",
     ),
-    "an empty value": (app(autofill_values={"x": [""]}), "at x, there is nothing"),
+    "an empty value": (app(autofill_values={"x": [""]}), "at x, it is empty"),
     # Ranges.
     "an empty range": (app(autofill_values={"x": "5:5"}), "range '5:5' is empty"),
     "a range backwards": (app(autofill_values={"x": "5:3"}), "range '5:3' is empty"),
@@ -103,7 +103,7 @@ FAULTS_OF_KEYS: dict[str, Fault] = {
     ),
     "a filter that nothing passes": (
         app(valid_if_or={"x": []}),
-        "valid_if_or: x lists no values, so that nothing passes by it",
+        "valid_if_or: x lists no values, so that no job passes it",
     ),
     "a name that cannot be printed": (
         app(identifiers={"\n\x1b[2J": "int"}),

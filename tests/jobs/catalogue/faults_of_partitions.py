@@ -46,7 +46,7 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     ),
     "parents of a partition": (
         filling(depends_on={"app_name": ["z"]}),
-        "what it reads stands in table_dependencies",
+        "list the tables that it reads in table_dependencies",
     ),
     "chunks of partitions": (
         filling(chunk_size=3, dependencies=7),
@@ -56,11 +56,11 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
         {"a": {"job_id": "{x}", "chunk_size": 0, "step_size": 2, "modes": {}}},
         "job_id, chunk_size: an app with step_size, modes is keyed by partition",
     ),
-    "an unknown word of partitions": (
+    "an unknown option of partitions": (
         filling(stepsize=3),
-        "unknown word 'stepsize' (did you mean step_size?)",
+        "unknown option 'stepsize' (did you mean step_size?)",
     ),
-    "halves of partitions": (filling(on_failure="bisect"), "on_failure: bisect parts work IDs, which an app"),
+    "halves of partitions": (filling(on_failure="bisect"), "on_failure: bisect splits work IDs, and an app"),
     # Tables and steps.
     "no table": (filling(output_table=None), "output_table: None is not the name of a table"),
     "a table without a name": (filling(output_table=""), "output_table: '' is not the name of a table"),
@@ -81,20 +81,20 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     "a unit and its format": (counted(unit="minute", format="%M"), "partition: unit: 'minute' is none of"),
     "a partition that is a number": (filling(partition=7), "partition: 7 is none of hour, day, month, nor a"),
     "no partition": (filling(partition=None), "partition: None is none of hour, day, month, nor a mapping"),
-    "an unknown word of a partition": (
+    "an unknown option of a partition": (
         counted(fromat="%Y"),
-        "partition: unknown word 'fromat' (did you mean format?)",
+        "partition: unknown option 'fromat' (did you mean format?)",
     ),
     "a format that is none": (counted(format="date"), "format: 'date' is not a text with parts such as %Y"),
     "a format that is a number": (counted(format=7), "format: 7 is not a text with parts such as %Y"),
     "a format of nothing": (counted(format=""), "format: '' is not a text with parts such as %Y"),
     "months for days": (
         counted(format="%Y-%m"),
-        "format: '%Y-%m' writes '1999-12' for more than one day; the usual is %Y-%m-%d",
+        "format: '%Y-%m' writes '1999-12' for more than one day; the default is %Y-%m-%d",
     ),
     "days for hours": (
         counted(unit="hour", format="%Y-%m-%d"),
-        "format: '%Y-%m-%d' writes '1999-12-31' for more than one hour; the usual is %Y-%m-%d-%H",
+        "format: '%Y-%m-%d' writes '1999-12-31' for more than one hour; the default is %Y-%m-%d-%H",
     ),
     "half of the hours": (counted(unit="hour", format="%Y-%m-%d-%I"), "for more than one hour"),
     "years for months": (counted(unit="month", format="%Y"), "for more than one month"),
@@ -107,13 +107,13 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     "one part of a format twice": (counted(format="%Y%Y-%m-%d"), "which cannot be read again"),
     "a blank": (
         counted(format="%Y %m %d"),
-        "'%Y %m %d' writes '1999 12 31'; what it writes may have neither",
+        "'%Y %m %d' writes '1999 12 31'; a partition may have neither",
     ),
-    "a tab": (counted(format="%Y\t%m-%d"), "what it writes may have neither blanks nor @ / , + in it"),
-    "a slash": (counted(format="%Y/%m/%d"), "what it writes may have neither blanks nor @ / , + in it"),
-    "a comma": (counted(format="%Y,%m,%d"), "what it writes may have neither blanks nor @ / , + in it"),
-    "what parts a version": (counted(format="%Y@%m-%d"), "what it writes may have neither blanks nor"),
-    "what means or later": (counted(format="%Y-%m-%d+"), "what it writes may have neither blanks nor"),
+    "a tab": (counted(format="%Y\t%m-%d"), "a partition may have neither blanks nor @ / , + in it"),
+    "a slash": (counted(format="%Y/%m/%d"), "a partition may have neither blanks nor @ / , + in it"),
+    "a comma": (counted(format="%Y,%m,%d"), "a partition may have neither blanks nor @ / , + in it"),
+    "what parts a version": (counted(format="%Y@%m-%d"), "a partition may have neither blanks nor"),
+    "what means or later": (counted(format="%Y-%m-%d+"), "a partition may have neither blanks nor"),
     "what parts a range": (counted(format="%Y..%m-%d"), "nor two dots, nor a dot at an end"),
     "what a range would take for its own": (counted(format="%Y-%m-%d."), "nor two dots, nor a dot at an end"),
     "a first that is none": (
@@ -134,15 +134,15 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     ),
     "a mapping without a table": (
         reading({"start_offset": 1}),
-        "table_dependencies: number 1: it has no table, which is what is read",
+        "table_dependencies: number 1: it has no table, the name of the table that it reads",
     ),
     "a table to read that is a number": (
         reading({"table": 7}),
         "table_dependencies: number 1: table: 7 is not the name of a table",
     ),
-    "an unknown word of a table": (
+    "an unknown option of a table": (
         table(start_ofset=1),
-        "table_dependencies: raw: unknown word 'start_ofset' (did you mean start_offset?)",
+        "table_dependencies: raw: unknown option 'start_ofset' (did you mean start_offset?)",
     ),
     "an offset below zero": (
         table(start_offset=-1),
@@ -172,7 +172,7 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     ),
     "one table twice": (
         reading({"table": "raw"}, {"table": "raw"}),
-        "table_dependencies: raw stands there twice",
+        "table_dependencies: raw is listed twice",
     ),
     "one table twice, spelled out": (
         reading(
@@ -185,28 +185,31 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
                 "partition": "day",
             },
         ),
-        "table_dependencies: raw stands there twice",
+        "table_dependencies: raw is listed twice",
     ),
     "a calendar that there is not": (table(partition="dai"), "raw: partition: unit: 'dai' is none of hour"),
     "a first of what others fill": (
         table(partition={"first": "2024-01-01"}),
-        "raw: partition: unknown word 'first'",
+        "raw: partition: unknown option 'first'",
     ),
     # Modes.
-    "modes in a list": (filling(modes=["offline"]), "modes: ['offline'] is not a mapping of modes to words"),
+    "modes in a list": (
+        filling(modes=["offline"]),
+        "modes: ['offline'] is not a mapping of modes to policy options",
+    ),
     "a mode without a name": (filling(modes={"": {}}), "modes: '' is no name; a mode's name is a letter"),
     "a mode of blanks": (filling(modes={"off line": {}}), "modes: 'off line' is no name"),
     "a mode of nothing": (
         filling(modes={"offline": None}),
-        "modes: offline: it has to be a mapping of words of a policy; this is None",
+        "modes: offline: it has to be a mapping of policy options; this is None",
     ),
-    "an unknown word of a mode": (
+    "an unknown option of a mode": (
         filling(modes={"offline": {"max_fail": 1}}),
-        "modes: offline: unknown word 'max_fail' (did you mean max_fails?)",
+        "modes: offline: unknown option 'max_fail' (did you mean max_fails?)",
     ),
     "a word of a mode that is none of a policy": (
         filling(modes={"offline": {"step_size": 1}}),
-        "modes: offline: unknown word 'step_size'",
+        "modes: offline: unknown option 'step_size'",
     ),
     "a policy that cannot be": (
         filling(modes={"offline": {"timeout": "never"}}),
@@ -218,12 +221,12 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     ),
     "halves in a mode": (
         filling(modes={"offline": {"on_failure": "bisect"}}),
-        "modes: offline: on_failure: bisect parts work IDs, which partitions are not",
+        "modes: offline: on_failure: bisect splits work IDs, and an app with partitions has none",
     ),
     # Between apps.
     "two apps with one table": (
         {"b": {"output_table": "t"}, "a": {"output_table": "t"}},
-        "output_table: both b and a fill t; a table is of one app alone",
+        "output_table: both b and a fill t; only one app may fill a table",
     ),
     "an app called like the table of another": (
         {"t": {"step_size": 1}, "a": {"output_table": "t"}},
@@ -243,7 +246,7 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     ),
     "two that disagree on it, of whom one says nothing": (
         external("hour", None),
-        "for a its partitions are by hour, like 2024-04-01-13, for b by day, like 2024-04-01; say in both",
+        "for a its partitions are by hour, like 2024-04-01-13, for b by day, like 2024-04-01; set the same",
     ),
     "two that disagree on how it is written": (
         external({"format": "%Y%m%d"}, "day"),

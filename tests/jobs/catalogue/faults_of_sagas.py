@@ -72,7 +72,7 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     "a saga without a function": (app(job_type="saga"), "an app of job_type saga needs its function"),
     "a saga whose function is not there": (_built_by("stepps"), f"{__name__} has no function 'stepps'"),
     "a saga whose function is no path": (app(job_type="saga", function=7), "function: write package.module"),
-    "a saga that is a class": (_built_by("Steps"), "function: Steps is a class; what makes a saga is a"),
+    "a saga that is a class": (_built_by("Steps"), "function: Steps is a class; a saga is made by a"),
     "a saga that is a generator": (_built_by("stairs"), "function: stairs yields its steps; return a list"),
     "a saga that waits for its steps": (_built_by("later"), "function: later is async"),
     "a saga that takes more than a flight": (
@@ -81,7 +81,7 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     ),
     "a job type that is nearly a saga": (app(job_type="sage"), "(did you mean saga?)"),
     # Options.
-    "a word that is nearly one of a saga": (_saga(hook=[]), "unknown word 'hook' (did you mean hooks?)"),
+    "a word that is nearly one of a saga": (_saga(hook=[]), "unknown option 'hook' (did you mean hooks?)"),
     "hooks that are no list": (
         _saga(hooks=f"{__name__}:Deaf"),
         "is no list of hooks; write [package.module:name]",
@@ -92,7 +92,7 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     "a hook that is nothing": (_saga(hooks=[None]), "hooks: None is no hook"),
     "a hook that would have to be awaited": (
         _saga(hooks=[f"{__name__}:dreams"]),
-        "hooks: start_step, end_step of Dreams is async, and nobody awaits a hook; make it a def",
+        "hooks: start_step, end_step of Dreams is async, and hooks are not awaited; make it a def",
     ),
     "a class of hooks that would have to be awaited": (
         _saga(hooks=[f"{__name__}:Dreams"]),
@@ -113,7 +113,7 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     ),
     "a context that would have to be awaited": (
         _saga(context=f"{__name__}:desk"),
-        "context: desk is async, and nobody awaits what all flights of a process share",
+        "context: desk is async, and the shared context of all flights is not awaited; make it a def",
     ),
     "a context that is not there": (_saga(context="os.path:joyn"), "context: os.path has no function 'joyn'"),
     "a context that is no function": (
@@ -122,7 +122,7 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     ),
     "a context that wants arguments": (
         _saga(context="os.path:join"),
-        "context: join has to do without arguments",
+        "context: join must take no arguments",
     ),
     # Options of other job types and keyspaces.
     "a saga in a process": (_saga(isolate=True), "an app of job_type saga has no isolate"),
@@ -135,29 +135,29 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     ),
     "a saga that never ends": (
         _saga(is_long_running=True),
-        "is_long_running: an app of job_type saga works in",
+        "is_long_running: an app of job_type saga runs in",
     ),
     "a saga about work IDs": (
         {"a": {**SAGA, "chunk_size": 5, "dependencies": []}},
-        "chunk_size, dependencies: a saga flies for one key; give it a job_id",
+        "chunk_size, dependencies: a saga runs for one key; give it a job_id",
     ),
     "a saga about partitions": (
         {"a": {**SAGA, "step_size": 5}},
-        "step_size: a saga flies for one key; give it a job_id",
+        "step_size: a saga runs for one key; give it a job_id",
     ),
     # Policy.
     "an environment for a saga": (
         _saga(env={"A": "1"}),
-        f"env: {_IN_A_THREAD} one of its own; a step can give it to what it starts",
+        f"env: {_IN_A_THREAD} one of its own; a step can pass it to the processes that it starts",
     ),
     "a folder for a saga": (_saga(cwd="/tmp"), f"cwd: {_IN_A_THREAD}"),
     "limits for a saga": (_saga(limits={"cpu": 1}), f"limits: {_IN_A_THREAD}"),
-    "an output of a saga": (_saga(keep_output=True), "keep_output: what it prints in a thread"),
-    "an exit code of a saga": (_saga(fail_on="exit"), "fail_on: it says nothing of a saga: it has neither"),
-    "a limit to how often a saga recovers": (_saga(max_losses=3), "max_losses: it says nothing of a saga"),
+    "an output of a saga": (_saga(keep_output=True), "keep_output: output printed in a thread"),
+    "an exit code of a saga": (_saga(fail_on="exit"), "fail_on: it does not apply to a saga: it has neither"),
+    "a limit to how often a saga recovers": (_saga(max_losses=3), "max_losses: it does not apply to a saga"),
     "timeouts of a saga": (
         _saga(max_timeouts=1),
-        "max_timeouts: it says nothing of a saga: a flight over its",
+        "max_timeouts: it does not apply to a saga: a flight over its",
     ),
     # Debugging.
     "debugging for a command": (
@@ -166,12 +166,12 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     ),
     "debugging for a mode": (
         {"a": {"step_size": 1, "modes": {"live": {"debug": {"fail_last": True}}}}},
-        "modes: live: debug: it has steps fail, which only a saga has",
+        "modes: live: debug: it makes steps fail, and only a saga has steps",
     ),
     "debugging that is no mapping": (_saga(debug=True), "debug: True is no mapping; write"),
     "a way to fail that there is not": (
         _saga(debug={"fail_las": True}),
-        "debug: unknown word 'fail_las' (did you mean fail_last?)",
+        "debug: unknown option 'fail_las' (did you mean fail_last?)",
     ),
     "an answer that no debugging gives": (
         _saga(debug={"fail_do": {"Pay": "fatl"}}),
@@ -183,7 +183,7 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     ),
     "a step that fails in two ways": (
         _saga(debug={"fail_at": {"1": "fatal", "01": "retry"}}),
-        "debug: fail_at: one step stands there twice",
+        "debug: fail_at: one step is listed twice",
     ),
     "a failure of nothing": (
         _saga(debug={"fail_undo": ["Pay"]}),

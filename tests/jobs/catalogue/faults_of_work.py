@@ -25,10 +25,13 @@ FAULTS_OF_WORK: dict[str, Fault] = {
     # Top level of a source.
     "a default that is no text": ({"default_job_id": 7, "a": DATED}, "default_job_id: 7 is not a text"),
     # Options.
-    "an unknown word": (app(max_fail=3), "unknown word 'max_fail' (did you mean max_fails?)"),
-    "an app that is no mapping": ({"a": ["echo"]}, "an app is a mapping of words; this is ['echo']"),
+    "an unknown word": (app(max_fail=3), "unknown option 'max_fail' (did you mean max_fails?)"),
+    "an app that is no mapping": ({"a": ["echo"]}, "an app is a mapping of options; this is ['echo']"),
     "a name that starts with a digit": ({"1a": DATED}, "an app's name is a letter, then"),
-    "a name that is a queue of ours": ({"groomer": DATED}, "groomer is the name of a queue of Sluice's own"),
+    "a name that is a queue of ours": (
+        {"groomer": DATED},
+        "groomer is the name of one of Sluice's own queues",
+    ),
     "two names of one word": (app(job_id_template="{date}"), "job_id and job_id_template are two names"),
     # Work.
     "a job type that is not there": (
@@ -53,11 +56,11 @@ FAULTS_OF_WORK: dict[str, Fault] = {
     "a job manager in a process": (app(job_type=f"{__name__}:Grid", isolate=True), "has no isolate"),
     "a job manager that wants arguments": (
         app(job_type=f"{__name__}:Demanding"),
-        "cannot be made without arguments",
+        "cannot be created without arguments",
     ),
     "a folder for a job manager": (
         app(job_type=f"{__name__}:Grid", cwd="/tmp"),
-        "cwd: it runs in a thread of the worker, which cannot have one of its own; give it to what",
+        "cwd: it runs in a thread of the worker, which cannot have one of its own; pass it to the work",
     ),
     "a placeholder that does not exist": (
         app(bash_cmd="echo {dat}"),
@@ -130,7 +133,7 @@ FAULTS_OF_WORK: dict[str, Fault] = {
         app(read_fp="in", mapjson=1, **SPARK),
         "mapjson: 1 is neither true nor false",
     ),
-    "a word about what is not read": (app(mapjson=True, **SPARK), "mapjson: there is no read_fp"),
+    "a word about what is not read": (app(mapjson=True, **SPARK), "mapjson: it needs read_fp"),
     # Programs.
     "a source that is impossible": (
         app(source="ftp://a/b.zip"),
@@ -165,7 +168,7 @@ FAULTS_OF_WORK: dict[str, Fault] = {
         "an app of job_type python has no program",
     ),
     "a program in a process": (app(program="p", isolate=True), "an app of job_type program has no isolate"),
-    "a folder for a program": (app(program="p", cwd="/tmp"), "cwd: a program runs in a folder of its own"),
+    "a folder for a program": (app(program="p", cwd="/tmp"), "cwd: a program always runs in its own folder"),
     "isolate that is no truth": (app(isolate="yes"), "isolate: 'yes' is neither true nor false"),
     # Policy.
     "a negative count": (app(max_fails=-1), "max_fails: -1 is not a whole number from 0 on"),
@@ -184,9 +187,9 @@ FAULTS_OF_WORK: dict[str, Fault] = {
         app(retry={"rule": "fixd"}),
         "retry: rule: 'fixd' is none of fixed, exponential, random",
     ),
-    "an unknown word of a rule": (
+    "an unknown option of a rule": (
         app(retry={"second": 5}),
-        "retry: unknown word 'second' (did you mean seconds?)",
+        "retry: unknown option 'second' (did you mean seconds?)",
     ),
     "an unknown fail_on": (app(fail_on="stdout"), "fail_on: 'stdout' is none of exit, stderr, either"),
     "a variable that is no text": (app(env={"N": 5}), "env: the value of N, 5, is not a text"),
@@ -208,7 +211,7 @@ FAULTS_OF_WORK: dict[str, Fault] = {
     ),
     "a setting of Sluice's own for a job": (
         app(env_from_os=["SLUICE_LEDGER_URL"]),
-        "env_from_os: SLUICE_LEDGER_URL is a setting or a secret of the worker itself, which no job is given",
+        "env_from_os: SLUICE_LEDGER_URL is a setting or a secret of the worker itself and is not passed to jobs",
     ),
     "an option that submitters cannot be given": (
         app(submitters_may_set=["evn"]),
@@ -217,7 +220,7 @@ FAULTS_OF_WORK: dict[str, Fault] = {
     "variables that are no list": (app(env_from_os="HOME"), "env_from_os: 'HOME' is not a list"),
     "a limit that there is not": (
         app(limits={"cpus": 2}),
-        "limits: unknown word 'cpus' (did you mean cpu?)",
+        "limits: unknown option 'cpus' (did you mean cpu?)",
     ),
     "a size that is none": (app(limits={"memory": "lots"}), "limits: memory: 'lots' is not a size"),
     "limits that are no mapping": (app(limits="2GB"), "limits: '2GB' is no mapping of limits"),
@@ -227,11 +230,11 @@ FAULTS_OF_WORK: dict[str, Fault] = {
     ),
     "an output of a thread": (
         app(function="os.path:join", keep_output=True),
-        "keep_output: what it prints in a thread of the worker is not its own; set isolate: true",
+        "keep_output: output printed in a thread of the worker is not separate; set isolate: true",
     ),
     "limits for a job manager": (
         app(job_type=f"{__name__}:Grid", limits={"cpu": 1}),
-        "limits: it runs in a thread of the worker, which cannot have any of its own; give it to what",
+        "limits: it runs in a thread of the worker, which cannot have any of its own; pass it to the work",
     ),
     "keep_output that is no truth": (app(keep_output="yes"), "keep_output: 'yes' is neither true nor false"),
     "a folder that is no path": (app(cwd=7), "cwd: 7 is not the path of a folder"),

@@ -31,13 +31,13 @@ def test_the_option_is_parsed_into_a_breaker(value: Any, read: Breaker | None) -
     ("value", "fault"),
     [
         (20, "20 is no mapping; write"),
-        ({}, "after how many fails"),
-        ({"pause": "30s"}, "after how many fails"),
+        ({}, "the number of fails in a row, is missing"),
+        ({"pause": "30s"}, "the number of fails in a row, is missing"),
         ({"fails": 0}, "0 is not a whole number from 1 on"),
         ({"fails": True}, "True is not a whole number"),
         ({"fails": 2, "pause": 0}, "less than a second"),
         ({"fails": 2, "pause": "1m", "pause_max": "30s"}, "shorter than the first pause"),
-        ({"fails": 2, "wait": "1m"}, "unknown word 'wait'"),
+        ({"fails": 2, "wait": "1m"}, "unknown option 'wait'"),
     ],
 )
 def test_an_invalid_breaker_is_a_fault(value: Any, fault: str) -> None:
@@ -46,7 +46,7 @@ def test_an_invalid_breaker_is_a_fault(value: Any, fault: str) -> None:
 
 
 def test_a_submission_cannot_set_a_breaker() -> None:
-    with pytest.raises(BadRequest, match="unknown word 'breaker'"):
+    with pytest.raises(BadRequest, match="unknown option 'breaker'"):
         parse_policy({"breaker": {"fails": 1}})
 
 

@@ -47,12 +47,12 @@ def test_concurrency_may_be_a_number_a_key_or_a_named_pool(written: Any, read: C
         ({"key": "{x}"}, "concurrency: there is no limit"),
         ({"key": "{x}", "limit": 0}, "concurrency: limit: 0 is not a whole number from 1 on"),
         ({"key": "{x}", "limit": False}, "concurrency: limit: False is not a whole number"),
-        ({"kee": "{x}", "limit": 1}, "concurrency: unknown word 'kee' (did you mean key?)"),
+        ({"kee": "{x}", "limit": 1}, "concurrency: unknown option 'kee' (did you mean key?)"),
         (
             {"key": "{z}", "limit": 1},
-            "concurrency: the key asks for {z}; there are {x}, {y}, {app_name}, {job_id}",
+            "concurrency: the key names {z}; there are {x}, {y}, {app_name}, {job_id}",
         ),
-        ({"key": "{kwargs.}", "limit": 1}, "concurrency: the key asks for {kwargs.}"),
+        ({"key": "{kwargs.}", "limit": 1}, "concurrency: the key names {kwargs.}"),
         ({"key": "{x", "limit": 1}, "concurrency: key: a single { at character 1; write it twice"),
         ({"key": "all", "limit": 1}, "concurrency: key: 'all' is not a text with a value in braces"),
         ({"pool": "", "limit": 1}, "concurrency: pool: '' is not the name of a pool"),
@@ -73,13 +73,13 @@ def test_an_invalid_concurrency_in_a_submission_is_refused() -> None:
 
 @pytest.mark.parametrize("app", [{"bash_cmd": "true", "chunk_size": 2}, FILLS], ids=["chunks", "partitions"])
 def test_apps_without_identifiers_cannot_use_one_in_a_concurrency_key(app: dict[str, Any]) -> None:
-    with pytest.raises(DefinitionError, match=r"the key asks for \{x\}; there are \{app_name\}, \{job_id\}"):
+    with pytest.raises(DefinitionError, match=r"the key names \{x\}; there are \{app_name\}, \{job_id\}"):
         catalogue_of({"a": app | {"concurrency": {"key": "{x}", "limit": 1}}})
 
 
 def test_the_concurrency_key_of_a_mode_is_checked_against_its_app() -> None:
     words = {"concurrency": {"key": "{x}", "limit": 1}}
-    with pytest.raises(DefinitionError, match=r"modes: offline: concurrency: the key asks for \{x\}"):
+    with pytest.raises(DefinitionError, match=r"modes: offline: concurrency: the key names \{x\}"):
         catalogue_of({"a": FILLS | {"modes": {"offline": words}}})
 
 

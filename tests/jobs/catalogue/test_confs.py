@@ -44,12 +44,12 @@ def test_a_conf_names_the_app_of_each_mode() -> None:
         ({"f": {"off line": "join"}}, "'off line' is no name of a mode"),
         (
             {"f": {"saga": "join"}},
-            "saga is no name of a mode: it says that what a submission has done is undone",
+            "saga is no name of a mode: it is the option by which a failed submission is undone",
         ),
         ({"f": {}}, "it has to be a mapping of modes to apps"),
         ({"f": "join"}, "it has to be a mapping of modes to apps"),
         (["join"], "it has to be a mapping of names to {mode: app}"),
-        ({"join": {"offline": "sums"}}, "an app is called so too"),
+        ({"join": {"offline": "sums"}}, "an app has this name too"),
     ],
 )
 def test_a_faulty_conf_is_reported(confs: Any, words: str) -> None:
@@ -60,7 +60,7 @@ def test_a_faulty_conf_is_reported(confs: Any, words: str) -> None:
 def test_two_sources_cannot_have_one_conf() -> None:
     one = write("one.json", json.dumps({**APPS, "confs": {"f": {"offline": "join"}}}))
     two = write("two.json", json.dumps({"confs": {"f": {"offline": "sums"}}}))
-    with pytest.raises(DefinitionError, match="there is such a conf already"):
+    with pytest.raises(DefinitionError, match=r"it is defined in .* already"):
         load([one, two])
 
 

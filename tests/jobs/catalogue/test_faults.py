@@ -93,5 +93,5 @@ def test_a_configured_limit_of_jobs_is_applied_and_reported() -> None:
 
 def test_an_app_name_that_is_no_possible_queue_name_is_a_fault() -> None:
     faults = dict(faults_of({"a.XQ": {"job_id": "{x}"}, "b" * 201: {"job_id": "{x}"}}))
-    assert "ends in .XQ" in faults["a.XQ"]
+    assert "end in .XQ" in faults["a.XQ"]
     assert "at most 200" in faults["b" * 201]

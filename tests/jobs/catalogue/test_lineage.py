@@ -95,5 +95,5 @@ def test_tables_from_several_sources_are_linked() -> None:
     assert list(load([one, other]).app("a").parent_apps) == ["b"]
     third = write("third.yaml", "c: {output_table: t}")
     assert faults(one, other, third) == [
-        ("third.yaml", "c", "output_table: both b and c fill t; a table is of one app alone")
+        ("third.yaml", "c", "output_table: both b and c fill t; only one app may fill a table")
     ]

@@ -79,7 +79,7 @@ def test_a_child_may_need_a_long_running_app_to_run_or_to_fail(when: str) -> Non
 @pytest.mark.parametrize("when", ["succeeded", "finished"])
 def test_needing_a_long_running_app_to_end_is_a_fault(when: str) -> None:
     fault = _fault(far=FAR, c={**SHORT, "depends_on": {"app_name": ["far"], "when": when}})
-    assert f"when: {when}: far is_long_running, so that never comes" in fault
+    assert f"when: {when}: far is_long_running, so that never happens" in fault
 
 
 # Other faults.
@@ -88,9 +88,9 @@ def test_needing_a_long_running_app_to_end_is_a_fault(when: str) -> None:
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        ({**SHORT, "is_long_running": True}, "is_long_running: an app of job_type bash works in a worker"),
+        ({**SHORT, "is_long_running": True}, "is_long_running: an app of job_type bash runs in a worker"),
         ({**FAR, "is_long_running": "yes"}, "is_long_running: 'yes' is neither true nor false"),
-        ({**FAR, "timeout": "1h"}, "timeout: it is_long_running, so it ends when somebody stops it"),
+        ({**FAR, "timeout": "1h"}, "timeout: the app is_long_running, so its jobs end when they are stopped"),
     ],
 )
 def test_is_long_running_with_unsuitable_options_is_a_fault(words: dict[str, Any], fault: str) -> None:
@@ -105,7 +105,7 @@ def test_max_lag_for_a_long_running_app_is_a_fault() -> None:
 def test_a_chunk_cannot_depend_on_a_long_running_app() -> None:
     far = {"chunk_size": 10, "job_type": FAR["job_type"], "is_long_running": True}
     near = {"chunk_size": 10, "bash_cmd": "true", "dependencies": [{"job_type": "far", "max_lag": 0}]}
-    assert "dependencies: far is_long_running, so no work ID" in _fault(far=far, near=near)
+    assert "dependencies: far is_long_running, so its work IDs" in _fault(far=far, near=near)
 
 
 def test_a_function_for_parents_of_both_kinds_must_set_when() -> None:
@@ -113,4 +113,4 @@ def test_a_function_for_parents_of_both_kinds_must_set_when() -> None:
     fault = _fault(
         far=FAR, near=SHORT, c={**SHORT, "depends_on": {"_func": func, "app_name": ["far", "near"]}}
     )
-    assert "far never ends and the others do; say when" in fault
+    assert "far never ends and the other apps do; write when" in fault

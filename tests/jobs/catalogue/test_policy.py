@@ -79,9 +79,9 @@ def test_all_faults_of_a_policy_are_reported_at_once() -> None:
     with pytest.raises(BadRequest) as caught:
         parse_policy(words)
     for told in (
-        "unknown word 'max_fail' (did you mean max_fails?)",
+        "unknown option 'max_fail' (did you mean max_fails?)",
         "timeout: 'soon' is not a duration",
-        "unknown word 'sconds' (did you mean seconds?)",
+        "unknown option 'sconds' (did you mean seconds?)",
         "rule: 'fixd' is none of fixed, exponential, random (did you mean fixed?)",
         "priority: 1.5 is not a whole number",
     ):

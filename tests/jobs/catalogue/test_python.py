@@ -161,7 +161,7 @@ def test_one_bad_file_does_not_hide_the_others() -> None:
         ("here/b.py", "b"),
         ("here/c.py", "c"),
     ]
-    assert found[1][2] == "depends_on: there is no app 'a' in what could be read"
+    assert found[1][2] == "depends_on: there is no app 'a' among the apps that could be read"
 
 
 def test_a_missing_function_is_reported() -> None:

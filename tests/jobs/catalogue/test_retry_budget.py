@@ -26,12 +26,12 @@ def test_the_option_is_parsed_into_a_retry_budget() -> None:
     ("value", "fault"),
     [
         (20, "20 is no mapping; write"),
-        ({"retries": 5}, "how many retries there are in what time"),
-        ({"per": "5s"}, "how many retries there are in what time"),
+        ({"retries": 5}, "the number of retries or the time per which they count is missing"),
+        ({"per": "5s"}, "the number of retries or the time per which they count is missing"),
         ({"retries": 0, "per": "5s"}, "0 is not a whole number from 1 on"),
         ({"retries": True, "per": "5s"}, "True is not a whole number"),
         ({"retries": 2, "per": "500ms"}, "less than a second"),
-        ({"retries": 2, "per": "1m", "pause": 3}, "unknown word 'pause'"),
+        ({"retries": 2, "per": "1m", "pause": 3}, "unknown option 'pause'"),
     ],
 )
 def test_an_invalid_retry_budget_is_a_fault(value: Any, fault: str) -> None:
@@ -41,12 +41,12 @@ def test_an_invalid_retry_budget_is_a_fault(value: Any, fault: str) -> None:
 
 def test_a_long_running_app_cannot_have_a_retry_budget() -> None:
     words = {"job_id": "{x}", "job_type": f"{faults_of_work.__name__}:Grid", "is_long_running": True}
-    with pytest.raises(DefinitionError, match="retry_budget: it is_long_running"):
+    with pytest.raises(DefinitionError, match="retry_budget: the app is_long_running"):
         catalogue_of({"a": words | {"retry_budget": {"retries": 2, "per": "1m"}}})
 
 
 def test_a_submission_cannot_set_a_retry_budget() -> None:
-    with pytest.raises(BadRequest, match="unknown word 'retry_budget'"):
+    with pytest.raises(BadRequest, match="unknown option 'retry_budget'"):
         parse_policy({"retry_budget": {"retries": 2, "per": "1m"}})
 
 

@@ -134,7 +134,7 @@ def test_the_retry_option_of_a_saga_accepts_no_rule_of_a_step() -> None:
     """
     ((_, app, what),) = faults(write("a.py", text))
     assert app == "trip"
-    assert what.startswith("retry: this is the rule of a step, and stands there;")
+    assert what.startswith("retry: this is the rule of a step, and belongs to the step;")
 
 
 def test_an_error_in_the_module_of_a_saga_is_reported_with_its_line() -> None:

@@ -224,7 +224,7 @@ class TestSources:
     @pytest.mark.parametrize("words", ["raise KeyError('x')", "return 'a\\0b'"])
     def test_a_trigger_without_a_usable_text_is_a_fault(self, words: str) -> None:
         ((_, _, what),) = faults(write("flow.py", PYTHON.replace('return "once"', words)))
-        assert what.startswith("schedules.once: trigger: the trigger cannot be told as a text: ")
+        assert what.startswith("schedules.once: trigger: the trigger cannot be converted to text: ")
 
     def test_a_source_may_contain_only_schedules(self) -> None:
         write("acme/flow.py", PYTHON)

@@ -35,7 +35,7 @@ def test_a_definition_that_two_sources_export_is_one_app() -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("redis://host/0/key", "redis:// is not read here; write the definitions to a .json file"),
+        ("redis://host/0/key", "redis:// cannot be read here; write the definitions to a .json file"),
         ("apps.txt", "it is none of .json, .py, .toml, .yaml, .yml"),
         ("none.txt", "there is no Python module 'none.txt' here or on the path"),
         ("no/such/place", "there is no such file or folder, and it is not the name of a Python module"),

@@ -98,10 +98,13 @@ def test_an_option_overrides_the_function_of_the_same_name() -> None:
         (_config("{'chunk_size': 1, 'main_func': 'N'}", "N = 1"), "main_func: the file has no function 'N'"),
         (_config("{'chunk_size': 1, 'main_func': print}"), "main_func: the file has no function <built-in"),
         (_config("{}"), "chunk_size: None is not a whole number from 1 on"),
-        (_config("['hello']"), "an app is a mapping of words; this is ['hello']"),
+        (_config("['hello']"), "an app is a mapping of options; this is ['hello']"),
         (_config("{'chunk_size': 1, 'is_streaming': 'no'}"), "is_streaming: 'no' is neither true nor false"),
-        (_config("{'chunk_size': 1, 'mainfunc': 'f'}"), "unknown word 'mainfunc' (did you mean main_func?)"),
-        (_config("{'chunk_size': 1, 'job_id': '{x}'}"), "job_id: chunk_size makes it an app without keys"),
+        (
+            _config("{'chunk_size': 1, 'mainfunc': 'f'}"),
+            "unknown option 'mainfunc' (did you mean main_func?)",
+        ),
+        (_config("{'chunk_size': 1, 'job_id': '{x}'}"), "job_id: an app with chunk_size has no keys"),
         (_config("{'chunk_size': 1, 'bash_cmd': 'true'}"), "an app of job_type python has no bash_cmd"),
         (
             _config("{'chunk_size': 1}", "select_work = [1]\ndef main(): ..."),
@@ -121,7 +124,7 @@ def test_faults_of_several_files_are_reported_together() -> None:
     write("src/hello.py", "1 / 0")
     write("src/goodbye.py", GOODBYE)
     (of_goodbye, of_hello) = faults("src")
-    assert of_goodbye[2] == "dependencies: there is no app 'hello' in what could be read"
+    assert of_goodbye[2] == "dependencies: there is no app 'hello' among the apps that could be read"
     assert "src/hello.py, line 1: ZeroDivisionError" in of_hello[2]
 
 
@@ -177,7 +180,7 @@ def test_two_files_of_a_folder_cannot_both_set_default_work_ids() -> None:
         (
             "src",
             "",
-            "default_work_ids: it stands in one.py, two.py, and serves the whole folder; write it once",
+            "default_work_ids: it is set in one.py, two.py and applies to the whole folder; set it once",
         )
     ]
 
@@ -190,7 +193,7 @@ def test_a_file_cannot_set_default_work_ids_under_both_names() -> None:
     for source in ("hello", "hello.py"):
         ((_, app, what),) = faults(source)
         assert app == ""
-        assert "are two names of one thing; write one of them" in what
+        assert "are two names of one option; write only one" in what
 
 
 def test_default_work_ids_must_be_a_function() -> None:

@@ -191,7 +191,7 @@ def test_a_new_run_begins_if_the_worker_died_before_the_leader_started(runs: Pat
 @pytest.mark.parametrize("_", range(10))
 def test_a_run_is_found_if_its_worker_died_while_the_leader_started(_: int, runs: Path) -> None:
     claimed = doing(ENDLESS)
-    with pytest.raises(RuntimeError, match="gave no answer"):
+    with pytest.raises(RuntimeError, match="did not return"):
         ask_apart(DiesAtOnce, "run", claimed=claimed, within_s=30)
     handle = run(next_claim(claimed))
     assert [leader.pid for leader in leaders_under(runs)] == [handle["pid"]]
@@ -208,7 +208,7 @@ def test_a_local_process_runs_as_a_managed_job(bench: Bench) -> None:
 
     outcome = bench.run(bench.assign(managed_app(Greet)), attachment=Tie())
     assert outcome.ending is Ending.DONE
-    assert "what it prints is in" in outcome.output
+    assert "its output is in" in outcome.output
     assert outcome.output.endswith("INFO hello 7\n")
 
 

@@ -16,7 +16,7 @@ from sluice.jobs.programs.unfit import Unfit
 
 NOT_PUBLIC = (
     "the address of the host {} is not an address of the public internet; "
-    "SLUICE_PROGRAM_HOSTS can allow the host"
+    "to allow the host, add it to SLUICE_PROGRAM_HOSTS"
 )
 HERE = Rules(hosts=("127.0.0.1",), fetch_timeout_s=60)
 

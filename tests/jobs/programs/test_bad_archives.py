@@ -57,8 +57,8 @@ def _flipped(content: bytes, at: int) -> bytes:
 
 TOO_DENSE = "it unpacks to more than 100 times its size"
 OUT = "leads out of the archive"
-KINDS = "only files, folders and links are taken"
-DAMAGED = "it is damaged, or not compressed as its name says"
+KINDS = "only files, folders and links are accepted"
+DAMAGED = "it is damaged, or its compression does not match its name"
 NO_TAR, NO_ZIP, EARLY = "it is damaged, or no tar file", "it is damaged, or no zip file", "it ends too early"
 ZEROS = bytes(5 * MIB)
 NOISE = random.Random(0).randbytes(2 * MIB)
@@ -76,14 +76,14 @@ BAD = [
     _tar("the member 'a\ufffdb' has a name that is not UTF-8", Member(b"a\xffb")),
     *_both(f"the member '{'a' * 79}…' has too long a name", Member("a" * 256)),
     *_both(f"the member '{('b' * 199 + '/')[:79]}…' has too long a name", Member(("b" * 199 + "/") * 6)),
-    *_both(f"the member '{'c/' * 39}c…' lies deeper than 32 folders", Member("c/" * 40 + "c")),
-    *_both("the member 'run.sh' is there twice", Member("run.sh")),
-    *_both("the member 'run.sh' is there twice", Member("./run.sh")),
-    *_both("the member 'a' is there twice", Member("a/b"), Member("a")),
-    *_both("the member 'a' is there twice", Member("a/", kind="folder"), Member("a/", kind="folder")),
-    *_both("the member 'run.sh/a' lies in 'run.sh', which is no folder", Member("run.sh/a")),
-    *_both("the member 'l/a' lies in 'l', which is no folder", Member("l", b".", "symlink"), Member("l/a")),
-    *_both("the member 'l' is there twice", Member("l/a"), Member("l", b"..", "symlink")),
+    *_both(f"the member '{'c/' * 39}c…' is deeper than 32 folders", Member("c/" * 40 + "c")),
+    *_both("the member 'run.sh' exists twice", Member("run.sh")),
+    *_both("the member 'run.sh' exists twice", Member("./run.sh")),
+    *_both("the member 'a' exists twice", Member("a/b"), Member("a")),
+    *_both("the member 'a' exists twice", Member("a/", kind="folder"), Member("a/", kind="folder")),
+    *_both("the member 'run.sh/a' is in 'run.sh', which is no folder", Member("run.sh/a")),
+    *_both("the member 'l/a' is in 'l', which is no folder", Member("l", b".", "symlink"), Member("l/a")),
+    *_both("the member 'l' exists twice", Member("l/a"), Member("l", b"..", "symlink")),
     *_both("the link 'l' " + OUT, Member("l", b"..", "symlink")),
     *_both("the link 'l' " + OUT, Member("l", b"/etc/passwd", "symlink")),
     *_both("the link 'a/b/l' " + OUT, Member("a/b/l", b"../../../x", "symlink")),
@@ -112,7 +112,7 @@ BAD = [
     _tar(f"the member 'd' is a device; {KINDS}", Member("d", kind="disk")),
     _tar(f"the member 'd' is a named pipe; {KINDS}", Member("d", kind="pipe")),
     _tar(f"the member 'd' is a sparse file; {KINDS}", Member("d", kind="sparse")),
-    _tar(f"the member 'd' is of a kind that is not known here; {KINDS}", Member("d", kind="socket")),
+    _tar(f"the member 'd' is of an unknown kind; {KINDS}", Member("d", kind="socket")),
     *(
         Bad("zip", zip_of([RUN_SH, Member("d", kind=kind)]), f"the member 'd' is no file; {KINDS}")
         for kind in ("device", "disk", "pipe", "socket")
@@ -197,7 +197,7 @@ BAD = [
     Bad(
         "zip",
         zip_of([RUN_SH], zipfile.ZIP_BZIP2),
-        "the member 'run.sh' is compressed in a way that is not known here (12)",
+        "the member 'run.sh' has an unknown compression method (12)",
     ),
 ]
 

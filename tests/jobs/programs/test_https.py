@@ -68,7 +68,7 @@ def test_a_redirect_from_https_to_http_is_refused(
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     target = web.put("/b.zip", ZIP)
     source = safe_web.put("/a.zip", status=302, headers=(("Location", target),))
-    shop.refuses(source, "it is redirected from https to http, where everybody could change it")
+    shop.refuses(source, "it is redirected from https to http, where the transfer can be tampered with")
     assert web.asked == []
 
 

@@ -104,7 +104,7 @@ def test_while_the_other_machine_is_away_the_earlier_version_is_run(shop: Shop, 
     shop.run("rsync:there:a.zip", hosts=THERE)
     ssh.behave("refuses")
     assert shop.run("rsync:there:a.zip", hosts=THERE) == "ran\n"
-    assert "Permission denied (publickey).; going on with what was fetched at" in shop.said[-1]
+    assert "Permission denied (publickey).; using the copy fetched at" in shop.said[-1]
 
 
 def test_a_fetch_from_a_silent_machine_times_out_and_can_be_stopped(shop: Shop, ssh: FakeSsh) -> None:

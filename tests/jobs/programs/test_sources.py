@@ -57,7 +57,7 @@ NO_SOURCES = {
     "rsync:h;id:a.zip": INVALID + "rsync:h;id:a.zip",
     "rsync:h::module/a.zip": INVALID + "rsync:h::module/a.zip",
     "rsync://h/a.zip": INVALID + "rsync://h/a.zip (of an rsync daemon; write rsync:HOST:PATH or rsync:/PATH)",
-    "file://elsewhere/a.zip": INVALID + "file://elsewhere/a.zip (file: names no other machine)",
+    "file://elsewhere/a.zip": INVALID + "file://elsewhere/a.zip (file: cannot name another machine)",
     "file:": INVALID + "file:",
     "file:-a.zip": INVALID + "file:-a.zip",
     "file:/a\nb.zip": INVALID + "file:/a b.zip",

@@ -54,11 +54,11 @@ def test_the_number_of_redirects_is_limited(shop: Shop, web: WebServer) -> None:
 
 
 BAD_REDIRECTS = {
-    "file:///etc/passwd": "it is redirected to what is no address of the web",
-    "ftp://127.0.0.1/a.zip": "it is redirected to what is no address of the web",
-    "http://127.0.0.1:99999/a.zip": "it is redirected to what is no address of the web",
-    "http://[bad/a.zip": "it is redirected to what is no address of the web",
-    "http://:80/a.zip": "it is redirected to what is no address of the web",
+    "file:///etc/passwd": "it is redirected to an address that is neither http nor https",
+    "ftp://127.0.0.1/a.zip": "it is redirected to an address that is neither http nor https",
+    "http://127.0.0.1:99999/a.zip": "it is redirected to an address that is neither http nor https",
+    "http://[bad/a.zip": "it is redirected to an address that is neither http nor https",
+    "http://:80/a.zip": "it is redirected to an address that is neither http nor https",
     "http://localhost:1/a.zip": NOT_PUBLIC.format("localhost"),
     "http://169.254.169.254/latest": NOT_PUBLIC.format("169.254.169.254"),
 }
@@ -75,7 +75,9 @@ def test_redirects_lead_only_to_web_addresses_and_allowed_hosts(
 
 
 def test_a_redirect_without_a_location_is_an_error(shop: Shop, web: WebServer) -> None:
-    shop.refuses(web.put("/a.zip", status=302), "it is redirected to what is no address of the web")
+    shop.refuses(
+        web.put("/a.zip", status=302), "it is redirected to an address that is neither http nor https"
+    )
 
 
 def test_a_closed_port_and_an_unknown_host_are_reported(shop: Shop, web: WebServer) -> None:
@@ -218,7 +220,7 @@ def test_a_redirect_to_the_same_server_gets_the_password_again(
 def test_a_digest_is_compared_before_anything_is_unpacked(shop: Shop, web: WebServer) -> None:
     source, right, wrong = web.put("/a.zip", ZIP), digest_of(ZIP), "0" * 64
     assert shop.refusal(source, wrong) == (
-        f"program 'prog' from {source} has the sha256 {right}, not {wrong} as was asked for"
+        f"program 'prog' from {source} has the sha256 {right}, not {wrong} as requested"
     )
     assert shop.versions() == []
     assert shop.run(source, right.upper()) == "ran\n"

@@ -112,7 +112,7 @@ def test_each_run_has_a_blob_of_its_own(bench: Bench) -> None:
 def _broken(outcome: Outcome) -> None:
     assert (outcome.ending, outcome.exit_code, outcome.output_blob) == (Ending.DONE, 0, None)
     (line,) = outcome.log.splitlines()
-    assert " WARNING the whole output was not kept: " in line
+    assert " WARNING the complete output was not kept: " in line
     assert "bytes left out" in outcome.output
 
 
@@ -147,7 +147,7 @@ def test_output_written_before_the_disk_was_full_is_kept(size: int) -> None:
     full = spool.Spool()
     for _ in range(200_000 // size):
         full.add(b"x" * size)
-    assert full.trouble == "it could not be written down while it ran: File too large"
+    assert full.trouble == "it could not be written while the job ran: File too large"
     assert full.read().read() == b"x" * 70_000
     full.close()
 

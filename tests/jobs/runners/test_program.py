@@ -115,8 +115,12 @@ def test_a_submission_sets_the_options_that_the_app_leaves_open(programs: Progra
         ({"source": "file:/{nobody}/run.sh"}, {}, "There is no value for {nobody}."),
         ({"source": "file:/x/run.sh"}, {"source": "s"}, "The kwarg 'source' is fixed by etl; leave it out."),
         ({"source": "file:/x/run.sh", "input": ""}, {"input": "1"}, "The kwarg 'input' is fixed by etl;"),
-        ({"source": "file:/x/run.sh"}, {"inputs": "1"}, "A program does not take the kwarg 'inputs', but"),
-        ({"source": "file:/x/run.sh"}, {"input": 1}, "The kwarg 'input' is a text, and not 1."),
+        (
+            {"source": "file:/x/run.sh"},
+            {"inputs": "1"},
+            "A program does not take the kwarg 'inputs'; it takes",
+        ),
+        ({"source": "file:/x/run.sh"}, {"input": 1}, "The kwarg 'input' must be a text, and not 1."),
         ({"source": "file:/x/run.sh"}, {"input": "a\0b"}, "input: it has a NUL"),
         ({"source": "file:/x/run.sh"}, {"sha256": "abc"}, "sha256: 'abc' is no SHA-256"),
         ({"source": "file:/x/run.sh"}, {"program": "../etc"}, "cannot be the name of a program"),
@@ -135,7 +139,7 @@ def test_an_unusable_option_or_kwarg_is_an_error_in_one_line(
 
 
 def test_a_program_cannot_have_another_working_directory(programs: Programs, tmp_path: Path) -> None:
-    assert "cwd: a program runs in a folder of its own" in error_of(
+    assert "cwd: a program always runs in its own folder" in error_of(
         programs.run("true", policy=Policy(cwd=str(tmp_path)))
     )
 
@@ -179,7 +183,7 @@ def test_a_script_without_an_interpreter_line_is_run_by_sh(bench: Bench, program
 def test_a_missing_interpreter_is_the_reason_in_the_error(bench: Bench, programs: Programs) -> None:
     source = programs.source("", head="#!/not/there\n")
     assert error_of(bench.run(bench.assign(program_app(Program(source=source))))) == (
-        "exited with 127: ./run.sh: its first line names an interpreter that is not there"
+        "exited with 127: ./run.sh: its first line names an interpreter that does not exist"
     )
 
 

@@ -80,7 +80,7 @@ def test_a_value_with_nul_is_refused(bench: Bench) -> None:
 def test_an_app_without_a_command_is_an_error_in_one_line(bench: Bench, command: str | None) -> None:
     outcome = bench.bash(command)
     assert outcome.ending is Ending.ERROR
-    assert outcome.error == "etl has no bash_cmd, so there is nothing to run."
+    assert outcome.error == "etl has no bash_cmd to run."
 
 
 def test_a_command_that_begins_with_a_dash_is_no_option_of_the_shell(bench: Bench) -> None:

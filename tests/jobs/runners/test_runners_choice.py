@@ -38,9 +38,9 @@ def test_each_kind_of_app_gets_its_runner() -> None:
 @pytest.mark.parametrize(
     ("job_type", "reason"),
     [
-        ("python", "etl has no function, so there is nothing to run."),
+        ("python", "etl has no function to run."),
         ("pyspark", "etl cannot be isolated: its function is not at the top of a module."),
-        ("cobol", "etl has the job type cobol, which no runner here knows."),
+        ("cobol", "etl has the job type cobol, which this worker has no runner for."),
     ],
 )
 def test_jobs_of_an_app_that_cannot_run_fail_with_a_reason(bench: Bench, job_type: str, reason: str) -> None:

@@ -46,7 +46,7 @@ def test_work_that_an_earlier_claim_started_is_found_and_not_started_again(bench
     outcome = _run(bench, place, tie)
     assert outcome.ending is Ending.DONE
     assert place.asked == [("check", {"pod": 7}), ("check", {"pod": 7})]
-    assert 'found again what an earlier claim has started: {"pod":7}' in outcome.output
+    assert 'found the work that an earlier claim started: {"pod":7}' in outcome.output
 
 
 def test_a_handle_is_converted_to_json_before_its_first_use(bench: Bench) -> None:
@@ -137,7 +137,7 @@ def test_poll_s_must_be_a_positive_number_of_seconds(bench: Bench, poll_s: objec
 
 
 def test_none_is_not_a_handle(bench: Bench) -> None:
-    assert "returned nothing" in error_of(_run(bench, Place(handle=None), Tie()))
+    assert "returned no handle" in error_of(_run(bench, Place(handle=None), Tie()))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_some_consecutive_errors_of_check_are_tolerated(bench: Bench) -> None:
     place = Place(*hiccups, "running", *hiccups, "succeeded")
     outcome = _run(bench, place, Tie())
     assert outcome.ending is Ending.DONE
-    assert outcome.output.count("WARNING check() failed and is asked again: ConnectionError: 503") == 6
+    assert outcome.output.count("WARNING check() failed and is called again: ConnectionError: 503") == 6
     assert "cancel" not in place.calls
 
 
@@ -182,7 +182,7 @@ def test_work_of_another_claim_is_not_ended_if_check_fails(bench: Bench) -> None
 
 def test_an_invalid_status_fails_the_job_at_once_and_ends_the_work(bench: Bench) -> None:
     place = Place("finished")
-    assert "The answer of check() cannot be used: 'finished' is no status" in error_of(
+    assert "The result of check() cannot be used: 'finished' is no status" in error_of(
         _run(bench, place, Tie())
     )
     assert place.calls == ["run", "check", "cancel"]
@@ -221,7 +221,7 @@ def test_a_worker_that_leaves_or_lost_its_claim_leaves_the_work_running(bench: B
     place.before_check = bench.stop.set
     outcome = _run(bench, place, Tie(keeper=keeper))
     assert outcome.ending is Ending.HANDED_BACK
-    assert 'What it started goes on: "w1"' in str(outcome.error)
+    assert 'The work that it started still runs: "w1"' in str(outcome.error)
     assert place.calls == ["run", "check"]
 
 
@@ -275,7 +275,7 @@ def test_work_that_cannot_be_ended_is_reported_and_its_handle_is_kept(bench: Ben
     place, tie = Place("running", refuse_cancel=99), Tie(keeper=Keeper.NOBODY)
     place.before_check = bench.stop.set
     outcome = _run(bench, place, tie)
-    assert "cancel() failed, so the work may go on: ConnectionError: the grid does not answer" in str(
+    assert "cancel() failed, so the work may still run: ConnectionError: the grid does not answer" in str(
         outcome.error
     )
     assert (place.calls.count("cancel"), tie.forgotten) == (managed.CANCEL_TRIES, [])

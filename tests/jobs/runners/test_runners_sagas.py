@@ -132,7 +132,7 @@ def test_a_flight_that_stops_is_handed_back_and_continues_later(flights: Flights
 def test_the_debug_options_of_the_policy_are_applied(flights: Flights) -> None:
     policy = Policy(debug=Debug(fail_last=True))
     outcome = flights.run(Scripted("seat"), policy=policy)
-    assert outcome.error == "seat failed: Fatal: asked for by debug, in place of success"
+    assert outcome.error == "seat failed: Fatal: injected by debug, in place of success"
 
 
 def test_an_aborted_flight_is_undone_and_gives_the_reason(flights: Flights) -> None:
@@ -141,21 +141,24 @@ def test_an_aborted_flight_is_undone_and_gives_the_reason(flights: Flights) -> N
 
     outcome = flights.run(Scripted("seat", do=called_off), Scripted("meal"))
     assert outcome.ending is Ending.ERROR
-    assert outcome.error == "It was called off, and undone from seat on: nobody wants it any more"
+    assert outcome.error == "It was cancelled, and undone from seat on: nobody wants it any more"
 
 
 def test_a_flight_that_was_taken_over_is_handed_back(flights: Flights) -> None:
     refuses: Callable[[Entry], Heard] = lambda _: Heard(stands=False)  # noqa: E731  # It replaces a method.
     flights.journal.write = refuses
     outcome = flights.run(Scripted("seat"))
-    assert (outcome.ending, outcome.error) == (Ending.HANDED_BACK, "Its flight was taken over.")
+    assert (outcome.ending, outcome.error) == (
+        Ending.HANDED_BACK,
+        "Its flight was taken over by another worker.",
+    )
 
 
 def test_a_saga_that_cannot_be_built_is_an_error_with_a_reason(flights: Flights) -> None:
     outcome = flights.run(context=_raising_context)
     assert outcome.ending is Ending.ERROR
     assert outcome.error is not None
-    assert outcome.error.startswith("Taking it up failed: OSError: no desk\nTraceback")
+    assert outcome.error.startswith("Starting it failed: OSError: no desk\nTraceback")
     assert "_raising_context" in outcome.error
 
 
@@ -164,8 +167,8 @@ def test_a_begun_flight_with_changed_steps_counts_as_a_failed_undo(flights: Flig
     outcome = flights.run(Scripted("meal"))
     assert outcome.ending is Ending.DISMAL
     assert outcome.error == (
-        "DISMAL FAILURE: taking it up again failed:"
-        " Unbuildable: its journal has seat as step 0, and now its steps are meal"
+        "DISMAL FAILURE: resuming it failed:"
+        " Unbuildable: its journal has seat as step 0, but its steps are now meal"
     )
 
 
@@ -190,7 +193,7 @@ def test_a_begun_flight_is_kept_if_an_option_is_refused(flights: Flights) -> Non
     flights.run(*steps)
     outcome = flights.run(*steps, policy=Policy(cwd="/"))
     assert outcome.ending is Ending.DISMAL
-    assert str(outcome.error).startswith("DISMAL FAILURE: taking it up again failed: BadRequest")
+    assert str(outcome.error).startswith("DISMAL FAILURE: resuming it failed: BadRequest")
     assert flights.run(*steps).ending is Ending.DONE
 
 

@@ -180,9 +180,9 @@ def test_a_main_that_returns_no_rdd_for_write_fp_is_an_error(bench: Bench) -> No
 @pytest.mark.parametrize(
     ("main", "spark", "words"),
     [
-        (lambda date: None, Spark(), "has to take one of sc, spark, textFile, elem"),
-        (_read_lines, Spark(), "takes textFile, and the app has no read_fp"),
-        (lambda elem: None, Spark(), "takes elem, and the app has no read_fp"),
+        (lambda date: None, Spark(), "has to take at least one parameter of sc, spark, textFile, elem"),
+        (_read_lines, Spark(), "takes textFile, but the app has no read_fp"),
+        (lambda elem: None, Spark(), "takes elem, but the app has no read_fp"),
         (lambda elem, sc: None, READ, "it runs on the executors"),
         (lambda elem, job: None, READ, "it runs on the executors"),
     ],

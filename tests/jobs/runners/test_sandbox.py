@@ -238,7 +238,9 @@ def test_without_bubblewrap_a_job_is_not_run_and_fails_with_the_reason(
     }
     outcome = runs[kind]()
     assert outcome.ending is Ending.ERROR
-    wanted = "SLUICE_SANDBOX=bubblewrap, which this worker cannot do: the program bwrap is not installed"
+    wanted = (
+        "SLUICE_SANDBOX=bubblewrap is set, but this worker cannot use it: the program bwrap is not installed"
+    )
     assert wanted in (outcome.error or "")
 
 

@@ -51,7 +51,7 @@ def test_any_other_returned_value_is_a_failure(returned: Any, direction: str) ->
     assert failure is not None
     assert failure.type == "TypeError"
     assert failure.message.endswith(
-        "which is no answer; there are Success, Retry, Fatal, Rerun, Wait, Stop, and nothing for Success"
+        "which is no answer; return one of Success, Retry, Fatal, Rerun, Wait, Stop, or None for Success"
     )
 
 

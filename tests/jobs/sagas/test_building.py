@@ -93,9 +93,9 @@ def test_a_flight_with_a_first_step_that_may_have_run_becomes_fatal(caplog: pyte
     assert (landing.how, landing.failure) == (Landed.DISMAL, None)
     assert str(landing.trouble) == (
         "LookupError: no such customer"
-        " (it was taken up before, and what its first step may have done stands in no journal)"
+        " (it had started before, and the effects of its first step are not recorded in the journal)"
     )
-    assert "DISMAL FAILURE: it cannot be taken up again: LookupError" in caplog.text
+    assert "DISMAL FAILURE: the saga cannot be resumed: LookupError" in caplog.text
     air.build = mended
     assert air.fly().how is Landed.SUCCEEDED
     assert air.called == "do a, do a"
@@ -127,9 +127,9 @@ def _swapped_steps(air: Air) -> None:
     [
         (_unbuildable, "LookupError: no such customer"),
         (_without_context, "OSError: no such desk"),
-        (_other_steps, "Unbuildable: its journal has a as step 0, and now its steps are x, a, b, c"),
-        (_fewer_steps, "Unbuildable: its journal has a as step 0, and now its steps are none"),
-        (_swapped_steps, "Unbuildable: its journal has a as step 0, and now its steps are x, b, c"),
+        (_other_steps, "Unbuildable: its journal has a as step 0, but its steps are now x, a, b, c"),
+        (_fewer_steps, "Unbuildable: its journal has a as step 0, but its steps are now none"),
+        (_swapped_steps, "Unbuildable: its journal has a as step 0, but its steps are now x, b, c"),
     ],
 )
 def test_a_begun_flight_with_unbuildable_steps_is_fatal_until_it_is_fixed(
@@ -143,7 +143,7 @@ def test_a_begun_flight_with_unbuildable_steps_is_fatal_until_it_is_fixed(
     landing = air.fly()
     assert (landing.how, str(landing.trouble)) == (Landed.DISMAL, told)
     assert air.journal.entries == before
-    assert f"DISMAL FAILURE: it cannot be taken up again: {told}" in caplog.text
+    assert f"DISMAL FAILURE: the saga cannot be resumed: {told}" in caplog.text
     air.build, air.context, air.steps = build, None, "a b c"
     assert air.fly().how is Landed.SUCCEEDED
     assert air.called == "do a, do b, do c"

@@ -52,7 +52,7 @@ def test_the_step_has_really_run_and_its_working_map_is_kept() -> None:
 
 def test_an_injected_failure_is_reported_as_such() -> None:
     landing = _fly(Debug(fail_last=True)).fly()
-    assert str(landing.failure) == "Fatal: asked for by debug, in place of success"
+    assert str(landing.failure) == "Fatal: injected by debug, in place of success"
 
 
 def test_an_injected_failure_replaces_a_failure_of_the_step() -> None:
@@ -63,7 +63,7 @@ def test_an_injected_failure_replaces_a_failure_of_the_step() -> None:
 
 def test_an_injected_failure_hides_the_error_of_the_step() -> None:
     landing = _fly(Debug(fail_at={0: "fatal"}), do_a=[Raised(ValueError("x"))]).fly()
-    assert str(landing.failure) == "Fatal: asked for by debug, in place of fatal"
+    assert str(landing.failure) == "Fatal: injected by debug, in place of fatal"
 
 
 def test_the_most_specific_option_applies_first_and_each_applies_once() -> None:

@@ -81,7 +81,10 @@ def test_an_async_hook_is_not_created_and_the_error_is_logged(caplog: pytest.Log
     air = Air("a")
     air.hooks = [dreams]
     assert air.lands().how is Landed.SUCCEEDED
-    assert "dreams could not be made: TypeError: start_step is async, and nobody awaits a hook" in caplog.text
+    assert (
+        "dreams could not be created: TypeError: start_step is async, and hooks are not awaited"
+        in caplog.text
+    )
 
 
 def test_hooks_are_called_for_each_try_of_a_step() -> None:
@@ -166,7 +169,7 @@ def test_an_exception_of_a_hook_is_logged_and_has_no_other_effect(
     assert notes.told[-1] == "undone"
     for what in (
         "the hook Breaks failed at start_flight",
-        "cannot_be_made could not be made",
+        "cannot_be_made could not be created",
         "the hook Breaks failed at end_step",
     ):
         assert what in caplog.text

@@ -49,7 +49,7 @@ def test_debug_makes_a_flight_fail() -> None:
         journey_of(Book("seat"), Book("meal")), inputs={"customer": "ann"}, context=Desk(), debug=debug
     )
     assert flown.ending == "fatal"
-    assert flown.error == "seat: Fatal: asked for by debug, in place of success"
+    assert flown.error == "seat: Fatal: injected by debug, in place of success"
 
 
 def test_a_flight_receives_the_given_events() -> None:

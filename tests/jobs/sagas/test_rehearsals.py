@@ -72,14 +72,14 @@ def test_every_possible_failure_is_tried_once() -> None:
     plain = [each for each in what if "dies" not in each]
     assert plain == [
         "nothing goes wrong",
-        "do seat fails before it has done anything",
-        "do seat fails when it has run",
-        "do meal fails before it has done anything",
-        "do meal fails when it has run",
-        "do meal fails, and undo seat before it has done anything",
-        "do meal fails, and undo seat when it has run",
-        "do meal fails, and undo meal before it has done anything",
-        "do meal fails, and undo meal when it has run",
+        "do seat fails before it has any effect",
+        "do seat fails after it has run",
+        "do meal fails before it has any effect",
+        "do meal fails after it has run",
+        "do meal fails, and undo seat before it has any effect",
+        "do meal fails, and undo seat after it has run",
+        "do meal fails, and undo meal before it has any effect",
+        "do meal fails, and undo meal after it has run",
     ]
     deaths = [each.removeprefix("nothing goes wrong, and a worker dies when ") for each in what[1:5]]
     assert deaths == [
@@ -92,7 +92,9 @@ def test_every_possible_failure_is_tried_once() -> None:
 
 def test_one_flight_lets_a_wait_time_out() -> None:
     report = _everywhere(Book("seat", Wait("approved", timeout=1)))
-    silent = [flown for flown in report.flights if flown.what == "what it waits for does not come"]
+    silent = [
+        flown for flown in report.flights if flown.what == "the event that it waits for does not arrive"
+    ]
     assert [(flown.ending, flown.calls) for flown in silent] == [("undone", ("do seat", "undo seat"))]
 
 
@@ -104,7 +106,9 @@ def test_a_saga_that_always_fails_can_be_tested_too() -> None:
 
 def test_an_undo_that_leaves_something_behind_is_detected() -> None:
     troubles = _everywhere(Book("seat"), Forgets("meal")).troubles
-    assert troubles[0].startswith("nothing goes wrong: taken back, it left behind ['meal'] instead of []")
+    assert troubles[0].startswith(
+        "nothing goes wrong: undone after its success, it left behind ['meal'] instead of []"
+    )
     assert len(troubles) == 1
 
 
@@ -124,7 +128,7 @@ def test_with_a_reset_each_flight_begins_from_a_clean_state() -> None:
 
 def test_an_undo_that_cannot_run_twice_is_detected() -> None:
     troubles = _everywhere(Book("seat"), Stumbles("meal")).troubles
-    assert any("do meal fails before it has done anything: it cannot be undone" in each for each in troubles)
+    assert any("do meal fails before it has any effect: it cannot be undone" in each for each in troubles)
     assert any("and a worker dies when undo meal has run: it cannot be undone" in each for each in troubles)
 
 
@@ -173,7 +177,7 @@ def test_a_wait_with_a_timeout_of_zero_can_time_out() -> None:
             return Wait("approved", timeout=0)
 
     report = fly_everywhere(lambda flight: [Asks()], left_behind=lambda: None)
-    assert "what it waits for does not come" in [flown.what for flown in report.flights]
+    assert "the event that it waits for does not arrive" in [flown.what for flown in report.flights]
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_a_wait_that_times_out_fails_the_step_that_waited() -> None:
     air.journal.overdue = True
     landing = air.fly()
     assert landing.how is Landed.UNDONE
-    assert str(landing.failure) == "WaitTimedOut: approved has not come within 86400 s"
+    assert str(landing.failure) == "WaitTimedOut: approved has not arrived within 86400 s"
     assert landing.failure is not None
     assert landing.failure.step == "a"
     assert air.called == "do a, undo a"

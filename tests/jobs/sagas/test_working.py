@@ -70,7 +70,7 @@ def test_names_must_be_texts(name: Any) -> None:
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800"])
 def test_names_that_a_ledger_cannot_store_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="no ledger keeps"):
+    with pytest.raises(ValueError, match="the ledger cannot store"):
         Working()[name] = 1
 
 
@@ -151,7 +151,7 @@ def test_the_function_that_makes_the_steps_cannot_read_the_map() -> None:
     landing = air.fly()
     assert landing.how is Landed.UNDONE
     assert str(landing.failure) == (
-        "BadRequest: flight.working is of the steps: what makes them has to make the same ones each time."
+        "BadRequest: flight.working belongs to the steps; the saga's function must return the same steps each time."
     )
 
 

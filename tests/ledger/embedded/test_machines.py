@@ -62,7 +62,7 @@ def test_binaries_and_data_in_a_private_folder_are_kept_in_the_shelter(
             assert (fresh / "postgres").resolve().parent == without_namespaces.shelter
     assert fresh.parent.stat().st_mode & 0o777 == 0o700
     shutil.rmtree((fresh / "postgres").resolve())
-    with pytest.raises(EmbeddedUnavailable, match="which is gone"):
+    with pytest.raises(EmbeddedUnavailable, match="which is missing"):
         open_postgres(fresh, without_namespaces, durable=False)
 
 

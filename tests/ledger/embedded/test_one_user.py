@@ -91,9 +91,9 @@ def test_a_socket_folder_of_another_user_or_a_symlink_is_refused(copy: Path) -> 
         assert folder.parent == machine.temp
     folder.mkdir(mode=0o700)
     os.chown(folder, NOBODY.pw_uid, NOBODY.pw_gid)
-    with pytest.raises(EmbeddedUnavailable, match="somebody else"):
+    with pytest.raises(EmbeddedUnavailable, match="another user"):
         open_postgres(home, machine, durable=False)
     folder.rename(machine.temp / "elsewhere")
     folder.symlink_to("elsewhere")
-    with pytest.raises(EmbeddedUnavailable, match="somebody else"):
+    with pytest.raises(EmbeddedUnavailable, match="another user"):
         open_postgres(home, machine, durable=False)

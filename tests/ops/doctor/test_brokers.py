@@ -80,7 +80,7 @@ def test_a_healthy_rabbitmq_causes_no_warning(rabbitmq: str) -> None:
     findings = _examined(rabbitmq)
     told = _said(findings, Level.OK)
     assert "It is RabbitMQ " in told
-    assert "1 queue of ours, in which 1 message waits." in told
+    assert "1 queue of Sluice, in which 1 message waits." in told
     assert not _said(findings, Level.WARN) + _said(findings, Level.BAD)
     assert "guest:guest" not in repr(findings)
 
@@ -88,7 +88,7 @@ def test_a_healthy_rabbitmq_causes_no_warning(rabbitmq: str) -> None:
 def test_a_queue_of_another_type_is_reported(rabbitmq: str) -> None:
     _made(rabbitmq)
     said = _said(_examined(rabbitmq, queue_type="classic"), Level.BAD)
-    assert "The queue fetch is not as ours are: PRECONDITION_FAILED" in said
+    assert "The queue fetch differs from a queue of Sluice: PRECONDITION_FAILED" in said
     assert "x-queue-type" in said
     assert "SLUICE_QUEUE_TYPE" in said
 
@@ -101,7 +101,7 @@ def test_dead_letters_in_rabbitmq_are_reported(rabbitmq: str) -> None:
         channel.basic_publish("", "fetch.XQ", b"no message of ours")
         said = _said(_examined(rabbitmq), Level.WARN)
         channel.queue_purge("fetch.XQ")
-    assert "1 message of the queue fetch could not be understood." in said
+    assert "1 message of the queue fetch could not be read." in said
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +129,8 @@ def _until_it_lists(url: str, place: str) -> None:
 def test_a_rabbitmq_that_is_low_on_memory_is_reported(own: tuple[PrivateServer, str]) -> None:
     server, place = own
     said = _said(_examined(server.url, management=place), Level.BAD)
-    assert "It takes no messages: low on memory." in said, "as AMQP tells it"
-    assert "has its memory alarm: nobody may publish." in said, "as the management API does"
+    assert "It accepts no messages: low on memory." in said, "as AMQP tells it"
+    assert "has a memory alarm: publishing is blocked." in said, "as the management API does"
 
 
 @contextmanager
@@ -161,8 +161,8 @@ def test_policies_that_drop_messages_are_reported(own: tuple[PrivateServer, str]
         said = _policies(server.url, place, "delivery-limit")
     assert "The queue fetch drops messages beyond 5." in said
     assert "drops messages that are older than 1000 ms." in said
-    assert "drops messages that were given back 2 times." in said
-    assert "Take that out of the policy tight" in said
+    assert "drops messages that were returned 2 times." in said
+    assert "Remove this option from the policy tight" in said
 
 
 def _policies(url: str, place: str, word: str) -> str:
@@ -181,11 +181,11 @@ def test_consumer_timeouts_lost_nodes_and_old_releases_of_rabbitmq_are_reported(
     nodes = [Node("rabbit@two", running=False, memory_alarm=False, disk_alarm=True)]
     found = RabbitmqHealth("here", "3.7.28", "", [], Management("there", nodes=nodes, ruled=[ruled]))
     said = "\n".join(each.what for each in brokers.rabbitmq(found))
-    assert "takes back what is held for 5000 ms. Long jobs do not mind" in said
+    assert "takes back messages that are held for 5000 ms. Long jobs are not affected" in said
     assert "is deleted when it was unused for 60000 ms" in said
     assert "The node rabbit@two is down." in said
     assert "disk alarm" in said
-    assert "nothing older than 3.10 is tested" in said
+    assert "versions before 3.10 are not tested" in said
 
 
 @pytest.fixture
@@ -197,23 +197,23 @@ def own_redis() -> Iterator[str]:
 def test_a_healthy_redis_causes_no_warning(own_redis: str) -> None:
     _made(own_redis)
     findings = _examined(own_redis)
-    assert "2 queues of ours, in which 1 message waits." in _said(findings, Level.OK)
+    assert "2 queues of Sluice, in which 1 message waits." in _said(findings, Level.OK)
     assert not _said(findings, Level.WARN) + _said(findings, Level.BAD)
 
 
 def test_a_redis_that_can_lose_messages_is_reported(own_redis: str) -> None:
     with closing(redis.Redis.from_url(own_redis)) as client:
         client.config_set("appendonly", "no")
-        assert "a restart forgets every message" in _said(_examined(own_redis), Level.WARN)
+        assert "a restart loses every message" in _said(_examined(own_redis), Level.WARN)
         client.config_set("save", "3600 1")
         said = _said(_examined(own_redis), Level.WARN)
-        assert "when it dies it forgets what it took since" in said
-        assert "With appendfsync everysec, as it comes, the last second or two" in said
+        assert "a crash loses all messages since the last one" in said
+        assert "With appendfsync everysec, the default, a crash can still lose the last second or two" in said
         client.config_set("save", "")
         client.config_set("maxmemory", client.info()["used_memory"] + 40_000)
         client.config_set("maxmemory-policy", "allkeys-lru")
         findings = _examined(own_redis)
-        assert "throws out what it likes (allkeys-lru)" in _said(findings, Level.WARN)
+        assert "evicts messages (allkeys-lru)" in _said(findings, Level.WARN)
         assert "Its memory is nearly full" in _said(findings, Level.BAD)
         client.config_set("maxmemory", 0)
         client.config_set("maxmemory-policy", "noeviction")
@@ -222,29 +222,29 @@ def test_a_redis_that_can_lose_messages_is_reported(own_redis: str) -> None:
         client.bgsave()
         while client.info()["rdb_bgsave_in_progress"]:
             time.sleep(0.01)
-        assert "could not write to its disk" in _said(_examined(own_redis), Level.BAD)
+        assert "Its last write to disk failed" in _said(_examined(own_redis), Level.BAD)
         client.execute_command("REPLICAOF", "127.0.0.1", "1")
-        assert "It follows another Redis" in _said(_examined(own_redis), Level.BAD)
+        assert "It is a replica of another Redis" in _said(_examined(own_redis), Level.BAD)
 
 
 def test_a_redis_with_unknown_save_settings_causes_a_warning(redis_: str) -> None:
     found = examine(redis_, QUEUES, namespace="doctor", queue_type="quorum")
     assert isinstance(found, RedisHealth)
     silent = replace(found, appends=False, saves=None)
-    assert "forgets what is not saved" in _said(list(brokers.redis(silent)), Level.WARN)
+    assert "loses all that are not saved" in _said(list(brokers.redis(silent)), Level.WARN)
 
 
 def test_dead_letters_in_redis_are_reported(redis_: str) -> None:
     with closing(redis.Redis.from_url(redis_)) as client:
         client.zadd("doctor:fetch.XQ", {"one": 1, "two": 2})
-    assert "2 messages of the queue fetch could not be understood." in _said(_examined(redis_), Level.WARN)
+    assert "2 messages of the queue fetch could not be read." in _said(_examined(redis_), Level.WARN)
 
 
 def test_an_old_release_of_redis_is_reported(redis_: str) -> None:
     found = examine(redis_, QUEUES, namespace="doctor", queue_type="quorum")
     assert isinstance(found, RedisHealth)
     said = _said(list(brokers.redis(replace(found, version="5.0.14"))), Level.WARN)
-    assert "It is Redis 5.0.14; nothing older than 6.2 is tested." in said
+    assert "It is Redis 5.0.14; versions before 6.2 are not tested." in said
 
 
 @contextmanager

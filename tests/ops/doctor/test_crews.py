@@ -39,9 +39,11 @@ def test_ready_jobs_without_a_worker_are_reported(site: Site) -> None:
     site.chain("a -> b")
     site.dismiss()
     site.world.ledger.transact(lambda tx: tx.write("UPDATE worker SET left_at = now() WHERE left_at IS NULL"))
-    assert "No worker is there; nothing runs before one is. Start one: sluice up" in _said(site, Level.WARN)
+    assert "No worker is running; no job runs until one is started. Start one: sluice up" in _said(
+        site, Level.WARN
+    )
     site.world.submit("a")
-    assert "1 job is ready, and no worker is there." in _said(site, Level.BAD, code=1)
+    assert "1 job is ready, and no worker is running." in _said(site, Level.BAD, code=1)
 
 
 def _only(site: Site, *queues: str) -> None:
@@ -84,7 +86,7 @@ def test_a_worker_with_an_ended_lease_is_reported(site: Site) -> None:
 def test_workers_with_other_code_are_reported(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.chain("a")
     monkeypatch.setenv("SLUICE_CODE_VERSION", "now")
-    assert "[site:7] It has the code then, and here is now." in _said(site, Level.WARN)
+    assert "[site:7] It has the code then; the local code is now." in _said(site, Level.WARN)
     monkeypatch.setenv("SLUICE_CODE_VERSION", "then")
     assert "code" not in _said(site, Level.WARN)
     terms = {"host": "site", "pid": 8, "queues": [], "threads": 1, "code": "later", "lease_s": 3600.0}
@@ -101,7 +103,9 @@ def test_a_worker_that_runs_jobs_by_another_definition_is_reported(site: Site) -
     site.world.catalogue, defined = site.world.catalogue, site.world.catalogue
     site.define(here)
     site.world.catalogue = defined
-    assert "[site:7] It runs 1 job of a by another definition than is here." in _said(site, Level.WARN)
+    assert "[site:7] It runs 1 job of a by a definition that differs from the local one." in _said(
+        site, Level.WARN
+    )
 
 
 def test_workers_with_different_definitions_are_reported(site: Site) -> None:
@@ -151,13 +155,13 @@ def test_the_tokens_of_a_console_on_a_public_address_are_checked(tmp_path: Path)
     typist = Typist(tmp_path)
     open_ = typist.types("doctor", "--listen", "0.0.0.0:8484")
     assert open_.code == 1
-    assert "It will not start: At http://0.0.0.0:8484 others could ask, and there is no token." in open_.out
+    assert "Other machines can reach the console at http://0.0.0.0:8484, and there is no token." in open_.out
     short = typist.types("doctor", "--listen", "0.0.0.0:8484", SLUICE_CONSOLE_TOKEN="short")
     assert short.code == 1
     assert "SLUICE_CONSOLE_TOKEN has 5 characters" in short.out
     looking = typist.types("doctor", "--listen", "0.0.0.0:8484", SLUICE_CONSOLE_VIEW_TOKEN="0123456789abcdef")
     assert looking.code == 0
-    assert "alone users can look, and cannot act" in looking.out
+    assert "is set: users can view, and cannot act" in looking.out
 
 
 def test_the_doctor_checks_whether_a_console_answers(tmp_path: Path) -> None:
@@ -165,11 +169,14 @@ def test_the_doctor_checks_whether_a_console_answers(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         place = f"127.0.0.1:{taken.getsockname()[1]}"
     nobody = typist.types("doctor", "--listen", place)
-    assert "none answers there now (Connection refused)" in nobody.out
+    assert "no console answers there now (Connection refused)" in nobody.out
     with serving(lambda _: Answer(document={"role": "view"})) as own:
-        assert "It answers, to `view`." in typist.types("doctor", "--listen", f"127.0.0.1:{own.port}").out
+        assert (
+            "It answers, with the role `view`."
+            in typist.types("doctor", "--listen", f"127.0.0.1:{own.port}").out
+        )
     with serving(lambda _: problem(HTTPStatus.UNAUTHORIZED, "no")) as own:
         said = typist.types("doctor", "--listen", f"127.0.0.1:{own.port}").out
-        assert "does not know the token of these settings" in said
+        assert "refuses the token of these settings" in said
     with serving(lambda _: Answer(document=["another"])) as own:
-        assert "Something else answers" in typist.types("doctor", "--listen", f"127.0.0.1:{own.port}").out
+        assert "Another program answers" in typist.types("doctor", "--listen", f"127.0.0.1:{own.port}").out

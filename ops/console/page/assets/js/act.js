@@ -1,4 +1,4 @@
-// To act: it is said what will happen, it is done, and told what came of it.
+// Actions: confirm in a dialog, call, and show the result.
 
 import { ask } from "./dialog.js";
 import { refresh } from "./stage.js";
@@ -9,10 +9,10 @@ import { failed, told } from "./toast.js";
  * @typedef {object} Action
  * @property {import("./dialog.js").Question} question
  * @property {(filled: Record<string, string>) => Promise<any>} call
- * @property {(answer: any) => string} came what to tell of it
+ * @property {(answer: any) => string} came text of the result
  */
 
-/** @param {Action} action @returns {Promise<any>} the answer; undefined where nothing was done */
+/** @param {Action} action @returns {Promise<any>} the answer; undefined if nothing was done */
 export async function act({ question, call, came }) {
     const filled = await ask(question);
     if (filled === null) return undefined;

@@ -1,4 +1,4 @@
-// The console's calls. What goes wrong is a Problem, with the server's own words and its advice.
+// The console's calls. A failed call throws a Problem with the server's message and advice.
 
 import { heard } from "./clock.js";
 
@@ -12,14 +12,14 @@ export class Problem extends Error {
     }
 }
 
-/** What is said where nobody answers. */
+/** Problem to show if the server does not answer. */
 export const SILENCE = {
     status: 0,
     detail: "The console's server does not answer.",
-    advice: "See whether `sluice up` or `sluice console` still runs.",
+    advice: "Check that `sluice up` or `sluice console` is still running.",
 };
 
-/** Called where the server wants to know who asks. */
+/** Called if the server requires a sign-in. */
 let onStranger = () => {};
 export function whenStranger(call) {
     onStranger = call;
@@ -33,7 +33,7 @@ export async function get(path, { signal, query } = {}) {
     return read(await sent(address(path, query), { signal }));
 }
 
-/** Text as it is, such as a round's output. */
+/** Fetch plain text, for example a round's output. */
 export async function text(path, { signal } = {}) {
     const answer = await sent(path, { signal });
     return answer.ok ? answer.text() : read(answer);
@@ -49,7 +49,7 @@ export async function change(method, path, body = {}) {
     return read(await sent(path, { method, headers, body: JSON.stringify(body) }));
 }
 
-/** A path of the API, each word written so that it stays one. */
+/** Return a path of the API, with each part encoded. */
 export function path(...words) {
     return `/api/${words.map(encodeURIComponent).join("/")}`;
 }

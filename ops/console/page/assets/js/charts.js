@@ -1,4 +1,4 @@
-// Small charts of the last hour: bars for what succeeded, hatched bars for what failed, a line for what started.
+// Small charts of the last hour: bars for successes, hatched bars for failures, a line for starts.
 
 import { h } from "./element.js";
 import { hour, number } from "./words.js";
@@ -8,7 +8,7 @@ const HEIGHT = 100;
 /** @typedef {{step_s: number, from: string}} Axis */
 
 /**
- * Everything together, with its axes.
+ * Chart of all apps, with its axes.
  * @param {Axis & {started: number[], succeeded: number[], failed: number[]}} series
  */
 export function throughput(series) {
@@ -35,7 +35,7 @@ export function throughput(series) {
 }
 
 /**
- * One app, at a glance: what succeeded above the line, what failed below it.
+ * Small chart of one app: successes above the line, failures below it.
  * @param {Axis} axis @param {{succeeded?: number[], failed?: number[]}} found
  */
 export function sparkline(axis, { succeeded = [], failed = [] }) {
@@ -51,7 +51,7 @@ export function sparkline(axis, { succeeded = [], failed = [] }) {
     ]);
 }
 
-/** Parts of a whole, each in the colour of its state. @param {[string, number][]} parts */
+/** Bar of parts, each in the colour of its state. @param {[string, number][]} parts */
 export function partsBar(parts, label) {
     const whole = parts.reduce((all, [, count]) => all + count, 0);
     return h(
@@ -121,7 +121,7 @@ function startOf({ from, step_s }, at) {
     return new Date(from).getTime() + at * step_s * 1000;
 }
 
-/** The next round number: 1, 2, 5, 10, 20 … */
+/** Return the next round number: 1, 2, 5, 10, 20 … */
 function nice(value) {
     const ten = 10 ** Math.floor(Math.log10(value));
     return [1, 2, 5, 10].map((each) => each * ten).find((each) => each >= value);

@@ -1,8 +1,8 @@
-// The server's time: ages are told by it, whatever this machine's clock says.
+// The server's time. Ages use it, because this machine's clock may be wrong.
 
 let ahead_ms = 0;
 
-/** An answer says what time it is there, to the second. */
+/** Read the server's time from the Date header of an answer, to the second. */
 export function heard(date) {
     const there = Date.parse(date ?? "");
     if (!Number.isNaN(there)) {
@@ -16,7 +16,7 @@ export function now() {
     return Date.now() + ahead_ms;
 }
 
-/** Seconds since then; less than 0 for what is to come. */
+/** Seconds since then; negative for a future time. */
 export function since(at) {
     return (now() - Date.parse(at)) / 1000;
 }

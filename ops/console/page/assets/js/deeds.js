@@ -1,4 +1,4 @@
-// Everything that can be done from the page: what it is called, what it says first, the call, and what came of it.
+// All actions of the page: each has a title, an explanation, a call and a text for the result.
 
 import { act } from "./act.js";
 import { path, post } from "./api.js";
@@ -12,9 +12,9 @@ export function cancelJob({ app, key, state }) {
             title: "Cancel this job?",
             name: `${app}/${key}`,
             says: [
-                `It is ${plain(state)} now, and is stopped, whoever wants it.`,
-                state === "running" ? "What runs of it is ended." : "It will not be started.",
-                "What needs it cannot run then. What a saga has done is undone first. It can be run again later.",
+                `It is ${plain(state)} now, and is cancelled for all submissions.`,
+                state === "running" ? "The running round is stopped." : "It will not be started.",
+                "Jobs that need it cannot run then. A saga is undone first. The job can be run again later.",
             ],
             verb: "Cancel the job",
             grave: true,
@@ -32,41 +32,41 @@ export function retryJob({ app, key, state }) {
         question: {
             title: "Run this job again?",
             name: `${app}/${key}`,
-            says: [`It came to ${plain(state)}. Its history stays, and a new round begins.`],
+            says: [`Its state is ${plain(state)}. Its history stays, and a new round begins.`],
             verb: "Run it again",
             fields: [
                 radios(
                     "rerun",
-                    "What runs again",
+                    "Jobs to run again",
                     [
-                        ["job", "this job; what died because of it is given another chance"],
-                        ["downstream", "this job and everything that comes after it"],
+                        ["job", "this job; jobs that failed because of it may run again"],
+                        ["downstream", "this job and all downstream jobs"],
                     ],
                     "job",
                 ),
             ],
         },
         call: ({ rerun }) => post(path("jobs", app, key, "retry"), { rerun }),
-        came: ({ submission }) => `${app}/${key} is asked for again, by submission ${submission}.`,
+        came: ({ submission }) => `${app}/${key} is requested again, by submission ${submission}.`,
     });
 }
 
-/** @param {{app: string, key: string, event: string | null}} job of a saga, say, that waits for an event */
+/** @param {{app: string, key: string, event: string | null}} job that waits for an event, for example a saga */
 export function resumeJob({ app, key, event }) {
     return act({
         question: {
-            title: event ? `Send “${event}”?` : "Let it go on?",
+            title: event ? `Send “${event}”?` : "Resume this job?",
             name: `${app}/${key}`,
             says: [
                 event
-                    ? `It waits for the event “${event}”. It goes on with what you send.`
-                    : "It waits for somebody to say so. It goes on.",
+                    ? `It waits for the event “${event}”, and continues with the payload that you send.`
+                    : "It waits to be resumed, and continues then.",
             ],
-            verb: event ? "Send it" : "Go on",
+            verb: event ? "Send it" : "Resume it",
             fields: [
                 field({
                     label: "Payload",
-                    hint: "JSON that its step is given; may be left empty",
+                    hint: "JSON for its step; may be empty",
                     input: h("textarea", { name: "payload", spellcheck: "false" }, event ? '{"ok": true}' : ""),
                 }),
             ],
@@ -77,7 +77,7 @@ export function resumeJob({ app, key, event }) {
             return post(path("jobs", app, key, "resume"), body);
         },
         came: (answer) =>
-            `${app}/${key}: ${event ? `“${event}” was sent` : "told to go on"}; ${answerOf(answer.became)}.`,
+            `${app}/${key}: ${event ? `“${event}” was sent` : "resumed"}; ${answerOf(answer.became)}.`,
     });
 }
 
@@ -86,7 +86,7 @@ export function archiveJob({ app, key }) {
         question: {
             title: "Archive this job?",
             name: `${app}/${key}`,
-            says: ["Its result counts as collected, and it is no longer listed as uncollected. What it came to stays."],
+            says: ["Its result counts as collected, and it is no longer listed as uncollected. The result is kept."],
             verb: "Archive it",
         },
         call: () => post(path("jobs", app, key, "archive")),
@@ -97,28 +97,28 @@ export function archiveJob({ app, key }) {
 const OF_SUBMISSIONS = {
     cancel: {
         title: "Cancel this submission?",
-        says: ["Its jobs that nobody else wants are cancelled, also those that run. What others want goes on."],
+        says: ["Its jobs are cancelled, including running jobs, unless another submission requests them."],
         verb: "Cancel the submission",
         grave: true,
         came: ({ cancelled }) => `${counted(cancelled, "job")} cancelled.`,
     },
     retry: {
         title: "Run the unsuccessful jobs again?",
-        says: ["Its jobs that failed, or could not run because of those, run again. It succeeds when they do."],
+        says: ["Its failed jobs, and jobs that could not run because of them, run again. It succeeds if they do."],
         verb: "Run them again",
         came: () => "It runs again.",
     },
     pause: {
         title: "Pause this submission?",
-        says: ["What runs goes on to its end; nothing else of it starts until it is resumed."],
+        says: ["Running jobs continue to their end. No other job of it starts until it is resumed."],
         verb: "Pause it",
         came: () => "It is paused.",
     },
     resume: {
         title: "Resume this submission?",
-        says: ["Its jobs may start again, as soon as what they need is there."],
+        says: ["Its jobs may start again, as soon as their dependencies are met."],
         verb: "Resume it",
-        came: () => "It goes on.",
+        came: () => "It is resumed.",
     },
 };
 
@@ -134,21 +134,21 @@ export function onSubmission(verb, id) {
 const OF_SCHEDULES = {
     pause: {
         title: "Pause this schedule?",
-        says: ["It fires no more until it is resumed. What it has started goes on."],
+        says: ["It does not fire until it is resumed. Jobs that it has submitted continue."],
         verb: "Pause it",
         came: () => "is paused",
     },
     resume: {
         title: "Resume this schedule?",
         says: [
-            "It fires again from its next due time on. What was due meanwhile is treated as its catch-up rule says.",
+            "It fires again from its next due time on. Its catch-up rule determines what happens to missed due times.",
         ],
         verb: "Resume it",
-        came: () => "goes on",
+        came: () => "is resumed",
     },
     fire: {
         title: "Fire this schedule now?",
-        says: ["It submits once what it would submit at its next due time; its due times stay as they are."],
+        says: ["It makes the same submission as at its next due time, once. Its due times do not change."],
         verb: "Fire it now",
         came: ({ submission }) => `was fired, as submission ${submission}`,
     },
@@ -171,25 +171,25 @@ export function onApp(verb, app) {
             name: app,
             says: [
                 is_pause
-                    ? "No job of it starts until it is resumed. What runs goes on to its end."
+                    ? "None of its jobs starts until it is resumed. Running jobs continue to their end."
                     : "Its jobs may start again.",
             ],
             verb: is_pause ? "Pause it" : "Resume it",
         },
         call: () => post(path("apps", app, verb)),
-        came: () => `${app} ${is_pause ? "is paused" : "goes on"}.`,
+        came: () => `${app} ${is_pause ? "is paused" : "is resumed"}.`,
     });
 }
 
-/** @param {{table: string | null, partitions: string[], tables: string[]}} what a table is asked for where none is */
+/** @param {{table: string | null, partitions: string[], tables: string[]}} table null: choose it in the dialog */
 export function land({ table, partitions, tables }) {
-    const hint = "Separated by spaces, such as 2024-04-01 2024-04-02";
+    const hint = "Separated by spaces, for example 2024-04-01 2024-04-02";
     return act({
         question: {
-            title: "Say that partitions have landed?",
+            title: "Land partitions?",
             name: table,
-            says: ["Whatever waits for them starts. This cannot be taken back."],
-            verb: "They are there",
+            says: ["Jobs that wait for them start. This cannot be undone."],
+            verb: "Land them",
             grave: true,
             fields: [
                 !table &&
@@ -218,24 +218,24 @@ export function land({ table, partitions, tables }) {
 export function forceDone({ app, key }) {
     return act({
         question: {
-            title: "Say that this undo is done?",
+            title: "Mark this undo as done?",
             name: `${app}/${key}`,
             says: [
                 "The step whose undo failed counts as undone, and the steps before it are undone next.",
-                "Do it only once the world is as that undo would have left it.",
+                "Confirm only after you have done by hand everything that this undo would have done.",
             ],
-            verb: "It is done",
+            verb: "Mark as done",
             grave: true,
             fields: [
                 field({
                     label: "Note",
-                    hint: "What was done by hand; it is kept in the journal",
+                    hint: "The work done by hand; it is kept in the journal",
                     input: line("note", { required: true }),
                 }),
             ],
         },
         call: ({ note }) => post(path("sagas", app, key, "force-done"), { note }),
-        came: () => `${app}/${key}: its undo goes on.`,
+        came: () => `${app}/${key}: its undo continues.`,
     });
 }
 
@@ -244,7 +244,7 @@ export function retryUndo({ app, key }) {
         question: {
             title: "Try this undo again?",
             name: `${app}/${key}`,
-            says: ["The step whose undo failed is undone anew, and then the steps before it."],
+            says: ["The step whose undo failed is undone again, and then the steps before it."],
             verb: "Try it again",
         },
         call: () => post(path("sagas", app, key, "retry-undo")),
@@ -253,5 +253,5 @@ export function retryUndo({ app, key }) {
 }
 
 function answerOf(became) {
-    return became ? `it is ${plain(became)} now` : "it is taken up when it gets there";
+    return became ? `it is ${plain(became)} now` : "the planner processes it when it arrives";
 }

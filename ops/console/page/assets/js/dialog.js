@@ -1,4 +1,4 @@
-// Before anything is done it is said what exactly will happen, and to what.
+// Dialogs: each action is confirmed with its exact effect and its object.
 
 import { h } from "./element.js";
 import { icon } from "./icons.js";
@@ -6,16 +6,16 @@ import { icon } from "./icons.js";
 /**
  * @typedef {object} Question
  * @property {string} title "Cancel this job?"
- * @property {string} [name] what it is done to, as it is called
- * @property {(string | Node)[]} says what will happen, sentence by sentence
- * @property {string} verb on the button that does it
- * @property {boolean} [grave] whether it cannot be taken back
- * @property {any[]} [fields] to be filled in, each an element with named inputs
+ * @property {string} [name] name of the object of the action
+ * @property {(string | Node)[]} says the effect, as sentences
+ * @property {string} verb label of the button that confirms
+ * @property {boolean} [grave] whether the action cannot be undone
+ * @property {any[]} [fields] fields to fill in, each an element with named inputs
  */
 
 /**
  * @param {Question} question
- * @returns {Promise<Record<string, string> | null>} what was filled in; null where nothing is to be done
+ * @returns {Promise<Record<string, string> | null>} values of the fields; null if the action was not confirmed
  */
 export function ask({ title, name, says, verb, grave = false, fields = [] }) {
     const form = h(
@@ -28,7 +28,7 @@ export function ask({ title, name, says, verb, grave = false, fields = [] }) {
         h(
             "div.acts",
             {},
-            h("button.button", { type: "button", on: { click: () => dialog.close() } }, "Leave it"),
+            h("button.button", { type: "button", on: { click: () => dialog.close() } }, "Go back"),
             h(`button.button.first${grave ? ".grave" : ""}`, { value: "yes", autofocus: !fields.length }, verb),
         ),
     );
@@ -42,7 +42,7 @@ export function ask({ title, name, says, verb, grave = false, fields = [] }) {
     });
 }
 
-/** Something to be read, and closed. */
+/** Show a text in a dialog with a close button. */
 export function tell(title, ...parts) {
     const close = h("button.button.bare", { "aria-label": "Close", autofocus: true }, icon("close"));
     const head = h("header.headline", {}, h("h2", { id: "dialog-title" }, title), h("div.acts", {}, close));

@@ -1,8 +1,8 @@
-// The only place where elements are made. What is told is text, never markup; what could run is refused.
+// The only place where elements are made. Content is text, never markup; attributes that could run code are refused.
 
 const SVG = "http://www.w3.org/2000/svg";
 const SVG_NAMES = new Set("svg g path rect circle text title defs pattern marker".split(" "));
-/** Where an address may lead: a place of this page, or a part of it. */
+/** Allowed links: a screen of this page, or a part of it. */
 const OURS = /^(?:\/(?!\/)|#)/;
 
 /** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
@@ -41,8 +41,8 @@ function give(element, word, value) {
         return;
     }
     if (word.startsWith("on") || word === "style" || word === "srcdoc" || word === "src")
-        throw new Error(`An element is given no ${word}.`);
-    if (word === "href" && !OURS.test(value)) throw new Error(`No link leads to ${value}.`);
+        throw new Error(`The attribute ${word} is not allowed.`);
+    if (word === "href" && !OURS.test(value)) throw new Error(`A link to ${value} is not allowed.`);
     if (word === "class") element.classList.add(...value.split(" ").filter(Boolean));
     else element.setAttribute(word, value === true ? "" : String(value));
 }

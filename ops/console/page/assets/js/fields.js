@@ -1,4 +1,4 @@
-// Fields of forms, each with its label and what is to be known of it.
+// Fields of forms, each with a label and a hint.
 
 import { h } from "./element.js";
 
@@ -16,7 +16,7 @@ export function line(name, attributes = {}) {
     return h("input", { name, type: "text", autocomplete: "off", spellcheck: "false", ...attributes });
 }
 
-/** @param {[string, string][]} options value and words */
+/** @param {[string, string][]} options value and label */
 export function choice(name, options, chosen = "") {
     return h(
         "select",
@@ -25,7 +25,7 @@ export function choice(name, options, chosen = "") {
     );
 }
 
-/** One of a few, all of them to be seen. */
+/** Choice of one of a few options, all visible. */
 export function radios(name, legend, options, chosen) {
     return h(
         "fieldset",
@@ -41,7 +41,7 @@ export function radios(name, legend, options, chosen) {
     );
 }
 
-/** JSON that somebody has written; the error says what is wrong with it. */
+/** Parse JSON from a field. The error has the reason. */
 export function readJson(text, what) {
     if (!text?.trim()) return undefined;
     try {

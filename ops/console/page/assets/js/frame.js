@@ -1,4 +1,4 @@
-// The frame around every screen: where one can go, the search, and whether what is shown is live.
+// The frame around every screen: navigation, search, and whether the shown data are live.
 
 import { h } from "./element.js";
 import { icon, mark } from "./icons.js";
@@ -23,15 +23,15 @@ const NAV = [
     ["audit", "Audit", "audit"],
 ];
 
-const SILENT = "The server does not answer; what is shown may be old";
-/** What the lamp says, and what it means by it. Of some it is said since when. */
+const SILENT = "The server does not answer; the shown data may be old";
+/** Text of the lamp and its meaning. A text that ends with a space is followed by the time. */
 const LAMP = {
-    live: ["live", "What is shown follows the ledger"],
+    live: ["live", "The shown data follow the ledger"],
     asking: [
-        `asked every ${ASK_EVERY_MS / 1000} s`,
-        "The server has no stream of news for this page, which asks it for the overview instead",
+        `polled every ${ASK_EVERY_MS / 1000} s`,
+        "The server has no event stream free for this page, which polls the overview instead",
     ],
-    unseen: ["no ledger since ", "The server sees nothing of the ledger; what is shown may be old"],
+    unseen: ["no ledger since ", "The server cannot read the ledger; the shown data may be old"],
     reconnecting: ["reconnecting", SILENT],
     stale: ["stale since ", SILENT],
 };
@@ -46,7 +46,7 @@ const links = new Map();
 let shell;
 let menu;
 
-/** @param {() => void} leave called once somebody has signed out */
+/** @param {() => void} leave called after the user has signed out */
 export function frame(leave) {
     menu = h(
         "button.button.bare.menu",
@@ -63,7 +63,7 @@ export function frame(leave) {
     shell = h(
         "div.shell",
         { on: { click: outside, keydown: escape } },
-        h("a.skip", { href: "#main" }, "To what the page shows"),
+        h("a.skip", { href: "#main" }, "Skip to the content"),
         side(leave),
         top,
         stage(),
@@ -71,7 +71,7 @@ export function frame(leave) {
     return shell;
 }
 
-/** Marks where one is, and shuts the menu. */
+/** Mark the current screen in the navigation, and close the menu. */
 export function mayHaveMoved({ words }) {
     for (const [word, link] of links)
         if (word === (words[0] ?? "")) link.setAttribute("aria-current", "page");
@@ -99,7 +99,7 @@ export function tellOfAlarms(alarms) {
 function submitLink() {
     return mayAct()
         ? h("a.button.submit-link", { href: "/submit", "aria-label": "Submit" }, icon("plus"), h("span", {}, "Submit"))
-        : h("span.chip", { title: "This token may look, and not act" }, "view only");
+        : h("span.chip", { title: "This token is read-only" }, "view only");
 }
 
 function side(leave) {

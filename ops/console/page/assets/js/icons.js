@@ -1,4 +1,4 @@
-// Small pictures for where one goes and what one does. They are decoration; words stand beside them or label them.
+// Small icons for screens and actions. They are decoration; a text is beside them or labels them.
 
 import { h } from "./element.js";
 

@@ -1,6 +1,6 @@
-// News from the server, and how much what is shown can be relied on. A stream tells what changes; where none is to be
-// had, the overview is asked for now and then in its place.
-// A page that nobody looks at hears nothing, so that many of them in one browser do not use up its connections.
+// Changes from the server, and whether the shown data are current. A stream sends changes; if no stream is available,
+// the overview is polled instead.
+// A hidden page closes its stream, so that many pages in one browser do not use up its connections.
 
 import { get } from "./api.js";
 import { now } from "./clock.js";
@@ -10,12 +10,12 @@ const STALE_AFTER_MS = 10_000;
 const AGAIN_AFTER_MS = 3_000;
 const AWAY_FOR_MS = 30_000;
 export const ASK_EVERY_MS = 5_000;
-/** The server itself waits for the ledger for a while before it says that it does not answer. */
+/** Longer than the time that the server waits for the ledger before it reports an error. */
 const ASK_FOR_MS = 20_000;
 
 /**
- * `live`: a stream tells. `asking`: it is asked for. `unseen`: the server answers, and sees nothing of the ledger.
- * `reconnecting`, and then `stale`: nothing is heard.
+ * `live`: a stream is open. `asking`: the overview is polled. `unseen`: the server answers, but cannot read the ledger.
+ * `reconnecting`, and then `stale`: the server does not answer.
  * @typedef {{word: "live" | "asking" | "unseen" | "reconnecting" | "stale", since: number | null}} Standing
  */
 
@@ -23,11 +23,11 @@ let source = null;
 let topics = "";
 let again = 0;
 let away = 0;
-/** Since when nothing is heard of the server, and since when it sees nothing. */
+/** Since when the server does not answer, and since when it cannot read the ledger. */
 let lost_at = null;
 let unseen_since = null;
 let is_asking = false;
-/** When it was asked for what is not answered yet. */
+/** Time of the poll that is not answered yet. */
 let asked_at = null;
 let hear = (_kind, _data) => {};
 let tell = (/** @type {Standing} */ _standing) => {};
@@ -46,7 +46,7 @@ export function start({ heard, told }) {
     });
 }
 
-/** Listen to these; it is opened anew only where they are others than before. */
+/** Watch these topics. The stream is reopened only if they differ from the previous ones. */
 export function watch(wanted) {
     const query = new URLSearchParams([...new Set(["overview", ...wanted])].map((each) => ["watch", each]));
     if (topics === query.toString() && source) return;
@@ -58,7 +58,7 @@ function open() {
     close();
     source = new EventSource(`/api/events?${topics}`);
     source.onerror = lose;
-    // What is known is told first, and whether the ledger can still be seen behind it.
+    // The stream first sends the known states, and whether the ledger can be read.
     source.addEventListener("ledger", (event) => {
         const since = JSON.parse(event.data).unseen_since;
         found({ unseen: since && Date.parse(since) });
@@ -82,7 +82,7 @@ function leave() {
     lost_at ??= now();
 }
 
-/** The browser tries again by itself where the connection broke; where it was refused we do. */
+/** The browser reconnects a broken stream by itself; a refused stream is reopened here. */
 function lose() {
     if (!is_asking) lost_at ??= now();
     if (source?.readyState === EventSource.CLOSED) {
@@ -93,7 +93,7 @@ function lose() {
     report();
 }
 
-/** In place of a stream, while none is open. */
+/** Poll while no stream is open. */
 async function ask() {
     if (!topics || document.hidden || source?.readyState === EventSource.OPEN) return;
     if (asked_at !== null) {
@@ -108,7 +108,7 @@ async function ask() {
         found({ asking: true });
         hear("overview", news);
     } catch (problem) {
-        // Who was told no reason has met nobody who could look: all places were taken, or nobody is there.
+        // An answer without a reason means that all places were in use, or that there is no server.
         if (problem.title) found({ asking: true, unseen: unseen_since ?? asked_at });
         else {
             is_asking = false;
@@ -120,7 +120,7 @@ async function ask() {
     }
 }
 
-/** The server has said something. */
+/** Note an answer of the server. */
 function found({ asking = false, unseen = null }) {
     lost_at = null;
     is_asking = asking;

@@ -1,4 +1,4 @@
-// Where it begins: who asks is settled first, then the frame stands, then the screen of the address.
+// Start of the page: sign-in, then the frame, then the screen of the address.
 
 import { whenStranger } from "./api.js";
 import { frame, lamp, mayHaveMoved, tellOfAlarms } from "./frame.js";
@@ -13,7 +13,7 @@ import { remember } from "./store.js";
 import * as theme from "./theme.js";
 import * as toast from "./toast.js";
 
-/** Where one has gone last. */
+/** Latest requested screen. */
 let latest = null;
 
 theme.start(() => window.dispatchEvent(new Event("repaint")));
@@ -43,7 +43,7 @@ async function arrive(place, { moved }) {
     latest = place;
     mayHaveMoved(place);
     const screen = await screenOf(place);
-    // Whoever has gone on while its module was fetched is not taken back.
+    // Do not show it if the user went to another screen while the module was fetched.
     if (place === latest) await show(screen, { moved });
 }
 
@@ -56,7 +56,7 @@ function heard(kind, news) {
     hear(kind, news);
 }
 
-/** The token is no longer the right one, or nobody wants to use it any more: all begins again. */
+/** Restart after a sign-out, or if the token is no longer valid. */
 function leave() {
     location.reload();
 }

@@ -1,16 +1,16 @@
-// What is shown is brought up to date in place: whoever reads, types or has something focused is not disturbed.
+// Updates the page in place, without disturbing reading, typing or focus.
 
 import { h } from "./element.js";
 
-/** These are the reader's own once they are shown. */
+/** Attributes that the user controls after the first display. */
 const THEIRS = new Set(["open", "value", "checked", "aria-expanded"]);
 
 /**
  * Make `old` look like `fresh`. Elements with the same `data-key` are the same; one with `data-keep` draws itself, and
- * stays where it is: taken out and put back, it would lose the focus and how far it was scrolled.
+ * stays where it is: if it were removed and inserted again, it would lose focus and scroll position.
  * @param {any} old
  * @param {any} fresh
- * @returns {Node} what stands there now
+ * @returns {Node} the node that is now in the page
  */
 export function morph(old, fresh) {
     if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || keyOf(old) !== keyOf(fresh)) {
@@ -36,7 +36,7 @@ function dress(old, fresh) {
     for (const { name, value } of fresh.attributes)
         if (old.getAttribute(name) !== value && !THEIRS.has(name) && name !== "style") old.setAttribute(name, value);
     if (old.style.cssText !== fresh.style.cssText) old.style.cssText = fresh.style.cssText;
-    // What is filled in follows the address it stands for, unless somebody types there.
+    // The value follows the address, unless the user types in the field.
     if ("follows" in fresh.dataset && old !== document.activeElement) old.value = fresh.getAttribute("value") ?? "";
     old.heard = fresh.heard;
 }
@@ -64,7 +64,7 @@ function dropped(child) {
     return next;
 }
 
-/** What stands for an element that draws itself: itself at first, and then a mark of the place that it has. */
+/** Return the element itself if it is not in the page yet, else a placeholder for its position. */
 export function kept(element) {
     return element.isConnected ? h("div", { "data-keep": "", "data-key": element.dataset.key }) : element;
 }

@@ -1,4 +1,4 @@
-// Colours for what is painted: a canvas knows no classes, so they are asked of the style sheets, by day and by night.
+// Colours for a canvas, read from the style sheets, because a canvas has no classes. They depend on the theme.
 
 import { h } from "./element.js";
 

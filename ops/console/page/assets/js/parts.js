@@ -1,4 +1,4 @@
-// The parts that screens are put together from: cards, tables, what is said where there is nothing, pages of lists.
+// Parts of screens: cards, tables, texts for empty lists, pages of lists.
 
 import { h } from "./element.js";
 import { icon } from "./icons.js";
@@ -18,8 +18,8 @@ export function card({ title, beside, foot, key, bare = false }, ...inside) {
 /**
  * @param {{head: (string | [string, string])[], rows: {key: string, cells: any[]}[], label: string, empty: any,
  *   folds?: boolean}} words
- *   a heading may have a class, which its cells have too: `num`, `secondary`; one that folds is a list of cards where
- *   there is little room
+ *   a heading may have a class, which its cells have too: `num`, `secondary`; a table that folds is a list of cards on
+ *   a narrow screen
  */
 export function table({ head, rows, label, empty, folds = false }) {
     if (!rows.length) return empty;
@@ -60,7 +60,7 @@ export function table({ head, rows, label, empty, folds = false }) {
     );
 }
 
-/** Where there is nothing: that it is so, and what to do next. */
+/** Text for an empty list: what is empty, and what to do next. */
 export function empty(what, ...next) {
     return h(
         "div.empty",
@@ -99,7 +99,7 @@ export function submissionLink(id) {
     return h("a.mono.long", { href: to("submissions", id) }, id);
 }
 
-/** Whoever follows `next` comes to what is older; the browser's own way back leads back. */
+/** `next` leads to older entries; the browser's back button leads back. */
 export function pager(address, query, next) {
     const words = Object.fromEntries([...query.keys()].map((word) => [word, query.getAll(word)]));
     const is_first = !query.get("after");
@@ -122,7 +122,7 @@ export function button(words, click, { kind = "", picture = "", title = null } =
     return h(`button.button${kind}`, { type: "button", title, on: { click } }, picture && icon(picture), words);
 }
 
-/** A command as it stands, to be taken along. */
+/** A command that can be copied. */
 export function command(text, effect) {
     const copy = async (event) => {
         await navigator.clipboard?.writeText(text);

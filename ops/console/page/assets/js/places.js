@@ -1,4 +1,4 @@
-// Which screen an address is. A screen's module is fetched when somebody first goes there.
+// Screens by address. The module of a screen is fetched when it is first opened.
 
 import { Problem, SILENCE } from "./api.js";
 import { h } from "./element.js";
@@ -33,14 +33,14 @@ export async function screenOf(place) {
     }
 }
 
-/** So that going there later takes no time, and a server that is away for a while is not missed. */
+/** Fetch all modules early, so that screens open fast and also during an outage of the server. */
 export function fetchAll() {
     const longer = { words: ["", "", ""] };
     for (const screen of Object.values(SCREENS))
         for (const place of [longer, { words: [] }]) screen(place).catch(() => {});
 }
 
-/** A screen whose program could not be fetched. Once it can, it is shown. */
+/** Screen whose module could not be fetched. It is shown as soon as the fetch succeeds. */
 function missing(word, place) {
     const load = async () => {
         try {
@@ -50,14 +50,14 @@ function missing(word, place) {
         }
         go(location.pathname + location.search, { replace: true });
     };
-    return { title: "Not to be had", load, draw: () => headline("Not to be had") };
+    return { title: "Screen not available", load, draw: () => headline("Screen not available") };
 }
 
 const NOWHERE = {
-    title: "Nothing is here",
+    title: "Page not found",
     load: async () => location.pathname,
     draw: (path) => [
-        headline("Nothing is here"),
+        headline("Page not found"),
         h(
             "div.card",
             {},

@@ -1,4 +1,4 @@
-// How far something is.
+// Progress bars.
 
 import { partsBar } from "./charts.js";
 import { h } from "./element.js";
@@ -12,7 +12,7 @@ export function progress(found) {
         ["succeeded", Math.max(0, ended - failed)],
         ["failed", failed],
     ];
-    const said = `${about ? "about " : ""}${number(ended)} of ${number(total)} ended, ${number(failed)} of them badly`;
+    const said = `${about ? "about " : ""}${number(ended)} of ${number(total)} ended, ${number(failed)} of them failed`;
     return h(
         "span.progress",
         { title: said },
@@ -22,7 +22,7 @@ export function progress(found) {
     );
 }
 
-/** What has not ended yet is left empty. */
+/** Jobs that have not ended are left empty. */
 function share(parts, total, said) {
     const bar = partsBar(parts, said);
     [...bar.children].forEach((each, at) => {

@@ -1,4 +1,4 @@
-// Which screen an address is, and how one gets there. Addresses are real: they can be kept, sent and reloaded.
+// Addresses of screens, and navigation. Addresses are permanent: they can be bookmarked, shared and reloaded.
 
 /** @typedef {{words: string[], query: URLSearchParams}} Place */
 

@@ -47,7 +47,7 @@ function soon() {
     waiting = setTimeout(() => ask(text), WAIT_MS);
 }
 
-/** What can be told without asking. */
+/** Results that need no request. */
 function known(text) {
     const low = text.toLowerCase();
     const states = STATES.filter((each) => plain(each).startsWith(low) || each.startsWith(low));
@@ -65,14 +65,14 @@ function known(text) {
         ...split(text),
         {
             words: h("span.mono", {}, `${text}…`),
-            kind: "jobs whose key begins so",
+            kind: "jobs whose key begins with this",
             href: asked("/jobs", { key: text }),
         },
         { ...submission(text), kind: "submission with this id" },
     ];
 }
 
-/** `app/key` is one job, or the jobs of that app whose keys begin so. */
+/** `app/key` is one job, or the jobs of that app whose keys begin with `key`. */
 function split(text) {
     const at = text.indexOf("/");
     if (at < 1) return [];
@@ -80,7 +80,11 @@ function split(text) {
     if (!key) return [{ words: app, kind: "jobs of this app", href: asked("/jobs", { app }) }];
     return [
         { words: h("span.mono", {}, text), kind: "job", href: to("jobs", app, key) },
-        { words: h("span.mono", {}, `${text}…`), kind: "jobs whose key begins so", href: asked("/jobs", { app, key }) },
+        {
+            words: h("span.mono", {}, `${text}…`),
+            kind: "jobs whose key begins with this",
+            href: asked("/jobs", { app, key }),
+        },
     ];
 }
 
@@ -113,7 +117,7 @@ function submission(id) {
     return { words: h("span.mono", {}, id), kind: "submission", href: to("submissions", id) };
 }
 
-/** Not to be found is no trouble here. */
+/** Ignore errors: an unknown name is not an error in a search. */
 async function quiet(promise, take) {
     try {
         return take(await promise);

@@ -1,4 +1,4 @@
-// Who asks: somebody who may look, or somebody who may also act.
+// The session: its role may only read, or may also act.
 
 import { change, get, post } from "./api.js";
 
@@ -19,7 +19,7 @@ export function tokenOfAddress() {
     return new URLSearchParams(location.hash.slice(1)).get("token");
 }
 
-/** Make a session of it. It leaves the address and the browser's history first, whatever comes of it. */
+/** Open a session with the token. It is first removed from the address and from the browser's history. */
 export async function signInByAddress() {
     const token = tokenOfAddress();
     if (token === null) return;

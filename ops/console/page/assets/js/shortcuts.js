@@ -1,4 +1,4 @@
-// Keys that lead somewhere, from everywhere but where somebody types.
+// Keyboard shortcuts, active everywhere except in input fields.
 
 import { h } from "./element.js";
 import { isOpen, tell } from "./dialog.js";
@@ -6,7 +6,7 @@ import { go } from "./router.js";
 import { cycle } from "./theme.js";
 
 const AFTER_G_MS = 1200;
-/** What follows a `g`. */
+/** Keys that follow a `g`. */
 export const PLACES = {
     o: ["/", "Overview"],
     a: ["/apps", "Apps"],
@@ -29,12 +29,12 @@ export function help() {
     const rows = [
         ["/", "Search"],
         ["n", "Submit"],
-        ["t", "Light, dark, or as the system is"],
+        ["t", "Light, dark, or the theme of the system"],
         ["?", "These keys"],
-        ["j k", "To the next, to the one before, in a list"],
+        ["j k", "Next and previous row of a list"],
         ...Object.entries(PLACES).map(([key, [, name]]) => [`g ${key}`, `Go to ${name}`]),
         ["← ↑ → ↓", "In graphs: along the lines; in the grid: from cell to cell"],
-        ["+ − 0", "In graphs: nearer, further, all of it"],
+        ["+ − 0", "In graphs: zoom in, zoom out, fit to window"],
     ];
     const keys = (text) => text.split(" ").map((each) => [h("kbd", {}, each), " "]);
     tell(

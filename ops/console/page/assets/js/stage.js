@@ -1,4 +1,4 @@
-// One screen at a time: what it shows is fetched, drawn, and brought up to date in place when there is news.
+// The current screen: its data are fetched, drawn, and updated in place when they change.
 
 import { add, h } from "./element.js";
 import { icon } from "./icons.js";
@@ -9,20 +9,20 @@ import { counted } from "./words.js";
 /**
  * @typedef {object} Screen
  * @property {string} title
- * @property {string} [kind] screens of one kind are one screen that shows something else
- * @property {string[]} [topics] what it wants to hear of, beside the overview
+ * @property {string} [kind] screens of the same kind are updated in place
+ * @property {string[]} [topics] watched topics, besides the overview
  * @property {(signal: AbortSignal) => Promise<any>} load
  * @property {(data: any) => any} draw an element
- * @property {Record<string, (news: any, data: any) => any>} [hears] by kind of news: the data to be drawn then, or
- *   "again" for having it fetched
- * @property {(root: any) => void} [shown] once it stands on the page
+ * @property {Record<string, (news: any, data: any) => any>} [hears] by kind of change: return the data to draw, or
+ *   "again" to fetch them
+ * @property {(root: any) => void} [shown] called when it is in the page
  */
 
-/** So often at most something is fetched again because of news. */
+/** Least milliseconds between two fetches that changes cause. */
 const AGAIN_EVERY_MS = 1500;
 
 const main = h("main.main", { id: "main", tabindex: "-1" });
-/** Stands above every screen while workers and console go by different definitions. */
+/** Shown above every screen while workers and console use different definitions. */
 const banner = h(
     "div.notice.warn",
     { role: "status", "data-key": "definitions", hidden: true },
@@ -51,7 +51,7 @@ export async function show(screen, { moved = false } = {}) {
     await refresh();
     if (moved && !is_same) {
         window.scrollTo(0, 0);
-        // Whoever has gone elsewhere meanwhile, to the search perhaps, is left there.
+        // Keep the focus if the user has moved it meanwhile, for example to the search.
         if ([before, document.body].includes(document.activeElement)) main.focus({ preventScroll: true });
     }
 }
@@ -72,7 +72,7 @@ export async function refresh() {
     }
 }
 
-/** Draw what is known already, where only how it is shown has changed. */
+/** Redraw the known data, if only the appearance has changed. */
 export function redraw() {
     if (present?.data !== undefined) draw(present.data);
 }
@@ -100,7 +100,7 @@ function draw(data) {
 }
 
 function fail(error) {
-    const title = error.status === 404 ? "There is no such thing here" : "This cannot be shown";
+    const title = error.status === 404 ? "Not found" : "This screen cannot be shown";
     const more = error.advice ? h("p", {}, error.advice) : null;
     const button = h("button.button", { type: "button", on: { click: refresh } }, "Try again");
     const words = h("div", {}, h("p.strong", {}, `${title}: ${error.message}`), more);
@@ -125,7 +125,7 @@ function leave() {
     fetching.abort();
 }
 
-/** A screen's first line: what it is, and what can be done. */
+/** A screen's first line: its title and its actions. */
 export function headline(title, { says, acts = [], beside = [] } = {}) {
     const head = h("header.headline", {}, h("h1", {}, title), beside);
     const given = acts.filter(Boolean);

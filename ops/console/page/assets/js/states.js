@@ -1,4 +1,4 @@
-// The states of a job: each has a colour (by its class), a shape of its own and a word, so no colour has to be seen.
+// The states of a job: each has a colour (by its class), a shape of its own and a word, not only a colour.
 // Their names and order are those of the ledger; a test compares them.
 
 import { h } from "./element.js";
@@ -23,22 +23,22 @@ const SHAPES = {
     split: { d: "M8 14V9L3.5 3M8 9l4.5-6" },
 };
 
-/** In the order in which people care to see them. */
+/** All states, in the order of display. */
 export const STATES = Object.keys(SHAPES);
 export const LIVE = new Set(["expected", "waiting", "ready", "running", "suspended", "executed"]);
 export const BAD = new Set(["failed", "fatal", "timed_out", "expired", "upstream_failed"]);
-/** What an operator can stop. */
+/** States in which an operator can cancel a job. */
 export const STOPPABLE = new Set(["waiting", "ready", "running", "suspended"]);
 
-/** What may be run again: of a job that was split its halves have the place. */
+/** Return whether a job may be run again. A split job may not, because its halves replace it. */
 export function isRevivable(state) {
     return !LIVE.has(state) && state !== "split";
 }
 
-/** The states of submissions have the shapes of those that they resemble. */
+/** States of submissions use the shape of a similar state of jobs. */
 const LIKE = { received: "waiting", active: "running", refused: "failed" };
 
-/** The sign of a state: decoration, its word stands beside it. */
+/** The sign of a state: decoration, because its word is beside it. */
 export function sign(state) {
     const shape = SHAPES[LIKE[state] ?? state] ?? SHAPES.waiting;
     return h(
@@ -49,7 +49,7 @@ export function sign(state) {
     );
 }
 
-/** The same for a canvas. */
+/** The sign of a state, for a canvas. */
 export function outline(state) {
     const shape = SHAPES[LIKE[state] ?? state] ?? SHAPES.waiting;
     return { fill: shape.fill && new Path2D(shape.fill), line: shape.d && new Path2D(shape.d) };

@@ -1,4 +1,4 @@
-// The last overview that was heard, for screens that show counts beside something else.
+// The last received overview, for screens that also show counts.
 
 import { get } from "./api.js";
 
@@ -8,12 +8,12 @@ export function remember(overview) {
     last = overview;
 }
 
-/** What was just done is not in it, and is to be seen at once: whoever asks next has it fetched. */
+/** Discard the overview after an action, so that the next read fetches the effect. */
 export function forget() {
     last = null;
 }
 
-/** It is fetched where none has been heard yet. */
+/** Return the overview. It is fetched if none was received yet. */
 export async function overview(signal) {
     last ??= await get("/api/overview", { signal });
     return last;

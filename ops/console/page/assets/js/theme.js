@@ -1,8 +1,8 @@
-// By day, by night, or as the system has it; the choice is kept in this browser.
+// Light, dark, or the theme of the system. The choice is kept in this browser.
 
 const KEPT = "sluice.theme";
 export const THEMES = [
-    { name: "system", icon: "half", words: "Light or dark, as the system is" },
+    { name: "system", icon: "half", words: "Light or dark, as in the system" },
     { name: "light", icon: "sun", words: "Light" },
     { name: "dark", icon: "moon", words: "Dark" },
 ];
@@ -13,7 +13,7 @@ export function theme() {
     try {
         return localStorage.getItem(KEPT) ?? "system";
     } catch {
-        return "system"; // A browser that keeps nothing.
+        return "system"; // The browser has no storage.
     }
 }
 
@@ -21,7 +21,7 @@ export function choose(name) {
     try {
         localStorage.setItem(KEPT, name);
     } catch {
-        // It holds until the page is closed.
+        // The choice lasts until the page is closed.
     }
     dress(name);
     changed();
@@ -32,7 +32,7 @@ export function cycle() {
     choose(names[(names.indexOf(theme()) + 1) % names.length]);
 }
 
-/** `call` hears of every change, the system's own too: what is painted has to be painted again. */
+/** Call `call` after every change, also of the system's theme, because canvases must be repainted. */
 export function start(call) {
     changed = call;
     dress(theme());

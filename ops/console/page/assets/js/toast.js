@@ -1,13 +1,13 @@
-// What came of something that was asked for, told in a corner. Good news goes by itself; what went wrong stays.
+// Results of actions, shown in a corner. Successes disappear by themselves; errors stay.
 
 import { h } from "./element.js";
 import { icon } from "./icons.js";
 
 const SHOWN_MS = 6000;
 
-/** Two regions, so that what went wrong is read aloud at once. */
-const news = h("div", { role: "status", "aria-label": "What was done" });
-const alarms = h("div", { role: "alert", "aria-label": "What went wrong" });
+/** Two regions, so that screen readers read errors at once. */
+const news = h("div", { role: "status", "aria-label": "Results" });
+const alarms = h("div", { role: "alert", "aria-label": "Errors" });
 const region = h("div.toasts", { popover: "manual" }, alarms, news);
 
 export function start() {
@@ -31,7 +31,7 @@ function show(where, kind, picture, text, advice) {
     const toast = h(`div.notice.toast.${kind}`, {}, icon(picture), words, close);
     close.addEventListener("click", () => toast.remove());
     where.append(toast);
-    // Put above any dialog that is open, which lies above all else.
+    // Show it above an open dialog.
     if (region.matches(":popover-open")) region.hidePopover();
     region.showPopover();
     return toast;

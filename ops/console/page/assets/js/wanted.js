@@ -1,4 +1,4 @@
-// Which jobs a submission asks for, in the words of whoever did.
+// The jobs that a submission requests, as in its request.
 
 import { h } from "./element.js";
 import { counted } from "./words.js";

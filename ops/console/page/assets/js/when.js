@@ -1,4 +1,4 @@
-// Times on the page: told as ages, that grow while one looks; in full for whoever points at them.
+// Times on the page: shown as ages that are updated, and in full when pointed at.
 
 import { since } from "./clock.js";
 import { h } from "./element.js";
@@ -6,7 +6,7 @@ import { age, moment } from "./words.js";
 
 const EVERY_MS = 1000;
 
-/** How long ago; for what is to come, in how long. `alone` can be focused, in a row its link is. */
+/** Age of a time, or the time until it. `alone` can be focused; in a row the link of the row is focused. */
 export function ago(at, { alone = false, none = "–" } = {}) {
     if (!at) return h("span.faint", {}, none);
     const date = new Date(at).toISOString();
@@ -17,7 +17,7 @@ export function ago(at, { alone = false, none = "–" } = {}) {
     );
 }
 
-/** The moment itself. */
+/** The time in full. */
 export function exactly(at) {
     return at ? h("time", { datetime: new Date(at).toISOString() }, moment(at)) : h("span.faint", {}, "–");
 }

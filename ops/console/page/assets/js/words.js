@@ -1,4 +1,4 @@
-// Numbers, times and durations as people read them. All times are UTC.
+// Numbers, times and durations in readable form. All times are UTC.
 
 const NUMBER = new Intl.NumberFormat("en-GB");
 
@@ -41,7 +41,7 @@ export function hour(at) {
     return new Date(at).toISOString().slice(11, 19);
 }
 
-/** `12 %`, and never 0 or 100 for what is neither. */
+/** `12 %`. 0 and 100 only if exact. */
 export function percent(part, whole) {
     if (!whole) return "–";
     const share = (100 * part) / whole;
@@ -49,7 +49,7 @@ export function percent(part, whole) {
     return `${part < whole ? Math.min(99, Math.round(share)) : 100} %`;
 }
 
-/** The first letter large. */
+/** Capitalize the first letter. */
 export function sentence(text) {
     return text ? text[0].toUpperCase() + text.slice(1) : "";
 }

@@ -10,7 +10,7 @@ const BAR = 2;
 const INSET = 5;
 const LINE = 14;
 const COUNTS_MAX = 4;
-/** So wide a letter is in a box, at the most. */
+/** Greatest width of a letter in a box. */
 const CHAR = 6.65;
 
 /** @param {import("./nodes.js").GraphNode} node */
@@ -30,7 +30,7 @@ export function box(node) {
     ];
 }
 
-/** Its state, on the upper right corner: so the whole of the box is its name's. */
+/** State, at the upper right corner, so that the name has the whole box. */
 function seal({ state, width }) {
     const group = h(
         "g.graph-sealed",
@@ -47,7 +47,7 @@ function signAt(state, x, y) {
     return found;
 }
 
-/** How the jobs of an app are spread over the states, along the lower edge. */
+/** Shares of the states among the jobs of an app, along the lower edge. */
 function shares({ counts: found, width, height }) {
     const whole = found.reduce((sum, [, count]) => sum + count, 0);
     let x = INSET;
@@ -64,7 +64,7 @@ function shares({ counts: found, width, height }) {
     });
 }
 
-/** Below the box, for whoever is near enough. */
+/** Counts below the box, visible at a large scale. */
 function counts({ counts: found, height }) {
     if (!found.length) return null;
     let x = 1;

@@ -1,4 +1,4 @@
-// Who comes before and after whom.
+// Upstream and downstream nodes of each node.
 
 /** @param {import("./nodes.js").Line[]} lines */
 export function kinship(lines) {

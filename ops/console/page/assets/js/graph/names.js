@@ -1,4 +1,4 @@
-// From afar the boxes are too small to be read. Then as many names as have room are written over them, large enough.
+// At a small scale the boxes are unreadable. Then as many names as fit are written over them in a readable size.
 
 import { h } from "../element.js";
 import { sign } from "../states.js";
@@ -9,7 +9,7 @@ const SHOWN_MAX = 140;
 const SIGN = 9;
 
 /**
- * @param {import("./nodes.js").GraphNode[]} nodes those whose names matter most first
+ * @param {import("./nodes.js").GraphNode[]} nodes the most important names first
  * @param {import("./viewport.js").Viewport} view
  */
 export function names(nodes, view) {

@@ -1,4 +1,4 @@
-// What a graph shows: boxes with what is written in them, and lines between them.
+// Content of a graph: boxes with their texts, and lines between them.
 
 import { BAD, STATES } from "../states.js";
 import { number, plain } from "../words.js";
@@ -10,20 +10,20 @@ import { number, plain } from "../words.js";
  * @property {string} [key]
  * @property {string} head
  * @property {string} [sub] below the head
- * @property {string} state the one that most needs somebody's eye; empty for none
+ * @property {string} state the most urgent state; empty for none
  * @property {[string, number][]} counts by state
  * @property {number} x @property {number} y @property {number} width @property {number} height
- * @property {string} said for who does not see it
+ * @property {string} said text for screen readers
  *
  * @typedef {{parents: string[], children: string[], path: string, label: string, label_x: number, label_y: number,
- *   back: boolean}} Line from some to some: one node each, or all of a frame
+ *   back: boolean}} Line from parents to children: one node each, or all of a frame
  * @typedef {{width: number, height: number, nodes: GraphNode[], frames: any[], lines: Line[]}} Picture
  */
 
 const STRETCH = 1.5;
 const POINT = /(-?[\d.]+),(-?[\d.]+)/g;
 
-/** In which order states need somebody's eye. */
+/** States in order of urgency. */
 const EYE = [
     ...BAD,
     "suspended",
@@ -38,7 +38,7 @@ const EYE = [
     "split",
 ];
 
-/** The graph of apps, with how many jobs of each are in which state. @returns {Picture} */
+/** The graph of apps, with the number of jobs of each in each state. @returns {Picture} */
 export function appNodes(graph, counts) {
     const nodes = graph.apps.map((each) => {
         const found = counts[each.name] ?? {};
@@ -58,7 +58,7 @@ export function appNodes(graph, counts) {
     return stretched({ ...sized(graph), nodes });
 }
 
-/** A job with its relatives. @returns {Picture} */
+/** A job with its upstream and downstream jobs. @returns {Picture} */
 export function jobNodes(graph) {
     const nodes = graph.jobs.map((each) => {
         const many = each.folded > 1;
@@ -68,7 +68,7 @@ export function jobNodes(graph) {
     return { ...sized(graph), nodes };
 }
 
-/** Further apart from top to bottom: below each box there has to be room for its counts. */
+/** Greater vertical distances, because the counts need room below each box. */
 function stretched(picture) {
     const moved = ({ y, height }) => y + ((STRETCH - 1) * (2 * y + height)) / 2;
     return {

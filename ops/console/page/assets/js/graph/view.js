@@ -1,4 +1,4 @@
-// A graph to be looked at closely: nearer and further, along its lines, and always as it stands now.
+// Interactive graph: zoom, navigation along its lines, live states.
 
 import { h } from "../element.js";
 import { icon } from "../icons.js";
@@ -8,7 +8,7 @@ import { kinship } from "./kin.js";
 import { names } from "./names.js";
 import { Viewport } from "./viewport.js";
 
-/** From here on the boxes can be read, and then what stands below them. */
+/** Scales from which the boxes, and the counts below them, are readable. */
 const READABLE = 0.72;
 const NEAR = 0.95;
 const STEP_PX = 60;
@@ -110,7 +110,7 @@ export class GraphView {
             { role: "group", "aria-label": "View" },
             tool("plus", "Nearer", () => this.view.zoom(ZOOM)),
             tool("minus", "Further", () => this.view.zoom(1 / ZOOM)),
-            tool("fit", "All of it", () => this.view.fit()),
+            tool("fit", "Fit to window", () => this.view.fit()),
         );
     }
 
@@ -134,7 +134,7 @@ export class GraphView {
         );
     }
 
-    /** Only boxes that have changed are drawn anew. */
+    /** Only changed boxes are redrawn. */
     fill() {
         for (const node of this.picture.nodes) {
             const group = this.boxes.get(node.id);
@@ -147,7 +147,7 @@ export class GraphView {
         this.dress();
     }
 
-    /** Whoever has the focus stands out, with those before and after it. */
+    /** Highlight the focused node, with its upstream and downstream nodes. */
     dress() {
         const before = this.at ? this.kin.ancestors(this.at) : new Set();
         const after = this.at ? this.kin.descendants(this.at) : new Set();
@@ -184,7 +184,7 @@ export class GraphView {
         this.over.replaceChildren(...(view.scale < READABLE && this.picture ? names(this.ranked(), view) : []));
     }
 
-    /** Names that matter most first: what has trouble, what is under way, what many need. With a focus: its kin. */
+    /** Order of names: failures, running work, nodes that many need. With a focus: its neighbours. */
     ranked() {
         const { at, kin } = this;
         const near = at === null ? null : new Set([at, ...kin.ancestors(at), ...kin.descendants(at)]);
@@ -220,7 +220,7 @@ export class GraphView {
         event.stopPropagation();
     }
 
-    /** To the left are those that are needed, to the right those that need it; up and down the neighbours. */
+    /** Left: needed nodes. Right: nodes that need this one. Up and down: neighbours. */
     walk(key) {
         const here = this.nodes.get(this.at);
         if (!here) return this.choose(this.picture.nodes[0]?.id ?? null);
@@ -253,7 +253,7 @@ export class GraphView {
     }
 }
 
-/** Its arrow stands at the end of those that need the others. */
+/** The arrow is at the end of the nodes that need the others. */
 function line({ path, label, label_x, label_y, back }) {
     const end = back ? "marker-start" : "marker-end";
     return h(

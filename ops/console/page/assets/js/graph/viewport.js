@@ -1,4 +1,4 @@
-// Which part of a picture is seen, and how large: moved by wheel, fingers and drags.
+// Visible part and scale of a picture, changed by wheel, touch and drag.
 
 const SCALE = [0.04, 4];
 const MARGIN = 24;
@@ -6,7 +6,7 @@ const WHEEL = 0.0016;
 const DRAGGED_PX = 4;
 
 export class Viewport {
-    /** @param {SVGElement} svg @param {{greedy: boolean, moved: () => void}} options greedy: takes every turn */
+    /** @param {SVGElement} svg @param {{greedy: boolean, moved: () => void}} options greedy: takes all wheel events */
     constructor(svg, { greedy, moved }) {
         Object.assign(this, { svg, greedy, moved, x: 0, y: 0, scale: 1, size: { width: 0, height: 0 } });
         this.fingers = new Map();
@@ -30,7 +30,7 @@ export class Viewport {
         return `translate(${this.x.toFixed(2)} ${this.y.toFixed(2)}) scale(${this.scale.toFixed(4)})`;
     }
 
-    /** All of it, but not larger than it is. */
+    /** Show the whole picture, but not enlarged. */
     fit() {
         const { width, height } = this.size;
         const all = Math.min((this.width - 2 * MARGIN) / width, (this.height - 2 * MARGIN) / height);
@@ -42,7 +42,7 @@ export class Viewport {
         this.moved();
     }
 
-    /** After the window has changed: all of it still, if nobody has moved it since, or the same in the middle. */
+    /** Adapt to a changed window: keep the whole picture if it was never moved, else keep the centre. */
     adapt() {
         if (this.transform === this.fitted) return this.fit();
         const { width, height } = this.seen;
@@ -54,7 +54,7 @@ export class Viewport {
         this.seen = { width: this.width, height: this.height };
     }
 
-    /** @param {{x: number, y: number, width: number, height: number}} box in the middle, large enough to be read */
+    /** @param {{x: number, y: number, width: number, height: number}} box shown in the middle, at a readable scale */
     centre(box, scale = Math.max(this.scale, 1)) {
         this.scale = scale;
         this.x = this.width / 2 - (box.x + box.width / 2) * scale;
@@ -62,7 +62,7 @@ export class Viewport {
         this.moved();
     }
 
-    /** Moved as little as needed for the box to be seen. */
+    /** Move as little as needed to make the box visible. */
     reveal(box) {
         const edge = (from, to, at, size) => Math.min(Math.max(at, MARGIN - from), size - MARGIN - to);
         this.x = edge(box.x * this.scale, (box.x + box.width) * this.scale, this.x, this.width);

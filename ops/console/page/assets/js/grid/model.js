@@ -1,4 +1,4 @@
-// The grid of partitions: a row for each table, a column for each stretch of time, a sign for each cell.
+// The grid of partitions: a row for each table, a column for each period, a sign for each cell.
 
 /**
  * @typedef {object} Grid
@@ -7,7 +7,7 @@
  * @property {Record<string, string>} legend @property {Record<string, number>} jobs
  */
 
-/** Which state a sign stands for; what is there in part, and what nobody has asked for, have none. */
+/** Return the state of a sign; null for a partly complete cell and for a cell that was never requested. */
 export function stateOf(grid, sign) {
     return sign === "." || sign === "p" ? null : grid.legend[sign];
 }
@@ -21,7 +21,7 @@ export function cellAt(grid, x, y) {
     return { row, column, sign, said: `${row.table}, ${column}: ${(grid.legend[sign] ?? "").replaceAll("_", " ")}` };
 }
 
-/** Where the columns of the next month, or year or day, begin. @returns {{at: number, words: string}[]} */
+/** Return the columns at which a month, year or day begins. @returns {{at: number, words: string}[]} */
 export function marks(grid) {
     const length = { hour: 10, day: 7, month: 4 }[grid.unit] ?? 7;
     const found = [];
@@ -32,7 +32,7 @@ export function marks(grid) {
     return found;
 }
 
-/** What stands above one column: the day of the month, say. */
+/** Return the heading of one column, for example the day of the month. */
 export function tick(grid, column) {
     return grid.unit === "month"
         ? column.slice(5, 7)
@@ -41,7 +41,7 @@ export function tick(grid, column) {
           : column.slice(8, 10);
 }
 
-/** Whether it begins a week: a thin line stands before it. */
+/** Return whether the column begins a week: a thin line precedes it. */
 export function isFirstOfWeek(grid, column) {
     return grid.unit === "day" && new Date(`${column}T00:00:00Z`).getUTCDay() === 1;
 }

@@ -1,4 +1,4 @@
-// Paints the part of the grid that is seen. Each state has its colour and its shape, so that no colour has to be seen.
+// Paints the visible part of the grid. Each state has a colour and a shape, so that colour vision is not needed.
 
 import { colour } from "../paint.js";
 import { outline } from "../states.js";
@@ -71,7 +71,7 @@ function cells(paper, grid, seen, look) {
         }
 }
 
-/** What is there in part is filled in part. */
+/** A partly complete cell is partly filled. */
 function half(paper, left, top, size, full) {
     paper.globalAlpha = 0.75;
     paper.fillStyle = full;
@@ -102,7 +102,7 @@ function cursor(paper, seen, look) {
     paper.stroke();
 }
 
-/** Months above, days below them; they stay where they are when the rest is moved up. */
+/** Months, and days below them. They stay in place when the grid is scrolled vertically. */
 function heads(paper, grid, seen, look) {
     paper.fillStyle = look.card;
     paper.fillRect(0, 0, seen.width, HEAD - 2);
@@ -131,7 +131,7 @@ function heads(paper, grid, seen, look) {
     });
 }
 
-/** The tables' names, over whatever is moved below them. */
+/** The tables' names, above the cells that are scrolled below them. */
 function names(paper, grid, seen, look) {
     const { first, last } = range(seen, grid);
     paper.fillStyle = look.card;

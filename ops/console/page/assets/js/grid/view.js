@@ -1,4 +1,4 @@
-// The grid as one looks at it: moved by scrolling, with a cursor that the arrow keys move from cell to cell.
+// The visible grid: it scrolls, and the arrow keys move a cursor from cell to cell.
 
 import { h } from "../element.js";
 import { cellAt } from "./model.js";
@@ -12,7 +12,7 @@ const HEIGHT_MAX = 620;
 const PAGE = 10;
 
 export class GridView {
-    /** @param {{chosen: (cell: any) => void}} options called for the cell that somebody wants to know of */
+    /** @param {{chosen: (cell: any) => void}} options called for the chosen cell */
     constructor({ chosen }) {
         Object.assign(this, { chosen, grid: null, cursor: { x: 0, y: 0 }, frame: 0 });
         this.canvas = h("canvas.grid-paper", { "aria-hidden": "true" });
@@ -24,7 +24,7 @@ export class GridView {
             {
                 tabindex: "0",
                 role: "application",
-                "aria-label": "Partitions by time. Arrow keys go from cell to cell, Enter tells who makes one.",
+                "aria-label": "Partitions by time. Arrow keys go from cell to cell, Enter shows the job of a cell.",
                 on: {
                     scroll: () => this.later(),
                     keydown: (event) => this.press(event),
@@ -60,7 +60,7 @@ export class GridView {
         this.later();
     }
 
-    /** At the cell that is asked for, or at the end of time. */
+    /** Scroll to the requested cell, or to the latest column. */
     begin(at) {
         const x = this.grid.columns.indexOf(at?.partition);
         const y = this.grid.rows.findIndex((each) => each.table === at?.table);
@@ -68,7 +68,7 @@ export class GridView {
         else this.box.scrollTo(this.box.scrollWidth, 0);
     }
 
-    /** What comes last stays in sight: the past is cut off, not the present. */
+    /** Keep the latest columns visible: the oldest ones are cut off. */
     resized() {
         const width = this.box.clientWidth;
         if (this.seen_width) this.box.scrollLeft += this.seen_width - width;

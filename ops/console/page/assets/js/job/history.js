@@ -1,4 +1,4 @@
-// What happened to a job, as a line of time: how long it stood in each state, and each step with who took it.
+// History of a job: the time spent in each state, and each transition with the process that made it.
 
 import { now } from "../clock.js";
 import { h } from "../element.js";
@@ -24,7 +24,7 @@ export function history(job) {
               )
             : empty(
                   "Its history was removed.",
-                  job.pruned_at ? ["It is kept for so long only: ", ago(job.pruned_at), " ago."] : "",
+                  job.pruned_at ? ["The retention removed it ", ago(job.pruned_at), " ago."] : "",
               ),
         steps.length > 0 && before > 0 && h("p.inside.faint", {}, `and ${counted(before, "step")} before`),
     );
@@ -60,7 +60,7 @@ function step(each, before) {
     );
 }
 
-/** How much of its life it spent in each state, or of as much of it as is told. */
+/** Time spent in each state, within the known part of the history. */
 function stretches(job, steps) {
     const end = LIVE.has(job.state) ? now() : Date.parse(steps.at(-1).at);
     const spent = new Map();

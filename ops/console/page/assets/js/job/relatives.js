@@ -1,4 +1,4 @@
-// Whom a job needs, and who needs it.
+// Jobs that a job needs, and jobs that need it.
 
 import { h } from "../element.js";
 import { card, jobLink } from "../parts.js";
@@ -36,7 +36,7 @@ function family(title, key, found, none) {
     );
 }
 
-/** What needs an eye comes first. */
+/** Failed jobs come first. */
 function weight(state) {
     if (BAD.has(state)) return 0;
     return LIVE.has(state) ? 1 : 2;

@@ -1,4 +1,4 @@
-// What each round of a job printed and came to, the last first. What earlier ones printed is fetched when it is wanted.
+// Output and outcome of each round of a job, the last first. Output of earlier rounds is fetched on request.
 
 import { path, text } from "../api.js";
 import { h } from "../element.js";
@@ -9,7 +9,7 @@ import { failed } from "../toast.js";
 import { counted, number, plain, span } from "../words.js";
 import { ago } from "../when.js";
 
-/** How a round's ending looks, where it is not a state's own name. */
+/** State whose appearance an ending uses, if the ending is not the name of a state. */
 const LIKE = {
     done: "succeeded",
     error: "failed",
@@ -22,7 +22,7 @@ const LIKE = {
 const LINES_MAX = 400;
 const TEXTS_MAX = 20;
 
-/** @param {any} job @param {Map<string, string>} known what was told or fetched, by its address */
+/** @param {any} job @param {Map<string, string>} known output that was sent or fetched, by its address */
 export function rounds(job, known) {
     const found = [...job.rounds].reverse();
     const all = job.counts.rounds;
@@ -31,7 +31,7 @@ export function rounds(job, known) {
         { title: "Rounds", key: "rounds", bare: true, beside: h("span.faint", {}, told) },
         found.length
             ? found.map((each, at) => round(job, each, known, at === 0))
-            : empty("It has not run yet.", "What it prints is shown here once a worker has run it."),
+            : empty("It has not run yet.", "Its output is shown here after a worker has run it."),
     );
 }
 
@@ -68,7 +68,7 @@ function round(job, each, known, is_last) {
             !each.output_bytes &&
             !each.stderr_bytes &&
             !each.log &&
-            h("p.inside.faint", {}, each.ending ? "It printed nothing." : "What it prints is shown once it is over."),
+            h("p.inside.faint", {}, each.ending ? "It printed nothing." : "Its output is shown when it has ended."),
     );
 }
 
@@ -79,9 +79,9 @@ function output(job, each, which, known) {
     const link = h(
         "a",
         { href: `${whole}?download`, download: `${job.app}-${job.key}-${each.claim}.${which}.txt` },
-        each[`${which}_blob`] ? "the whole of it" : "download",
+        each[`${which}_blob`] ? "complete output" : "download",
     );
-    // Whoever reads it goes on reading when there is another round, with which it is told no more.
+    // Keep the text for the reader when another round begins, because it is not sent any more then.
     if (each[which]) keep(known, whole, each[which]);
     const printed = known.get(whole);
     if (printed !== undefined) return part(name, printed, "", link);
@@ -100,7 +100,7 @@ function show(whole, name, known) {
     return button(`Show ${name}`, fetch, { kind: ".bare" });
 }
 
-/** The last few. */
+/** Keep only the last few texts. */
 function keep(known, address, printed) {
     known.delete(address);
     known.set(address, printed);

@@ -1,4 +1,4 @@
-// Why a job is in its state, in words: what it waits for, and what would help.
+// Why a job is in its state: what it waits for, and remedies.
 
 import { h } from "../element.js";
 import { command, jobLink } from "../parts.js";
@@ -6,12 +6,12 @@ import { badge } from "../states.js";
 import { sentence } from "../words.js";
 import { ago } from "../when.js";
 
-const LEADS = { cause: "because of", lost: "lost", refusal: "but", root: "in the end, for" };
+const LEADS = { cause: "because of", lost: "lost", refusal: "but", root: "ultimately waits for" };
 const BAD = new Set(["cause", "lost", "refusal"]);
 const SHOWN_MAX = 12;
 
 export function why(answer) {
-    // A job's own name begins as it is written.
+    // A job's own name is not capitalized.
     const because = answer.because.startsWith(answer.app) ? answer.because : sentence(answer.because);
     const found = answer.waits_for ?? [];
     return h(
@@ -29,7 +29,7 @@ export function why(answer) {
             h(
                 "details.why-help",
                 {},
-                h("summary", {}, "What would help, as commands"),
+                h("summary", {}, "Remedies, as commands"),
                 answer.remedies.map((each) => command(each.command, each.effect)),
             ),
     );
@@ -48,7 +48,7 @@ function reason(each) {
     );
 }
 
-/** The name inside the sentence leads to the job. */
+/** Make the name inside the sentence a link to the job. */
 function around({ app, key, what }, link) {
     const name = `${app}/${key}`;
     const at = what.indexOf(name);

@@ -1,4 +1,4 @@
-// The app graph with live counts, and what there is to say of the app that is looked at.
+// The app graph with live counts, and details of the selected app.
 
 import { get, path } from "../api.js";
 import { onApp } from "../deeds.js";
@@ -38,7 +38,7 @@ export function screen({ query }) {
 function draw({ picture, around, about, app }) {
     if (!graph?.element.isConnected) {
         graph = new GraphView({
-            label: "The apps, and which needs which",
+            label: "The apps and their dependencies",
             greedy: true,
             chosen: (node) => go(asked("/jobs", { app: node.app })),
             focused: (id) => go(asked("/apps", { app: id }), { replace: true }),
@@ -51,7 +51,7 @@ function draw({ picture, around, about, app }) {
     if (!picture.apps.length)
         return [
             headline("Apps"),
-            card({ bare: true }, empty("No apps are defined.", "Name them when you start it: sluice --apps SOURCE up")),
+            card({ bare: true }, empty("No apps are defined.", "Name a source at the start: sluice --apps SOURCE up")),
         ];
     return [
         headline("Apps", { beside: [tally(picture.apps.length, "app"), finder(picture, app)] }),
@@ -65,7 +65,7 @@ function draw({ picture, around, about, app }) {
     ];
 }
 
-/** A name brings its box into the middle. */
+/** Search field: a name centres its box. */
 function finder(picture, app) {
     const find = (event) => {
         const name = event.target.value.trim();
@@ -93,7 +93,7 @@ function finder(picture, app) {
             { id: "app-names" },
             picture.apps.map((each) => h("option", { value: each.name })),
         ),
-        app && h("a.button.bare", { href: "/apps" }, "All of them"),
+        app && h("a.button.bare", { href: "/apps" }, "All apps"),
     );
 }
 
@@ -129,7 +129,10 @@ function portrait(about, around) {
                 ["key", h("code", {}, about.job_id ?? (about.chunks ? "chunks of work IDs" : "partitions"))],
                 ["workers", queue && number(queue.workers)],
                 ["timeout", about.policy?.timeout_s && span(about.policy.timeout_s)],
-                ["survives", about.policy && `${about.policy.max_fails} fails, ${about.policy.max_timeouts} timeouts`],
+                [
+                    "retries",
+                    about.policy && `${about.policy.max_fails} fails, ${about.policy.max_timeouts} timeouts`,
+                ],
                 ["runs", about.runs && h("code", {}, about.runs), "wide"],
                 ["needs", named(about.parents.flatMap((each) => each.apps)), "wide"],
                 ["needed by", named(about.children), "wide"],
@@ -149,16 +152,16 @@ function portrait(about, around) {
 
 function named(apps) {
     const found = [...new Set(apps)];
-    return found.length ? found.map((each, at) => [at > 0 && ", ", appLink(each)]) : "no other";
+    return found.length ? found.map((each, at) => [at > 0 && ", ", appLink(each)]) : "none";
 }
 
-/** The same as a table, for who would rather read. */
+/** The graph as a table. */
 function everything(picture, around, app) {
     const rows = [...picture.apps].sort((a, b) => a.name.localeCompare(b.name));
     return h(
         "details.card",
         { "data-key": "table" },
-        h("summary.inside", {}, "The same as a table"),
+        h("summary.inside", {}, "As a table"),
         table({
             label: "Apps",
             head: ["app", ["type", "secondary"], ["keyed by", "secondary"], "jobs"],

@@ -1,4 +1,4 @@
-// Who did what by hand, the last first.
+// Acts of users, the newest first.
 
 import { get } from "../api.js";
 import { h } from "../element.js";
@@ -19,13 +19,13 @@ export function screen({ query }) {
 
 function draw({ audit, next }, query) {
     return [
-        headline("Audit", { says: "Everything that was done by hand, from this page and by the API." }),
+        headline("Audit", { says: "All acts by hand, from this page and through the API." }),
         card(
             { key: "audit", bare: true },
             table({
                 label: "Audit",
                 folds: true,
-                head: [["ago", "num"], ["when", "secondary"], ["who", "nowrap"], ["did", "nowrap"], "to", "came to"],
+                head: [["ago", "num"], ["when", "secondary"], ["who", "nowrap"], ["did", "nowrap"], "to", "result"],
                 rows: audit.map((each) => ({
                     key: `${each.at} ${each.did} ${JSON.stringify(each.about)}`,
                     cells: [
@@ -37,7 +37,7 @@ function draw({ audit, next }, query) {
                         words(each.came_to),
                     ],
                 })),
-                empty: empty("Nothing was done by hand yet.", "Each action of this page leaves a line here."),
+                empty: empty("No acts yet.", "Each action of this page is recorded here."),
             }),
         ),
         pager("/audit", query, next),
@@ -53,7 +53,7 @@ function about({ app, key, submission, ...rest }) {
     ];
 }
 
-/** Names and values, in short. */
+/** Names and values, in one line. */
 function words(found) {
     const pairs = Object.entries(found ?? {}).filter(([, value]) => value !== null && value !== undefined);
     if (!pairs.length) return null;

@@ -1,4 +1,4 @@
-// One job: why it is as it is on top, then what it has printed, what happened to it, and its relatives.
+// One job: the reason for its state, its output, its history, and its upstream and downstream jobs.
 
 import { get, path } from "../api.js";
 import { archiveJob, cancelJob, resumeJob, retryJob } from "../deeds.js";
@@ -24,7 +24,7 @@ export function screen({ words }) {
     const [, app, ...rest] = words;
     const key = rest.join("/");
     const graph = new GraphView({
-        label: `${app}/${key} and its relatives`,
+        label: `${app}/${key} with its upstream and downstream jobs`,
         chosen: (node) => node.folded < 2 && go(to("jobs", node.app, node.key)),
     });
     const texts = new Map();
@@ -44,7 +44,7 @@ export function screen({ words }) {
     };
 }
 
-/** Without its picture a job can still be looked at. */
+/** A job can be shown without its graph. */
 function nothing(error) {
     if (error.name === "AbortError") throw error;
     return null;
@@ -70,7 +70,7 @@ function draw({ job, reason, around }, graph, texts) {
                 {},
                 rounds(job, texts),
                 around?.jobs.length > 1 &&
-                    card({ title: "Relatives, live", key: "graph", bare: true }, kept(graph.element)),
+                    card({ title: "Upstream and downstream", key: "graph", bare: true }, kept(graph.element)),
             ),
             h("div.job-side", {}, about(job), history(job), relatives(job)),
         ),
@@ -82,7 +82,7 @@ function acts(job) {
     const awaited = job.saga?.waits_for?.event ?? null;
     return [
         job.state === "suspended" &&
-            button(awaited ? `Send “${awaited}”…` : "Go on…", () => resumeJob({ ...job, event: awaited }), {
+            button(awaited ? `Send “${awaited}”…` : "Resume…", () => resumeJob({ ...job, event: awaited }), {
                 kind: ".first",
             }),
         isRevivable(job.state) && button("Run again…", () => retryJob(job)),
@@ -100,19 +100,19 @@ function about(job) {
     const said = tries.filter(([word]) => job[word]).map(([word, name]) => `${number(job[word])} ${name}`);
     const kwargs = Object.entries(job.kwargs ?? {});
     return card(
-        { title: "About it", key: "about" },
+        { title: "Details", key: "about" },
         facts([
             ["round", said.length ? `${number(job.round)} (${said.join(", ")})` : number(job.round)],
             ["priority", job.priority ? number(job.priority) : null],
             ["not before", job.not_before && exactly(job.not_before), "wide"],
-            ["to end before", job.end_before && exactly(job.end_before), "wide"],
+            ["end before", job.end_before && exactly(job.end_before), "wide"],
             ["pool", job.pool && `${job.pool}, ${number(job.pool_limit)} at once`],
-            ["elsewhere", job.handle && h("code", {}, JSON.stringify(job.handle)), "wide"],
+            ["external handle", job.handle && h("code", {}, JSON.stringify(job.handle)), "wide"],
             ["work IDs", job.work_ids && shortened(job.work_ids), "wide"],
             ["saga", job.saga && h("a", { href: to("sagas", job.app, job.key) }, "its journal")],
             ["archived", job.archived_at && ago(job.archived_at, { alone: true })],
-            ["wanted by", job.submissions.length ? list(job) : "nobody who is still there", "wide"],
-            ["with", kwargs.length ? h("code", {}, JSON.stringify(job.kwargs)) : null, "wide"],
+            ["requested by", job.submissions.length ? list(job) : "no existing submission", "wide"],
+            ["kwargs", kwargs.length ? h("code", {}, JSON.stringify(job.kwargs)) : null, "wide"],
             [
                 "undone by",
                 job.compensated_by && h("a", { href: to("jobs", ...job.compensated_by) }, job.compensated_by.join("/")),
@@ -122,7 +122,7 @@ function about(job) {
     );
 }
 
-/** The last of them first. */
+/** The newest submissions first. */
 function list({ submissions, counts }) {
     const shown = submissions.slice(-SUBMISSIONS_MAX).reverse();
     return h(

@@ -62,17 +62,17 @@ function draw({ jobs, next, around }, query) {
                     ],
                 })),
                 empty: next
-                    ? empty("None so far.", "Not all jobs were looked through yet; go on to the older ones.")
+                    ? empty("No match so far.", "Not all jobs were searched yet. Continue with the older jobs.")
                     : given.length
-                      ? empty("No job is like this.", h("a", { href: "/jobs" }, "Show all jobs"))
-                      : empty("No jobs yet.", h("a", { href: "/submit" }, "Submit some"), "and they appear here."),
+                      ? empty("No job matches.", h("a", { href: "/jobs" }, "Show all jobs"))
+                      : empty("No jobs yet.", h("a", { href: "/submit" }, "Submit jobs"), "to see them here."),
             }),
         ),
         pager("/jobs", query, next),
     ];
 }
 
-/** What is nothing out of the ordinary does not catch the eye. */
+/** A value of 0 is shown as a faint dash. */
 function quiet(value) {
     return value ? number(value) : h("span.faint", {}, "–");
 }
@@ -113,7 +113,7 @@ function filters(query, apps) {
     );
 }
 
-/** The states, each to be added or left out. */
+/** Filter by states. */
 function pills(query, counts) {
     const chosen = new Set(query.getAll("state"));
     return h(

@@ -1,4 +1,4 @@
-// How it goes: what is done in an hour, what waits, who works, and what somebody should look at.
+// Overview: throughput of the last hour, queues, workers and alarms.
 
 import { get } from "../api.js";
 import { partsBar, sparkline, throughput } from "../charts.js";
@@ -60,13 +60,13 @@ function alarms(found) {
     );
 }
 
-/** Every state that something is in, large enough to be read from afar. */
+/** Number of jobs in each state, in large digits. */
 function totals(found) {
     const present = STATES.filter((state) => found[state]);
     if (!present.length)
         return card(
             { key: "totals", bare: true },
-            empty("No jobs yet.", h("a", { href: "/submit" }, "Submit some"), "or let a schedule do it."),
+            empty("No jobs yet.", h("a", { href: "/submit" }, "Submit jobs"), "or add a schedule."),
         );
     return h(
         "section.totals",
@@ -94,7 +94,7 @@ function legend({ started, succeeded, failed }) {
     );
 }
 
-/** A small chart for each app, those first in which most has happened. */
+/** A small chart for each app, the busiest apps first. */
 function apps({ counts, states, queues }) {
     const idle = queues.filter(({ app }) => !counts[app]).length;
     const names = Object.keys(counts);
@@ -104,7 +104,7 @@ function apps({ counts, states, queues }) {
             .reduce((sum, each) => sum + each, 0);
     const sorted = names.sort((a, b) => moves(b) - moves(a) || a.localeCompare(b));
     const more = Math.max(0, sorted.length - TILES_MAX);
-    const rest = [more && `${number(more)} more in which less happened`, idle && `${number(idle)} without jobs`].filter(
+    const rest = [more && `${number(more)} more with less activity`, idle && `${number(idle)} without jobs`].filter(
         Boolean,
     );
     return card(
@@ -124,8 +124,8 @@ function apps({ counts, states, queues }) {
             : empty(
                   "No app has jobs yet.",
                   idle
-                      ? h("a", { href: "/submit" }, "Submit some")
-                      : "Name definitions when you start it: sluice --apps SOURCE up",
+                      ? h("a", { href: "/submit" }, "Submit jobs")
+                      : "Name a source at the start: sluice --apps SOURCE up",
               ),
     );
 }
@@ -157,7 +157,7 @@ function tile(app, counts, states) {
     );
 }
 
-/** Whatever a job came to that is no success, minute by minute. */
+/** Unsuccessful outcomes of jobs, per minute. */
 function badly(lines) {
     const found = Object.entries(lines)
         .filter(([state]) => BAD.has(state))
@@ -176,7 +176,7 @@ function queues(found) {
     const idle = found.length - sorted.length;
     const rest = [
         more && `${number(more)} more that are less busy`,
-        idle && `${number(idle)} with nothing in them`,
+        idle && `${number(idle)} empty`,
     ].filter(Boolean);
     return card(
         { title: "Queues", key: "queues", bare: true, foot: rest.length ? `and ${rest.join(", ")}` : null },
@@ -203,14 +203,14 @@ function queues(found) {
                         : h("span.badge.is-failed", {}, sign("failed"), "none"),
                 ],
             })),
-            empty: empty("Nothing is in any queue."),
+            empty: empty("All queues are empty."),
         }),
     );
 }
 
 function workers(found) {
     return card(
-        { title: "Workers", key: "workers", bare: true, beside: h("a", { href: "/workers" }, "All about them") },
+        { title: "Workers", key: "workers", bare: true, beside: h("a", { href: "/workers" }, "All workers") },
         table({
             label: "Workers",
             head: ["worker", "queues", ["holds", "num"], ["lease until", "num secondary"]],
@@ -225,7 +225,7 @@ function workers(found) {
                     ago(each.lease_until),
                 ],
             })),
-            empty: empty("No worker is there.", "Start one: sluice up, or sluice worker"),
+            empty: empty("No worker is running.", "Start one: sluice up, or sluice worker"),
         }),
     );
 }

@@ -1,4 +1,4 @@
-// Tables side by side by time: what is there, what is made, what is missing, and who makes it.
+// Grid of tables by time: existing, running and missing partitions, and the jobs that make them.
 
 import { get } from "../api.js";
 import { land } from "../deeds.js";
@@ -44,8 +44,8 @@ function draw({ found, tables, cell }, words) {
             card(
                 { bare: true },
                 empty(
-                    "No app here makes partitions.",
-                    "One does that says partition: day, hour or month in its definition; it fills a table.",
+                    "No app makes partitions.",
+                    "An app with the option partition (day, hour or month) in its definition fills a table.",
                 ),
             ),
         ];
@@ -59,7 +59,7 @@ function draw({ found, tables, cell }, words) {
     ];
 }
 
-/** Those that others fill come first, for what has landed is mostly theirs. */
+/** Tables without an app come first, because mostly their partitions are landed by hand. */
 function landing(tables) {
     return [...tables].sort((a, b) => Number(a.app !== null) - Number(b.app !== null)).map((each) => each.table);
 }
@@ -69,9 +69,9 @@ function side(found, words, cell) {
         return card(
             { key: "grid", bare: true },
             empty(
-                "Nothing was made or asked for in this time.",
+                "No partition was made or requested in this period.",
                 h("a", { href: "/submit" }, "Submit a range"),
-                "or look at another time.",
+                "or choose another period.",
             ),
         );
     if (!view?.element.isConnected)
@@ -105,7 +105,7 @@ function legend({ legend: signs, jobs }) {
     });
 }
 
-/** From when to when, and by whose definitions. */
+/** Fields for the period and the branch. */
 function window({ from, to, branch }, { columns }) {
     const change = (word) => (event) =>
         go(asked("/partitions", { from, to, branch, [word]: event.target.value.trim() }));
@@ -121,11 +121,11 @@ function window({ from, to, branch }, { columns }) {
         });
     return h(
         "div.filters",
-        { role: "search", "aria-label": "Which time" },
+        { role: "search", "aria-label": "Period" },
         input("from", "From", from, columns[0] ? `from ${columns[0]}` : "from 2024-04-01"),
         input("to", "To", to, columns.length ? `to ${columns.at(-1)}` : "to 2024-06-30"),
         input("branch", "Branch", branch, "branch"),
-        (from || to || branch) && h("a.button.bare", { href: "/partitions" }, "The last hundred"),
+        (from || to || branch) && h("a.button.bare", { href: "/partitions" }, "Last hundred"),
     );
 }
 
@@ -144,7 +144,7 @@ function about(cell, tables) {
                         ? badge("succeeded", { more: cell.key ? "" : "(landed)" })
                         : cell.state
                           ? badge(cell.state)
-                          : "nobody has asked for it",
+                          : "never requested",
                 ],
                 ["since", cell.since && [ago(cell.since, { alone: true }), " ago"]],
                 [
@@ -153,7 +153,7 @@ function about(cell, tables) {
                         ? jobLink(cell.app, cell.key)
                         : known?.app
                           ? appLink(known.app)
-                          : "others: it lands from elsewhere",
+                          : "no app: it is landed from outside",
                     "wide",
                 ],
             ]),
@@ -172,7 +172,7 @@ function about(cell, tables) {
                     !known?.app &&
                     !cell.there &&
                     button(
-                        "It has landed…",
+                        "Land…",
                         () => land({ table: cell.table, partitions: [cell.partition], tables: [] }),
                         { kind: ".first" },
                     ),
@@ -189,16 +189,16 @@ function list(tables) {
             head: [
                 "table",
                 "filled by",
-                ["by", "secondary"],
+                ["unit", "secondary"],
                 ["first", "nowrap"],
                 ["last", "nowrap"],
-                ["there", "num"],
+                ["landed", "num"],
             ],
             rows: tables.map((each) => ({
                 key: each.table,
                 cells: [
                     h("span.strong", {}, each.table),
-                    each.app ? appLink(each.app) : h("span.faint", {}, "others"),
+                    each.app ? appLink(each.app) : h("span.faint", {}, "no app"),
                     each.unit,
                     each.first ?? "–",
                     each.last ?? "–",

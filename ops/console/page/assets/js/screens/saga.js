@@ -1,4 +1,4 @@
-// One flight: its steps, its journal, what it waits for, and what to do where it is stuck.
+// One flight: its steps, its journal, the event that it waits for, and actions if it is stuck.
 
 import { get, path } from "../api.js";
 import { forceDone, resumeJob, retryUndo } from "../deeds.js";
@@ -46,7 +46,7 @@ function draw({ saga, job }) {
             acts: [...acts(saga, job), h("a.button", { href: to("jobs", app, key) }, "As a job")],
         }),
         saga.waits_for && awaited(saga, job),
-        saga.failure && failure("bad", "It turned back", saga.failure),
+        saga.failure && failure("bad", "It failed and is undone", saga.failure),
         saga.trouble && failure("bad", "It could not be undone", saga.trouble),
         course(saga),
         h("div.job", {}, h("div.job-main", {}, journal(saga)), h("div.job-side", {}, about(saga), events(saga))),
@@ -58,9 +58,9 @@ function acts(saga, job) {
     const event = saga.waits_for?.event ?? null;
     return [
         job.state === "suspended" &&
-            button(event ? "Approve…" : "Go on…", () => resumeJob({ ...job, event }), { kind: ".first" }),
+            button(event ? "Approve…" : "Resume…", () => resumeJob({ ...job, event }), { kind: ".first" }),
         job.state === "fatal" && button("Try the undo again…", () => retryUndo(job)),
-        job.state === "fatal" && button("It is undone by hand…", () => forceDone(job), { kind: ".grave" }),
+        job.state === "fatal" && button("Mark undo as done…", () => forceDone(job), { kind: ".grave" }),
     ];
 }
 
@@ -68,8 +68,8 @@ function awaited({ waits_for: found }, { state }) {
     if (state !== "suspended") return null;
     const what = found.event
         ? ["It waits for ", h("strong.mono", {}, found.event), ", for "]
-        : ["It waits for somebody to let it go on, for "];
-    const end = found.otherwise === "go_on" ? "; it goes on without " : "; otherwise it is undone ";
+        : ["It waits to be resumed, for "];
+    const end = found.otherwise === "go_on" ? "; it continues without the event " : "; otherwise it is undone ";
     const until = found.until && [end, ago(found.until, { alone: true })];
     return notice("warn", [what, ago(found.since, { alone: true }), until, "."]);
 }
@@ -79,7 +79,7 @@ function failure(kind, what, { step, type, message, traceback }) {
     return notice(kind, [`${what}: `, step && `${step}, `, h("strong", {}, type), message && `: ${message}`], more);
 }
 
-/** The steps in a row, each as its last entry in the journal has it. */
+/** The steps in order, each with its last entry in the journal. */
 function course({ journal: entries, steps, direction }) {
     const last = new Map();
     for (const each of entries) if (each.direction !== "switch") last.set(each.step, each);
@@ -94,8 +94,8 @@ function course({ journal: entries, steps, direction }) {
             const state = !found ? "expected" : undone ? "cancelled" : (LOOKS[found.mark] ?? "running");
             const words = !found
                 ? direction === "undo"
-                    ? "never begun"
-                    : "to come"
+                    ? "not begun"
+                    : "not begun yet"
                 : undone
                   ? "undone"
                   : found.direction === "undo"
@@ -141,18 +141,18 @@ function journal({ journal: entries }) {
                     ago(each.at),
                 ],
             })),
-            empty: empty("Nothing is written yet.", "Each step writes a line when it is over."),
+            empty: empty("The journal is empty.", "Each step adds an entry when it ends."),
         }),
     );
 }
 
 function about(saga) {
     return card(
-        { title: "About it", key: "about" },
+        { title: "Details", key: "about" },
         facts([
-            ["goes", saga.direction === "undo" ? "back" : "on"],
+            ["direction", saga.direction === "undo" ? "undo" : "do"],
             ["crashes", saga.crashes || null],
-            ["to turn back", saga.turn_back, "wide"],
+            ["reason to abort", saga.turn_back, "wide"],
             ["working map", h("pre", {}, JSON.stringify(saga.working ?? {}, null, 2)), "wide"],
         ]),
     );
@@ -172,7 +172,7 @@ function events({ events: found }) {
                     h(
                         "div",
                         {},
-                        h("span.strong.mono", {}, each.name ?? "go on"),
+                        h("span.strong.mono", {}, each.name ?? "resume"),
                         " ",
                         each.payload !== null && h("code", {}, JSON.stringify(each.payload)),
                     ),

@@ -1,4 +1,4 @@
-// Flights that are under way, wait for somebody, or could not be undone.
+// Sagas that are running, waiting, or could not be undone.
 
 import { get } from "../api.js";
 import { resumeJob } from "../deeds.js";
@@ -31,7 +31,7 @@ function draw({ sagas, next }, query) {
                 head: [
                     "flight",
                     "state",
-                    ["goes", "secondary"],
+                    ["direction", "secondary"],
                     ["step", "secondary"],
                     "waits for",
                     ["since", "num"],
@@ -48,23 +48,23 @@ function draw({ sagas, next }, query) {
                             h("span.mono", {}, each.key),
                         ),
                         badge(each.state),
-                        each.direction === "undo" ? "back: it is undone" : "on",
+                        each.direction === "undo" ? "undo" : "do",
                         each.steps ? [h("span.faint", {}, `${each.step + 1} of ${each.steps} `), each.name] : "–",
                         each.event
                             ? h("span.mono", {}, each.event)
                             : each.state === "suspended"
-                              ? "somebody to say so"
+                              ? "resume"
                               : h("span.faint", {}, "–"),
                         ago(each.since),
                         mayAct() &&
                             each.state === "suspended" &&
-                            button(each.event ? "Approve…" : "Go on…", () => resumeJob(each), { kind: ".first" }),
+                            button(each.event ? "Approve…" : "Resume…", () => resumeJob(each), { kind: ".first" }),
                     ],
                 })),
                 empty: empty(
-                    "No saga is under way.",
-                    "What waits for an approval, or could not be undone, is listed here.",
-                    h("a", { href: "/jobs" }, "Those that have ended are among the jobs"),
+                    "No saga is running.",
+                    "Sagas that wait for an approval, or could not be undone, are listed here.",
+                    h("a", { href: "/jobs" }, "Ended sagas are among the jobs"),
                 ),
             }),
         ),

@@ -1,4 +1,4 @@
-// Schedules: when each is due next, and what became of it the last time.
+// Schedules: the next due times and the last outcome of each.
 
 import { get } from "../api.js";
 import { onSchedule } from "../deeds.js";
@@ -43,7 +43,7 @@ function draw({ schedules }) {
                 })),
                 empty: empty(
                     "No schedules.",
-                    "They stand in a source of definitions, under schedules: an id, an app, and cron or every.",
+                    "Add schedules to a source of definitions, each with an id, an app, and cron or every.",
                 ),
             }),
         ),
@@ -52,7 +52,7 @@ function draw({ schedules }) {
 
 function next(each) {
     if (each.paused_at) return [h("span.chip", {}, "paused"), " ", ago(each.paused_at), " ago"];
-    if (!each.coming.length) return h("span.faint", {}, "none to come");
+    if (!each.coming.length) return h("span.faint", {}, "no due time");
     const [first, ...rest] = each.coming;
     return [
         h("div", {}, h("span.strong", {}, ago(first)), " ", h("span.faint", {}, moment(first))),
@@ -63,7 +63,7 @@ function next(each) {
                 "then ",
                 rest.map((at, place) => [place > 0 && ", ", brief(at)]),
             ),
-        each.taken_up === false && h("div.faint.small", {}, "once sluice up runs"),
+        each.taken_up === false && h("div.faint.small", {}, "when sluice up is running"),
     ];
 }
 
@@ -72,7 +72,7 @@ function brief(at) {
 }
 
 function last(found) {
-    if (!found) return h("span.faint", {}, "never yet");
+    if (!found) return h("span.faint", {}, "not fired yet");
     return [
         h(
             "div",

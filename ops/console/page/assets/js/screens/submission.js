@@ -1,4 +1,4 @@
-// One submission: what was asked for, how far it is, and what came of its jobs.
+// One submission: its request, its progress, and the states of its jobs.
 
 import { get, path } from "../api.js";
 import { partsBar } from "../charts.js";
@@ -53,7 +53,7 @@ function draw({ found, jobs }) {
                 "div.job-side",
                 {},
                 card(
-                    { title: "What was asked for", key: "request" },
+                    { title: "Request", key: "request" },
                     facts([
                         ["app", appLink(app)],
                         ["received", [ago(found.received_at, { alone: true }), " ago"]],
@@ -85,11 +85,11 @@ function progress({ jobs = {}, progress: how, about }) {
     const total = how?.total ?? counts.reduce((sum, [, count]) => sum + count, 0);
     const ended = how?.ended ?? 0;
     const failed = counts.filter(([state]) => BAD.has(state)).reduce((sum, [, count]) => sum + count, 0);
-    const badly = failed ? `, ${number(failed)} badly` : "";
+    const badly = failed ? `, ${number(failed)} failed` : "";
     const ends = `${number(ended)} of ${counted(total, "job")} ended (${percent(ended, total)})${badly}`;
     const words = how?.about || about ? `about ${ends}` : ends;
     if (!total)
-        return card({ key: "progress", bare: true }, empty("It is not planned yet, or there was nothing to do."));
+        return card({ key: "progress", bare: true }, empty("It is not planned yet, or it had no jobs to run."));
     return card(
         { title: "Progress", key: "progress", beside: h("span", { "data-key": "words" }, words) },
         h(
@@ -114,7 +114,7 @@ function list({ jobs, next }, submission) {
             beside: h(
                 "a",
                 { href: asked("/jobs", { submission }) },
-                next ? `All of them; these are the newest ${JOBS_MAX}` : "As a list",
+                next ? `All jobs; these are the newest ${JOBS_MAX}` : "As a list",
             ),
         },
         table({
@@ -124,7 +124,7 @@ function list({ jobs, next }, submission) {
                 key: `${each.app}/${each.key}`,
                 cells: [jobLink(each.app, each.key), badge(each.state), number(each.round), ago(each.changed_at)],
             })),
-            empty: empty("No jobs.", "What it wants was there already, or it is not planned yet."),
+            empty: empty("No jobs.", "All requested work was done already, or the submission is not planned yet."),
         }),
     );
 }

@@ -1,4 +1,4 @@
-// What was asked for, the newest first, and how far it is.
+// Submissions and their progress, the newest first.
 
 import { get } from "../api.js";
 import { h } from "../element.js";
@@ -41,7 +41,7 @@ function draw({ submissions, next, around }, query) {
             table({
                 label: "Submissions",
                 head: [
-                    "asked for",
+                    "request",
                     "state",
                     "progress",
                     ["submission", "secondary"],
@@ -62,17 +62,17 @@ function draw({ submissions, next, around }, query) {
                         h("span.mono.faint", { title: each.id }, shortened(each.id)),
                         each.user ?? h("span.faint", {}, "–"),
                         ago(each.received_at),
-                        each.ended_at ? took(each) : h("span.faint", {}, "under way"),
+                        each.ended_at ? took(each) : h("span.faint", {}, "in progress"),
                     ],
                 })),
                 empty: next
-                    ? empty("None so far.", "Not all submissions were looked through yet; go on to the older ones.")
+                    ? empty("No match so far.", "Not all submissions were searched yet. Continue with the older ones.")
                     : is_filtered
-                      ? empty("No submission is like this.", h("a", { href: "/submissions" }, "Show all submissions"))
+                      ? empty("No submission matches.", h("a", { href: "/submissions" }, "Show all submissions"))
                       : empty(
-                            "Nothing was asked for yet.",
-                            h("a", { href: "/submit" }, "Submit something"),
-                            "or let a schedule do it.",
+                            "No submissions yet.",
+                            h("a", { href: "/submit" }, "Submit jobs"),
+                            "or add a schedule.",
                         ),
             }),
         ),

@@ -1,4 +1,4 @@
-// To ask for jobs: an app, which of its jobs, and how they are to be run.
+// Form for a submission: an app, its jobs, and the policy for their runs.
 
 import { get, path, post } from "../api.js";
 import { ask } from "../dialog.js";
@@ -33,15 +33,15 @@ function draw(names, about, query) {
     if (!mayAct())
         return [
             headline("Submit"),
-            notice("warn", "This token may look, and not act.", "Sign in with SLUICE_CONSOLE_TOKEN to submit."),
+            notice("warn", "This token is read-only.", "Sign in with SLUICE_CONSOLE_TOKEN to submit."),
         ];
     if (!names.length)
         return [
             headline("Submit"),
-            card({ bare: true }, empty("No apps are defined.", "Name them when you start it: sluice --apps SOURCE up")),
+            card({ bare: true }, empty("No apps are defined.", "Name a source at the start: sluice --apps SOURCE up")),
         ];
     return [
-        headline("Submit", { says: "What is asked for is planned with everything it lacks, and run." }),
+        headline("Submit", { says: "The jobs are planned with all missing dependencies, and run." }),
         h(
             "form.submit",
             {
@@ -53,7 +53,7 @@ function draw(names, about, query) {
             about && more(about),
             about &&
                 card(
-                    { title: "What is sent", key: "sent" },
+                    { title: "Request", key: "sent" },
                     h("pre", { "data-sent": "", "aria-live": "polite" }, JSON.stringify({ app: about.app }, null, 2)),
                 ),
             about &&
@@ -75,12 +75,12 @@ function picker(names, about) {
     const input = line("app", {
         list: "apps",
         value: about?.app ?? "",
-        placeholder: "Begin to type its name",
+        placeholder: "Type the name of an app",
         autofocus: !about,
         on: { input: pick, change: pick },
     });
     return [
-        h("div.fields", {}, field({ label: "App", hint: `${names.length} are defined`, input })),
+        h("div.fields", {}, field({ label: "App", hint: `${names.length} apps are defined`, input })),
         h(
             "datalist",
             { id: "apps" },
@@ -100,17 +100,17 @@ function more(about) {
     return h(
         "details.card",
         { "data-key": "more" },
-        h("summary.inside", {}, "How it is run"),
+        h("summary.inside", {}, "Options"),
         h(
             "div.inside.stack-wide",
             {},
             radios(
                 "rerun",
-                "What has ended already",
+                "Jobs that have ended already",
                 [
-                    ["", "stays as it is"],
-                    ["job", "runs again, the jobs themselves"],
-                    ["downstream", "runs again with all that comes after"],
+                    ["", "do not run again"],
+                    ["job", "run again"],
+                    ["downstream", "run again, with all downstream jobs"],
                 ],
                 "",
             ),
@@ -119,22 +119,22 @@ function more(about) {
                 {},
                 field({
                     label: "push",
-                    hint: "what success sets off",
+                    hint: "children to run after a success",
                     input: choice(
                         "push",
                         [
                             ["all", "all children"],
-                            ["wanted", "only children that somebody wants"],
+                            ["wanted", "only requested children"],
                         ],
                         "all",
                     ),
                 }),
-                field({ label: "id", hint: "the same id twice is one submission", input: line("id") }),
-                field({ label: "user", hint: "on whose behalf", input: line("user") }),
+                field({ label: "id", hint: "a repeated id is the same submission", input: line("id") }),
+                field({ label: "user", hint: "name of the user who submits", input: line("user") }),
             ),
             field({
                 label: "kwargs",
-                hint: "JSON that its jobs are given",
+                hint: "JSON object of parameters for the jobs",
                 input: h("textarea", { name: "kwargs", rows: 3, spellcheck: "false", placeholder: '{"fast": true}' }),
             }),
             h(
@@ -148,13 +148,13 @@ function more(about) {
     );
 }
 
-/** What holds where nothing is filled in. */
+/** Return the default of the app, which applies to an empty field. */
 function standard({ policy }, name) {
     const found = policy?.[name] ?? policy?.[`${name}_s`];
     return found === null || found === undefined || found === 0 ? null : String(found);
 }
 
-/** What is sent is shown as it is filled in. */
+/** Show the request while the form is filled in. */
 function echo(form, about) {
     if (!about) return;
     showWay(form);
@@ -176,7 +176,7 @@ async function send(event, about) {
             title: "Submit this?",
             name: named(request),
             says: [
-                "It is planned with everything it lacks; what is there already is not run again unless you said so.",
+                "The jobs are planned with all missing dependencies. Finished jobs run again only if you chose that.",
             ],
             verb: "Submit",
         });
@@ -197,6 +197,6 @@ function named({ app, key, keys, work_ids, start, end, rerun }) {
           ? `: ${keys.length} keys`
           : work_ids
             ? `: work IDs ${work_ids}`
-            : span || ": all that its definition lists";
+            : span || ": all jobs that its definition lists";
     return `${app}${jobs}${rerun ? `, again (${rerun})` : ""}`;
 }

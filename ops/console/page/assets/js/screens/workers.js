@@ -1,4 +1,4 @@
-// Who works, on what, and until when it counts as alive.
+// Workers, their jobs, and the end of their leases.
 
 import { get } from "../api.js";
 import { h } from "../element.js";
@@ -26,7 +26,7 @@ function draw([workers, { alarms = [], definitions }]) {
     const pools = new Map(workers.flatMap((each) => each.pools ?? []).map((each) => [each.pool, each]));
     return [
         headline("Workers", {
-            says: definitions && `This console goes by the definitions of ${moment(definitions.since)}.`,
+            says: definitions && `This console uses the definitions of ${moment(definitions.since)}.`,
         }),
         ...differing.map(({ what, advice }) => notice("warn", h("span.strong", {}, what), advice)),
         card(
@@ -41,7 +41,7 @@ function draw([workers, { alarms = [], definitions }]) {
                     "queues",
                     ["code", "secondary"],
                     ["definitions", "secondary"],
-                    ["there for", "num secondary"],
+                    ["running for", "num secondary"],
                     ["lease until", "num"],
                 ],
                 rows: workers.map((each) => ({
@@ -60,7 +60,7 @@ function draw([workers, { alarms = [], definitions }]) {
                         ago(each.lease_until),
                     ],
                 })),
-                empty: empty("No worker is there.", "Start one: sluice up, or sluice worker"),
+                empty: empty("No worker is running.", "Start one: sluice up, or sluice worker"),
             }),
         ),
         pools.size > 0 && lines([...pools.values()]),
@@ -73,7 +73,7 @@ function known({ definitions, definitions_at, definitions_problem }) {
     const since = `since ${moment(definitions_at)}`;
     return [
         h("span.mono.faint", { title: since }, definitions.slice(0, 8)),
-        definitions_problem && h("span", { title: definitions_problem }, " kept: a change is not taken up"),
+        definitions_problem && h("span", { title: definitions_problem }, " old: the new ones have an error"),
     ];
 }
 
@@ -86,13 +86,13 @@ function queues(names) {
     ];
 }
 
-/** Jobs that stand in line for a place in a pool, and who has the places. */
+/** Jobs that wait for a slot in a pool, and the jobs that hold the slots. */
 function lines(pools) {
     return card(
-        { title: "In line", key: "pools", bare: true },
+        { title: "Pools", key: "pools", bare: true },
         table({
-            label: "In line",
-            head: ["for", ["at once", "num"], ["taken", "num"], ["in line", "num"], "who has the places"],
+            label: "Pools",
+            head: ["pool", ["at once", "num"], ["taken", "num"], ["waiting", "num"], "jobs that hold a slot"],
             rows: pools.map((each) => ({
                 key: each.pool,
                 cells: [

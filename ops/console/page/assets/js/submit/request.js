@@ -1,4 +1,4 @@
-// What is sent: only the words that were filled in.
+// The request of a submission: only the fields that were filled in.
 
 import { readJson } from "../fields.js";
 
@@ -6,17 +6,17 @@ const NUMBERS = ["max_fails", "max_timeouts", "max_losses", "priority"];
 const TEXTS = ["timeout", "start_after", "end_before", "random_start_offset"];
 
 export const POLICY = [
-    ["max_fails", "how often it may fail, and is tried again"],
-    ["max_timeouts", "how often it may take too long"],
-    ["max_losses", "how often its worker may be lost"],
-    ["timeout", "such as 10m"],
-    ["priority", "a whole number; higher goes first"],
-    ["start_after", "such as 2026-11-20T02:00"],
-    ["end_before", "whatever is not done by then expires"],
-    ["random_start_offset", "such as 5m"],
+    ["max_fails", "retries after failures"],
+    ["max_timeouts", "retries after timeouts"],
+    ["max_losses", "retries after the loss of a worker"],
+    ["timeout", "for example 10m"],
+    ["priority", "a whole number; higher runs first"],
+    ["start_after", "for example 2026-11-20T02:00"],
+    ["end_before", "jobs that have not ended by then expire"],
+    ["random_start_offset", "for example 5m"],
 ];
 
-/** @param {any} about the app @param {FormData} filled @returns {Record<string, any>} or an error says what is wrong */
+/** @param {any} about the app @param {FormData} filled @returns {Record<string, any>} or throws an error */
 export function requestOf(about, filled) {
     const word = (name) => String(filled.get(name) ?? "").trim() || undefined;
     const found = {
@@ -24,7 +24,7 @@ export function requestOf(about, filled) {
         ...jobsOf(about, filled, word),
         mode: word("mode"),
         branch: word("branch"),
-        kwargs: readJson(word("kwargs"), "What its jobs are given"),
+        kwargs: readJson(word("kwargs"), "kwargs"),
         rerun: word("rerun"),
         push: word("push") === "wanted" ? "wanted" : undefined,
         user: word("user"),
@@ -52,7 +52,7 @@ function keyOf({ job_id, identifiers }, word) {
     const missing = Object.keys(identifiers).filter((name) => word(`id:${name}`) === undefined);
     if (missing.length)
         throw Object.assign(new Error(`${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} missing.`), {
-            advice: `A key is ${job_id}; or ask for all that the definition lists.`,
+            advice: `A key is ${job_id}; or submit all jobs that the definition lists.`,
         });
     return job_id.replace(/\{([^{}]+)\}/g, (_, name) => word(`id:${name.split(":")[0]}`) ?? "");
 }
@@ -63,7 +63,7 @@ function policyOf(word) {
     return given.length ? Object.fromEntries(given) : undefined;
 }
 
-/** What is no number is sent as it is, and refused with the server's own words. */
+/** A text that is no number is sent unchanged, so that the server refuses it with its own message. */
 function numberOf(text) {
     return text === undefined || Number.isNaN(Number(text)) ? text : Number(text);
 }

@@ -1,11 +1,11 @@
-// Which jobs are asked for, in the words of the way in which their app keys them.
+// Fields for the jobs to submit. They depend on how the app keys its jobs.
 
 import { h } from "../element.js";
 import { field, line, radios } from "../fields.js";
 
 const KEYS_SHOWN = 3;
 
-/** @param {any} about the app @param {URLSearchParams} query what is filled in already */
+/** @param {any} about the app @param {URLSearchParams} query values that are filled in already */
 export function which(about, query) {
     if (about.partitions) return byPartition(about, query);
     if (about.chunks) return byChunk(query);
@@ -21,7 +21,7 @@ function byTemplate({ job_id, identifiers, autofill_values: known }, query) {
             [
                 ["one", "one job"],
                 ["keys", "several, by their keys"],
-                ["all", "all that the definition lists by itself"],
+                ["all", "all jobs that the definition lists"],
             ],
             "one",
         ),
@@ -42,7 +42,7 @@ function byTemplate({ job_id, identifiers, autofill_values: known }, query) {
             { "data-way": "keys", hidden: true },
             field({
                 label: "Keys",
-                hint: `One in each line, like ${job_id}`,
+                hint: `One per line, in the form ${job_id}`,
                 input: h("textarea", { name: "keys", rows: KEYS_SHOWN, spellcheck: "false" }),
             }),
         ),
@@ -68,7 +68,7 @@ function options(name, values) {
 }
 
 function hintOf(kind, values) {
-    const listed = values?.length ? `, such as ${values.slice(0, KEYS_SHOWN).join(", ")}` : "";
+    const listed = values?.length ? `, for example ${values.slice(0, KEYS_SHOWN).join(", ")}` : "";
     return { date: "a day", int: `a whole number${listed}`, str: `text${listed}` }[kind] ?? `${kind}${listed}`;
 }
 
@@ -76,7 +76,7 @@ function byChunk(query) {
     return [
         field({
             label: "Work IDs",
-            hint: "Such as 1-3,7; without, those that the definition selects",
+            hint: "For example 1-3,7. Default: the IDs that the definition selects",
             input: line("work_ids", { value: query.get("work_ids") ?? "" }),
         }),
     ];
@@ -91,7 +91,7 @@ function byPartition({ partitions }, query) {
             ["start", "end"].map((name) =>
                 field({
                     label: name,
-                    hint: `a ${partitions.partition.unit}, such as ${example}`,
+                    hint: `a ${partitions.partition.unit}, for example ${example}`,
                     input: line(name, { value: query.get(name) ?? "" }),
                 }),
             ),
@@ -100,12 +100,12 @@ function byPartition({ partitions }, query) {
                 hint: partitions.modes.length ? partitions.modes.join(", ") : "the definition has none",
                 input: line("mode"),
             }),
-            field({ label: "branch", hint: "by whose definitions; without, the present ones", input: line("branch") }),
+            field({ label: "branch", hint: "branch of the definitions. Default: none", input: line("branch") }),
         ),
     ];
 }
 
-/** Shows the fields of the way that is chosen. */
+/** Show the fields of the chosen way. */
 export function showWay(form) {
     const way = new FormData(form).get("way");
     for (const each of form.querySelectorAll("[data-way]")) each.hidden = each.dataset.way !== way;
