@@ -236,13 +236,13 @@ def test_an_evaluation_after_the_last_failure_reports_the_open_breaker(world: Wo
 @pytest.mark.parametrize("words", [{}, {"breaker": {"fails": 9}}])
 def test_a_breaker_adds_no_statement_to_the_end_of_a_round(world: World, words: dict[str, Any]) -> None:
     """The statement that ends the round also inserts the row for the breaker."""
-    world.define({app: {"job_id": "{x}", "bash_cmd": "true", "max_fails": 9, **words} for app in "ab"})
+    world.define({app: {"job_id": "{x}", "bash_cmd": "true", "max_fails": 9, **words} for app in "abc"})
     asked = []
-    for app in "ab":
+    for app in "abc":
         world.submit(app)
         claimed = world.claim(app)
         assert claimed
         before = world.ledger.round_trips()
         executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.ERROR, error="it broke")})
         asked.append(world.ledger.round_trips() - before)
-    assert asked[-1] == STATEMENTS, "the first prepares the statements"
+    assert asked[-1] == STATEMENTS, "each of the two connections prepares the statements once"
