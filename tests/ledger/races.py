@@ -103,7 +103,7 @@ def race(
         stopping.go_on.set()
         for thread in (one, two):
             thread.join(WAIT_S)
-            assert not thread.is_alive(), "the two wait for each other for ever"
+            assert not thread.is_alive(), "the two wait for each other indefinitely"
     except AssertionError:
         _kept.cache_clear()
         raise

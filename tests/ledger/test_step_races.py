@@ -58,7 +58,7 @@ def _work_off(world: World) -> None:
             return
         world.tick(after_s=LEASE_S + 1)
         world.worker = world.hire()
-    raise AssertionError(f"they wait for ever: {states(world)}")
+    raise AssertionError(f"they wait indefinitely: {states(world)}")
 
 
 def _check(world: World, arrange: Arrange) -> None:

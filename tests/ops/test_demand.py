@@ -45,7 +45,7 @@ def test_demand_is_printed_as_a_table(site: Site, capfd: pytest.CaptureFixture[s
     site.world.submit("b")
     assert main(["demand"]) == 0
     head, *rows = capfd.readouterr().out.splitlines()
-    assert head.split() == ["app", "demand", "ready", "running", "soon", "blocked", "elsewhere"]
+    assert head.split() == ["app", "demand", "ready", "running", "soon", "blocked", "external"]
     assert [row.split() for row in rows] == [
         ["a", "1", "1", "0", "0", "0", "0"],
         ["b", "1", "0", "0", "1", "0", "0"],

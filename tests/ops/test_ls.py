@@ -90,7 +90,7 @@ def test_without_definitions_conditions_see_the_kwargs_alone(
     said = capfd.readouterr()
     assert "1_oslo" in said.out
     assert "0_oslo" not in said.out
-    assert "kwargs alone" in said.err
+    assert "check only kwargs" in said.err
     assert main(["ls", "--where", "type = bash"]) == 2
     assert "--apps FILE" in capfd.readouterr().err
 

@@ -34,7 +34,7 @@ def test_a_run_draws_bars_and_leaves_a_summary(desk: Typist) -> None:
     plain = ESCAPES.sub("", drawn)
     assert "━" * 24 in plain
     *_, table, job, end = plain.splitlines()
-    assert table.split() == ["app", "jobs", "took", "work", "came", "to"]
+    assert table.split() == ["app", "jobs", "took", "work", "outcome"]
     assert re.fullmatch(r"held +1 +\d.* +\d.* +1 succeeded", job)
     assert end.startswith("succeeded: 1 succeeded in ")
     assert drawn.endswith(f"\x1b[32m{end}\x1b[0m\n")
