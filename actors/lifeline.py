@@ -169,7 +169,7 @@ class Lifeline:
                 self._complaints.tell(error)
             else:
                 self._complaints.forget()
-                # The answer came too late for the lease to be trusted, so the next heartbeat follows without a pause.
+                # If a late answer leaves the lease untrusted, the next heartbeat follows without a pause.
                 wait_s = wait_s if self._holdings.trusted_for_s > 0 else 0.0
 
     def _return_strays(self) -> None:

@@ -1,4 +1,4 @@
-"""Types of the documents of commands, for the description of the calls that return them.
+"""Types of the JSON documents of commands. The OpenAPI description uses them for the calls that return them.
 
 The documents are built elsewhere, as plain data (``ops.dossier``, ``ops.saga_document``, ``ops.app_document``,
 ``ops.worker_document``). Each type has all fields of its document: a test reads real documents with it.

@@ -17,7 +17,8 @@ def main() -> None:
     if given.matches:
         for path in given.matches:
             for found in prose.matches(Source(path, (ROOT / path).read_text())):
-                print(f"{found.path}:{found.line}: {found.pattern}: …{found.text}…")
+                advice = prose.PATTERNS[found.pattern][1]
+                print(f"{found.path}:{found.line}: {found.pattern}: …{found.text}… ({advice})")
         return
     sources = read_sources()
     if given.lower:
