@@ -86,11 +86,11 @@ def leave(
     return left
 
 
-def record(ledger: Ledger, outcomes: Mapping[Claim, Outcome]) -> tuple[Sequence[Message], list[Claim]]:
+def record(ledger: Ledger, by_claim: Mapping[Claim, Outcome]) -> tuple[Sequence[Message], list[Claim]]:
     """Record the outcomes. Return the messages that follow, and the claims that were no longer this worker's to end."""
 
     def work(tx: Tx) -> tuple[Sequence[Message], list[Claim]]:
-        recorded = recording.record(tx, outcomes)
+        recorded = recording.record(tx, by_claim)
         happenings.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
         messages = [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)]
         reached(Place.RECORD_WRITTEN)
@@ -127,7 +127,7 @@ class Settled(NamedTuple):
 def settle(
     ledger: Ledger,
     catalogue: Catalogue,
-    outcomes: Mapping[Claim, Outcome],
+    by_claim: Mapping[Claim, Outcome],
     appetite: Appetite | None = None,
     *,
     paces_s: Mapping[str, float] | None = None,
@@ -141,8 +141,8 @@ def settle(
     """
 
     def work(tx: Tx) -> Settled:
-        finished = finishing.finish(tx, outcomes)
-        rest = {right: outcome for right, outcome in outcomes.items() if right.job not in finished}
+        finished = finishing.finish(tx, by_claim)
+        rest = {right: outcome for right, outcome in by_claim.items() if right.job not in finished}
         recorded = recording.record(tx, rest) if rest else recording.NOTHING
         paces.note(tx, [*(paces_s or {}).items()])
         plate = _Plate(tx, catalogue, appetite) if appetite else None

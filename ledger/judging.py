@@ -90,8 +90,8 @@ def judge(
     steps = {case.id for case in cases if case.is_step}
     if there := [job for job in moved.get(SUCCEED, []) if job in steps]:
         partitions.made(tx, there)
-    compensations = {case.id for case in cases if case.is_compensation}
-    stranded = undoing.undo(tx, [job for job in moved.get(SUCCEED, []) if job in compensations])
+    undoers = {case.id for case in cases if case.is_compensation}
+    stranded = undoing.undo(tx, [job for job in moved.get(SUCCEED, []) if job in undoers])
     waiting = _try_again(tx, cases, {each.id: each for each in verdicts if each.verb is RETRY}, budget_of)
     cancelled = cancel_unwanted(tx, waiting) if waiting else []
     flew = {case.id for case in cases if case.flying}

@@ -171,7 +171,7 @@ def _lenders(plan: Plan, fresh: list[PlannedJob], older: Collection[JobName]) ->
 
 def _revive(
     tx: Tx,
-    reruns: Sequence[tuple[Rerun, list[int]]],
+    requested: Sequence[tuple[Rerun, list[int]]],
     jobs: Sequence[PlannedJob],
     ids: Mapping[JobName, int],
 ) -> list[int]:
@@ -179,12 +179,12 @@ def _revive(
 
     Jobs that the plan names start under its terms, the others under their previous terms.
     """
-    if not jobs and not reruns:
+    if not jobs and not requested:
         return []
-    alone = reviving.rerun_alone(tx, [job for again, named in reruns if again.alone for job in named])
+    alone = reviving.rerun_alone(tx, [job for again, named in requested if again.alone for job in named])
     revived = reviving.want_again(tx, [ids[job.name] for job in jobs])
     begun, touched = alone.jobs + revived.jobs, alone.touched + revived.touched
-    for again, named in reruns:
+    for again, named in requested:
         if again.alone:
             continue
         note = reviving.STALE_INPUT if again.stale else None

@@ -73,18 +73,18 @@ class Kinship(Struct, frozen=True):
 
 def kinship(tx: Tx, name: JobName) -> Kinship | None:
     """Return the graph around a job; None if the ledger does not contain it."""
-    job = dossier.job(tx, name)
-    if job is None:
+    center = dossier.job(tx, name)
+    if center is None:
         return None
     # The job itself is the first of both lists. One row more than allowed shows that jobs are left out.
-    above = tx.column(_ABOVE, job=job.id, limit=JOBS_MAX + 2)
-    below = tx.column(_BELOW, job=job.id, limit=JOBS_MAX + 2)
+    above = tx.column(_ABOVE, job=center.id, limit=JOBS_MAX + 2)
+    below = tx.column(_BELOW, job=center.id, limit=JOBS_MAX + 2)
     drawn = {*above[: JOBS_MAX + 1], *below[: JOBS_MAX + 1]}
     jobs = tx.structs(Kin, _JOBS, jobs=sorted(drawn))
     names = {kin.id: kin.name for kin in jobs}
     rows = tx.rows(_NEEDS, jobs=list(names), limit=NEEDS_MAX)
     return Kinship(
-        name=job.name,
+        name=center.name,
         now=tx.instant(),
         jobs=jobs,
         needs=[Bond(names[parent], names[child], when, group) for parent, child, when, group in rows],

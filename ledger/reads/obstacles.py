@@ -134,18 +134,18 @@ def _of(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
 
 
 def _with_parents(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
-    unsettled = upstream.unsettled(tx, job.id)
-    root = upstream.root(tx, job.id) if job.state is State.WAITING and not job.open else None
-    if root in {parent.name for parent in unsettled if parent.state is State.EXPECTED}:
-        root = None  # ``unsettled`` contains everything about it.
+    unmet = upstream.unsettled(tx, job.id)
+    first_cause = upstream.root(tx, job.id) if job.state is State.WAITING and not job.open else None
+    if first_cause in {parent.name for parent in unmet if parent.state is State.EXPECTED}:
+        first_cause = None  # ``unsettled`` contains everything about it.
     return replace(
         found,
         alternatives=upstream.alternatives(tx, job.id),
-        unsettled=unsettled,
-        causes=upstream.causes(tx, job.id) if any(parent.dead for parent in unsettled) else [],
+        unsettled=unmet,
+        causes=upstream.causes(tx, job.id) if any(parent.dead for parent in unmet) else [],
         wanted_by=askers.wanted_by(tx, job.id) if job.state is State.CANCELLED else [],
         paused_by=askers.paused_by(tx, job.id) if job.is_held_back else [],
-        root=_alone(tx, root, found) if root else None,
+        root=_alone(tx, first_cause, found) if first_cause else None,
         line=line(tx, job.id, job.pool) if job.queued and job.pool else None,
     )
 

@@ -178,8 +178,8 @@ def not_judged(site: Site) -> None:
     claimed = site.world.claim("a")
     assert claimed
     site.dismiss()
-    outcomes = {claimed.right: Outcome(ending=Ending.DONE)}
-    site.world.ledger.transact(lambda tx: recording.record(tx, outcomes))
+    ended = {claimed.right: Outcome(ending=Ending.DONE)}
+    site.world.ledger.transact(lambda tx: recording.record(tx, ended))
 
 
 def not_told(site: Site) -> None:
