@@ -8,8 +8,8 @@ from sluice.actors.transacting import ClaimLost
 from sluice.jobs.calendar import Calendar
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.ref import Claim
-from sluice.ledger import partitions
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.keyspaces import partitions
 
 _LOG = logging.getLogger("sluice.worker")
 

@@ -13,8 +13,8 @@ from sluice.actors.asked import NOT_ASKED_FOR, RESERVED
 from sluice.jobs.places import Place, reached
 from sluice.jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, oversized, unfit
 from sluice.jobs.submission import COMPENSATION, Submission, conflict, is_reserved
-from sluice.ledger import submissions
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import submissions
 
 
 class _Read(NamedTuple):

@@ -2,9 +2,10 @@
 
 from sluice.broker.messages import Ended, Execute, Message, Turn
 from sluice.jobs.states import By
-from sluice.ledger import paces, pools
-from sluice.ledger.connection import Tx
-from sluice.ledger.release import Ready
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.limits import pools
+from sluice.ledger.stats import runtimes
 from sluice.planner.parcel import parcels
 
 
@@ -20,7 +21,7 @@ def announce(tx: Tx, ready: list[Ready], by: By = By.PLANNER) -> list[Execute]:
     Call this last in a transaction: it also gives the slots of pools that the transaction has freed to waiting jobs.
     """
     ready = ready + pools.admit(tx, by)
-    known_s = paces.known_s(tx, [job.app for job in ready]) if len(ready) > 1 else {}
+    known_s = runtimes.known_s(tx, [job.app for job in ready]) if len(ready) > 1 else {}
     return [
         Execute(app=parcel.app, jobs=tuple(Turn(job.job, job.round) for job in parcel.jobs))
         for parcel in parcels(ready, known_s)

@@ -22,9 +22,10 @@ from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachab
 from sluice.jobs.programs.store import ProgramStore
 from sluice.jobs.runners.sandbox import Sandbox
 from sluice.jobs.runners.stores import Stores
-from sluice.ledger import installation, migrate
-from sluice.ledger.connection import Ledger
+from sluice.ledger import installation
+from sluice.ledger.database.connection import Ledger
 from sluice.ledger.embedded import EmbeddedUnavailable, has_postgres, start
+from sluice.ledger.schema import migrate
 
 _LOG = logging.getLogger("sluice.broker")
 

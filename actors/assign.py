@@ -8,7 +8,7 @@ from sluice.jobs.catalogue import parse_policy
 from sluice.jobs.job import Assignment, idempotency_token
 from sluice.jobs.partitioning import Partitioning, inputs_of
 from sluice.jobs.work_ids import ids_of
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from sluice.planner.partition_keys import read_key
 
 

@@ -12,9 +12,9 @@ from sluice.broker.messages import Message
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.managed import Keeper
 from sluice.jobs.submission import JSON
-from sluice.ledger import handles
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger
+from sluice.ledger import external_work
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle.claims import Claimed
 
 _LOG = logging.getLogger("sluice.executor")
 
@@ -40,7 +40,7 @@ class Attaching:
         while True:
             try:
                 if look_every_s is None:
-                    return self._ledger.transact(lambda tx: handles.keep(tx, self._job.right, handle))
+                    return self._ledger.transact(lambda tx: external_work.keep(tx, self._job.right, handle))
                 return self._leave(handle, look_every_s, said)
             except Unreachable as error:
                 _LOG.warning(
@@ -53,7 +53,7 @@ class Attaching:
         """Return the keeper of the work. If the ledger is unreachable, the answer lets the run end its work because of
         its own timeout, but not because of a stop."""
         try:
-            return self._ledger.transact(lambda tx: handles.keeper(tx, self._job.right, handle))
+            return self._ledger.transact(lambda tx: external_work.keeper(tx, self._job.right, handle))
         except Unreachable as error:
             _LOG.warning(
                 "the current owner of the work of %s cannot be determined: %s", self._job.name, error
@@ -62,7 +62,7 @@ class Attaching:
 
     def ended(self, handle: JSON) -> None:
         try:
-            self._ledger.transact(lambda tx: handles.forget(tx, self._job.right, handle))
+            self._ledger.transact(lambda tx: external_work.forget(tx, self._job.right, handle))
         except Unreachable as error:
             _LOG.warning(
                 "the work of %s was ended, but its handle could not be removed: %s", self._job.name, error
@@ -70,7 +70,7 @@ class Attaching:
 
     def not_ended(self, handle: JSON) -> None:
         try:
-            self._ledger.transact(lambda tx: handles.bequeath(tx, self._job.right, handle))
+            self._ledger.transact(lambda tx: external_work.bequeath(tx, self._job.right, handle))
         except Unreachable as error:
             _LOG.warning("the work of %s, %s, could not be ended: %s", self._job.name, handle, error)
 

@@ -20,9 +20,9 @@ from sluice.jobs.catalogue.functions import not_importing
 from sluice.jobs.catalogue.lineage import stamped
 from sluice.jobs.catalogue.remote import BRANCH, Stored, Unread
 from sluice.jobs.errors import BadRequest, DefinitionError, SluiceError
-from sluice.ledger import versions
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.versions import Change, Kept
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.keyspaces import versions
+from sluice.ledger.keyspaces.versions import Change, Kept
 
 #: Branch that other branches are compared with.
 MAIN = "main"

@@ -1,7 +1,7 @@
 """Circuit breakers: reaction to failed rounds, directly after the failure, and on each tick if that was missed.
 
 Nothing here runs in the transaction that ends a round. That transaction inserts a row for the breaker
-(``ledger.breaker_news``) and waits for nothing. A transaction that evaluates a breaker locks the breaker's row first,
+(``ledger.breakers``) and waits for nothing. A transaction that evaluates a breaker locks the breaker's row first,
 and no job before it.
 """
 
@@ -16,9 +16,10 @@ from sluice.jobs.breaker import Breaker
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import By
-from sluice.ledger import breakers, grooming
-from sluice.ledger.breakers import Minded
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.limits import breakers
+from sluice.ledger.limits.breakers import Minded
+from sluice.ledger.recovery import grooming_steps
 
 #: Ready jobs of a resumed app that are announced in one transaction, and the number of such transactions. The groomer
 #: announces the rest.
@@ -87,4 +88,4 @@ def _follow(ledger: Ledger, app: str, minded: Minded, messages: Sequence[Message
 
 
 def _announced(tx: Tx, *, app: str, before: datetime) -> Sequence[Message]:
-    return announce(tx, grooming.announce_ready(tx, BATCH, before=before, app=app), By.GROOMER)
+    return announce(tx, grooming_steps.announce_ready(tx, BATCH, before=before, app=app), By.GROOMER)

@@ -11,8 +11,9 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.firing import Firing, FiringOutcome, by_hand_id, submission_id
 from sluice.jobs.schedule import Schedule
 from sluice.jobs.submission import Submission
-from sluice.ledger import schedules, submissions
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger import schedules
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import submissions
 
 _NOTE = "by hand"
 

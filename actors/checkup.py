@@ -15,7 +15,7 @@ from contextlib import closing
 from sluice.actors.assembly import ledger_address
 from sluice.actors.settings import process_settings
 from sluice.jobs.errors import BadSetting, SluiceError, Unreachable
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import fleet
 
 #: Exit code if no worker is at work.

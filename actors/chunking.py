@@ -17,9 +17,10 @@ from sluice.jobs.freshness import Busy
 from sluice.jobs.places import Place, reached
 from sluice.jobs.selecting import Selected, select
 from sluice.jobs.submission import Submission
-from sluice.ledger import freshness, planning, submissions, unplanned
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.unplanned import Received
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.keyspaces import freshness
+from sluice.ledger.lifecycle import plans, submissions
+from sluice.ledger.lifecycle.submissions import Received
 from sluice.planner.chunk_keys import require_chunk_words
 from sluice.planner.chunk_nodes import nodes_of
 from sluice.planner.chunks import chunk
@@ -51,11 +52,11 @@ def plan_by_chunk(
         selected = select(app, submission)
     except BadRequest as error:
         reason = f"{error.what} {error.advice}".strip()
-        ledger.transact(lambda tx: unplanned.refuse(tx, received.number, reason))
+        ledger.transact(lambda tx: submissions.refuse(tx, received.number, reason))
         return []
     if not selected.work_ids:
         reason = f"There are no work IDs: {app.name} has nothing to do."
-        ledger.transact(lambda tx: unplanned.call_off(tx, received.number, reason))
+        ledger.transact(lambda tx: submissions.call_off(tx, received.number, reason))
         return []
     work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission, selected=selected)
     messages = ledger.transact(work)
@@ -66,7 +67,7 @@ def plan_by_chunk(
 def _plan(
     tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission, selected: Selected
 ) -> Sequence[Message]:
-    held = unplanned.take(tx, id)
+    held = submissions.take(tx, id)
     if held is None:
         return []
     number = held.number
@@ -76,13 +77,13 @@ def _plan(
         past = freshness.Past(tx, tx.instant(), number)
         chunked = chunk(catalogue, submission, selected.work_ids, selected.kwargs, past, number=number)
     except BadRequest as error:
-        unplanned.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
         return []
     if chunked.waits_for:
         _wait(tx, number, chunked.waits_for)
         return []
     submissions.activate(tx, [number])
-    told = planning.plan(tx, chunked.plan(number))
+    told = plans.plan(tx, chunked.plan(number))
     submissions.settle(tx, [number])
     messages = announce(tx, follow_turns(tx, catalogue, told))
     reached(Place.CHUNKS_WRITTEN)
@@ -94,7 +95,7 @@ def _wait(tx: Tx, number: int, waits_for: Sequence[Busy]) -> None:
     last = max(waits_for, key=lambda busy: busy.job or 0)
     more = f", and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
     state = f", which is {last.state}" if last.state else ", which is not planned yet"
-    unplanned.wait(
+    submissions.wait(
         tx,
         number,
         job=last.job,

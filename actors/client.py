@@ -31,10 +31,12 @@ from sluice.jobs.ref import JobName
 from sluice.jobs.report import Report
 from sluice.jobs.round_record import log_of, record_of
 from sluice.jobs.submission import JSON, Submission, SubmissionState
-from sluice.ledger import app_pauses, forcing, submissions
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.events import Became, Said
-from sluice.ledger.reads import dossier, listing, progress
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.limits import app_pauses
+from sluice.ledger.reads import job_details, job_lists, submission_progress
+from sluice.ledger.sagas import abortion
+from sluice.ledger.sagas.events import Became, Said
 
 _LOG = logging.getLogger("sluice.client")
 
@@ -168,10 +170,10 @@ class Client:
         again = sound(Submission(id=id, app=name.app, key=name.key, user=by, rerun="job"))
 
         def work(tx: Tx) -> bool:
-            forced = forcing.force_done(tx, name, f"{by}: {note}" if note else by)
+            forced = abortion.force_done(tx, name, f"{by}: {note}" if note else by)
             submissions.receive(tx, [again] if forced else [])
             # If the answer of a commit was lost, the transaction runs again and finds its submission.
-            return forced is not None or progress.status(tx, again.require_id()) is not None
+            return forced is not None or submission_progress.status(tx, again.require_id()) is not None
 
         if not self._ledger.transact(work):
             raise BadRequest(
@@ -192,8 +194,8 @@ class Client:
         """Return the app as its manager sees it. UnknownApp if definitions are available and do not have it."""
         return Tasks(self._ledger, self.have_planned, app, self._definitions() if self._definitions else None)
 
-    def status(self, submission: str) -> progress.Status | None:
-        return self._ledger.transact(lambda tx: progress.status(tx, submission))
+    def status(self, submission: str) -> submission_progress.Status | None:
+        return self._ledger.transact(lambda tx: submission_progress.status(tx, submission))
 
     def job(self, app: str, key: str) -> Report | None:
         """Return the report of a job, or None if the ledger does not have it.
@@ -203,10 +205,10 @@ class Client:
         """
 
         def read(tx: Tx) -> Report | None:
-            found = dossier.job(tx, JobName(app, key))
+            found = job_details.job(tx, JobName(app, key))
             if found is None:
                 return None
-            history, rounds = dossier.history(tx, found.id), dossier.rounds(tx, found.id)
+            history, rounds = job_details.history(tx, found.id), job_details.rounds(tx, found.id)
             return Report(
                 app=found.app,
                 key=found.key,
@@ -230,7 +232,7 @@ class Client:
         page: str | None = None,
         order: Order = Order(),  # noqa: B008 - an order is a value and never changes
         limit: int = 100,
-    ) -> listing.Page:
+    ) -> job_lists.Page:
         """Return a page of the jobs that match a condition, which is a text or structs.
 
         ``page`` is the token of a page; default: the first. Without definitions, the inputs of a job are its kwargs
@@ -238,10 +240,10 @@ class Client:
         """
         if isinstance(where, str):
             where = parse_condition(where, datetime.now(UTC))
-        wanted = listing.Filter(where=where, readings=self._readings(where), order=order, limit=limit)
-        return self._ledger.transact(lambda tx: listing.page(tx, wanted, page))
+        wanted = job_lists.Filter(where=where, readings=self._readings(where), order=order, limit=limit)
+        return self._ledger.transact(lambda tx: job_lists.page(tx, wanted, page))
 
-    def wait(self, submission: str, *, timeout_s: float | None = None) -> progress.Status:
+    def wait(self, submission: str, *, timeout_s: float | None = None) -> submission_progress.Status:
         """Wait until a submission has ended, and return its status. TimeoutError after ``timeout_s``."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while True:

@@ -13,8 +13,8 @@ from typing import Self
 from sluice.broker import codec
 from sluice.broker.messages import Message
 from sluice.jobs.errors import BadMessage, Unreachable
-from sluice.ledger import bell
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database import notify
+from sluice.ledger.database.connection import Ledger, Tx
 
 _LOG = logging.getLogger("sluice.doorbell")
 
@@ -30,8 +30,8 @@ def ring(ledger: Ledger, messages: Sequence[Message]) -> None:
 
     def work(tx: Tx) -> None:
         for word in words:
-            if len(word.encode()) <= bell.LONGEST:
-                bell.say(tx, word)
+            if len(word.encode()) <= notify.LONGEST:
+                notify.say(tx, word)
 
     ledger.transact(work)
 
@@ -75,7 +75,7 @@ class Doorbell:
                 self._ended.wait(RECONNECT_S)
 
     def _listen(self) -> None:
-        with bell.listening(self._url) as ears:
+        with notify.listening(self._url) as ears:
             self._tried.set()
             while not self._ended.is_set():
                 for word in ears.words(self._interrupter):

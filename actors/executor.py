@@ -24,23 +24,14 @@ from sluice.jobs.ref import Claim
 from sluice.jobs.states import By
 from sluice.jobs.submission import JSON
 from sluice.jobs.urgency import in_turn
-from sluice.ledger import (
-    breakers,
-    claims,
-    counts,
-    finishing,
-    happenings,
-    paces,
-    recording,
-    rounds,
-    submissions,
-    watching,
-    wishes,
-)
-from sluice.ledger.claims import NOTHING_TAKEN, Claimed, Terms
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.happenings import What
-from sluice.ledger.release import Ready
+from sluice.ledger import external_work
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import claims, demand, dependencies, outcomes, rounds, submissions
+from sluice.ledger.lifecycle.claims import NOTHING_TAKEN, Claimed, Terms
+from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.limits import breakers
+from sluice.ledger.stats import event_counters, runtimes
+from sluice.ledger.stats.event_counters import What
 
 
 def claim(
@@ -58,7 +49,7 @@ def claim(
         terms = _terms(catalogue, message.app, worker)
         _know(tx, catalogue, message.app)
         taken = claims.claim(tx, message.app, turns, terms, at_once=at_once)
-        ready = counts.tell(tx, taken.awaited).ready
+        ready = dependencies.tell(tx, taken.awaited).ready
         messages = announce(tx, [*ready, *taken.passed_over], By.EXECUTOR)
         reached(Place.CLAIM_WRITTEN)
         return taken.jobs, messages
@@ -75,9 +66,9 @@ def leave(
     or None if the claim is lost."""
 
     def work(tx: Tx) -> Sequence[Message] | None:
-        if not watching.leave(tx, right, handle, watch_s=every_s, said=said):
+        if not external_work.leave(tx, right, handle, watch_s=every_s, said=said):
             return None
-        messages = announce(tx, counts.tell(tx, watching.awaited(tx, right)).ready, By.EXECUTOR)
+        messages = announce(tx, dependencies.tell(tx, external_work.awaited(tx, right)).ready, By.EXECUTOR)
         reached(Place.LEAVE_WRITTEN)
         return messages
 
@@ -90,8 +81,8 @@ def record(ledger: Ledger, by_claim: Mapping[Claim, Outcome]) -> tuple[Sequence[
     """Record the outcomes. Return the messages that follow, and the claims that were no longer this worker's to end."""
 
     def work(tx: Tx) -> tuple[Sequence[Message], list[Claim]]:
-        recorded = recording.record(tx, by_claim)
-        happenings.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
+        recorded = outcomes.record(tx, by_claim)
+        event_counters.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
         messages = [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)]
         reached(Place.RECORD_WRITTEN)
         return messages, recorded.refused
@@ -141,16 +132,16 @@ def settle(
     """
 
     def work(tx: Tx) -> Settled:
-        finished = finishing.finish(tx, by_claim)
+        finished = outcomes.finish(tx, by_claim)
         rest = {right: outcome for right, outcome in by_claim.items() if right.job not in finished}
-        recorded = recording.record(tx, rest) if rest else recording.NOTHING
-        paces.note(tx, [*(paces_s or {}).items()])
+        recorded = outcomes.record(tx, rest) if rest else outcomes.NOTHING
+        runtimes.note(tx, [*(paces_s or {}).items()])
         plate = _Plate(tx, catalogue, appetite) if appetite else None
         pushing, ready = _tell(tx, catalogue, finished, plate.begin if plate else None)
         taken = plate.taken if plate else NOTHING_TAKEN
-        ready += counts.tell(tx, taken.awaited).ready + recorded.ready
+        ready += dependencies.tell(tx, taken.awaited).ready + recorded.ready
         messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
-        happenings.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
+        event_counters.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
         reached(Place.SETTLE_WRITTEN)
         return Settled([*messages, *_news(recorded)], recorded.refused, taken.jobs)
 
@@ -160,7 +151,7 @@ def settle(
 
 
 def _tell(
-    tx: Tx, catalogue: Catalogue, finished: Mapping[int, str], begin: counts.Begin | None
+    tx: Tx, catalogue: Catalogue, finished: Mapping[int, str], begin: dependencies.Begin | None
 ) -> tuple[list[int], list[Ready]]:
     """Notify the children of finished jobs. Return the jobs for which the planner must plan children, and the jobs that
     are ready and were not claimed."""
@@ -169,11 +160,11 @@ def _tell(
     ended = [*finished]
     # Read before the children are notified: that may end the last job that a submission waits for, and so the
     # submission.
-    concerned = wishes.concerned(
+    concerned = demand.concerned(
         tx, ended, may_push=[job for job, app in finished.items() if may_push(catalogue, app)]
     )
     submissions.owe(tx, concerned.pushing)
-    ready = follow_turns(tx, catalogue, counts.tell(tx, ended, begin))
+    ready = follow_turns(tx, catalogue, dependencies.tell(tx, ended, begin))
     submissions.settle(tx, concerned.watching)
     return concerned.pushing, ready
 
@@ -204,7 +195,7 @@ class _Plate:
         return {job.id for job in self.taken.jobs}
 
 
-def _news(recorded: recording.Recorded) -> list[Message]:
+def _news(recorded: outcomes.Recorded) -> list[Message]:
     executed = [Executed(jobs=tuple(recorded.executed))] if recorded.executed else []
     return [*executed, *tell(recorded.ended)]
 

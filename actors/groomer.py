@@ -14,22 +14,17 @@ from sluice.broker.messages import Executed, Message, Plan, Tick, Watch
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.places import Place, reached
 from sluice.jobs.states import By
-from sluice.ledger import (
-    events,
-    grooming,
-    happenings,
-    plan_attempts,
-    pools,
-    submissions,
-    suspending,
-    watching,
-    workers,
-)
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.grooming import Chore
-from sluice.ledger.happenings import What
+from sluice.ledger import external_work
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import plan_attempts, submissions
+from sluice.ledger.limits import pools
 from sluice.ledger.reads import fleet
-from sluice.ledger.workers import LostWorker
+from sluice.ledger.recovery import grooming_steps, leases
+from sluice.ledger.recovery.grooming_steps import Chore
+from sluice.ledger.recovery.leases import LostWorker
+from sluice.ledger.sagas import events, suspension
+from sluice.ledger.stats import event_counters
+from sluice.ledger.stats.event_counters import What
 
 _LOG = logging.getLogger("sluice.groomer")
 _Step = Callable[[Tx], Sequence[Message]]
@@ -41,7 +36,7 @@ LOOKS_TOGETHER = 10
 
 
 def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Message]:
-    due = ledger.transact(grooming.due)
+    due = ledger.transact(grooming_steps.due)
     messages: list[Message] = []
     lost: list[LostWorker] = []
     for chore, step in _steps(catalogue, lost).items():
@@ -60,8 +55,8 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
 def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step]:
     """Return the steps of a tick in their order. ``TAKE_LOST`` sets ``lost`` to the workers that it finds lost."""
     return {
-        Chore.EXPIRE: _ending(grooming.expire),
-        Chore.TIME_OUT: _ending(grooming.time_out),
+        Chore.EXPIRE: _ending(grooming_steps.expire),
+        Chore.TIME_OUT: _ending(grooming_steps.time_out),
         Chore.TAKE_LOST: partial(_take_lost, lost),
         Chore.HAND_ON: _hand_on,
         Chore.WAKE: _wake,
@@ -96,8 +91,8 @@ def _ending(step: Callable[[Tx, int], list[int]]) -> _Step:
 
 def _take_lost(lost: list[LostWorker], tx: Tx) -> Sequence[Message]:
     """Take back the jobs of lost workers, and set ``lost`` to these workers."""
-    taken = grooming.take_lost(tx, LIMIT)
-    lost[:] = workers.lost(tx, taken.requeued, taken.ended)
+    taken = grooming_steps.take_lost(tx, LIMIT)
+    lost[:] = leases.lost(tx, taken.requeued, taken.ended)
     return [*tell(taken.ended), *announce(tx, [], By.GROOMER)]
 
 
@@ -108,13 +103,13 @@ def _told(worker: LostWorker) -> str:
 
 
 def _tell(tx: Tx) -> Sequence[Message]:
-    owed = grooming.owed(tx, LIMIT)
+    owed = grooming_steps.owed(tx, LIMIT)
     _count(tx, Chore.TELL, len(owed))
     return [*tell(owed), *announce(tx, [], By.GROOMER)]
 
 
 def _plan(tx: Tx) -> Sequence[Message]:
-    received = grooming.unplanned(tx, LIMIT)
+    received = grooming_steps.unplanned(tx, LIMIT)
     _count(tx, Chore.PLAN, len(received))
     return [Plan(submissions=tuple(received))] if received else []
 
@@ -125,12 +120,12 @@ def _hand_on(tx: Tx) -> Sequence[Message]:
 
 
 def _wake(tx: Tx) -> Sequence[Message]:
-    suspending.resume_late(tx, LIMIT)
+    suspension.resume_late(tx, LIMIT)
     return []
 
 
 def _release(tx: Tx) -> Sequence[Message]:
-    return announce(tx, grooming.release_due(tx, LIMIT), By.GROOMER)
+    return announce(tx, grooming_steps.release_due(tx, LIMIT), By.GROOMER)
 
 
 def _admit(tx: Tx) -> Sequence[Message]:
@@ -143,7 +138,7 @@ def _announce_ready(tx: Tx) -> Sequence[Message]:
 
     The other jobs wait for a worker, or for their app to be resumed. Their notifications may still be in the queue.
     """
-    ready = grooming.announce_ready(tx, LIMIT)
+    ready = grooming_steps.announce_ready(tx, LIMIT)
     idle = fleet.idle_for(tx, {job.app for job in ready})
     _count(tx, Chore.ANNOUNCE_READY, sum(job.app in idle for job in ready))
     return announce(tx, ready, By.GROOMER)
@@ -151,21 +146,21 @@ def _announce_ready(tx: Tx) -> Sequence[Message]:
 
 def _announce_idle(tx: Tx, apps: Sequence[str]) -> Sequence[Message]:
     """Announce jobs again that an idle worker would have claimed if their notification had not been lost."""
-    late = grooming.late_apps(tx, apps)
+    late = grooming_steps.late_apps(tx, apps)
     idle = fleet.idle_for(tx, late) if late else set()
-    ready = grooming.announce_idle(tx, LIMIT, idle) if idle else []
+    ready = grooming_steps.announce_idle(tx, LIMIT, idle) if idle else []
     _count(tx, Chore.ANNOUNCE_READY, len(ready))
     return announce(tx, ready, By.GROOMER)
 
 
 def _announce_executed(tx: Tx) -> Sequence[Message]:
-    executed = grooming.announce_executed(tx, LIMIT)
+    executed = grooming_steps.announce_executed(tx, LIMIT)
     _count(tx, Chore.ANNOUNCE_EXECUTED, len(executed))
     return [Executed(jobs=tuple(executed))] if executed else []
 
 
 def _watch(tx: Tx) -> Sequence[Message]:
-    due = watching.send(tx, LIMIT)
+    due = external_work.send(tx, LIMIT)
     return [
         Watch(app=app, jobs=tuple(jobs[place : place + LOOKS_TOGETHER]))
         for app, jobs in due.items()
@@ -186,7 +181,7 @@ def _forget_attempts(tx: Tx) -> Sequence[Message]:
 def _count(tx: Tx, chore: Chore, many: int) -> None:
     """Count the work of a chore that a message should have caused. The history already shows which jobs the chore
     moves."""
-    happenings.add(tx, {(What.REPAIRED, chore): many})
+    event_counters.add(tx, {(What.REPAIRED, chore): many})
 
 
 _FREEING = {Chore.EXPIRE, Chore.TIME_OUT, Chore.TAKE_LOST, Chore.HAND_ON, Chore.WAKE}

@@ -20,7 +20,7 @@ from sluice.broker.messages import (
     Tick,
 )
 from sluice.jobs.catalogue import Catalogue
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 
 #: Handler of one message type. The mapping below pairs them.
 Handler = Callable[..., Sequence[Message]]

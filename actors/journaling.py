@@ -13,9 +13,9 @@ from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.places import Place, reached
 from sluice.jobs.sagas.entry import Entry, Heard, Log
 from sluice.jobs.sagas.journal import Journal
-from sluice.ledger import journal
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.sagas import journals
 
 _LOG = logging.getLogger("sluice.executor")
 
@@ -42,11 +42,11 @@ class Journaling:
         self._turn_back: str | None = None
 
     def read(self) -> Log | None:
-        return self._asked(lambda tx: journal.read(tx, self._job.right, self._job.flight))
+        return self._asked(lambda tx: journals.read(tx, self._job.right, self._job.flight))
 
     def write(self, entry: Entry) -> Heard:
         def work(tx: Tx) -> Heard:
-            heard = journal.write(tx, self._job.right, self._job.flight, entry)
+            heard = journals.write(tx, self._job.right, self._job.flight, entry)
             reached(Place.ENTRY_WRITTEN)
             return heard
 
@@ -58,7 +58,7 @@ class Journaling:
         """Return whether the claim stands and whether the flight was called off. If the ledger is unreachable, return
         the last known answer, because the caller can ask again."""
         try:
-            return self._noted(self._ledger.transact(lambda tx: journal.heed(tx, self._job.right)))
+            return self._noted(self._ledger.transact(lambda tx: journals.heed(tx, self._job.right)))
         except Unreachable as error:
             _LOG.warning("whether %s was cancelled is unknown: %s", self._job.name, error)
             return Heard(stands=not self._stop.is_set(), turn_back=self._turn_back)
@@ -66,7 +66,7 @@ class Journaling:
     def meter(self, name: str, done: int, total: int | None) -> None:
         right, flight = self._job.right, self._job.flight
         try:
-            self._ledger.transact(lambda tx: journal.meter(tx, right, flight, name, done=done, total=total))
+            self._ledger.transact(lambda tx: journals.meter(tx, right, flight, name, done=done, total=total))
         except Unreachable as error:
             _LOG.warning("the progress of %s cannot be recorded: %s", self._job.name, error)
 

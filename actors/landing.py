@@ -11,8 +11,8 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.tables import table_of
 from sluice.jobs.errors import BadMessage, BadRequest
 from sluice.jobs.partition_key import read_landing_key, read_span
-from sluice.ledger import partitions
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.keyspaces import partitions
 
 #: Maximum number of partitions in one landing.
 PARTITIONS_MAX = 1_000_000

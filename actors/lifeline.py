@@ -14,8 +14,8 @@ from sluice.jobs.catalogue.known import KnownDefinitions
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.ref import Claim
 from sluice.jobs.subject import about
-from sluice.ledger import workers
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.recovery import leases
 
 _LOG = logging.getLogger("sluice.worker")
 
@@ -73,7 +73,7 @@ class Lifeline:
         known = self._known()
 
         def join(tx: Tx) -> None:
-            workers.join(
+            leases.join(
                 tx,
                 self.id,
                 host=host,
@@ -83,7 +83,7 @@ class Lifeline:
                 code=self._code,
                 lease_s=self._lease_s,
             )
-            workers.know(tx, self.id, known)
+            leases.know(tx, self.id, known)
 
         self._ledger.transact(join)
         self._recorded = known
@@ -98,7 +98,7 @@ class Lifeline:
         for thread in self._loops:
             thread.join()
         try:
-            self._ledger.transact(lambda tx: workers.leave(tx, self.id))
+            self._ledger.transact(lambda tx: leases.leave(tx, self.id))
             self._meter.read()
         except Unreachable as error:
             _LOG.warning(
@@ -128,7 +128,7 @@ class Lifeline:
         """Renew the lease once, stop the runs of lost claims, and hand back claims that are unknown here."""
         began = self._holdings.clock()
         held = self._holdings.claims()
-        standing = self._ledger.transact(lambda tx: workers.beat(tx, self.id, held, lease_s=self._lease_s))
+        standing = self._ledger.transact(lambda tx: leases.beat(tx, self.id, held, lease_s=self._lease_s))
         for claim in self._holdings.keep_only(standing, held):
             _LOG.warning(
                 "claim %d of job %d is gone; its run is stopped and its result dropped",
@@ -145,7 +145,7 @@ class Lifeline:
         """Record the definitions if they have changed since the last time."""
         known = self._known()
         if known is not self._recorded:
-            self._ledger.transact(lambda tx: workers.know(tx, self.id, known))
+            self._ledger.transact(lambda tx: leases.know(tx, self.id, known))
             self._recorded = known
 
     def _watch_lease(self) -> None:
@@ -174,7 +174,7 @@ class Lifeline:
 
     def _return_strays(self) -> None:
         known = self._holdings.known()
-        strays = self._ledger.transact(lambda tx: workers.strays(tx, self.id, known, grace_s=self._lease_s))
+        strays = self._ledger.transact(lambda tx: leases.strays(tx, self.id, known, grace_s=self._lease_s))
         # Answers to claims may have come since the first read. If the answer comes later than this, its run does not
         # begin.
         known = self._holdings.known()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.ref import Claim
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 
 _LOG = logging.getLogger("sluice.executor")
 

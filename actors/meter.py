@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from sluice.ledger import happenings
-from sluice.ledger.connection import Ledger
-from sluice.ledger.happenings import What
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.stats import event_counters
+from sluice.ledger.stats.event_counters import What
 
 #: Returns how often something has happened in this process so far.
 Count = Callable[[], int]
@@ -26,5 +26,5 @@ class Meter:
         """
         found = {what: count() for what, count in self._counts.items()}
         new = {(what, ""): found[what] - self._read[what] for what in found}
-        self._ledger.transact(lambda tx: happenings.add(tx, new))
+        self._ledger.transact(lambda tx: event_counters.add(tx, new))
         self._read = found

@@ -13,9 +13,9 @@ from sluice.actors.meter import Count
 from sluice.jobs.job import Assignment
 from sluice.jobs.outcome import Outcome
 from sluice.jobs.ref import Claim
-from sluice.ledger.claims import Claimed
-from sluice.ledger.happenings import What
-from sluice.ledger.reads.origins import Origin, Planned, Stretch
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.reads.run_records import Origin, Planned, Stretch
+from sluice.ledger.stats.event_counters import What
 
 
 class Sight(Struct, frozen=True, kw_only=True):

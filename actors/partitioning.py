@@ -20,11 +20,13 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.plan import PlannedJob, Wish
 from sluice.jobs.submission import Submission
-from sluice.ledger import partitions, pausing, steps, submissions, unplanned, urgency, wishes
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.partitions import Joined
-from sluice.ledger.release import Ready
-from sluice.ledger.unplanned import Received
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.keyspaces import partition_jobs, partitions
+from sluice.ledger.keyspaces.partitions import Joined
+from sluice.ledger.lifecycle import demand, submissions
+from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.lifecycle.submissions import Received
+from sluice.ledger.limits import pauses, priorities
 from sluice.planner.confs import meant
 from sluice.planner.partitions import Layout
 from sluice.planner.restating import tables_of
@@ -43,26 +45,26 @@ def plan_by_partition(
 
 
 def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> Sequence[Message]:
-    held = unplanned.take(tx, id)
+    held = submissions.take(tx, id)
     if held is None:
         return []
     number = held.number
     if held.again:
         submission = replace(submission, rerun=None)
-        wishes.forget_steps(tx, number)
+        demand.forget_steps(tx, number)
     try:
         catalogue = catalogue if submission.branch is None else branch_of(tx, submission.branch)
         submission = meant(catalogue, submission)
         partitions.take_turns(tx, tables_of(catalogue, submission))
         layout, joined = _lay_out(tx, catalogue, submission)
     except BadRequest as error:
-        unplanned.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
         return []
-    pausing.hold_still(tx, [number])
+    pauses.hold_still(tx, [number])
     submissions.activate(tx, [number])
-    wishes.want(tx, [(number, job, Wish.PULLED) for job in joined.jobs])
-    urgency.lend(tx, urgency.ask(tx, dict.fromkeys(joined.jobs, layout.priority)))
-    let_go = pausing.follow(tx, joined.paused)
+    demand.want(tx, [(number, job, Wish.PULLED) for job in joined.jobs])
+    priorities.lend(tx, priorities.ask(tx, dict.fromkeys(joined.jobs, layout.priority)))
+    let_go = pauses.follow(tx, joined.paused)
     versions.keep(tx, [supply.app for supply in layout.supplies if supply.app and supply.steps])
     ready = _Entering(tx, layout, number).enter()
     submissions.settle(tx, [number])
@@ -107,9 +109,9 @@ class _Entering:
     def _enter(self, supply: Supply, batch: Sequence[tuple[PlannedJob, Span]], wish: Wish) -> list[Ready]:
         jobs = [job for job, _ in batch]
         if supply.app is None:
-            self._ids.update(steps.expect(self._tx, jobs))
+            self._ids.update(partition_jobs.expect(self._tx, jobs))
             return []
-        entered = steps.enter(self._tx, jobs, self._ids, self._joined, even=self._layout.is_even)
+        entered = partition_jobs.enter(self._tx, jobs, self._ids, self._joined, even=self._layout.is_even)
         self._ids.update(entered.ids)
         self._joined |= entered.living
         self._again += entered.again
@@ -123,4 +125,4 @@ class _Entering:
         return entered.ready
 
     def _want(self, jobs: Iterable[int], wish: Wish) -> None:
-        wishes.want(self._tx, [(self._number, job, wish) for job in jobs])
+        demand.want(self._tx, [(self._number, job, wish) for job in jobs])

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from sluice.actors.announce import announce
 from sluice.broker.messages import Message, Pause, Plan
 from sluice.jobs.catalogue import Catalogue
-from sluice.ledger import app_pauses, grooming, pausing
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.limits import app_pauses, pauses
+from sluice.ledger.recovery import grooming_steps
 
 #: Number of ready jobs that are announced in one transaction.
 BATCH = 1000
@@ -39,7 +40,7 @@ def hold_back(ledger: Ledger, submission: str) -> HeldBack:
     """Pause a submission. Jobs with a slot of a pool leave it to other jobs."""
 
     def work(tx: Tx) -> HeldBack:
-        return HeldBack(pausing.pause(tx, submission), announce(tx, []))
+        return HeldBack(pauses.pause(tx, submission), announce(tx, []))
 
     return ledger.transact(work)
 
@@ -63,11 +64,11 @@ def let_apps_go(
 
 
 def _announced(tx: Tx, *, app: str, before: datetime) -> Sequence[Message]:
-    return announce(tx, grooming.announce_ready(tx, BATCH, before=before, app=app))
+    return announce(tx, grooming_steps.announce_ready(tx, BATCH, before=before, app=app))
 
 
 def _go_on(tx: Tx, *, submission: str) -> GoesOn | None:
-    resumed = pausing.resume(tx, submission)
+    resumed = pauses.resume(tx, submission)
     if resumed is None:
         return None
     if not resumed.is_planned:

@@ -17,10 +17,10 @@ from uuid import UUID
 from sluice.actors.complaints import Complaints
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.errors import Unreachable
-from sluice.ledger import plan_attempts, unplanned
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.plan_attempts import Attempt
-from sluice.ledger.unplanned import Received
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import plan_attempts, submissions
+from sluice.ledger.lifecycle.plan_attempts import Attempt
+from sluice.ledger.lifecycle.submissions import Received
 
 _LOG = logging.getLogger("sluice.planner")
 
@@ -146,7 +146,7 @@ def sort_out(tx: Tx, held: list[Received], worker: UUID | None) -> tuple[list[Re
     if fresh or len(again) > 1:
         return fresh, [Plan(submissions=(each.id,)) for each in again]
     if again and not plan_attempts.take_turn(tx):
-        unplanned.set_aside(tx, [again[0].number], for_s=RETRY_S, reason=NOT_ITS_TURN)
+        submissions.set_aside(tx, [again[0].number], for_s=RETRY_S, reason=NOT_ITS_TURN)
         return [], []
     return again, []
 
@@ -156,11 +156,11 @@ def _may_try(tx: Tx, received: Received, attempts: Sequence[Attempt]) -> bool:
     attempt is unknown, it is put off."""
     lost = [attempt for attempt in attempts if attempt.is_lost]
     if len(lost) >= LOST_MAX:
-        unplanned.refuse(tx, received.number, _refusal(lost))
+        submissions.refuse(tx, received.number, _refusal(lost))
         plan_attempts.forget(tx, received.number)
         return False
     if len(lost) < len(attempts):
-        unplanned.set_aside(tx, [received.number], for_s=RETRY_S, reason=UNDECIDED)
+        submissions.set_aside(tx, [received.number], for_s=RETRY_S, reason=UNDECIDED)
         return False
     return True
 

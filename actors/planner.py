@@ -24,8 +24,9 @@ from sluice.jobs.ref import JobName
 from sluice.jobs.request_limits import oversized
 from sluice.jobs.retry_budget import RetryBudget
 from sluice.jobs.submission import COMPENSATION, Submission
-from sluice.ledger import counts, judging, requests, splitting, submissions, unplanned
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.keyspaces import bisection
+from sluice.ledger.lifecycle import dependencies, judgements, requests, submissions
 from sluice.planner.chunk_keys import is_by_chunk
 from sluice.planner.confs import is_by_partition
 from sluice.planner.judge import judge
@@ -105,10 +106,10 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
     requested, in a transaction of its own."""
 
     def work(tx: Tx) -> tuple[list[int], list[Message]]:
-        judged = judging.judge(tx, list(message.jobs), judge, partial(_budget, catalogue))
-        halved = splitting.split(tx, judged.failed)
+        judged = judgements.judge(tx, list(message.jobs), judge, partial(_budget, catalogue))
+        halved = bisection.split(tx, judged.failed)
         ended = {**judged.ended, **halved.cancelled}
-        ready = follow_turns(tx, catalogue, counts.tell(tx, list(ended)))
+        ready = follow_turns(tx, catalogue, dependencies.tell(tx, list(ended)))
         childless = [job for job, app in ended.items() if not may_push(catalogue, app)]
         submissions.repay(tx, childless)
         submissions.settle_watchers(tx, childless)
@@ -131,10 +132,10 @@ def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Mess
     """Notify the children of jobs that ended without a judgement, or that were judged by a planner that died."""
 
     def work(tx: Tx) -> tuple[list[int], list[Message]]:
-        halved = splitting.split(tx, list(message.jobs))
-        counts.hold(tx, list(message.jobs))
+        halved = bisection.split(tx, list(message.jobs))
+        dependencies.hold(tx, list(message.jobs))
         ended = [*message.jobs, *halved.cancelled]
-        ready = follow_turns(tx, catalogue, counts.tell(tx, ended))
+        ready = follow_turns(tx, catalogue, dependencies.tell(tx, ended))
         messages: list[Message] = [*announce(tx, halved.ready + ready)]
         reached(Place.ENDED_WRITTEN)
         return ended, messages
@@ -161,9 +162,9 @@ def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Messag
 
 
 #: A submission as it is in the ledger, and as it was read.
-_Read = tuple[unplanned.Received, Submission]
+_Read = tuple[submissions.Received, Submission]
 #: Function that plans one submission in a transaction of its own.
-PlanOne = Callable[[Ledger, Catalogue, unplanned.Received, Submission], Sequence[Message]]
+PlanOne = Callable[[Ledger, Catalogue, submissions.Received, Submission], Sequence[Message]]
 
 
 def _plan(
@@ -176,12 +177,12 @@ def _plan(
     ones are left to a message of their own. So the announcement of the other jobs does not wait for them. A submission
     for an app that these definitions do not have is tried again until its grace period is over.
     """
-    refuse = partial(unplanned.refuse, tx)
-    held = unplanned.hold_piled_up(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
+    refuse = partial(submissions.refuse, tx)
+    held = submissions.hold_piled_up(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
     held, attempted = sort_out(tx, held, underway.worker)
     reread = [(each, read) for each in held if (read := _reread(each, refuse))]
     early = {each.number for each, read in reread if each.recent and not _is_known(catalogue, read)}
-    unplanned.set_aside(tx, [*early], for_s=UNKNOWN_APP_RETRY_S, reason=UNKNOWN_APP)
+    submissions.set_aside(tx, [*early], for_s=UNKNOWN_APP_RETRY_S, reason=UNKNOWN_APP)
     wanted = [(each, read) for each, read in reread if each.number not in early]
     again = [(each, read) for each, read in wanted if _is_retried(catalogue, each, read)]
     first = [(each, read) for each, read in wanted if not _is_retried(catalogue, each, read)]
@@ -196,7 +197,7 @@ def _plan(
     later = {each.number: each for each, read in wanted if each.number in numbers or _names_many(read)}
     later = {number: each for number, each in later.items() if number not in alone}
     asking = [each.number for each, read in by_chunk if each.number in alone and has_to_ask(read)]
-    unplanned.set_aside(tx, asking, for_s=SELECT_S)
+    submissions.set_aside(tx, asking, for_s=SELECT_S)
     together = [(each, read) for each, read in walked if each.number not in later]
     underway.begin(each for each, _ in together)
     planned, ready = plan_together(tx, catalogue, [(each.number, read) for each, read in together], refuse)
@@ -206,7 +207,7 @@ def _plan(
     return [(each, read) for each, read in apart if each.number in alone], messages
 
 
-def _for_later(left: Iterable[unplanned.Received]) -> list[Message]:
+def _for_later(left: Iterable[submissions.Received]) -> list[Message]:
     """Return a message for each submission that this transaction has locked and leaves. The planner of its own message
     may have skipped it."""
     return [Plan(submissions=(each.id,)) for each in left]
@@ -215,10 +216,10 @@ def _for_later(left: Iterable[unplanned.Received]) -> list[Message]:
 def _names_many(submission: Submission) -> bool:
     """Return whether it names more keys than a small submission, or no keys: that means all that its definition
     enumerates."""
-    return submission.key is None and not 0 < len(submission.keys or ()) <= unplanned.FEW_KEYS
+    return submission.key is None and not 0 < len(submission.keys or ()) <= submissions.FEW_KEYS
 
 
-def _plan_apart(catalogue: Catalogue, received: unplanned.Received, submission: Submission) -> PlanOne:
+def _plan_apart(catalogue: Catalogue, received: submissions.Received, submission: Submission) -> PlanOne:
     if _is_retried(catalogue, received, submission):
         return plan_retry
     if submission.compensates is not None:
@@ -226,7 +227,7 @@ def _plan_apart(catalogue: Catalogue, received: unplanned.Received, submission: 
     return plan_by_chunk if _is_by_chunk(catalogue, submission) else plan_by_partition
 
 
-def _is_retried(catalogue: Catalogue, received: unplanned.Received, submission: Submission) -> bool:
+def _is_retried(catalogue: Catalogue, received: submissions.Received, submission: Submission) -> bool:
     """Return whether its jobs are run again. A submission about partitions is planned as at first: existing partitions
     are left alone."""
     return received.again and not is_by_partition(catalogue, submission)
@@ -237,7 +238,7 @@ def _is_known(catalogue: Catalogue, submission: Submission) -> bool:
 
 
 def _is_small(catalogue: Catalogue, submission: Submission) -> bool:
-    return len(submission.keys or ()) <= unplanned.FEW_KEYS and not (
+    return len(submission.keys or ()) <= submissions.FEW_KEYS and not (
         _is_by_chunk(catalogue, submission) or is_by_partition(catalogue, submission)
     )
 
@@ -250,7 +251,7 @@ def _is_by_chunk(catalogue: Catalogue, submission: Submission) -> bool:
     )
 
 
-def _reread(received: unplanned.Received, refuse: Refuse) -> Submission | None:
+def _reread(received: submissions.Received, refuse: Refuse) -> Submission | None:
     """Return the submission as it was admitted. If it was inserted by SQL it may turn out to be invalid, and is
     refused."""
     submission, reason = requests.read(received.body)

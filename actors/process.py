@@ -30,7 +30,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.places import Place, reached
 from sluice.jobs.queues import expand, follows_apps
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 
 _LOG = logging.getLogger("sluice.process")
 

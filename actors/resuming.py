@@ -14,9 +14,9 @@ from sluice.jobs.errors import BadMessage, BadRequest
 from sluice.jobs.json_value import as_json
 from sluice.jobs.ref import JobName
 from sluice.jobs.sagas.answers import check_event
-from sluice.ledger import events
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.events import Became, Said
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.sagas import events
+from sluice.ledger.sagas.events import Became, Said
 from sluice.planner.keyspaces import keyspace_of
 
 _BY_MESSAGE = "message"

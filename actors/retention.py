@@ -11,10 +11,10 @@ from msgspec import Struct
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable
 from sluice.jobs.places import Place, reached
 from sluice.jobs.runners.keeping import is_output
-from sluice.ledger import litter, pruning
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.pruning import START, Removed, Stretch
-from sluice.ledger.sql import LONGEST_S
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.database.transitions import LONGEST_S
+from sluice.ledger.retention import blob_deletions, removal
+from sluice.ledger.retention.removal import START, Removed, Stretch
 
 _LOG = logging.getLogger("sluice.retention")
 
@@ -59,7 +59,7 @@ class Retention:
 
 
 def _sweep(tx: Tx, *, keep_s: float) -> Removed:
-    removed = pruning.sweep(tx, keep_s=keep_s, limit=LIMIT)
+    removed = removal.sweep(tx, keep_s=keep_s, limit=LIMIT)
     if removed != Removed():
         reached(Place.SWEEP_WRITTEN)
     return removed
@@ -68,7 +68,7 @@ def _sweep(tx: Tx, *, keep_s: float) -> Removed:
 def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
     """Delete a batch of blobs of removed rounds, and return their number. If the store fails, the rest is left for
     another time."""
-    taken = ledger.transact(lambda tx: litter.take(tx, BLOBS))
+    taken = ledger.transact(lambda tx: blob_deletions.take(tx, BLOBS))
     gone: list[str] = []
     try:
         for blob in taken:
@@ -80,7 +80,7 @@ def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
             gone.append(blob)
     finally:
         if gone:
-            ledger.transact(lambda tx: litter.gone(tx, gone))
+            ledger.transact(lambda tx: blob_deletions.gone(tx, gone))
     return len(gone)
 
 
@@ -91,9 +91,9 @@ def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = Fa
     BlobsUnavailable if the store does not answer. History that was removed by then stays removed, and the next call
     deletes its blobs.
     """
-    removed = _all(ledger, pruning.prune, keep_s)
+    removed = _all(ledger, removal.prune, keep_s)
     while (
-        others := ledger.transact(lambda tx: pruning.prune_others(tx, keep_s=keep_s, limit=LIMIT))
+        others := ledger.transact(lambda tx: removal.prune_others(tx, keep_s=keep_s, limit=LIMIT))
     ) != Removed():
         removed += others
     thrown = 0
@@ -107,9 +107,9 @@ def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = Fa
 
 def preview(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> Swept:
     """Return the result that ``prune`` would have. It changes nothing."""
-    removed = _all(ledger, pruning.preview, keep_s)
-    removed += ledger.transact(lambda tx: pruning.preview_others(tx, keep_s=keep_s))
-    litters = ledger.transact(litter.left)
+    removed = _all(ledger, removal.preview, keep_s)
+    removed += ledger.transact(lambda tx: removal.preview_others(tx, keep_s=keep_s))
+    litters = ledger.transact(blob_deletions.left)
     found = sum(1 for _ in _orphans(ledger, blobs, keep_s)) if orphans else 0
     return Swept(removed=removed, blobs=removed.blobs + litters, orphans=found)
 
@@ -119,7 +119,7 @@ def _all(ledger: Ledger, step: Callable[..., Stretch], keep_s: float) -> Removed
     by then."""
     removed, place = Removed(), START
 
-    def work(tx: Tx, after: pruning.Place) -> Stretch:
+    def work(tx: Tx, after: removal.Place) -> Stretch:
         return step(tx, keep_s=keep_s, after=after, limit=LIMIT)
 
     while True:
@@ -135,4 +135,4 @@ def _orphans(ledger: Ledger, blobs: BlobStore, keep_s: float) -> Iterator[str]:
     before = now - timedelta(seconds=min(max(keep_s, ORPHANED_S), LONGEST_S))
     old = (each.name for each in blobs.stored() if each.at < before and is_output(each.name))
     while names := list(islice(old, LIMIT)):
-        yield from ledger.transact(lambda tx, names=names: litter.unknown(tx, names))  # type: ignore[misc] # bound at once, likewise
+        yield from ledger.transact(lambda tx, names=names: blob_deletions.unknown(tx, names))  # type: ignore[misc] # bound at once, likewise

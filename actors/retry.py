@@ -18,11 +18,12 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import COMPENSATION, Submission, SubmissionState
-from sluice.ledger import pausing, planning, submissions, unplanned, wishes
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.reads import progress
-from sluice.ledger.release import Ready
-from sluice.ledger.unplanned import Received
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import demand, plans, submissions
+from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.lifecycle.submissions import Received
+from sluice.ledger.limits import pauses
+from sluice.ledger.reads import submission_progress
 from sluice.planner.again import plan_again
 
 #: Maximum number of jobs that the submission's reason names, if they cannot run again.
@@ -45,14 +46,14 @@ def _retry(tx: Tx, *, id: str) -> bool:
     """Return whether this call has opened it. A submission that waits to be planned has been opened already."""
     if submissions.retry(tx, id):
         return True
-    found = progress.status(tx, id)
+    found = submission_progress.status(tx, id)
     if found is None or found.state is not SubmissionState.RECEIVED:
         raise _refusal(id, found)
     return False
 
 
 def _plan(tx: Tx, *, catalogue: Catalogue, id: str) -> Sequence[Message]:
-    held = unplanned.take(tx, id)
+    held = submissions.take(tx, id)
     if held is None:
         return []
     number = held.number
@@ -71,16 +72,16 @@ def _run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[Ready]:
     """
     ready: list[Ready] = []
     tried: set[JobName] = set()
-    names = wishes.unsuccessful(tx, number)
+    names = demand.unsuccessful(tx, number)
     while True:
         tried.update(names)
         if names:
             again = plan_again(catalogue, number, names)
-            ready += follow_turns(tx, catalogue, planning.plan(tx, again.plan))
+            ready += follow_turns(tx, catalogue, plans.plan(tx, again.plan))
             if again.left_out:
                 submissions.note(tx, number, _listed(again.left_out))
-        ready += pausing.follow(tx, wishes.live(tx, number))
-        names = wishes.unsuccessful(tx, number)
+        ready += pauses.follow(tx, demand.live(tx, number))
+        names = demand.unsuccessful(tx, number)
         if tried.issuperset(names):
             return ready
 
@@ -91,7 +92,7 @@ def _listed(left_out: Mapping[JobName, str]) -> str:
     return f"Not run again: {named}{more}"
 
 
-def _refusal(id: str, found: progress.Status | None) -> BadRequest:
+def _refusal(id: str, found: submission_progress.Status | None) -> BadRequest:
     """Return why a submission cannot be retried."""
     if found is None:
         return BadRequest(

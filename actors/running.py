@@ -37,8 +37,8 @@ from sluice.jobs.runners import Runner, runner_for
 from sluice.jobs.runners.call import account
 from sluice.jobs.runners.stores import Stores
 from sluice.jobs.subject import about
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle.claims import Claimed
 
 _T = TypeVar("_T")
 
@@ -131,7 +131,7 @@ class Running:
         self._run_on(catalogue, Taken(asked_at, claimed))
 
     def give_back(self, strays: list[Claim]) -> None:
-        """Hand back claims that this process does not know (see ``ledger.workers.strays``)."""
+        """Hand back claims that this process does not know (see ``ledger.leases.strays``)."""
         _LOG.warning(
             "%d claims of this worker are unknown to it; their jobs go back to the queue", len(strays)
         )

@@ -15,8 +15,9 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.firing import Standing
 from sluice.jobs.places import Place, reached
 from sluice.jobs.submission import Refusal, Submission, conflict
-from sluice.ledger import refusals, schedules, submissions
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger import schedules
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import requests, submissions
 from sluice.scheduler.overlap import overlap_of
 from sluice.scheduler.policy import Settled, settle
 
@@ -71,7 +72,7 @@ def _see_to(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[bool, Sequ
 def _submit(tx: Tx, asked: Sequence[Submission]) -> None:
     """Admit the submissions of due times. If another submission has the same id, only that one is refused."""
     conflicts = [asked[place] for place in submissions.admit(tx, asked).conflicts]
-    refusals.note(tx, [Refusal(each.require_id(), each.app, conflict(each).what) for each in conflicts])
+    requests.note(tx, [Refusal(each.require_id(), each.app, conflict(each).what) for each in conflicts])
 
 
 def _settle(tx: Tx, catalogue: Catalogue, ids: list[str]) -> tuple[list[Settled], dict[str, Standing]]:

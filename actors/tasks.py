@@ -21,10 +21,9 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.identifiers import Whole
 from sluice.jobs.states import State
 from sluice.jobs.submission import JSON, Submission, divided
-from sluice.ledger import collecting
-from sluice.ledger.collecting import COLLECTED, Counts, Finished
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.opening import Parcel, open_tasks, standing
+from sluice.ledger import managed_tasks
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.managed_tasks import COLLECTED, Counts, Finished, Parcel, open_tasks, standing
 from sluice.planner.keyspaces import keyspace_of
 
 #: Order in which outcomes are handed over: success, then ends that the task itself caused, then ends by other causes.
@@ -102,7 +101,7 @@ class Tasks:
         parcels = self._parcels(wanted)
 
         def work(tx: Tx) -> list[tuple[str, ...]] | None:
-            are_taken = not done or bool(collecting.archive(tx, done, whole=True))
+            are_taken = not done or bool(managed_tasks.archive(tx, done, whole=True))
             # After a commit of unknown outcome the transaction runs again, although the first one may have succeeded.
             if not are_taken and (not parcels or len(standing(tx, parcels)) < len(parcels)):
                 return None
@@ -129,11 +128,11 @@ class Tasks:
     def archive(self, *tasks: Finished) -> int:
         """Mark tasks as collected, and return how many were not. A task that was run again since it was read is left as
         it is."""
-        return len(self._ledger.transact(lambda tx: collecting.archive(tx, tasks)))
+        return len(self._ledger.transact(lambda tx: managed_tasks.archive(tx, tasks)))
 
     def counts(self) -> Counts:
         """Return the numbers of tasks that have not ended, and of uncollected tasks."""
-        return self._ledger.transact(lambda tx: collecting.counts(tx, self.app))
+        return self._ledger.transact(lambda tx: managed_tasks.counts(tx, self.app))
 
     def run(
         self,
@@ -195,13 +194,13 @@ class Tasks:
         more = True
         while more and not interrupt.is_set():
             archived = self._ledger.transact(
-                lambda tx: collecting.archive_ended(tx, self.app, outcome, limit=PAGE)
+                lambda tx: managed_tasks.archive_ended(tx, self.app, outcome, limit=PAGE)
             )
             more = len(archived) == PAGE
 
     def _page(self, outcome: State, *, after: int) -> list[Finished]:
         return self._ledger.transact(
-            lambda tx: collecting.finished(tx, self.app, outcome, after=after, limit=PAGE)
+            lambda tx: managed_tasks.finished(tx, self.app, outcome, after=after, limit=PAGE)
         )
 
     def _parcels(self, wanted: Iterable[NewTask]) -> list[Parcel]:

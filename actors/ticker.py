@@ -16,8 +16,11 @@ from sluice.actors.complaints import Complaints
 from sluice.broker.messages import SCHEDULER, Look, Message, Tick
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.places import Place, reached
-from sluice.ledger import grooming, pruning, schedules, tallies, workers
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger import schedules
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.recovery import grooming_steps, leases
+from sluice.ledger.retention import removal
+from sluice.ledger.stats import state_counts
 from sluice.scheduler.ticks import Ticks
 
 _LOG = logging.getLogger("sluice.scheduler")
@@ -55,14 +58,14 @@ class Ticker:
     def tick(self) -> None:
         """Do the work of one period, if this process leads."""
         term_s = self._ticks.period_s * TERM_PERIODS
-        if self._ledger.transact(lambda tx: workers.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s)):
+        if self._ledger.transact(lambda tx: leases.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s)):
             reached(Place.TICK_LED)
             messages = self._ledger.transact(self._due)
             sent = {type(message) for message in messages}
             self._calm = {kind: 0 if kind in sent else calm + 1 for kind, calm in self._calm.items()}
             self._send(messages)
             reached(Place.TICK_SENT)
-            self._ledger.transact(tallies.count)
+            self._ledger.transact(state_counts.count)
 
     def _live(self) -> None:
         while True:
@@ -80,7 +83,7 @@ class Ticker:
                 self._complaints.forget()
 
     def _due(self, tx: Tx) -> list[Message]:
-        tick = self._is_overdue(Tick) or grooming.is_due(tx) or pruning.is_due(tx)
+        tick = self._is_overdue(Tick) or grooming_steps.is_due(tx) or removal.is_due(tx)
         look = self._is_overdue(Look) or schedules.any_due(tx)
         return [*([Tick()] if tick else []), *([Look()] if look else [])]
 

@@ -48,8 +48,8 @@ from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.ref import Claim
 from sluice.jobs.states import State
 from sluice.jobs.traceparent import Place, of_run, of_submission, of_verdict, read_traceparent
-from sluice.ledger.happenings import What
-from sluice.ledger.reads.origins import Origin, Planned
+from sluice.ledger.reads.run_records import Origin, Planned
+from sluice.ledger.stats.event_counters import What
 
 #: Seconds that the end of a process waits for unsent spans.
 GOODBYE_S = 3.0

@@ -10,8 +10,8 @@ from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.places import Place, reached
 from sluice.jobs.ref import Claim
 from sluice.jobs.states import By
-from sluice.ledger import recording
-from sluice.ledger.connection import Ledger, UserConnection
+from sluice.ledger.database.connection import Ledger, UserConnection
+from sluice.ledger.lifecycle import outcomes
 
 
 class ClaimLost(SluiceError):
@@ -44,7 +44,7 @@ class Transacting:
             yield tx.connection
             tx.hurry()
             self.output = output()
-            if recording.record(tx, {self._right: Outcome(ending=Ending.DONE, output=self.output)}).refused:
+            if outcomes.record(tx, {self._right: Outcome(ending=Ending.DONE, output=self.output)}).refused:
                 raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")
             self.messages = announce(tx, [], By.EXECUTOR)
             reached(Place.USER_WRITTEN)

@@ -77,6 +77,6 @@ def _weakness(setting: str, url: str) -> str:
     if setting != _LEDGER:
         return address.weakness(url)
     # Loading definitions calls this too, and has no other need for a Postgres driver.
-    from sluice.ledger import transport  # noqa: PLC0415 - it takes longer to load than many a command to run
+    from sluice.ledger.database import conninfo  # noqa: PLC0415 - it takes longer to load than many a command to run
 
-    return transport.weakness(url)
+    return conninfo.weakness(url)

@@ -16,9 +16,9 @@ from sluice.jobs.errors import DefinitionError, SluiceError
 from sluice.jobs.partition_key import without_version
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import JSON
-from sluice.ledger import versions
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.versions import Kept
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.keyspaces import versions
+from sluice.ledger.keyspaces.versions import Kept
 
 #: Address for the loader. Any address is accepted for definitions that are already in memory.
 _AT_HAND = "kept://"

@@ -8,10 +8,10 @@ from functools import partial
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.submission import Submission
-from sluice.ledger import planning, submissions, wishes
-from sluice.ledger.connection import Tx
-from sluice.ledger.counts import Told
-from sluice.ledger.release import Ready
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle import demand, plans, submissions
+from sluice.ledger.lifecycle.dependencies import Told
+from sluice.ledger.lifecycle.readiness import Ready
 from sluice.planner.merge import merge
 from sluice.planner.walk import Walk
 
@@ -29,7 +29,7 @@ def plan_together(
     arrived = _arrive(tx, _begun(catalogue, wanted, now, refuse), now, refuse)
     numbers = [walk.number for walk in arrived]
     submissions.activate(tx, numbers)
-    told = planning.plan(tx, merge(catalogue, arrived))
+    told = plans.plan(tx, merge(catalogue, arrived))
     return numbers, follow_turns(tx, catalogue, told)
 
 
@@ -43,10 +43,10 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:
     ready, seen, stranded = told.ready, set[int](), dict(told.stranded)
     while turned := [job for job in told.turned if job not in seen]:
         seen.update(turned)
-        askers = wishes.askers(tx, turned)
+        askers = demand.askers(tx, turned)
         now = _now(tx, catalogue, (asker.submission for asker in askers))
         walks = _begun(catalogue, [(asker.number, asker.submission) for asker in askers], now, _stay)
-        told = planning.plan(tx, merge(catalogue, _arrive(tx, walks, now, _stay)))
+        told = plans.plan(tx, merge(catalogue, _arrive(tx, walks, now, _stay)))
         ready = ready + told.ready
         stranded |= told.stranded
     submissions.owe(tx, [job for job, app in stranded.items() if catalogue.follows_failure(app)])
@@ -72,7 +72,7 @@ def _begun(
 
 def _arrive(tx: Tx, walks: list[Walk], now: datetime | None, refuse: Refuse) -> list[Walk]:
     """Return the walks that reach their end."""
-    look = planning.look if now else planning.find
+    look = plans.look if now else plans.find
     walking, arrived = walks, [walk for walk in walks if walk.arrived]
     while walking := [walk for walk in walking if not walk.arrived]:
         known = look(tx, sorted({name for walk in walking for name in walk.asks()}))

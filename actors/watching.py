@@ -1,7 +1,7 @@
 """Polls of external work that no worker stays with: get its status, or end it if its job is over.
 
 A poll holds no claim and no lease. Its result is recorded under the claim that it was made for, and refused if that
-claim is over by then (see ``ledger.watching``).
+claim is over by then (see ``ledger.external_work``).
 """
 
 import logging
@@ -20,9 +20,9 @@ from sluice.jobs.ref import Claim
 from sluice.jobs.runners import looking
 from sluice.jobs.runners.looking import Maker
 from sluice.jobs.subject import Speaking, Subject, about, of_claim
-from sluice.ledger import handles, watching
-from sluice.ledger.connection import Ledger
-from sluice.ledger.watching import Seen, Watched
+from sluice.ledger import external_work
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.external_work import Seen, Watched
 
 _LOG = logging.getLogger("sluice.executor")
 
@@ -61,7 +61,7 @@ class Watching:
             delivery.acknowledge()
             return
         with self._only_here(message.jobs) as mine:
-            taken = self._ledger.transact(lambda tx: watching.take(tx, message.app, mine))
+            taken = self._ledger.transact(lambda tx: external_work.take(tx, message.app, mine))
             delivery.acknowledge()
             self._look_at(app.manager, taken)
 
@@ -102,7 +102,7 @@ class Watching:
         """End the work of a job that is over. Return nothing if that succeeded: its handle is removed."""
         trouble = looking.end(make, job.handle)
         if trouble is None:
-            self._ledger.transact(lambda tx: handles.forget(tx, job.right, job.handle))
+            self._ledger.transact(lambda tx: external_work.forget(tx, job.right, job.handle))
             return []
         _LOG.warning(
             "%s has ended, but its work could not be ended: %s", job.name, trouble.partition("\n")[0]
@@ -112,7 +112,7 @@ class Watching:
 
     def _write(self, jobs: Sequence[Watched], seen: list[Seen], outcomes: dict[Claim, Outcome]) -> None:
         if seen:
-            self._ledger.transact(lambda tx: watching.note(tx, seen))
+            self._ledger.transact(lambda tx: external_work.note(tx, seen))
         if not outcomes:
             return
         messages, refused = executor.record(self._ledger, outcomes)

@@ -20,15 +20,15 @@ from sluice.jobs.job import Assignment
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.ref import Claim
 from sluice.jobs.subject import Speaking, Subject
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.happenings import What
-from sluice.ledger.reads import origins
-from sluice.ledger.reads.origins import Origin, Stretch
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.reads import run_records
+from sluice.ledger.reads.run_records import Origin, Stretch
+from sluice.ledger.stats.event_counters import What
 
 _LOG = logging.getLogger("sluice.witness")
 
-#: Endings that may be judged when they are recorded, if there is nothing to decide (see ``ledger.finishing``).
+#: Endings that may be judged when they are recorded, if there is nothing to decide (see ``ledger.outcomes``).
 _JUDGED = {Ending.DONE, Ending.ERROR, Ending.DISMAL}
 
 
@@ -95,7 +95,7 @@ class Witness:
                     with _harmless():
                         onlooker.recorded(sight, outcome, refused=claim in late)
         judged = [claim.job for claim, outcome in outcomes.items() if outcome.ending in _JUDGED]
-        self._tell(lambda tx: origins.verdicts(tx, judged), _judged)
+        self._tell(lambda tx: run_records.verdicts(tx, judged), _judged)
 
     def forget(self, claims: Iterable[Claim]) -> None:
         for claim in claims:
@@ -107,9 +107,9 @@ class Witness:
             return
         match message:
             case Executed(jobs=jobs):
-                self._tell(lambda tx: origins.verdicts(tx, jobs), _judged)
+                self._tell(lambda tx: run_records.verdicts(tx, jobs), _judged)
             case Ended(jobs=jobs):
-                self._tell(lambda tx: origins.lost(tx, origins.last_claims(tx, jobs)), _lost)
+                self._tell(lambda tx: run_records.lost(tx, run_records.last_claims(tx, jobs)), _lost)
             case Plan() | Submit() | SubmitMany():
                 self._planned(_named(message))
 
@@ -125,14 +125,14 @@ class Witness:
     def _look_at(self, jobs: Sequence[Claimed]) -> list[Sight]:
         claims = [job.right for job in jobs]
         if not self._onlookers:
-            found = self._ledger.transact(lambda tx: origins.origins(tx, claims))
+            found = self._ledger.transact(lambda tx: run_records.origins(tx, claims))
             return [Sight(job=job, origin=found.get(job.right), parcel=len(jobs)) for job in jobs]
         again = [job.right for job in jobs if job.claim > 1]
         if again:
-            self._tell(lambda tx: origins.lost(tx, origins.claims_before(tx, again)), _lost)
-        after = self._ledger.transact(lambda tx: origins.parents(tx, [job.id for job in jobs]))
+            self._tell(lambda tx: run_records.lost(tx, run_records.claims_before(tx, again)), _lost)
+        after = self._ledger.transact(lambda tx: run_records.parents(tx, [job.id for job in jobs]))
         named = {*claims, *(parent for parents in after.values() for parent in parents)}
-        found = self._ledger.transact(lambda tx: origins.origins(tx, named))
+        found = self._ledger.transact(lambda tx: run_records.origins(tx, named))
         return [
             Sight(
                 job=job,
@@ -156,7 +156,7 @@ class Witness:
 
         def work(tx: Tx) -> list[Past]:
             found = ask(tx)
-            began_for = origins.origins(tx, {each.right for each in found}) if found else {}
+            began_for = run_records.origins(tx, {each.right for each in found}) if found else {}
             return [Past(stretch=each, origin=began_for.get(each.right)) for each in found]
 
         with _harmless():
@@ -166,7 +166,7 @@ class Witness:
 
     def _planned(self, ids: Sequence[str]) -> None:
         with _harmless():
-            for each in self._ledger.transact(lambda tx: origins.planned(tx, ids)):
+            for each in self._ledger.transact(lambda tx: run_records.planned(tx, ids)):
                 for onlooker in self._onlookers:
                     onlooker.planned(each)
 

@@ -6,8 +6,8 @@ original must get another identity first, or the two would pass for the same ins
 
 from uuid import UUID
 
-from sluice.ledger.connection import Tx
-from sluice.ledger.sql import NOW
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import NOW
 
 _ID = "SELECT id FROM installation"
 _RENEW = f"UPDATE installation SET id = gen_random_uuid(), since = {NOW} RETURNING id"

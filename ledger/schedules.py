@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from sluice.jobs.firing import Busy, Firing, FiringOutcome, Standing
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.connection import Tx, arrays
-from sluice.ledger.sql import NOW
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.transitions import NOW
 
 _COLUMNS = """
 id, app, source, digest, rule, timezone, next_due, fire_at, paused_at, resumed_at, retired_at

@@ -1,7 +1,7 @@
 """Texts about broken rules of the ledger, with advice."""
 
-from sluice.ledger.reads.check import Breach
-from sluice.ledger.repairing import can_be_repaired
+from sluice.ledger.reads.invariants import Breach
+from sluice.ledger.recovery.repairs import can_be_repaired
 from sluice.ops.words import command, legible
 
 REPAIRABLE = "`sluice db repair` computes this again from other rows of the ledger. Workers may keep running."

@@ -8,8 +8,8 @@ from typing import TypeVar
 from msgspec import Struct
 
 from sluice.jobs.errors import Unreachable
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads.demand import HORIZON_S, Demand, demand
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads.backlog import HORIZON_S, Demand, demand
 
 T = TypeVar("T")
 Ask = Callable[[Callable[[Tx], T]], T]

@@ -10,7 +10,7 @@ from sluice.jobs.masking import masked, masked_kwargs, masked_value
 from sluice.jobs.partition_key import span_text
 from sluice.jobs.round_record import log_of, record_of
 from sluice.jobs.work_ids import ids_of
-from sluice.ledger.reads.dossier import Dossier, Job
+from sluice.ledger.reads.job_details import Dossier, Job
 from sluice.ops import saga_document
 
 

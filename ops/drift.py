@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from sluice.ledger.reads.definitions import Variant
+from sluice.ledger.reads.fleet import Variant
 
 SAME_DEFINITIONS = (
     "Give all of them the same sources. Changed files are loaded within seconds, Python modules only by a restart."

@@ -4,8 +4,8 @@ from sluice.jobs.sagas.answers import ANSWERS
 from sluice.jobs.sagas.course import next_leg
 from sluice.jobs.sagas.entry import Direction, Failure
 from sluice.jobs.sagas.reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
-from sluice.ledger.journal import CRASHES_MAX
-from sluice.ledger.reads.flights import Flight
+from sluice.ledger.reads.saga_details import Flight
+from sluice.ledger.sagas.journals import CRASHES_MAX
 from sluice.ops.words import first_line
 
 #: Failure types with a message that states the whole event. They are not failures of a step.

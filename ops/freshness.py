@@ -12,7 +12,7 @@ from sluice.jobs.app import App
 from sluice.jobs.chunking import Chunking
 from sluice.jobs.masking import masked_kwargs
 from sluice.jobs.work_ids import WorkId, in_order
-from sluice.ledger.reads.successes import Success
+from sluice.ledger.reads.last_successes import Success
 
 
 class Told(Struct, frozen=True, kw_only=True):

@@ -15,10 +15,10 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.tables import TableOf, tables_of
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import coverage
-from sluice.ledger.reads.coverage import Band
-from sluice.ledger.reads.partitions import Place
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import partition_grid
+from sluice.ledger.reads.partition_grid import Band
+from sluice.ledger.reads.table_partitions import Place
 from sluice.ops.grid import NOTHING, PARTLY, THERE, Axis, Row, Strip, axis, mark, strip, total
 
 #: Default number of columns if the caller gives no range, maximum number of columns, and maximum number of cells.
@@ -83,7 +83,7 @@ def grid(tx: Tx, catalogue: Catalogue, first: str | None, last: str | None) -> G
     along = axis([_row(_any_of(tables, unit), window)], columns_max)
     strips = [*_strips([_row(table, window) for table in tables], along)]
     bands = [_band(each) for each in strips]
-    counted = coverage.cells(tx, bands)
+    counted = partition_grid.cells(tx, bands)
     return Grid(
         columns=[calendar.write(calendar.at(start_s)) for start_s in along.starts_s[:-1]],
         unit=unit,
@@ -117,7 +117,7 @@ def _window(
     start_s = None if first is None else _start_s(first)[0]
     end_s = None if last is None else _start_s(last)[1]
     if end_s is None:
-        found = coverage.lasts(tx, [Place(table.name, table.version) for table in tables])
+        found = partition_grid.lasts(tx, [Place(table.name, table.version) for table in tables])
         ends = [table.calendar.start_s(found[table.name] + 1) for table in tables if table.name in found]
         if not ends and start_s is None:
             return None

@@ -1,6 +1,6 @@
 """Text about removed history of a job."""
 
-from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.job_details import Job
 from sluice.ops.times import moment
 
 

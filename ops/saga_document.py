@@ -7,8 +7,8 @@ from msgspec.structs import asdict
 
 from sluice.jobs.masking import masked_kwargs, masked_value
 from sluice.jobs.sagas.entry import Failure
-from sluice.ledger.reads.dossier import Dossier
-from sluice.ledger.reads.flights import Flight, Line, Said
+from sluice.ledger.reads.job_details import Dossier
+from sluice.ledger.reads.saga_details import Flight, Line, Said
 
 
 def as_document(flight: Flight, *, whole: bool) -> Mapping[str, Any]:

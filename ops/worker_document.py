@@ -5,13 +5,13 @@ from typing import Any
 from msgspec.structs import asdict
 
 from sluice.jobs.masking import masked
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import fleet, lines
-from sluice.ledger.reads.lines import Pool, Pools, Slot
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import fleet, pool_queue
+from sluice.ledger.reads.pool_queue import Pool, Pools, Slot
 
 
 def workers_and_pools(tx: Tx) -> tuple[list[fleet.Worker], Pools]:
-    return fleet.workers(tx), lines.pools(tx)
+    return fleet.workers(tx), pool_queue.pools(tx)
 
 
 def as_document(worker: fleet.Worker, pools: Pools) -> dict[str, Any]:

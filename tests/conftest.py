@@ -11,8 +11,8 @@ import pytest
 from hypothesis import settings
 
 from sluice.jobs.address import in_schema
-from sluice.ledger.dialling import SCHEMA
-from sluice.ledger.scratch import scratch_ledger
+from sluice.ledger.database.conninfo import SCHEMA
+from sluice.ledger.fixtures import scratch_ledger
 from tests import leftovers
 from tests.homes import started_ledger
 from tests.tiers import TIERS, tier

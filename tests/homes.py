@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sluice.jobs.address import in_schema
-from sluice.ledger import migrate
-from sluice.ledger.dialling import SCHEMA
+from sluice.ledger.database.conninfo import SCHEMA
 from sluice.ledger.embedded import start
+from sluice.ledger.schema import migrate
 from tests.leftovers import FOLDER
 
 

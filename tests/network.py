@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sluice.ledger import migrate
-from sluice.ledger.embedded import settings, sockets, start
+from sluice.ledger.embedded import directory, settings, start
+from sluice.ledger.schema import migrate
 
 #: Seconds after which a run counts as failed. A successful one takes half a minute.
 S_MAX = 400
@@ -64,5 +64,5 @@ def ledger_on_it(home: Path) -> Iterator[Urls]:
     with patch.dict(settings.ALWAYS, listen_addresses="127.0.0.1"), start(home, durable=False) as postgres:
         migrate.upgrade(postgres.url)
         parts = urlsplit(postgres.url)
-        far = parts._replace(netloc=f"{parts.netloc}127.0.0.1:{sockets.PORT}", query="").geturl()
+        far = parts._replace(netloc=f"{parts.netloc}127.0.0.1:{directory.PORT}", query="").geturl()
         yield Urls(near=postgres.url, far=far)

@@ -9,7 +9,7 @@ from sluice.broker.messages import Look
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.firing import FiringOutcome, Standing
 from sluice.ledger import schedules
-from sluice.ledger.reads.schedules import Fired, recent
+from sluice.ledger.reads.schedule_states import Fired, recent
 from tests.world import World
 
 #: Only one submission of ``chunked`` may be open at once. The planner refuses all keys of ``needy`` but ``only``.

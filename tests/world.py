@@ -25,13 +25,14 @@ from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.ref import Claim, JobName
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger import planning, workers
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger
-from sluice.ledger.driver import Swift
-from sluice.ledger.emptying import empty
-from sluice.ledger.reads import progress
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.database.driver import Swift
+from sluice.ledger.fixtures import empty
+from sluice.ledger.lifecycle import plans
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.reads import submission_progress
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery import leases
 
 LEASE_S = 15.0
 
@@ -186,7 +187,7 @@ class World:
         """Add a worker with a lease of its own. Return its id."""
         worker = self._id()
         self.ledger.transact(
-            lambda tx: workers.join(tx, worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S)
+            lambda tx: leases.join(tx, worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S)
         )
         return worker
 
@@ -194,7 +195,7 @@ class World:
         return UUID(int=next(self._ids))
 
     def beat(self, worker: UUID, claims: Sequence[Claim] = ()) -> set[Claim]:
-        return self.ledger.transact(lambda tx: workers.beat(tx, worker, list(claims), lease_s=LEASE_S))
+        return self.ledger.transact(lambda tx: leases.beat(tx, worker, list(claims), lease_s=LEASE_S))
 
     def claim(self, job: str, *, worker: UUID | None = None) -> Claimed | None:
         """Claim one job in its present round. None if that is refused."""
@@ -224,7 +225,7 @@ class World:
     def known(self, job: str) -> Known:
         app, _, key = job.partition("/")
         name = JobName(app, key or "1")
-        return self.ledger.transact(lambda tx: planning.find(tx, [name]))[name]
+        return self.ledger.transact(lambda tx: plans.find(tx, [name]))[name]
 
     def state(self, job: str) -> State:
         return self.known(job).state
@@ -253,12 +254,12 @@ class World:
         )
 
     def submission(self, id: str) -> SubmissionState:
-        status = self.ledger.transact(lambda tx: progress.status(tx, id))
+        status = self.ledger.transact(lambda tx: submission_progress.status(tx, id))
         assert status is not None
         return status.state
 
     def reason(self, id: str) -> str:
-        status = self.ledger.transact(lambda tx: progress.status(tx, id))
+        status = self.ledger.transact(lambda tx: submission_progress.status(tx, id))
         assert status is not None
         return status.reason or ""
 

@@ -14,7 +14,7 @@ from sluice.jobs.calendar import Calendar, Span
 from sluice.jobs.job import Assignment
 from sluice.jobs.partition_key import read_span, without_version
 from sluice.jobs.ref import Claim
-from sluice.ledger.reads.origins import Origin
+from sluice.ledger.reads.run_records import Origin
 
 PRODUCER = "urn:sluice"
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"

@@ -14,8 +14,8 @@ from sluice.jobs.app import App
 from sluice.jobs.job import Assignment
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger.happenings import What
-from sluice.ledger.reads.origins import Origin, Planned
+from sluice.ledger.reads.run_records import Origin, Planned
+from sluice.ledger.stats.event_counters import What
 
 _START, _COMPLETE, _FAIL, _ABORT = "START", "COMPLETE", "FAIL", "ABORT"
 #: Endings that are not judged. The process that recorded them sends the event. A run that has not begun has no event.

@@ -16,9 +16,9 @@ package must not know the content of the database: it knows no table.
 
 from pathlib import Path
 
+from sluice.ledger.embedded.binaries import Machine
 from sluice.ledger.embedded.errors import EmbeddedUnavailable
-from sluice.ledger.embedded.handle import EmbeddedPostgres, open_postgres
-from sluice.ledger.embedded.machine import Machine
+from sluice.ledger.embedded.server import EmbeddedPostgres, open_postgres
 
 __all__ = ["EmbeddedPostgres", "EmbeddedUnavailable", "has_postgres", "start"]
 

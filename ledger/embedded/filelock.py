@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sluice.ledger.embedded.account import give_to_folder_owner
 from sluice.ledger.embedded.errors import EmbeddedUnavailable
+from sluice.ledger.embedded.os_user import give_to_folder_owner
 
 POLL_S = 0.005
 

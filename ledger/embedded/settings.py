@@ -3,7 +3,7 @@ files."""
 
 from pathlib import Path
 
-from sluice.ledger.embedded.sockets import PORT
+from sluice.ledger.embedded.directory import PORT
 
 ALWAYS = {
     "listen_addresses": "",

@@ -1,15 +1,27 @@
-"""Workers, and the queues that they serve."""
+"""Workers, the health of the queues they serve, and the definitions they run.
+
+Workers, and the queues that they serve.
+
+Health for operators: how long jobs wait, how many workers can take them, and which components have stopped.
+
+The cost of each query depends on the size of its result, not on the number of jobs.
+
+Apps with different definitions in living workers.
+"""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
+import msgspec
 from msgspec import Struct
 
+from sluice.jobs.catalogue.known import KnownDefinitions
 from sluice.jobs.queues import ALL_APPS, CONTROL
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import By, State
-from sluice.ledger.connection import Tx
-from sluice.ledger.sql import NOW
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import NOW
 
 #: Maximum number of running jobs of a queue that are listed.
 TOLD_MAX = 20
@@ -147,7 +159,7 @@ def workers(tx: Tx) -> list[Worker]:
     return tx.structs(Worker, _WORKERS)
 
 
-def servers(tx: Tx, queue: str) -> int:
+def count_servers(tx: Tx, queue: str) -> int:
     """Return the number of living workers that take from this queue."""
     return int(tx.column(_SERVED, queue=queue)[0])
 
@@ -178,3 +190,108 @@ def crew(tx: Tx, queue: str) -> Crew:
         held=tx.structs(Held, _HELD, queue=queue, limit=TOLD_MAX),
         gone=gone[0] if gone else None,
     )
+
+
+#: Number of ready jobs of an app that are read, in the order of creation.
+LOOKED_AT = 100
+#: Seconds after which a received submission or a due firing is late. Normally a submission is planned within moments,
+#: and a due time is fired by the next schedule check.
+LATE_S = 60.0
+
+_OLDEST = f"""
+SELECT kind.app, min(first.changed_at) FROM unnest(%(apps)s::text[]) AS kind (app)
+CROSS JOIN LATERAL (
+    SELECT changed_at FROM job WHERE job.app = kind.app AND job.state = '{State.READY}'
+    ORDER BY job.id + 0 LIMIT {LOOKED_AT}) first
+GROUP BY kind.app
+"""
+_SERVERS = f"""
+SELECT kind.app, count(*) FROM unnest(%(queues)s::text[]) AS kind (app)
+JOIN worker ON {serves("kind.app")}
+WHERE worker.left_at IS NULL AND worker.lease_until > {NOW} GROUP BY kind.app
+"""
+_STOPPED = f"""
+SELECT {NOW} AS at,
+  (SELECT min(received_at) FROM (
+      SELECT received_at FROM submission
+      WHERE state = '{SubmissionState.RECEIVED}' AND sentinel IS NULL AND paused_at IS NULL AND look_at IS NULL
+      ORDER BY received_at LIMIT 1) oldest
+   WHERE received_at < {NOW} - make_interval(secs => {LATE_S})) AS unplanned_since,
+  (SELECT max(at) FROM pulse) AS led_at,
+  coalesce((SELECT array_agg(id ORDER BY fire_at) FROM (
+      SELECT id, fire_at FROM schedule
+      WHERE retired_at IS NULL AND paused_at IS NULL AND fire_at < {NOW} - make_interval(secs => {LATE_S})
+      ORDER BY fire_at LIMIT 20) late), '{{}}') AS late_schedules,
+  (SELECT count(*) FROM worker WHERE left_at IS NULL AND lease_until <= {NOW}
+      AND lease_until > {NOW} - interval '1 hour') AS lost_workers
+"""
+
+
+class Stopped(Struct, frozen=True, kw_only=True):
+    """Signs that something has stopped. ``unplanned_since`` is when the oldest submission was received that no planner
+    has planned for a minute. ``led_at`` is when a leader last reported; None if no process ever has."""
+
+    at: datetime
+    unplanned_since: datetime | None
+    led_at: datetime | None
+    late_schedules: list[str]
+    lost_workers: int
+
+
+def oldest_ready(tx: Tx, apps: Collection[str]) -> dict[str, datetime]:
+    """Return, by app, since when its longest waiting job is ready. Only the jobs that were created first are
+    considered."""
+    return dict(tx.rows(_OLDEST, apps=sorted(apps)))
+
+
+def servers(tx: Tx, queues: Sequence[str]) -> dict[str, int]:
+    """Return the number of living workers that take from each of the queues. A queue without workers is left out."""
+    return dict(tx.rows(_SERVERS, queues=list(queues)))
+
+
+def stopped(tx: Tx) -> Stopped:
+    return tx.structs(Stopped, _STOPPED)[0]
+
+
+#: Maximum number of apps that are returned.
+APPS_MAX = 50
+
+# Catalogues are expanded only if several exist, and each distinct one once, however many workers have it.
+_VARIANTS = f"""
+WITH living AS MATERIALIZED (
+    SELECT catalogue, count(*) AS workers, min(host || ':' || pid) AS one, (array_agg(id))[1] AS id
+    FROM worker WHERE left_at IS NULL AND lease_until > {NOW} AND catalogue IS NOT NULL
+    GROUP BY catalogue
+), variant AS MATERIALIZED (
+    SELECT app.key AS app, app.value AS digest, living.workers, living.one
+    FROM living JOIN worker ON worker.id = living.id CROSS JOIN LATERAL jsonb_each_text(worker.definitions) AS app
+    WHERE (SELECT count(*) FROM (SELECT catalogue FROM living UNION SELECT %(own)s::text) each
+           WHERE catalogue IS NOT NULL) > 1
+    UNION ALL
+    SELECT app.key, app.value, 0, NULL FROM jsonb_each_text(%(apps)s::jsonb) AS app
+), differing AS (
+    SELECT app FROM variant GROUP BY app HAVING count(DISTINCT digest) > 1 ORDER BY app LIMIT {APPS_MAX}
+)
+SELECT app, digest, sum(workers)::int AS workers, min(one) AS one,
+       (digest = %(apps)s::jsonb ->> app) IS TRUE AS is_own
+FROM variant WHERE app IN (SELECT app FROM differing) GROUP BY app, digest
+ORDER BY app, workers DESC, digest
+"""
+
+
+class Variant(Struct, frozen=True, kw_only=True):
+    """Definition of an app. ``workers`` is the number of living workers that have it; ``one`` of them is named.
+    ``is_own``: this process has it too."""
+
+    app: str
+    digest: str
+    workers: int
+    one: str | None
+    is_own: bool
+
+
+def differing(tx: Tx, own: KnownDefinitions | None = None) -> Sequence[Variant]:
+    """Return the variants of each app of which two workers, or a worker and this process, have different definitions.
+    Workers of versions before this was recorded are not compared."""
+    apps = msgspec.json.encode(own.apps if own else {}).decode()
+    return tx.structs(Variant, _VARIANTS, own=own.digest if own else None, apps=apps)

@@ -1,23 +1,222 @@
-"""Facts about what keeps a job in its state. ``sluice.ops`` turns them into messages.
+"""Facts about what keeps a job in its state, as ``sluice why`` reports them.
+
+Facts about what keeps a job in its state. ``sluice.ops`` turns them into messages.
 
 Every read is bounded, because an operator needs this when there is too much of something.
+
+Unmet needs of a job: its alternatives, the parents that they lack, and the causes further upstream.
+
+A job may have a hundred thousand parents, so all reads are bounded.
+
+Jobs that run in place of a split job: its halves, or the halves of these, to any depth.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sluice.jobs.gate import When
 from sluice.jobs.ref import JobName
-from sluice.jobs.states import DEAD, State
-from sluice.ledger.app_pauses import AppPause, pause_of
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import askers, dossier, fleet, flights, upstream
-from sluice.ledger.reads.flights import Flight
-from sluice.ledger.reads.lines import Line, line
-from sluice.ledger.reads.pieces import Pieces, pieces
-from sluice.ledger.sql import IN_TURN, NOW
+from sluice.jobs.states import DEAD, LIVE, State, sql_list
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import IN_TURN, NOW
+from sluice.ledger.limits.app_pauses import AppPause, pause_of
+from sluice.ledger.reads import fleet, job_details, requesters, saga_details
+from sluice.ledger.reads.pool_queue import Line, line
+from sluice.ledger.reads.saga_details import Flight
+
+#: Maximum number of an alternative's parents, and of jobs upstream, that are read.
+LOOKED_AT_MAX = 10_000
+#: Maximum number of parents that are listed for each alternative, and of causes.
+TOLD_MAX = 20
+
+# Expected parents of a step stand for partitions of external tables: see ``to_land``.
+_OF_STEP = "(SELECT place IS NOT NULL FROM job WHERE id = %(job)s) AS of_step"
+_LACKED = """
+SELECT parent, condition, settled, outlived FROM need
+WHERE need.child = gate.child AND need.gate = gate.gate AND settled IS NOT TRUE LIMIT %(looked)s
+"""
+_ALTERNATIVES = f"""
+SELECT gate.name, gate.unmet, gate.dead, coalesce(tally.states, '{{}}') AS states, {_OF_STEP}
+FROM gate LEFT JOIN LATERAL (
+    SELECT jsonb_object_agg(state, count) AS states FROM (
+        SELECT parent.state, count(*) FROM ({_LACKED}) lacked JOIN job parent ON parent.id = lacked.parent
+        GROUP BY parent.state) counted) tally ON true
+WHERE gate.child = %(job)s ORDER BY gate.gate
+"""
+_LAST_ERROR = """
+LEFT JOIN LATERAL (
+    SELECT error FROM round WHERE round.job = {job} AND error IS NOT NULL ORDER BY claim DESC LIMIT 1) last ON true
+"""
+# First the parents that can no longer meet the need, then the parents that no submission has requested. In both cases a
+# person must act.
+_UNSETTLED = f"""
+SELECT gate.name AS group, told.*, last.error, {_OF_STEP}
+FROM gate CROSS JOIN LATERAL (
+    SELECT parent.id, parent.app, parent.key, parent.state, parent.changed_at AS since, condition,
+           settled IS FALSE AS dead,
+           coalesce(parent.state = '{State.SUCCEEDED}' AND parent.claim <= outlived, false) AS stale
+    FROM ({_LACKED}) lacked JOIN job parent ON parent.id = lacked.parent
+    ORDER BY settled, parent.state = '{State.EXPECTED}' DESC, parent.app, parent.key LIMIT %(limit)s) told
+{_LAST_ERROR.format(job="told.id")}
+WHERE gate.child = %(job)s ORDER BY told.dead DESC, gate.gate
+"""
+# Upstream through dead parents, to parents that did not end because of their own parents.
+_CAUSES = f"""
+WITH RECURSIVE up (id) AS (
+    SELECT %(job)s::bigint
+    UNION
+    SELECT need.parent FROM up JOIN need ON need.child = up.id WHERE need.settled IS FALSE
+)
+SELECT job.app, job.key, job.state, job.changed_at AS since, last.error
+FROM (SELECT id FROM up LIMIT %(looked)s) reached JOIN job USING (id) {_LAST_ERROR.format(job="job.id")}
+WHERE job.id <> %(job)s AND (job.state NOT IN ({sql_list(State.UPSTREAM_FAILED, State.SKIPPED)}) OR NOT EXISTS (
+    SELECT 1 FROM need WHERE need.child = job.id AND need.settled IS FALSE))
+ORDER BY job.changed_at, job.id LIMIT %(limit)s
+"""
+# Upstream through jobs that wait for their parents, to jobs that wait for something else. A job that no submission has
+# requested comes first, if its child has no other alternative. The other jobs are in the order in which they may need
+# attention.
+_ROOT = f"""
+WITH RECURSIVE up (id, sole) AS (
+    SELECT %(job)s::bigint, true
+    UNION
+    SELECT need.parent, NOT EXISTS (SELECT 1 FROM gate other WHERE other.child = up.id AND other.gate <> gate.gate)
+    FROM up JOIN job ON job.id = up.id AND job.state = '{State.WAITING}' AND NOT job.open
+         JOIN gate ON gate.child = up.id AND gate.dead = 0
+         JOIN need ON need.child = gate.child AND need.gate = gate.gate AND need.settled IS NULL
+)
+SELECT job.app, job.key FROM (SELECT * FROM up LIMIT %(looked)s) reached JOIN job USING (id)
+WHERE job.id <> %(job)s AND job.state = ANY(%(order)s) AND (job.state <> '{State.WAITING}' OR job.open)
+ORDER BY job.state = '{State.EXPECTED}' AND reached.sole DESC, array_position(%(order)s::text[], job.state),
+         job.changed_at, job.id LIMIT 1
+"""
+_ROOT_ORDER = (State.SUSPENDED, State.READY, State.WAITING, State.EXECUTED, State.RUNNING, State.EXPECTED)
+
+
+class Alternative(Struct, frozen=True):
+    """Alternative of a job. ``unmet`` is the number of its needs that are not met, ``dead`` how many of these never
+    will be. ``states`` counts the parents of unmet needs by state."""
+
+    name: str
+    unmet: int
+    dead: int
+    states: Mapping[State, int]
+    of_step: bool = False
+
+    @property
+    def to_land(self) -> int:
+        """Number of its parents that stand for partitions of external tables."""
+        return self.states.get(State.EXPECTED, 0) if self.of_step else 0
+
+
+class Unsettled(Struct, frozen=True):
+    """Parent that does not meet the need of the job. ``dead``: it never will. ``stale``: it has succeeded, but too long
+    ago, and no rerun has been requested. ``error`` is its last error."""
+
+    group: str
+    app: str
+    key: str
+    state: State
+    since: datetime
+    condition: When
+    dead: bool
+    error: str | None = None
+    stale: bool = False
+    of_step: bool = False
+
+    @property
+    def to_land(self) -> bool:
+        """True if it stands for a partition of an external table."""
+        return self.of_step and self.state is State.EXPECTED
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+class Cause(Struct, frozen=True):
+    """Job upstream, possibly far, that ended badly for a reason of its own."""
+
+    app: str
+    key: str
+    state: State
+    since: datetime
+    error: str | None
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+def alternatives(tx: Tx, job: int) -> list[Alternative]:
+    return tx.structs(Alternative, _ALTERNATIVES, job=job, looked=LOOKED_AT_MAX)
+
+
+def unsettled(tx: Tx, job: int) -> list[Unsettled]:
+    """Return the parents that do not meet a need: dead ones first, and the first few of each alternative."""
+    return tx.structs(Unsettled, _UNSETTLED, job=job, looked=LOOKED_AT_MAX, limit=TOLD_MAX)
+
+
+def root(tx: Tx, job: int) -> JobName | None:
+    """Return the most important upstream job that a waiting job waits for in the end; None if there is none."""
+    rows = tx.rows(_ROOT, job=job, looked=LOOKED_AT_MAX, order=[*_ROOT_ORDER])
+    return JobName(*rows[0]) if rows else None
+
+
+def causes(tx: Tx, job: int) -> list[Cause]:
+    return tx.structs(Cause, _CAUSES, job=job, looked=LOOKED_AT_MAX, limit=TOLD_MAX)
+
+
+_PIECES = f"""
+WITH RECURSIVE within (id) AS (
+    SELECT %(job)s::bigint UNION ALL SELECT half.id FROM within JOIN job half ON half.half_of = within.id
+), piece AS (
+    SELECT job.* FROM within JOIN job USING (id) WHERE job.state <> '{State.SPLIT}'
+)
+"""
+_TALLY = f"{_PIECES} SELECT state, count(*) FROM piece GROUP BY state ORDER BY state"
+_UNDONE = f"""
+{_PIECES}
+SELECT piece.app, piece.key, piece.state, last.error FROM piece LEFT JOIN LATERAL (
+    SELECT error FROM round WHERE round.job = piece.id AND error IS NOT NULL ORDER BY claim DESC LIMIT 1) last ON true
+WHERE piece.state IN ({sql_list(*sorted(DEAD | LIVE))})
+ORDER BY piece.state IN ({sql_list(*sorted(LIVE))}), piece.id LIMIT %(limit)s
+"""
+
+
+class Piece(Struct, frozen=True):
+    """Piece that has not succeeded, with its last error."""
+
+    app: str
+    key: str
+    state: State
+    error: str | None = None
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+class Pieces(Struct, frozen=True):
+    """Pieces of a split job. ``tally`` counts them by state. ``undone`` are the first pieces that have not succeeded,
+    dead ones before live ones."""
+
+    tally: Mapping[State, int] = {}
+    undone: list[Piece] = []
+
+    @property
+    def dead(self) -> list[Piece]:
+        return [piece for piece in self.undone if piece.state in DEAD]
+
+
+def pieces(tx: Tx, job: int) -> Pieces:
+    """Return the pieces of a split job."""
+    tally = {State(state): count for state, count in tx.rows(_TALLY, job=job)}
+    return Pieces(tally, tx.structs(Piece, _UNDONE, job=job, limit=TOLD_MAX))
+
 
 #: Maximum number of more urgent jobs that are counted.
 AHEAD_MAX = 1000
@@ -33,7 +232,7 @@ SELECT count(*) FROM (
     SELECT 1 FROM job WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'
       AND ({IN_TURN}) < (SELECT {IN_TURN} FROM job WHERE job.id = %(job)s) LIMIT %(limit)s) ahead
 """
-_LAST_ERROR = """
+_LAST_ERROR_OF_JOB = """
 SELECT error FROM round WHERE job = %(job)s AND error IS NOT NULL ORDER BY claim DESC LIMIT 1
 """
 _LAST_NOTE = "SELECT note FROM transition WHERE job = %(job)s ORDER BY id DESC LIMIT 1"
@@ -69,15 +268,15 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     """
 
     now: datetime
-    job: dossier.Job | None
+    job: job_details.Job | None
     unserved: list[str] = []
-    unplanned: list[askers.Unplanned] = []
-    refused: list[askers.Refused] = []
-    wanted_by: list[askers.Wanter] = []
-    paused_by: list[askers.Pauser] = []
-    alternatives: list[upstream.Alternative] = []
-    unsettled: list[upstream.Unsettled] = []
-    causes: list[upstream.Cause] = []
+    unplanned: list[requesters.Unplanned] = []
+    refused: list[requesters.Refused] = []
+    wanted_by: list[requesters.Wanter] = []
+    paused_by: list[requesters.Pauser] = []
+    alternatives: list[Alternative] = []
+    unsettled: list[Unsettled] = []
+    causes: list[Cause] = []
     crew: fleet.Crew | None = None
     ahead: int = 0
     lease: Lease | None = None
@@ -97,25 +296,25 @@ def obstacles(tx: Tx, name: JobName, *, control: Sequence[str], spellings: Seque
 
     ``control`` are the system's own queues, ``spellings`` are other ways in which the key may have been written.
     """
-    job = dossier.job(tx, name)
+    job = job_details.job(tx, name)
     found = Obstacles(
         now=tx.instant(),
         job=job,
         unserved=fleet.unserved(tx, control),
-        unplanned=askers.unplanned(tx, name, spellings),
-        refused=askers.refused(tx, name, spellings),
+        unplanned=requesters.unplanned(tx, name, spellings),
+        refused=requesters.refused(tx, name, spellings),
     )
     return found if job is None else _of(tx, job, found)
 
 
-def _of(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
+def _of(tx: Tx, job: job_details.Job, found: Obstacles) -> Obstacles:
     found = replace(
         found,
         refused=[each for each in found.refused if each.received_at > job.changed_at],
-        last_error=next(iter(tx.column(_LAST_ERROR, job=job.id)), None),
+        last_error=next(iter(tx.column(_LAST_ERROR_OF_JOB, job=job.id)), None),
         note=next(iter(tx.column(_LAST_NOTE, job=job.id)), None),
         crew=fleet.crew(tx, job.app) if job.is_left or job.is_to_be_ended else None,
-        flight=flights.flight(tx, job.id) if job.flying else None,
+        flight=saga_details.flight(tx, job.id) if job.flying else None,
         app_pause=pause_of(tx, job.app) if job.state is State.READY or job.queued else None,
     )
     if job.state is State.WAITING or job.state in DEAD:
@@ -133,18 +332,18 @@ def _of(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
     return replace(found, lease=leases[0] if leases else None)
 
 
-def _with_parents(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
-    unmet = upstream.unsettled(tx, job.id)
-    first_cause = upstream.root(tx, job.id) if job.state is State.WAITING and not job.open else None
+def _with_parents(tx: Tx, job: job_details.Job, found: Obstacles) -> Obstacles:
+    unmet = unsettled(tx, job.id)
+    first_cause = root(tx, job.id) if job.state is State.WAITING and not job.open else None
     if first_cause in {parent.name for parent in unmet if parent.state is State.EXPECTED}:
         first_cause = None  # ``unsettled`` contains everything about it.
     return replace(
         found,
-        alternatives=upstream.alternatives(tx, job.id),
+        alternatives=alternatives(tx, job.id),
         unsettled=unmet,
-        causes=upstream.causes(tx, job.id) if any(parent.dead for parent in unmet) else [],
-        wanted_by=askers.wanted_by(tx, job.id) if job.state is State.CANCELLED else [],
-        paused_by=askers.paused_by(tx, job.id) if job.is_held_back else [],
+        causes=causes(tx, job.id) if any(parent.dead for parent in unmet) else [],
+        wanted_by=requesters.wanted_by(tx, job.id) if job.state is State.CANCELLED else [],
+        paused_by=requesters.paused_by(tx, job.id) if job.is_held_back else [],
         root=_alone(tx, first_cause, found) if first_cause else None,
         line=line(tx, job.id, job.pool) if job.queued and job.pool else None,
     )
@@ -152,6 +351,6 @@ def _with_parents(tx: Tx, job: dossier.Job, found: Obstacles) -> Obstacles:
 
 def _alone(tx: Tx, name: JobName, of: Obstacles) -> Obstacles:
     """Return the obstacles of a job that does not wait for others."""
-    job = dossier.job(tx, name)
+    job = job_details.job(tx, name)
     found = Obstacles(now=of.now, job=job, unserved=of.unserved)
     return found if job is None else _of(tx, job, found)

@@ -9,7 +9,7 @@ from threading import Event
 from msgspec import Struct
 
 from sluice.jobs.errors import SluiceError
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.reads import fleet
 from sluice.ops.autoscale.crew import Crew, Gone
 from sluice.ops.autoscale.deciding import Memory, Seen, Terms, decide

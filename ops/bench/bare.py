@@ -6,8 +6,8 @@ import time
 
 import networkx
 
-from sluice.ledger import scratch
-from sluice.ledger.connection import Ledger
+from sluice.ledger import fixtures
+from sluice.ledger.database.connection import Ledger
 
 
 def copied_s(ledger: Ledger) -> float:
@@ -15,16 +15,16 @@ def copied_s(ledger: Ledger) -> float:
 
     The rows have their final form. They are written into empty tables with the same indexes and constraints.
     """
-    rows = ledger.transact(scratch.planned_rows)
-    ledger.transact(scratch.make_twins)
+    rows = ledger.transact(fixtures.planned_rows)
+    ledger.transact(fixtures.make_twins)
     began = time.perf_counter()
-    ledger.transact(lambda tx: scratch.copy_to_twins(tx, rows))
+    ledger.transact(lambda tx: fixtures.copy_to_twins(tx, rows))
     return time.perf_counter() - began
 
 
 def drawn_s(ledger: Ledger) -> float:
     """Measure how long it takes to build the graph of all jobs in memory, in seconds. Jobs are numbers."""
-    jobs, needs = ledger.transact(scratch.planned_graph)
+    jobs, needs = ledger.transact(fixtures.planned_graph)
     began = time.perf_counter()
     graph = networkx.DiGraph()
     graph.add_nodes_from(jobs)

@@ -20,9 +20,11 @@ from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.sagas.saga import Saga
 from sluice.jobs.sagas.step import Step
 from sluice.jobs.submission import Submission
-from sluice.ledger import scratch, submissions, workers
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger
+from sluice.ledger import fixtures
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.recovery import leases
 from sluice.ops.bench.sample import Figures
 
 STEPS = 50
@@ -51,7 +53,7 @@ def fly(ledger_url: str) -> Figures:
     steps_s, commits_s = [], []
     for job in _claimed(ledger, catalogue):
         steps_s.append(_took_s(partial(_flown, ledger, catalogue, job)) / STEPS)
-        commits_s.append(_took_s(lambda: [ledger.transact(scratch.touch) for _ in range(STEPS)]) / STEPS)
+        commits_s.append(_took_s(lambda: [ledger.transact(fixtures.touch) for _ in range(STEPS)]) / STEPS)
     ledger.close()
     step_s, commit_s = median(steps_s), median(commits_s)
     return {"step_ms": step_s * 1000, "commit_ms": commit_s * 1000, "commits_a_step": step_s / commit_s}
@@ -63,7 +65,7 @@ def _claimed(ledger: Ledger, catalogue: Catalogue) -> list[Claimed]:
     ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
     hints: Sequence[Message] = planner.plan(ledger, catalogue, Plan(submissions=("bench",)))
     ledger.transact(
-        lambda tx: workers.join(tx, worker, host="bench", pid=0, queues=[], threads=1, lease_s=LEASE_S)
+        lambda tx: leases.join(tx, worker, host="bench", pid=0, queues=[], threads=1, lease_s=LEASE_S)
     )
     turns = tuple(turn for hint in hints if isinstance(hint, Execute) for turn in hint.jobs)
     return executor.claim(ledger, catalogue, Execute(app="idle", jobs=turns), worker)[0]

@@ -31,9 +31,11 @@ from sluice.actors.settings import Settings
 from sluice.broker.messages import Plan
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.submission import Submission
-from sluice.ledger import crowd, submissions, tallies
-from sluice.ledger.connection import Ledger
-from sluice.ledger.scratch import tidy
+from sluice.ledger import fixtures
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.fixtures import tidy
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.stats import state_counts
 from sluice.ops.bench.courses import scaled
 from sluice.ops.bench.pipelines import Apps
 from sluice.ops.bench.sample import Figures
@@ -95,18 +97,18 @@ def _filled_s(ledger_url: str, source: Path) -> float:
     chain = sorted(name for name in catalogue if name.startswith("step"))
     since = datetime.now(UTC) - timedelta(seconds=(_KEYS + 200) * _APART_S)
     with closing(Ledger(ledger_url)) as ledger:
-        ledger.transact(lambda tx: crowd.gather(tx, chain, _KEYS, since=since, apart_s=_APART_S))
+        ledger.transact(lambda tx: fixtures.gather(tx, chain, _KEYS, since=since, apart_s=_APART_S))
         for name in (name for name in catalogue if name.startswith("table") and int(name[-2:]) % 4 == 3):
             words = {"app": name, "id": f"year of {name}", "start": _DAYS[0], "end": _DAYS[1]}
             wanted = msgspec.convert(words, Submission)
             ledger.transact(partial(submissions.receive, submissions=[wanted]))
             planner.plan(ledger, catalogue, Plan(submissions=(wanted.require_id(),)))
-        while ledger.transact(tallies.count):
+        while ledger.transact(state_counts.count):
             pass
         time.sleep(
-            tallies.EVERY_S
+            state_counts.EVERY_S
         )  # The last transitions are counted only after this interval, as in normal operation.
-        ledger.transact(tallies.count)
+        ledger.transact(state_counts.count)
     tidy(ledger_url)
     return time.perf_counter() - began
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from sluice.jobs.errors import SluiceError
-from sluice.ledger.scratch import scratch_ledger
+from sluice.ledger.fixtures import scratch_ledger
 from sluice.ops.bench.contest import CONTENDERS, OURS
 from sluice.ops.bench.courses import COURSES
 from sluice.ops.bench.once import Run

@@ -17,10 +17,10 @@ from sluice.broker.messages import Plan
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import submissions
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads import progress
-from sluice.ledger.scratch import remember
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.fixtures import remember
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.reads import submission_progress
 from sluice.ops.bench import bare
 from sluice.ops.bench.courses import CHAIN, FLAT, scaled
 from sluice.ops.bench.crew import kept_mb
@@ -131,7 +131,7 @@ def _plan(ledger_url: str, apps: Apps, app: str, **words: str) -> Figures:
     idle_mb, cpu_s, began = _peak_mb(), time.process_time(), time.perf_counter()
     planner.plan(ledger, catalogue, Plan(submissions=("bench",)))
     wall_s = time.perf_counter() - began
-    found = ledger.transact(lambda tx: progress.status(tx, "bench"))
+    found = ledger.transact(lambda tx: submission_progress.status(tx, "bench"))
     if found is None or found.state is not SubmissionState.ACTIVE:
         raise SluiceError("The submission was not planned.", where=(found and found.reason) or "")
     figures = {

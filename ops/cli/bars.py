@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from sluice.jobs.states import DEAD, LIVE, State
-from sluice.ledger.reads.course import Course, Run
+from sluice.ledger.reads.submission_progress import Course, Run
 from sluice.ops.cli.page import colour
 from sluice.ops.cli.result import in_words, obstacle
 from sluice.ops.times import span

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sluice.ledger.reads.check import EXAMPLES_MAX, Breach
+from sluice.ledger.reads.invariants import EXAMPLES_MAX, Breach
 from sluice.ops.breaches import advice, examples
 from sluice.ops.cli.page import Block, Line, Table
 

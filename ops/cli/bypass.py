@@ -32,7 +32,7 @@ from sluice.jobs.runners.stores import Stores
 from sluice.jobs.sagas.journal import Journal
 from sluice.jobs.submission import Submission
 from sluice.jobs.work_ids import WorkId, parse_work_ids, text_of
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ops.cli.asking import submission_of
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

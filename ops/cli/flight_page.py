@@ -13,8 +13,8 @@ from sluice.jobs.sagas.entry import Direction, Failure, Mark
 from sluice.jobs.sagas.reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
 from sluice.jobs.states import State
 from sluice.jobs.submission import JSON
-from sluice.ledger.reads.flights import LINES_MAX, Flight
-from sluice.ledger.reads.flights import Line as Entry
+from sluice.ledger.reads.saga_details import LINES_MAX, Flight
+from sluice.ledger.reads.saga_details import Line as Entry
 from sluice.ops.cli.page import Block, Line, Table, Verbatim
 from sluice.ops.flight_words import cause, counted, crashes, place, told, undone
 from sluice.ops.times import moment, precise

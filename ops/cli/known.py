@@ -9,8 +9,10 @@ from sluice.jobs.known import Known
 from sluice.jobs.ref import JobName
 from sluice.jobs.selecting import Selected
 from sluice.jobs.submission import Submission
-from sluice.ledger import freshness, paces, partitions, planning
-from sluice.ledger.connection import Tx
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.keyspaces import freshness, partitions
+from sluice.ledger.lifecycle import plans
+from sluice.ledger.stats import runtimes
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.desk.installation import Installation
 from sluice.planner.chunks import Chunked, chunk
@@ -27,12 +29,12 @@ def known_preview(
     installation = Installation(desk)
 
     def look_up(names: list[JobName]) -> Mapping[JobName, Known]:
-        return installation.ask(lambda tx: planning.look(tx, names))
+        return installation.ask(lambda tx: plans.look(tx, names))
 
     at = now or installation.ask(Tx.instant)
     found = preview(desk.catalogue, submission, look_up, at)
     apps = sorted({job.name.app for job in found.jobs})
-    return found, installation.ask(lambda tx: paces.known_s(tx, apps)), at
+    return found, installation.ask(lambda tx: runtimes.known_s(tx, apps)), at
 
 
 def known_chunks(
@@ -46,7 +48,7 @@ def known_chunks(
         past = freshness.Past(tx, now or tx.instant(), number=0)
         found = chunk(desk.catalogue, submission, selected.work_ids, selected.kwargs, past)
         apps = sorted({job.name.app for job in found.jobs})
-        return found, paces.known_s(tx, apps), past.now
+        return found, runtimes.known_s(tx, apps), past.now
 
     return Installation(desk).ask(look)
 
@@ -66,6 +68,6 @@ def known_partitions(
     def look(tx: Tx) -> tuple[Layout, Mapping[str, float], datetime]:
         layout = Layout(catalogue, submission, partitions.Tables(tx))
         apps = [supply.app.name for supply in layout.supplies if supply.app]
-        return layout, paces.known_s(tx, apps), now or tx.instant()
+        return layout, runtimes.known_s(tx, apps), now or tx.instant()
 
     return Installation(desk).ask(look)

@@ -9,7 +9,7 @@ from typing import Any
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import DEAD, LIVE, State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.reads.course import Course, Trouble, Work
+from sluice.ledger.reads.submission_progress import Course, Trouble, Work
 from sluice.ops.cli.page import Block, Line, Table, Verbatim
 from sluice.ops.times import moment, span
 from sluice.ops.words import command, first_line

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from sluice.jobs.errors import BadRequest
-from sluice.ledger.reads.reruns import Ran
+from sluice.ledger.reads.submission_progress import Ran
 from sluice.ops.cli.desk import CommandDesk
 
 #: Maximum number of jobs with different code that the error names.

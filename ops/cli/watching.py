@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from sluice.broker.messages import PLANNER
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads.course import Course, course, work
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads.submission_progress import Course, course, work
 from sluice.ops.cli.bars import Bars
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE, FAILED, INTERRUPTED, REFUSED

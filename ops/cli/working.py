@@ -12,7 +12,7 @@ from sluice.actors.lines import whole_lines
 from sluice.actors.process import Process
 from sluice.actors.settings import Settings
 from sluice.actors.upkeep import announce_everything
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 
 
 def threads_option(parser: argparse.ArgumentParser) -> None:

@@ -12,9 +12,9 @@ from sluice.actors.landing import Landing
 from sluice.actors.pausing import GoesOn, HeldBack
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import JSON
-from sluice.ledger import audit
-from sluice.ledger.connection import Tx
-from sluice.ledger.events import Became, Came
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.sagas.events import Became, Came
+from sluice.ledger.stats import audit
 from sluice.ops.desk.cancelling import undone_first
 
 CameTo = Mapping[str, JSON]

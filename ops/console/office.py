@@ -6,7 +6,7 @@ from typing import TypeVar
 from sluice.actors.client import Client
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.submission import JSON
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.console.deeds import Reading, witness
 from sluice.ops.console.gate import Who
 from sluice.ops.console.pictures import Pictures

@@ -21,10 +21,10 @@ import msgspec
 
 from sluice.jobs.errors import BadRequest, SluiceError
 from sluice.jobs.ref import JobName
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import schedules
-from sluice.ledger.reads.shares import EXACT_MAX, PROBES
-from sluice.ledger.reads.stirrings import job_standings, submission_standings
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import schedule_states
+from sluice.ledger.reads.state_statistics import job_standings, submission_standings
+from sluice.ledger.reads.submission_progress import EXACT_MAX, PROBES
 
 _LOG = logging.getLogger("sluice.console")
 
@@ -176,7 +176,7 @@ class Streams:
         for each in submission_standings(tx, ids, exact_max=EXACT_MAX, probes=PROBES):
             found[Watch("submission", each.id)] = each
         if Watch("schedules") in watched:
-            found[Watch("schedules")] = {"schedules": schedules.schedules(tx, retired=False)}
+            found[Watch("schedules")] = {"schedules": schedule_states.schedules(tx, retired=False)}
         if Watch("overview") in watched:
             found[Watch("overview")] = self._overview(tx)
         return found

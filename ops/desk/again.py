@@ -4,9 +4,9 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import TERMINAL, State
 from sluice.jobs.submission import Rerun, Submission
-from sluice.ledger.reads import dossier, reruns
-from sluice.ledger.reads.pieces import Pieces, pieces
-from sluice.ledger.reads.reruns import Ran
+from sluice.ledger.reads import job_details, submission_progress
+from sluice.ledger.reads.obstacles import Pieces, pieces
+from sluice.ledger.reads.submission_progress import Ran
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation
 from sluice.ops.desk.meant import meant_job
@@ -21,7 +21,7 @@ def ended_job(desk: Desk, installation: Installation, app: str, key: str) -> Ran
     name, unknown = meant_job(desk, installation, app, key)
     if unknown:
         raise unknown
-    found = installation.ask(lambda tx: reruns.of_job(tx, name))
+    found = installation.ask(lambda tx: submission_progress.of_job(tx, name))
     if found is None:
         raise BadRequest(f"The ledger has no job {name}.", advice=f"`{command('submit', name)}` requests it.")
     if found.state not in TERMINAL:
@@ -30,7 +30,7 @@ def ended_job(desk: Desk, installation: Installation, app: str, key: str) -> Ran
             advice=f"`{command('why', name)}` shows what it waits for.",
         )
     if found.state is State.SPLIT:
-        job = installation.ask(lambda tx: dossier.job(tx, name))
+        job = installation.ask(lambda tx: job_details.job(tx, name))
         raise _was_split(name, installation.ask(lambda tx: pieces(tx, job.id)) if job else Pieces())
     return found
 

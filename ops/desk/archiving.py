@@ -6,9 +6,9 @@ from shlex import quote
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import TERMINAL
-from sluice.ledger import collecting
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.reads import dossier
+from sluice.ledger import managed_tasks
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.reads import job_details
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation
 from sluice.ops.desk.meant import meant_job
@@ -22,9 +22,9 @@ def archive_named(
     meant = dict(meant_job(desk, installation, app, key) for key in keys)
 
     def work(tx: Tx) -> int:
-        archived = {*collecting.archive_named(tx, [*meant])}
+        archived = {*managed_tasks.archive_named(tx, [*meant])}
         for name, unknown in meant.items():
-            found = dossier.job(tx, name)
+            found = job_details.job(tx, name)
             if found is None or found.id not in archived:
                 raise _refusal(name, found, unknown)
         return len(archived)
@@ -32,7 +32,7 @@ def archive_named(
     return ledger.transact(work)
 
 
-def _refusal(name: JobName, found: dossier.Job | None, unknown: BadRequest | None) -> BadRequest:
+def _refusal(name: JobName, found: job_details.Job | None, unknown: BadRequest | None) -> BadRequest:
     """Return the reason why a job cannot be archived."""
     why = f"`{command('why', name)}` shows the reason."
     if found is None:

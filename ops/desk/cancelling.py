@@ -5,8 +5,8 @@ from typing import NamedTuple
 from sluice.actors.client import Client
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.ref import JobName
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import flights
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import saga_details
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation
 from sluice.ops.desk.meant import meant_job
@@ -35,4 +35,4 @@ def cancel_job(desk: Desk, installation: Installation, client: Client, app: str,
 
 def undone_first(tx: Tx, name: JobName) -> int:
     """Return 1 if the job is a saga that is undone first and cancelled after that, otherwise 0."""
-    return int(flights.is_called_off(tx, name))
+    return int(saga_details.is_called_off(tx, name))

@@ -23,7 +23,7 @@ from sluice.actors.client import Client
 from sluice.broker.carrier import Broker
 from sluice.broker.owner import Owner
 from sluice.jobs.errors import ForeignBroker, Unreachable
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.desk.desk import Desk
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """Graph of one job with the states from the ledger."""
 
 from sluice.jobs.errors import BadRequest
-from sluice.ledger.reads.kinship import kinship
+from sluice.ledger.reads.job_details import kinship
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation
 from sluice.ops.desk.meant import meant_job

@@ -7,9 +7,9 @@ from sluice.jobs.catalogue.tables import table_of
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.partition_key import span_text
 from sluice.jobs.ref import JobName
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import dossier
-from sluice.ledger.reads.partitions import Makers, Place, makers
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import job_details
+from sluice.ledger.reads.table_partitions import Makers, Place, makers
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation
 from sluice.ops.desk.naming import Named, recorded_job
@@ -32,7 +32,7 @@ def meant_job(desk: Desk, installation: Installation, app: str, key: str) -> Nam
 
 
 def _job(tx: Tx, desk: Desk, app: App, name: JobName) -> JobName:
-    if dossier.job(tx, name) is not None:
+    if job_details.job(tx, name) is not None:
         return name
     table = table_of(desk.catalogue, partitioning_of(app).table)
     span = read_key(app, name.key)

@@ -2,7 +2,7 @@
 
 from sluice.jobs.errors import BadRequest, Unreachable
 from sluice.jobs.history import Round
-from sluice.ledger.reads.dossier import ALL, Bounds, Dossier, dossier, one_round
+from sluice.ledger.reads.job_details import ALL, Bounds, Dossier, dossier, one_round
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation
 from sluice.ops.desk.meant import meant_job

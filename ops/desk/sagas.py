@@ -4,8 +4,8 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.ref import JobName
 from sluice.jobs.sagas.entry import Entry, Mark
 from sluice.jobs.states import State
-from sluice.ledger.reads.dossier import ALL, Bounds, Dossier
-from sluice.ledger.reads.flights import Line
+from sluice.ledger.reads.job_details import ALL, Bounds, Dossier
+from sluice.ledger.reads.saga_details import Line
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation
 from sluice.ops.desk.records import dossier_of

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from sluice.jobs.schedule import Schedule
-from sluice.ledger.reads.schedules import Fired, Scheduled, schedules
+from sluice.ledger.reads.schedule_states import Fired, Scheduled, schedules
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation
 from sluice.ops.desk.timetable import unknown

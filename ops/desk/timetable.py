@@ -7,7 +7,7 @@ from sluice.jobs.catalogue.faults import nearest
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.firing import iso
 from sluice.jobs.schedule import Asked, Schedule
-from sluice.ledger.reads import schedules as reads
+from sluice.ledger.reads import schedule_states as reads
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation
 from sluice.scheduler.due_times import first_due, next_due

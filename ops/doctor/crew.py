@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sluice.broker.messages import CONTROL, SCHEDULER
 from sluice.jobs.queues import is_served
-from sluice.ledger.reads.definitions import Variant
-from sluice.ledger.reads.fleet import Worker
-from sluice.ledger.reads.vitals import LOOKED_AT_MAX, Ready, Runs
+from sluice.ledger.reads.fleet import Variant, Worker
+from sluice.ledger.reads.server_health import LOOKED_AT_MAX, Ready, Runs
 from sluice.ops.doctor.finding import Finding, bad, counted, ok, warn
 from sluice.ops.drift import SAME_DEFINITIONS, by_app, differ
 from sluice.ops.times import moment

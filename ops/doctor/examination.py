@@ -14,9 +14,9 @@ from sluice.broker.messages import CONTROL
 from sluice.jobs.address import without_password
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import SluiceError
-from sluice.ledger import migrate
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads import definitions, fleet, schedules, vitals
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads import fleet, schedule_states, server_health
+from sluice.ledger.schema import migrate
 from sluice.ops.console.server import Place
 from sluice.ops.desk.desk import Desk
 from sluice.ops.doctor import brokers, console, crew, sandbox, transport
@@ -104,37 +104,37 @@ class Examination:
         if found and found.is_ours:
             self._ledger = ledger
         else:
-            yield from ledgers.server(ledger.transact(vitals.server), where=self._where)
+            yield from ledgers.server(ledger.transact(server_health.server), where=self._where)
 
     def _in_ledger(self, ledger: Ledger) -> Iterator[Finding]:
         before = self._clock()
-        server = ledger.transact(vitals.server)
+        server = ledger.transact(server_health.server)
         after = self._clock()
         yield from ledgers.server(server, where=self._where)
         yield ledgers.clocks(server, before, after, where=self._where)
-        opened = ledger.transact(vitals.long_transactions)
+        opened = ledger.transact(server_health.long_transactions)
         yield from ledgers.transactions(opened, server.now, where=self._where)
-        yield from ledgers.tables(ledger.transact(vitals.tables), where=self._where)
+        yield from ledgers.tables(ledger.transact(server_health.tables), where=self._where)
 
     def _agreement(self, ledger: Ledger) -> Iterator[Finding]:
-        found = vitals.contradictions(ledger, within_s=AGREEMENT_S_MAX)
+        found = server_health.contradictions(ledger, within_s=AGREEMENT_S_MAX)
         yield from ledgers.agreement(found, where=self._where)
 
     def _crew(self, ledger: Ledger) -> Iterator[Finding]:
-        kept = [each.app for each in ledger.transact(lambda tx: schedules.schedules(tx, retired=False))]
+        kept = [each.app for each in ledger.transact(lambda tx: schedule_states.schedules(tx, retired=False))]
         defined = [each.app for each in self._catalogue.schedules.values()] if self._catalogue else []
         yield from crew.judge(
             ledger.transact(fleet.workers),
-            ledger.transact(vitals.ready),
+            ledger.transact(server_health.ready),
             sorted({*kept, *defined}),
             code=self._settings.code_version,
         )
         known = self._desk.definitions.known if self._catalogue else None
         yield from crew.drift(
-            ledger.transact(fleet.workers), ledger.transact(lambda tx: definitions.differing(tx, known))
+            ledger.transact(fleet.workers), ledger.transact(lambda tx: fleet.differing(tx, known))
         )
         digests = {name: app.digest for name, app in (self._catalogue or {}).items()}
-        yield from crew.definitions(ledger.transact(vitals.runs), digests)
+        yield from crew.definitions(ledger.transact(server_health.runs), digests)
 
     def _broker(self) -> Iterator[Finding]:
         settings = self._settings

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from sluice.ledger import migrate
-from sluice.ledger.migrate import Schema
-from sluice.ledger.reads.check import Breach
-from sluice.ledger.reads.vitals import LONG_S, TOLD_MAX, VERSION_MIN, Long, Server, Table
+from sluice.ledger.reads.invariants import Breach
+from sluice.ledger.reads.server_health import LONG_S, TOLD_MAX, VERSION_MIN, Long, Server, Table
+from sluice.ledger.schema import migrate
+from sluice.ledger.schema.migrate import Schema
 from sluice.ops.breaches import advice, examples
 from sluice.ops.doctor.finding import Finding, bad, counted, ok, warn
 from sluice.ops.times import ago, span

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
 
-from sluice.ledger.reads.kinship import Kinship
+from sluice.ledger.reads.job_details import Kinship
 from sluice.ops.graph.graph import Edge, Graph, Node
 from sluice.ops.times import moment
 

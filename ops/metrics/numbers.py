@@ -6,13 +6,13 @@ from datetime import datetime
 
 from sluice.broker.messages import CONTROL
 from sluice.jobs.states import State
-from sluice.ledger.app_pauses import pauses
-from sluice.ledger.connection import Tx
-from sluice.ledger.happenings import What, happened
-from sluice.ledger.reads import health, metrics
-from sluice.ledger.reads.definitions import differing
-from sluice.ledger.reads.standing import standing
-from sluice.ledger.tallies import BUCKETS_S
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.limits.app_pauses import pauses
+from sluice.ledger.reads import fleet, state_statistics
+from sluice.ledger.reads.fleet import differing
+from sluice.ledger.reads.state_statistics import standing
+from sluice.ledger.stats.event_counters import What, happened
+from sluice.ledger.stats.state_counts import BUCKETS_S
 from sluice.ops.metrics import families
 from sluice.ops.metrics.exposition import Spread, Values
 from sluice.ops.metrics.families import Family
@@ -22,13 +22,13 @@ _ONE: tuple[str, ...] = ()
 
 def numbers(tx: Tx, defined: Collection[str]) -> dict[Family, Values]:
     """Return the values. ``defined`` are the apps of the definitions. Apps that have had jobs are added to them."""
-    entered = metrics.entered(tx)
+    entered = state_statistics.entered(tx)
     apps = sorted({*defined, *(app for app, _ in entered)})
     return {
         families.TRANSITIONS: {(app, state): times for (app, state), times in entered.items()},
         families.STATE_SECONDS: {
             named: Spread(BUCKETS_S, stays.within, stays.seconds)
-            for named, stays in metrics.stays(tx).items()
+            for named, stays in state_statistics.stays(tx).items()
         },
         **_of_queues(tx, apps, entered.keys()),
         **_of_workers(tx, apps),
@@ -44,7 +44,7 @@ def _of_queues(tx: Tx, apps: Collection[str], known: Collection[tuple[str, str]]
     """
     counts = standing(tx)
     ready = {app: counts.get(app, {}).get(State.READY, 0) for app in apps}
-    oldest = health.oldest_ready(tx, [app for app, many in ready.items() if many])
+    oldest = fleet.oldest_ready(tx, [app for app, many in ready.items() if many])
     now = tx.instant()
     return {
         families.JOBS: {(app, state): counts.get(app, {}).get(State(state), 0) for app, state in known},
@@ -55,8 +55,8 @@ def _of_queues(tx: Tx, apps: Collection[str], known: Collection[tuple[str, str]]
 
 def _of_workers(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:
     queues = [*CONTROL, *apps]
-    servers = health.servers(tx, queues)
-    crew = metrics.crew(tx)
+    servers = fleet.servers(tx, queues)
+    crew = state_statistics.crew(tx)
     different = Counter(each.app for each in differing(tx))
     return {
         families.QUEUE_WORKERS: {(queue,): servers.get(queue, 0) for queue in queues},
@@ -67,9 +67,9 @@ def _of_workers(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:
 
 
 def _of_troubles(tx: Tx) -> dict[Family, Values]:
-    troubles = metrics.troubles(tx)
+    troubles = state_statistics.troubles(tx)
     found = happened(tx)
-    kinds = dict.fromkeys(map(str, metrics.REPAIRS), 0) | dict(troubles.repairs)
+    kinds = dict.fromkeys(map(str, state_statistics.REPAIRS), 0) | dict(troubles.repairs)
     return {
         families.LEASE_LOSSES: {_ONE: troubles.lease_losses},
         families.REFUSED: {_ONE: troubles.refused},
@@ -81,12 +81,12 @@ def _of_troubles(tx: Tx) -> dict[Family, Values]:
 
 
 def _of_what_stopped(tx: Tx) -> dict[Family, Values]:
-    stopped = health.stopped(tx)
+    stopped = fleet.stopped(tx)
     leader: Mapping[tuple[str, ...], float] = (
         {_ONE: _age_s(stopped.led_at, stopped.at)} if stopped.led_at else {}
     )
     return {
-        families.SCHEDULE_LATE: {_ONE: metrics.schedule_late_s(tx)},
+        families.SCHEDULE_LATE: {_ONE: state_statistics.schedule_late_s(tx)},
         families.UNPLANNED: {_ONE: _age_s(stopped.unplanned_since, stopped.at)},
         families.LEADER: leader,
     }
@@ -96,7 +96,9 @@ def _of_pauses(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:
     paused = {pause.app for pause in pauses(tx)}
     return {
         families.APP_PAUSED: {(app,): float(app in paused) for app in apps},
-        families.BREAKER_OPEN: {(app,): float(is_open) for app, is_open in metrics.breakers(tx).items()},
+        families.BREAKER_OPEN: {
+            (app,): float(is_open) for app, is_open in state_statistics.breakers(tx).items()
+        },
     }
 
 

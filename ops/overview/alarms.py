@@ -10,10 +10,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from sluice.broker.messages import CONTROL, SCHEDULER
-from sluice.ledger.app_pauses import AppPause
-from sluice.ledger.reads.definitions import Variant
-from sluice.ledger.reads.fleet import Worker
-from sluice.ledger.reads.health import Stopped
+from sluice.ledger.limits.app_pauses import AppPause
+from sluice.ledger.reads.fleet import Stopped, Variant, Worker
 from sluice.ops.drift import SAME_DEFINITIONS, by_app, differ
 from sluice.ops.overview.queues import Queue
 from sluice.ops.times import moment, span

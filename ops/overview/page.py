@@ -9,11 +9,11 @@ from msgspec import Struct
 from sluice.broker.messages import CONTROL
 from sluice.jobs.catalogue.known import KnownDefinitions
 from sluice.jobs.states import State
-from sluice.ledger.app_pauses import pauses
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import fleet, health
-from sluice.ledger.reads.definitions import differing
-from sluice.ledger.reads.standing import Minute, minutes, standing
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.limits.app_pauses import pauses
+from sluice.ledger.reads import fleet
+from sluice.ledger.reads.fleet import differing
+from sluice.ledger.reads.state_statistics import Minute, minutes, standing
 from sluice.ops.overview.alarms import Alarm, Drift, OwnDefinitions, alarms
 from sluice.ops.overview.queues import Queue, queues
 
@@ -67,11 +67,11 @@ def overview(
     counts = standing(tx)
     crew = fleet.workers(tx)
     apps = sorted({*defined, *counts})
-    stopped = health.stopped(tx)
+    stopped = fleet.stopped(tx)
     standing_still = pauses(tx)
-    workers = health.servers(tx, [*apps, *CONTROL])
+    workers = fleet.servers(tx, [*apps, *CONTROL])
     ready = [app for app, states in counts.items() if states.get(State.READY)]
-    oldest = health.oldest_ready(tx, ready)
+    oldest = fleet.oldest_ready(tx, ready)
     lines = queues(
         apps,
         counts,

@@ -6,8 +6,8 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.reads.stillness import has_written
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.reads.quiescence import has_written
 from sluice.ops.simulation.fate import Fate, Kind
 
 T = TypeVar("T")

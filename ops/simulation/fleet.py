@@ -18,8 +18,9 @@ from sluice.broker.messages import Execute, Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.ref import Claim
-from sluice.ledger import partitions, workers
-from sluice.ledger.claims import Claimed
+from sluice.ledger.keyspaces import partitions
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.recovery import leases
 from sluice.ops.simulation.agenda import Agenda
 from sluice.ops.simulation.crashing import Crash, CrashingLedger
 from sluice.ops.simulation.fate import Fate
@@ -81,7 +82,7 @@ class Worker:
         self._lines: dict[Claim, deque[Claimed]] = {}
         with self._ledger.by(self._whom):
             self._ledger.transact(
-                lambda tx: workers.join(
+                lambda tx: leases.join(
                     tx, self._id, host="sim", pid=name, queues=[], threads=1, lease_s=LEASE_S
                 )
             )
@@ -208,12 +209,12 @@ class Worker:
 
     def _beat(self) -> None:
         held = sorted(self._held)
-        standing = self._ledger.transact(lambda tx: workers.beat(tx, self._id, held, lease_s=LEASE_S))
+        standing = self._ledger.transact(lambda tx: leases.beat(tx, self._id, held, lease_s=LEASE_S))
         self._beaten_at = self._agenda.now
         for lost in sorted(self._flights.keys() & self._held - standing):
             self._flights[lost].stop.set()
         self._held &= standing
-        strays = self._ledger.transact(lambda tx: workers.strays(tx, self._id, held, grace_s=LEASE_S))
+        strays = self._ledger.transact(lambda tx: leases.strays(tx, self._id, held, grace_s=LEASE_S))
         self._give_back(strays)
 
     def _give_back(self, strays: list[Claim]) -> None:

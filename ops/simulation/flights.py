@@ -20,7 +20,7 @@ from sluice.jobs.sagas.entry import Entry, Heard, Log
 from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.sagas.journal import Journal
 from sluice.jobs.sagas.means import Means
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ops.simulation.agenda import Agenda
 from sluice.ops.simulation.crashing import Crash, CrashingLedger
 from sluice.ops.simulation.fate import Fate, Kind

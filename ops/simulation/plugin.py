@@ -41,15 +41,18 @@ class Ground:
         """Return the URL of the ledger for the pipeline with this number in its test. No pipeline uses the first
         ledger, because the others are copies of it.
         """
-        from sluice.ledger import migrate, scratch  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.ledger import fixtures  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.ledger.embedded import start  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.ledger.schema import migrate  # noqa: PLC0415 - most sessions of pytest have no use for it
 
         if not self._urls:
             server = self._opened.enter_context(start(self._home, durable=False))
             migrate.upgrade(server.url)
             self._urls.append(server.url)
         while place + 1 >= len(self._urls):
-            self._urls.append(self._opened.enter_context(scratch.scratch_ledger(self._urls[0], is_copy=True)))
+            self._urls.append(
+                self._opened.enter_context(fixtures.scratch_ledger(self._urls[0], is_copy=True))
+            )
         return self._urls[place + 1]
 
 

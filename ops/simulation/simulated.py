@@ -20,12 +20,11 @@ from sluice.jobs.runners.stores import Stores
 from sluice.jobs.simulated import Doing, Faults
 from sluice.jobs.states import TERMINAL, State
 from sluice.jobs.submission import JSON, SubmissionState
-from sluice.ledger.connection import Ledger
-from sluice.ledger.emptying import empty
-from sluice.ledger.reads import progress
-from sluice.ledger.reads.check import breaches
-from sluice.ledger.reads.moves import Move, moves
-from sluice.ledger.reads.stillness import open_submissions, unfinished, untold
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.fixtures import empty
+from sluice.ledger.reads import submission_progress
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.reads.quiescence import Move, moves, open_submissions, unfinished, untold
 from sluice.ops.simulation.agenda import Agenda
 from sluice.ops.simulation.crashing import CrashingLedger
 from sluice.ops.simulation.fate import Fate
@@ -188,7 +187,7 @@ class Simulated:
 
     def submission(self, id: str) -> SubmissionState:
         """Return the state of a submission."""
-        found = self._plain.transact(lambda tx: progress.status(tx, id))
+        found = self._plain.transact(lambda tx: submission_progress.status(tx, id))
         if found is None:
             raise NoSuchJob(f"There is no submission {id!r} (yet). Let time pass.")
         return found.state

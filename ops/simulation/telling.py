@@ -18,7 +18,7 @@ from sluice.broker.messages import (
     SubmitMany,
     Tick,
 )
-from sluice.ledger.connection import Tx
+from sluice.ledger.database.connection import Tx
 from sluice.ops.simulation.fate import Fault
 
 _JOB = re.compile(r"#(\d+)")

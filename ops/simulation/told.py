@@ -14,7 +14,7 @@ from sluice.jobs.runners.saga import call
 from sluice.jobs.runners.stores import Stores
 from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.simulated import Doing, Took
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ops.simulation.fate import Fate
 from sluice.ops.simulation.work import Effort
 

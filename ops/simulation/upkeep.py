@@ -11,9 +11,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from sluice.broker.messages import Look, Tick
-from sluice.ledger import grooming, schedules
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.grooming import Chore
+from sluice.ledger import schedules
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.recovery.grooming_steps import Chore
 from sluice.ops.simulation.installation import Installation
 
 TICK = timedelta(seconds=1)
@@ -110,7 +111,7 @@ class Upkeep:
         if all(end > self._agenda.now for end in self._installation.leases_end):
             return False
         self._beat()
-        return Chore.TAKE_LOST in self._ledger.transact(grooming.due)
+        return Chore.TAKE_LOST in self._ledger.transact(grooming_steps.due)
 
     def _beat(self) -> None:
         """Send the heartbeats that are due. This is not an event that could cause another event."""
@@ -119,4 +120,4 @@ class Upkeep:
 
 
 def _due(tx: Tx) -> bool:
-    return bool(grooming.due(tx) - {Chore.TAKE_LOST}) or schedules.any_due(tx)
+    return bool(grooming_steps.due(tx) - {Chore.TAKE_LOST}) or schedules.any_due(tx)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from sluice.jobs.outcome import Outcome
 from sluice.jobs.sagas.flight import Flight
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ops.simulation.fate import Fate
 
 

@@ -1,7 +1,7 @@
 """Texts about external work without a worker: it is running, or it has to be ended."""
 
 from sluice.broker.messages import CONTROL
-from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.times import moment, span
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy

@@ -6,7 +6,7 @@ from datetime import timedelta
 from sluice.jobs.ref import JobName
 from sluice.jobs.sagas.turn_back import TurnBack
 from sluice.jobs.states import State
-from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.pruned import removed
 from sluice.ops.times import moment

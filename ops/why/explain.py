@@ -5,7 +5,7 @@ from itertools import chain
 from sluice.broker.messages import PLANNER
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import STOPPABLE, TERMINAL
-from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.why import asked, elsewhere, ended, living
 from sluice.ops.why.answer import Answer, Reason, Remedy, WaitsFor, remedy

@@ -6,7 +6,7 @@ from shlex import quote
 
 from sluice.jobs.partition_key import OR_LATER
 from sluice.jobs.ref import JobName
-from sluice.ledger.reads.upstream import Unsettled
+from sluice.ledger.reads.obstacles import Unsettled
 from sluice.ops.why.answer import Remedy, WaitsFor
 
 

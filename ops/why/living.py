@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sluice.broker.messages import PLANNER
 from sluice.jobs.states import State
-from sluice.ledger.reads.dossier import Job
+from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.times import moment, span
 from sluice.ops.why import elsewhere, landings, parents, pauses, pools, queue, sagas

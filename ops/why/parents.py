@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sluice.jobs.gate import When
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import TERMINAL, State
-from sluice.ledger.reads.upstream import Alternative, Cause, Unsettled
+from sluice.ledger.reads.obstacles import Alternative, Cause, Unsettled
 from sluice.ops.why import landings
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from sluice.ops.words import first_line

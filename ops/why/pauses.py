@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from shlex import quote
 
-from sluice.ledger.app_pauses import AppPause
-from sluice.ledger.reads.askers import Pauser
+from sluice.ledger.limits.app_pauses import AppPause
+from sluice.ledger.reads.requesters import Pauser
 from sluice.ops.times import moment
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from sluice.jobs.pooling import spoken
 from sluice.jobs.states import State
-from sluice.ledger.reads.dossier import Job
-from sluice.ledger.reads.lines import COUNTED_MAX, Holder, Line
+from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles
+from sluice.ledger.reads.pool_queue import COUNTED_MAX, Holder, Line
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from sluice.ops.why.keepers import TIME, absent
 from sluice.ops.why.pauses import app_held_back

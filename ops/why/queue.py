@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sluice.ledger.reads.dossier import Job
 from sluice.ledger.reads.fleet import Crew, Held
+from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import AHEAD_MAX, Obstacles
 from sluice.ops.times import ago
 from sluice.ops.why import pauses

@@ -6,9 +6,9 @@ from shlex import quote
 
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
-from sluice.ledger.reads.dossier import Job
-from sluice.ledger.reads.flights import Flight
+from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles
+from sluice.ledger.reads.saga_details import Flight
 from sluice.ops.flight_words import cause, counted, crashes, place, told, undone
 from sluice.ops.times import moment, span
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy

@@ -18,8 +18,8 @@ from sluice.broker.messages import Cancel
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import submissions
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.acceptance.chunk_notation import Chunk, chunk, chunks, definitions, words
 from tests.acceptance.chunked_ledger import freshness, recorded
 from tests.world import World

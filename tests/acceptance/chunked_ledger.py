@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
 from sluice.jobs.work_ids import WorkId, ids_of
-from sluice.ledger.connection import Tx
+from sluice.ledger.database.connection import Tx
 from tests.acceptance.chunk_notation import Chunk, Graph, Job, numbered
 from tests.world import World
 

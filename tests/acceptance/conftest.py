@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.ledger.connection import Ledger
-from sluice.ledger.emptying import empty
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.fixtures import empty
 from tests.acceptance.clerk import Clerk
 from tests.ops.typist import NO_LEDGER
 

@@ -14,7 +14,7 @@ from sluice.broker.messages import Message, Tick
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.report import Report
 from sluice.jobs.states import TERMINAL, State
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.world import LEASE_S, World
 
 OUTCOMES = {

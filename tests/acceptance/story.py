@@ -25,7 +25,7 @@ from sluice.jobs.catalogue import load
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.planner.stolos_jobs import STOLOS_APPS
 from tests.world import World
 

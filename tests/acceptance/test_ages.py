@@ -14,7 +14,7 @@ from sluice.jobs.known import Known
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.ledger import planning
+from sluice.ledger.lifecycle import plans
 from sluice.ops.preview import as_document
 from sluice.planner.preview import preview
 from tests.acceptance.story import Teller
@@ -154,7 +154,7 @@ def plan(world: World, app: str) -> dict[str, Any]:
     """Return the document of ``sluice plan`` on this ledger."""
 
     def look_up(names: list[JobName]) -> dict[JobName, Known]:
-        return world.ledger.transact(lambda tx: planning.look(tx, names))
+        return world.ledger.transact(lambda tx: plans.look(tx, names))
 
     submission = Submission(app=app, key="1", push="wanted")
     return as_document(preview(world.catalogue, submission, look_up, world.now), {}, now=world.now)

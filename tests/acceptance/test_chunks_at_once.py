@@ -14,8 +14,8 @@ from sluice.broker.messages import Message, Plan, Submit, SubmitMany
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import submissions
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle import submissions
 from tests.acceptance import selections
 from tests.acceptance.chunk_notation import definitions
 from tests.acceptance.chunked_ledger import freshness, recorded

@@ -9,7 +9,7 @@ from sluice.actors import executor
 from sluice.actors.client import Client
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger.reads import dossier
+from sluice.ledger.reads import job_details
 from tests.acceptance.round_script import Stage, Story, lines
 from tests.acceptance.stories_of_rounds import STORIES
 from tests.world import World
@@ -64,7 +64,7 @@ def test_a_round_that_was_cut_short_has_an_ending_and_a_time(
     for step in ("submit", *steps.split(", ")):
         stage.plays(step)
     job = world.known("a").id
-    (told,) = world.ledger.transact(lambda tx: dossier.rounds(tx, job))
+    (told,) = world.ledger.transact(lambda tx: job_details.rounds(tx, job))
     assert told.ending == ending
     assert told.executed_at is not None
 

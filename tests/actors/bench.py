@@ -11,8 +11,8 @@ from sluice.broker.messages import Execute, Message, Turn
 from sluice.jobs.catalogue import load
 from sluice.jobs.history import Round
 from sluice.jobs.ref import JobName
-from sluice.ledger import workers
-from sluice.ledger.reads.dossier import dossier
+from sluice.ledger.reads.job_details import dossier
+from sluice.ledger.recovery import leases
 from tests.world import LEASE_S, World
 
 SOURCE = """
@@ -94,9 +94,7 @@ class Bench:
         self.sent: list[Message] = []
         self.worker = uuid4()
         world.ledger.transact(
-            lambda tx: workers.join(
-                tx, self.worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S
-            )
+            lambda tx: leases.join(tx, self.worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S)
         )
         self.running = Running(
             world.ledger,

@@ -11,8 +11,8 @@ from sluice.actors.plan_attempts import PlanAttempts
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.identifiers import Value
 from sluice.jobs.submission import Submission
-from sluice.ledger import submissions
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle import submissions
 from tests.world import LEASE_S, World
 
 #: Functions that are called while a submission for ``long`` or ``chunks`` is planned.

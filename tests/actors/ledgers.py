@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import msgspec
 
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.driver import Row
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.database.driver import Row
 from sluice.ops.simulation.crashing import Crash
 from tests.world import World
 

@@ -18,8 +18,8 @@ from sluice.jobs.catalogue import load
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.managed import Keeper
 from sluice.jobs.states import State
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.world import LEASE_S, World
 
 GRID = """

@@ -12,8 +12,8 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.partition_key import with_version
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger import versions
-from sluice.ledger.versions import Kept
+from sluice.ledger.keyspaces import versions
+from sluice.ledger.keyspaces.versions import Kept
 from tests.world import World, catalogue_of
 
 STAGING = {"output_table": "staging", "bash_cmd": "true"}

@@ -7,8 +7,8 @@ import pytest
 from sluice.actors import by_hand
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.submission import Submission
-from sluice.ledger import submissions
-from sluice.ledger.reads.schedules import schedules
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.reads.schedule_states import schedules
 from tests.timed import Timed
 
 ONE = datetime(2026, 1, 1, 13, tzinfo=UTC)

@@ -18,10 +18,10 @@ from sluice.broker.messages import CONTROL
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import planning
-from sluice.ledger.connection import Ledger
-from sluice.ledger.emptying import empty
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.fixtures import empty
+from sluice.ledger.lifecycle import plans
+from sluice.ledger.reads.invariants import breaches
 
 
 class Place:
@@ -65,7 +65,7 @@ class Place:
 
     def state(self, app: str, key: str) -> State | None:
         name = JobName(app, key)
-        known = self.ledger.transact(lambda tx: planning.find(tx, [name]))
+        known = self.ledger.transact(lambda tx: plans.find(tx, [name]))
         return known[name].state if name in known else None
 
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from sluice.actors.checkup import ABSENT, main
-from sluice.ledger import workers
+from sluice.ledger.recovery import leases
 from tests.ops.typist import NO_LEDGER
 from tests.world import World
 
@@ -20,7 +20,7 @@ def _settings(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _hire(world: World, queues: list[str], *, host: str | None = None, lease_s: float = 3600.0) -> None:
     world.ledger.transact(
-        lambda tx: workers.join(
+        lambda tx: leases.join(
             tx,
             uuid4(),
             host=host or socket.gethostname(),
@@ -58,7 +58,7 @@ def test_a_worker_with_an_ended_lease_is_not_at_work(world: World) -> None:
 def test_an_unreachable_ledger_fails_the_check_unless_it_is_for_liveness(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sluice.ledger.connection.PATIENCE_S", 0.2)
+    monkeypatch.setattr("sluice.ledger.database.connection.PATIENCE_S", 0.2)
     assert main(["--ledger", NO_LEDGER]) == 3
     assert main(["--ledger", NO_LEDGER, "--alive"]) == 0
     assert "does not answer" in capsys.readouterr().err

@@ -6,8 +6,8 @@ import pytest
 
 from sluice.actors.doorbell import Doorbell, ring
 from sluice.broker.messages import Message, Plan, Tick
-from sluice.ledger import bell
-from sluice.ledger.connection import Tx
+from sluice.ledger.database import notify
+from sluice.ledger.database.connection import Tx
 from tests.jobs.runners.runner_bench import eventually
 from tests.world import World
 
@@ -52,8 +52,8 @@ def test_an_unreadable_notification_is_logged_and_skipped(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     def nonsense(tx: Tx) -> None:
-        bell.say(tx, "")
-        bell.say(tx, "sluice.planner {}")
+        notify.say(tx, "")
+        notify.say(tx, "sluice.planner {}")
 
     house.world.ledger.transact(nonsense)
     house.say(Tick())

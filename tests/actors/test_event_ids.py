@@ -11,7 +11,7 @@ from sluice.actors.handlers import handle
 from sluice.broker import codec
 from sluice.jobs.errors import BadMessage, BadRequest
 from sluice.jobs.states import State
-from sluice.ledger.events import Became
+from sluice.ledger.sagas.events import Became
 from tests.actors.test_journaling import TRIP_1, Agency
 from tests.world import World
 

@@ -20,7 +20,7 @@ from sluice.broker.messages import Execute, Message, SubmitMany, Watch
 from sluice.jobs.errors import BadMessage
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.invariants import breaches
 from tests.broker.hostile import hostile_messages
 from tests.world import World
 

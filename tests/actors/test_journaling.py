@@ -21,9 +21,9 @@ from sluice.jobs.errors import BadMessage, BadRequest, Unreachable
 from sluice.jobs.ref import JobName
 from sluice.jobs.sagas.entry import Direction, Entry, Heard, Log
 from sluice.jobs.states import State
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger
-from sluice.ledger.events import Became
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.sagas.events import Became
 from tests.world import World
 
 TRIP = """

@@ -19,7 +19,7 @@ from sluice.actors.meter import Meter
 from sluice.jobs.catalogue.known import KnownDefinitions
 from sluice.jobs.errors import BadSetting, Unreachable
 from sluice.jobs.ref import Claim
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.actors.ledgers import Late, Refusing, Silent
 from tests.jobs.runners.runner_bench import eventually
 from tests.world import LEASE_S as WORLD_LEASE_S

@@ -9,8 +9,9 @@ import pytest
 from sluice.actors.plan_attempts import NOT_ITS_TURN, RETRY_S, UNDECIDED
 from sluice.broker.messages import Plan
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger import plan_attempts, unplanned, workers
-from sluice.ledger.connection import Tx
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle import plan_attempts, submissions
+from sluice.ledger.recovery import leases
 from tests.actors.dying_planners import (
     APPS,
     DURING,
@@ -143,7 +144,7 @@ def test_an_error_during_planning_does_not_count_as_a_death(
         raise MemoryError
 
     DURING[:] = [planner.look_twice]
-    monkeypatch.setattr("sluice.ledger.submissions.activate", fail)
+    monkeypatch.setattr("sluice.ledger.lifecycle.submissions.activate", fail)
     with pytest.raises(MemoryError):
         planner.plan_all("long")
     assert [id for id, _ in attempts(asked)] == ["long"]
@@ -170,7 +171,7 @@ def test_a_lost_connection_does_not_count_as_a_death(asked: World) -> None:
 def test_the_attempts_of_a_worker_that_leaves_are_removed(asked: World) -> None:
     planner = Planner(asked)
     planner.die_of("long")
-    asked.ledger.transact(lambda tx: workers.leave(tx, planner.worker))
+    asked.ledger.transact(lambda tx: leases.leave(tx, planner.worker))
     assert attempts(asked) == []
 
 
@@ -220,7 +221,7 @@ def test_submissions_that_killed_a_planner_are_planned_one_at_a_time(asked: Worl
     with asked.ledger.begin() as tx:
         assert plan_attempts.take_turn(tx)
         with asked.ledger.begin() as another:
-            assert unplanned.take(another, app) is None
+            assert submissions.take(another, app) is None
         one.plan_all(app)
     assert asked.submission(app) is SubmissionState.RECEIVED
     assert asked.reason(app) == NOT_ITS_TURN

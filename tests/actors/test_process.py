@@ -14,10 +14,10 @@ from sluice.actors.settings import Settings
 from sluice.broker.connect import connect
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.connection import Ledger
-from sluice.ledger.emptying import empty
-from sluice.ledger.reads.check import breaches
-from sluice.ledger.reads.schedules import recent
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.fixtures import empty
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.reads.schedule_states import recent
 from tests.jobs.runners.runner_bench import eventually
 
 SETTINGS = Settings(apps=("sluice.jobs.examples.shops",), tick_s=0.1, lease_s=3.0, grace_s=5.0)

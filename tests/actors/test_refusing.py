@@ -9,10 +9,10 @@ from sluice.broker.messages import Plan, Submit, SubmitMany
 from sluice.jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import submissions, unplanned
-from sluice.ledger.connection import Tx
-from sluice.ledger.happenings import What, happened
-from sluice.ledger.reads import progress
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.reads import submission_progress
+from sluice.ledger.stats.event_counters import What, happened
 from tests.world import World, catalogue_of
 
 APPS = {"a": {"job_id": "{x}", "bash_cmd": "true"}}
@@ -67,7 +67,7 @@ def test_submissions_for_unknown_apps_do_not_delay_others_in_the_groomer(
     world.define(APPS)
     for number in range(9):
         world.submit("b", str(number))
-    many = tuple(str(number) for number in range(unplanned.FEW_KEYS + 1))
+    many = tuple(str(number) for number in range(submissions.FEW_KEYS + 1))
     lost = Submission(app="a", keys=many, id="lost")
     world.ledger.transact(lambda tx: submissions.receive(tx, [lost]))
     for _ in range(6):
@@ -79,13 +79,13 @@ def test_a_refusal_in_a_failed_transaction_is_neither_counted_nor_logged(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.define({"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}})
-    refuse = unplanned.refuse
+    refuse = submissions.refuse
 
     def refuse_and_die(tx: Tx, number: int, reason: str) -> None:
         refuse(tx, number, reason)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(unplanned, "refuse", refuse_and_die)
+    monkeypatch.setattr(submissions, "refuse", refuse_and_die)
     with pytest.raises(KeyboardInterrupt):
         world.submit("a", "none", id="x")
     assert (refusals(world), caplog.records) == (0, [])
@@ -134,7 +134,7 @@ def test_rows_of_a_message_with_the_longest_id_are_admitted_or_refused_once(worl
     for _ in range(2):
         world.queue.append(SubmitMany(submissions=rows, id="m" * ID_LENGTH_MAX))
         world.deliver()
-    known = world.ledger.transact(lambda tx: progress.recent(tx, 10))
+    known = world.ledger.transact(lambda tx: submission_progress.recent(tx, 10))
     assert sorted(each.state for each in known) == [SubmissionState.ACTIVE, SubmissionState.REFUSED]
 
 

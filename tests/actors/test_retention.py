@@ -8,7 +8,7 @@ import pytest
 from sluice.actors import retention
 from sluice.actors.retention import Retention, Swept
 from sluice.jobs.blobs import BlobStore
-from sluice.ledger.pruning import REST_S, Removed
+from sluice.ledger.retention.removal import REST_S, Removed
 from tests.ledger.ages import DAY_S, KEEP_S, later, pruned
 from tests.world import World
 

@@ -13,7 +13,7 @@ from sluice.jobs.catalogue import load
 from sluice.jobs.schedule import Asked
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.invariants import breaches
 from sluice.ops.simulation.crashing import Crash
 from sluice.scheduler.policy import AWAY_S_MIN
 from tests.actors.ledgers import Counting, Dying

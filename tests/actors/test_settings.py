@@ -12,7 +12,7 @@ from sluice.jobs.errors import BadSetting
 from sluice.jobs.fence import Fence, Level
 from sluice.jobs.programs.rules import Rules
 from sluice.jobs.runners.environment import is_withheld
-from sluice.ledger.dialling import dialled
+from sluice.ledger.database.conninfo import dialled
 
 SECRET = "s" * 32
 

@@ -10,8 +10,8 @@ from sluice.actors.settings import Settings
 from sluice.broker.messages import Execute, Message
 from sluice.jobs.ref import Claim
 from sluice.jobs.states import State
-from sluice.ledger import workers
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.recovery import leases
 from tests.world import LEASE_S, World
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ class ForgetfulLedger(Ledger):
 
 
 def strays(world: World, *known: Claim) -> list[Claim]:
-    return world.ledger.transact(lambda tx: workers.strays(tx, world.worker, list(known), grace_s=LEASE_S))
+    return world.ledger.transact(lambda tx: leases.strays(tx, world.worker, list(known), grace_s=LEASE_S))
 
 
 def pass_time(world: World, seconds: float) -> None:

@@ -17,9 +17,9 @@ from sluice.broker.carrier import Broker
 from sluice.broker.connect import connect
 from sluice.broker.messages import Submit
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import submissions
-from sluice.ledger.connection import Ledger
-from sluice.ledger.emptying import empty
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.fixtures import empty
+from sluice.ledger.lifecycle import submissions
 from tests.jobs.runners.runner_bench import eventually
 
 _APPS = {"a": {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true"}}

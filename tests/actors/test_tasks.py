@@ -9,7 +9,7 @@ from sluice.actors.tasks import OUTCOMES, PAGE, NewTask
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import TERMINAL, State
-from sluice.ledger.collecting import Finished
+from sluice.ledger.managed_tasks import Finished
 from sluice.ops.simulation.crashing import Crash
 from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Dying

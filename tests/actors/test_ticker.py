@@ -16,7 +16,10 @@ from sluice.broker.messages import Look, Message, Tick
 from sluice.jobs.breaker import Breaker
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.submission import Submission
-from sluice.ledger import breakers, pruning, submissions, workers
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.limits import breakers
+from sluice.ledger.recovery import leases
+from sluice.ledger.retention import removal
 from sluice.scheduler.ticks import Ticks
 from tests.actors.ledgers import Refusing
 from tests.timed import Timed
@@ -39,7 +42,7 @@ def test_a_leader_is_replaced_after_a_term_without_its_pulse(world: World) -> No
     one, two = uuid4(), uuid4()
 
     def lead(holder: UUID) -> bool:
-        return world.ledger.transact(lambda tx: workers.take_pulse(tx, "scheduler", holder, term_s=3))
+        return world.ledger.transact(lambda tx: leases.take_pulse(tx, "scheduler", holder, term_s=3))
 
     assert lead(one)
     assert not lead(two)
@@ -126,7 +129,7 @@ _FAILED = "INSERT INTO breaker_news (app, failed, succeeded) VALUES ('a', 1, 0)"
 
 def test_the_groomer_gets_ticks_when_a_retention_sweep_is_due(world: World) -> None:
     leader = Leader(world)
-    world.ledger.transact(lambda tx: pruning.sweep(tx, keep_s=100.0, limit=10))
+    world.ledger.transact(lambda tx: removal.sweep(tx, keep_s=100.0, limit=10))
     assert leader.periods(3) == [[], [], []]
     world.now += timedelta(seconds=100)
     assert leader.periods(2) == [[Tick()], [Tick()]]

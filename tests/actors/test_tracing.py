@@ -18,8 +18,8 @@ from sluice.actors.tracing import Tracing
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.submission import Submission
 from sluice.jobs.traceparent import of_submission, read_traceparent
-from sluice.ledger.claims import Claimed
-from sluice.ledger.reads.origins import Origin, Planned
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.reads.run_records import Origin, Planned
 from tests.live.collector import collecting
 from tests.world import World
 

@@ -60,7 +60,7 @@ def test_the_checkup_does_not_connect_to_an_insecure_ledger_if_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SLUICE_PLAIN_TEXT", "refuse")
-    monkeypatch.setattr("sluice.ledger.connection.PATIENCE_S", 0.2)
+    monkeypatch.setattr("sluice.ledger.database.connection.PATIENCE_S", 0.2)
     with unheard() as place:
         assert checkup(["--ledger", f"postgresql://u:secret@{place}/sluice", "--alive"]) == 2
     assert "SLUICE_LEDGER_URL: sslmode is prefer" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from sluice.actors.versions import NotHere, Versions
 from sluice.jobs.catalogue import load
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.invariants import breaches
 from tests.world import World
 
 DAY = {"start": "2024-04-01", "end": "2024-04-01"}

@@ -5,7 +5,7 @@ import pytest
 from sluice.jobs.managed import Status
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger import watching
+from sluice.ledger import external_work
 from tests.actors.unending import Delivered, Site
 from tests.world import LEASE_S, catalogue_of
 
@@ -188,9 +188,9 @@ def test_a_manager_that_never_answers_blocks_only_one_thread_of_a_process(starte
 def test_a_poll_that_was_taken_and_never_made_is_repeated(started: Site) -> None:
     started.world.tick(after_s=POLL_S)
     known = started.world.known("far")
-    taken = started.world.ledger.transact(lambda tx: watching.take(tx, "far", [known.id]))
+    taken = started.world.ledger.transact(lambda tx: external_work.take(tx, "far", [known.id]))
     assert [each.name for each in taken] == [known.name]
-    started.passes(watching.TERM_S - 1)
+    started.passes(external_work.TERM_S - 1)
     assert started.asked == ["run"]
     started.passes(1)
     assert started.asked == ["run", "check"]

@@ -17,9 +17,9 @@ from sluice.jobs.errors import Unreachable
 from sluice.jobs.job import Assignment
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger import restoring
-from sluice.ledger.happenings import What
-from sluice.ledger.reads.origins import Planned
+from sluice.ledger.reads.run_records import Planned
+from sluice.ledger.recovery import restoration
+from sluice.ledger.stats.event_counters import What
 from tests.actors.bench import Bench
 from tests.world import LEASE_S, World
 
@@ -147,7 +147,7 @@ def test_a_lost_run_is_reported_by_the_next_claim_after_a_restoration(world: Wor
     world.submit("a")
     world.claim("a/1")
     world.now += timedelta(seconds=2 * LEASE_S)
-    assert world.ledger.transact(restoring.restore) is not None
+    assert world.ledger.transact(restoration.restore) is not None
     world.worker = world.hire()
     world.tick()
     claimed = world.claim("a/1")

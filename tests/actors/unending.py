@@ -12,7 +12,7 @@ from sluice.actors.settings import Settings
 from sluice.actors.watching import Watching
 from sluice.broker.messages import Execute, Message, Turn, Watch
 from sluice.jobs.catalogue import load
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
 from tests.world import World
 
 T = TypeVar("T")

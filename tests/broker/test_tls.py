@@ -14,7 +14,7 @@ import pytest
 from sluice.broker.address import weakness
 from sluice.broker.connect import connect
 from sluice.jobs.errors import Unreachable
-from sluice.ledger.transport import weakness as ledger_weakness
+from sluice.ledger.database.conninfo import weakness as ledger_weakness
 from tests import private_servers
 from tests.broker.conftest import parcel
 

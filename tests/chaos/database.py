@@ -7,9 +7,9 @@ from pathlib import Path
 import psycopg
 
 from sluice.jobs.address import in_schema
-from sluice.ledger import migrate
-from sluice.ledger.dialling import SCHEMA
+from sluice.ledger.database.conninfo import SCHEMA
 from sluice.ledger.embedded import EmbeddedPostgres, start
+from sluice.ledger.schema import migrate
 
 _DEADLOCK = "deadlock detected"
 

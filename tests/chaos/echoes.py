@@ -11,7 +11,7 @@ import msgspec
 
 from sluice.broker.carrier import Broker
 from sluice.broker.messages import Ended, Execute, Executed, Look, Message, Plan, Submit, Tick, Turn
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 
 #: Some jobs with adjacent ids, from a random position.
 _SOME = """

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from sluice.jobs.history import Lost
 from sluice.jobs.states import REQUEUE
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.chaos.acts import Kind
 from tests.chaos.fleet import LEASE_S, TICK_S
 from tests.chaos.record import read

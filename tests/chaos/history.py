@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.chaos.acts import Kind
 from tests.chaos.rows import Job, Round, Rows, Submission, Transition, read_rows
 

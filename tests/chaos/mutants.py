@@ -20,7 +20,8 @@ from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Message
 from sluice.broker.service import Service
 from sluice.jobs.places import Crash, Place
-from sluice.ledger import counts, grooming, planning
+from sluice.ledger.lifecycle import dependencies, plans
+from sluice.ledger.recovery import grooming_steps
 from tests.chaos import tales
 from tests.chaos.checker import Rule
 from tests.chaos.rules import claims, jobs, order, sagas, submissions
@@ -49,8 +50,8 @@ def _also_simulated(name: str, rule: Rule, tale: Tale, *in_chaos: Rule) -> dict[
 
 
 def _unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
-    code(counts, "_HOLD_PARENTS", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL")(monkeypatch)
-    sql(planning, "_HOLD", " FOR SHARE", "")(monkeypatch)
+    code(dependencies, "_HOLD_PARENTS", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL")(monkeypatch)
+    sql(plans, "_HOLD", " FOR SHARE", "")(monkeypatch)
 
 
 def _acknowledging_first(run: Callable[[Service, Message, Delivery], None]) -> Break:
@@ -92,7 +93,7 @@ BROKEN: Mapping[str, Broken] = {
         jobs.the_ledger_agrees_with_itself,
     ),
     "lost words to the planner are not repeated": Broken(
-        apply=code(grooming, "announce_executed", lambda *_, **__: []),
+        apply=code(grooming_steps, "announce_executed", lambda *_, **__: []),
         rule=jobs.every_job_has_ended,
         tale=tales.a_hint_that_is_lost,
     ),

@@ -8,7 +8,7 @@ from msgspec import structs
 from sluice.jobs.history import Lost
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.reads.check import Breach
+from sluice.ledger.reads.invariants import Breach
 from tests.chaos.checker import Rule
 from tests.chaos.history import History
 from tests.chaos.rows import Firing, Owed, Submission

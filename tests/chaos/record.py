@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 
 
 class Record:

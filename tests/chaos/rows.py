@@ -5,8 +5,8 @@ from typing import Any
 from msgspec import Struct
 
 from sluice.jobs.states import State
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads.check import Breach, breaches
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads.invariants import Breach, breaches
 from tests.chaos import stamps
 from tests.simulation.journals import off_course
 

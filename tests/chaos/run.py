@@ -21,7 +21,7 @@ from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.chaos import acts, fleet, pipeline, program, stamps
 from tests.chaos.checker import check
 from tests.chaos.database import Database

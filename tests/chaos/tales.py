@@ -13,8 +13,8 @@ from sluice.actors import executor, planner
 from sluice.broker.messages import Executed, Message, Submit
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import LIVE, State
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.chaos.checker import Violation, check
 from tests.chaos.rules.submissions import CANCELLING_S
 from tests.chaos.true_history import Told

@@ -14,7 +14,7 @@ from sluice.actors import executor
 from sluice.broker.messages import Look
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.chaos import stamps
 from tests.chaos.acts import Kind
 from tests.chaos.history import Accepted, Effect, Run, Stopped

@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import expect
 
 from sluice.jobs.ref import JobName
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from sluice.ledger.embedded import start
-from sluice.ledger.reads.submitted import LOOKED_THROUGH_MAX
+from sluice.ledger.reads.submission_lists import LOOKED_THROUGH_MAX
 from tests.console.conftest import Console
 from tests.console.visitor import PATIENCE_MS, Visitor
 from tests.console.works import open_gate

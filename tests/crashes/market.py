@@ -15,8 +15,8 @@ from sluice.broker.carrier import Broker
 from sluice.broker.messages import Cancel, Submit
 from sluice.jobs.states import LIVE, State
 from sluice.jobs.submission import Submission
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads.invariants import breaches
 from tests.crashes.declared import PROGRAMS, declare
 
 TESTS = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ import pytest
 from sluice.broker.carrier import Broker
 from sluice.broker.connect import connect
 from sluice.jobs.places import PLACES
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.crashes.lanes import LANES, Lane
 from tests.crashes.market import CONSOLE_TOKEN, Market
 from tests.crashes.victims import Victims, order, up, work

@@ -15,7 +15,7 @@ from sluice.jobs.catalogue import parse_policy
 from sluice.jobs.catalogue.policy import POLICY_WORDS
 from sluice.jobs.errors import BadMessage, BadRequest
 from sluice.jobs.states import LIVE
-from sluice.ledger import app_pauses
+from sluice.ledger.limits import app_pauses
 from sluice.ops.console.calls.routes import ROUTES
 from sluice.ops.console.head import BadHead, read_head
 from sluice.ops.console.server import Place

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pytest
 
-from sluice.ledger.scratch import scratch_ledger
+from sluice.ledger.fixtures import scratch_ledger
 from tests.servers import redis_url
 from tests.style.sources import PACKAGE, ROOMS, ROOT
 

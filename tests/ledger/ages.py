@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sluice.ledger import pruning
-from sluice.ledger.pruning import Removed
+from sluice.ledger.retention import removal
+from sluice.ledger.retention.removal import Removed
 from tests.world import World
 
 DAY_S = 86400.0
@@ -16,7 +16,7 @@ SELECT (SELECT count(*) FROM transition) + (SELECT count(*) FROM round) + (SELEC
 
 
 def prune(world: World, *, keep_s: float = KEEP_S, limit: int = 1000) -> Removed:
-    return world.ledger.transact(lambda tx: pruning.prune(tx, keep_s=keep_s, limit=limit)).removed
+    return world.ledger.transact(lambda tx: removal.prune(tx, keep_s=keep_s, limit=limit)).removed
 
 
 def later(world: World, days: float = 31) -> None:

@@ -12,7 +12,7 @@ from sluice.broker.messages import Execute, Message, Tick
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.jobs.work_ids import WorkId, ids_of
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.invariants import breaches
 from tests.ledger.races import StoppingLedger
 from tests.world import World
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from sluice.jobs.outcome import Ending
-from sluice.ledger import app_pauses
-from sluice.ledger.app_pauses import AppPause
+from sluice.ledger.limits import app_pauses
+from sluice.ledger.limits.app_pauses import AppPause
 from tests.world import World
 
 BREAKER = {"fails": 3, "pause": 30, "pause_max": 100}

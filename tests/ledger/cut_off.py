@@ -15,8 +15,8 @@ from threading import Event
 import psycopg
 
 from sluice.jobs.errors import Unreachable
-from sluice.ledger.bell import listening
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.database.notify import listening
 from tests.network import carry, ledger_on_it
 
 _LOCK = "SELECT pg_advisory_xact_lock(1)"

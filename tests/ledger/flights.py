@@ -9,10 +9,11 @@ from sluice.broker.messages import Cancel, Message
 from sluice.jobs.outcome import Ending
 from sluice.jobs.ref import JobName
 from sluice.jobs.sagas.entry import Await, Direction, Entry, Failure, Heard, Log, Mark
-from sluice.ledger import claims, events, journal
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.events import Became, Said
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import claims
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.sagas import events, journals
+from sluice.ledger.sagas.events import Became, Said
 from tests.world import World
 
 #: Number of steps of each flight here.
@@ -37,16 +38,16 @@ class Sagas:
 
     def write(self, claimed: Claimed, entry: Entry, ledger: Ledger | None = None) -> Heard:
         return (ledger or self.world.ledger).transact(
-            lambda tx: journal.write(tx, claimed.right, claimed.flight, entry)
+            lambda tx: journals.write(tx, claimed.right, claimed.flight, entry)
         )
 
     def read(self, claimed: Claimed, ledger: Ledger | None = None) -> Log | None:
         return (ledger or self.world.ledger).transact(
-            lambda tx: journal.read(tx, claimed.right, claimed.flight)
+            lambda tx: journals.read(tx, claimed.right, claimed.flight)
         )
 
     def heed(self, claimed: Claimed) -> Heard:
-        return self.world.ledger.transact(lambda tx: journal.heed(tx, claimed.right))
+        return self.world.ledger.transact(lambda tx: journals.heed(tx, claimed.right))
 
     def suspend(
         self, claimed: Claimed, seq: int, event: str | None = None, within_s: float | None = None

@@ -12,8 +12,8 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from msgspec import Struct
 
-from sluice.ledger import migrate
-from sluice.ledger.dialling import SCHEMA
+from sluice.ledger.database.conninfo import SCHEMA
+from sluice.ledger.schema import migrate
 
 _COLUMNS = """
 SELECT table_name || '.' || column_name, data_type, is_nullable = 'YES' OR column_default IS NOT NULL

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.world import World
 
 HOUR_S = 3600.0

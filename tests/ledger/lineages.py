@@ -13,8 +13,8 @@ from sluice.jobs.calendar import Calendar, Span
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.partition_key import read_span, without_version
 from sluice.jobs.states import State
-from sluice.ledger import partitions
-from sluice.ledger.claims import Claimed
+from sluice.ledger.keyspaces import partitions
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.world import World
 
 _DAYS = Calendar("day")

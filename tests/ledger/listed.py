@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from sluice.jobs.states import State
-from sluice.ledger.connection import Tx, arrays
+from sluice.ledger.database.connection import Tx, arrays
 from tests.world import World
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)

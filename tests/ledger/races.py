@@ -17,11 +17,11 @@ from sluice.actors import executor
 from sluice.actors.handlers import handle
 from sluice.broker.messages import Cancel, Execute, Executed, Message, Pause, Resume, Submit, Tick, Turn
 from sluice.jobs.outcome import Ending, Outcome
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.driver import Row
-from sluice.ledger.emptying import TABLES
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.database.driver import Row
+from sluice.ledger.fixtures import TABLES
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.reads.invariants import breaches
 from tests.world import KeptLedger, World, taken_in
 
 T = TypeVar("T")

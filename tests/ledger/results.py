@@ -1,9 +1,9 @@
 """Helpers that read and archive the outcomes of uncollected jobs."""
 
 from sluice.jobs.states import State
-from sluice.ledger import collecting
-from sluice.ledger.collecting import Finished
-from sluice.ledger.reads import listing
+from sluice.ledger import managed_tasks
+from sluice.ledger.managed_tasks import Finished
+from sluice.ledger.reads import job_lists
 from tests.world import World
 
 PAGE = 100
@@ -11,11 +11,11 @@ PAGE = 100
 
 def finished(world: World, state: State = State.SUCCEEDED, *, app: str = "a", **words: int) -> list[Finished]:
     words.setdefault("limit", PAGE)
-    return world.ledger.transact(lambda tx: collecting.finished(tx, app, state, **words))
+    return world.ledger.transact(lambda tx: managed_tasks.finished(tx, app, state, **words))
 
 
 def archive(world: World, *seen: Finished, whole: bool = False) -> int:
-    return len(world.ledger.transact(lambda tx: collecting.archive(tx, seen, whole=whole)))
+    return len(world.ledger.transact(lambda tx: managed_tasks.archive(tx, seen, whole=whole)))
 
 
 def keys(found: list[Finished]) -> list[str]:
@@ -23,8 +23,8 @@ def keys(found: list[Finished]) -> list[str]:
 
 
 def uncollected(world: World) -> set[str]:
-    wanted = listing.Filter(uncollected=True)
-    return {each.key for each in world.ledger.transact(lambda tx: listing.jobs(tx, wanted))}
+    wanted = job_lists.Filter(uncollected=True)
+    return {each.key for each in world.ledger.transact(lambda tx: job_lists.jobs(tx, wanted))}
 
 
 def one_done(world: World) -> Finished:

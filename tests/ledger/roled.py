@@ -17,8 +17,8 @@ import pytest
 from psycopg import conninfo
 
 from sluice.jobs.address import in_schema
-from sluice.ledger import migrate, roles
-from sluice.ledger.dialling import SCHEMA
+from sluice.ledger.database.conninfo import SCHEMA
+from sluice.ledger.schema import migrate, roles
 from tests.homes import started_ledger
 from tests.ledger.generations import database
 

@@ -12,9 +12,9 @@ from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.ref import JobName
 from sluice.jobs.sagas.entry import Log
 from sluice.jobs.states import State
-from sluice.ledger import forcing
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.sagas import abortion
 from tests.ledger import races
 from tests.ledger.flights import Sagas, awaits, did
 from tests.ledger.races import world_for_a_race
@@ -85,7 +85,7 @@ class Meeting:
         return act
 
     def forced(self) -> Act:
-        return lambda ledger: ledger.transact(lambda tx: forcing.force_done(tx, JobName("a", "1"), "ann"))
+        return lambda ledger: ledger.transact(lambda tx: abortion.force_done(tx, JobName("a", "1"), "ann"))
 
     def _handled(self, handle: Callable[..., Sequence[Message]], message: Message) -> Act:
         return lambda ledger: list(handle(ledger, self.world.catalogue, message))

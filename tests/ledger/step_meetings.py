@@ -8,9 +8,9 @@ import msgspec
 from sluice.actors import executor, landing, pausing, planner
 from sluice.broker.messages import Cancel, Executed, Landed, Pause, Submit
 from sluice.jobs.outcome import Ending, Outcome
-from sluice.ledger import partitions
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.keyspaces import partitions
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.ledger.lineages import acknowledge, ask, days, lineage, take, work_off
 from tests.world import World, taken_in
 

@@ -3,7 +3,7 @@
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.ledger.lineages import (
     acknowledge,
     ask,

@@ -4,10 +4,11 @@ import pytest
 
 from sluice.broker.messages import Execute
 from sluice.jobs.states import State
-from sluice.ledger import app_pauses, claims
-from sluice.ledger.claims import Terms
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.idle import idle
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle import claims
+from sluice.ledger.lifecycle.claims import Terms
+from sluice.ledger.limits import app_pauses
+from sluice.ledger.reads.quiescence import idle
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.emptying import empty
-from sluice.ledger.schema import job
+from sluice.ledger.fixtures import empty
+from sluice.ledger.schema.job_tables import job
 from tests.ledger.bisecting import Farm
 from tests.world import LEASE_S, World
 

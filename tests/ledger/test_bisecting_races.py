@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from sluice.jobs.states import LIVE, State
-from sluice.ledger import splitting
+from sluice.ledger.keyspaces import bisection
 from tests.ledger.bisecting import Farm
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import LEASE_S, World
@@ -106,8 +106,8 @@ def test_without_its_locks_a_split_breaks_a_rule(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch, lock: str, pair: Pair, broken: str
 ) -> None:
     """Show that the races can fail."""
-    sql = getattr(splitting, lock)
-    monkeypatch.setattr(splitting, lock, sql.replace("FOR SHARE", "").replace("FOR UPDATE", ""))
+    sql = getattr(bisection, lock)
+    monkeypatch.setattr(bisection, lock, sql.replace("FOR SHARE", "").replace("FOR UPDATE", ""))
     with pytest.raises(AssertionError, match=broken):
         _meet(embedded_url, pair, swapped=False)
 

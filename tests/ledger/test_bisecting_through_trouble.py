@@ -8,8 +8,8 @@ import pytest
 from sluice.broker.messages import Message
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.emptying import empty
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.fixtures import empty
+from sluice.ledger.reads.invariants import breaches
 from tests.ledger.bisecting import Farm, die_over
 from tests.world import World
 

@@ -8,9 +8,9 @@ from sluice.actors import breaking, executor
 from sluice.broker.messages import Execute, Turn
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger import app_pauses
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.limits import app_pauses
 from tests.ledger.breaking import broken, define, fails, news, pause, submit, trial, wait
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World

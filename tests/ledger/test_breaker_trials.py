@@ -7,8 +7,8 @@ import pytest
 from sluice.broker.messages import Execute
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
-from sluice.ledger import restoring, workers
-from sluice.ledger.reads.demand import demand
+from sluice.ledger.reads.backlog import demand
+from sluice.ledger.recovery import leases, restoration
 from tests.ledger.breaking import broken, fail, fails, pause, trial, wait
 from tests.world import LEASE_S, World
 
@@ -51,7 +51,7 @@ def test_after_a_restoration_a_trial_is_judged_by_its_next_claim(world: World) -
     """After a restoration, the numbers of claims continue far above the last one."""
     broken(world, 30)
     world.now += timedelta(seconds=2 * LEASE_S)
-    assert world.ledger.transact(restoring.restore) is not None
+    assert world.ledger.transact(restoration.restore) is not None
     world.worker = world.hire()
     wait(world, 0)
     for pause_s in (60, 100, 100):
@@ -104,7 +104,7 @@ def test_a_trial_that_neither_succeeds_nor_fails_is_followed_by_another(world: W
             world.record(claimed, Ending.HANDED_BACK)
         case _:
             worker = world.worker
-            world.ledger.transact(lambda tx: workers.leave(tx, worker))
+            world.ledger.transact(lambda tx: leases.leave(tx, worker))
             world.worker = world.hire()
     wait(world, 20)
     wait(world, 1)

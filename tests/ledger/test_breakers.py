@@ -6,8 +6,8 @@ import pytest
 
 from sluice.actors import breaking, executor
 from sluice.jobs.outcome import Ending, Outcome
-from sluice.ledger import app_pauses
-from sluice.ledger.reads.idle import idle
+from sluice.ledger.limits import app_pauses
+from sluice.ledger.reads.quiescence import idle
 from tests.ledger.breaking import BREAKER, broken, define, fail, fails, news, pause, submit, trial, wait
 from tests.world import World
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads.check import Breach, breaches
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads.invariants import Breach, breaches
 from tests.ledger.lineages import acknowledge, ask, lineage, take, work_off
 from tests.world import World
 

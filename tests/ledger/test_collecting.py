@@ -9,10 +9,11 @@ import pytest
 from sluice.jobs.outcome import Ending
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
-from sluice.ledger import collecting, grooming
-from sluice.ledger.emptying import cut_off
-from sluice.ledger.reads import dossier
-from sluice.ledger.reads.check import breaches
+from sluice.ledger import managed_tasks
+from sluice.ledger.fixtures import cut_off
+from sluice.ledger.reads import job_details
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery import grooming_steps
 from tests.ledger.bisecting import Farm
 from tests.ledger.results import PAGE, archive, finished, keys, one_done, uncollected
 from tests.world import World
@@ -26,7 +27,7 @@ def test_an_ended_job_is_uncollected_until_it_is_archived(world: World) -> None:
     assert (world.state("a"), world.field("a", "archived_at")) == (State.SUCCEEDED, world.now)
     assert (finished(world), uncollected(world)) == ([], set())
     assert archive(world, done) == 0
-    told = world.ledger.transact(lambda tx: dossier.job(tx, JobName("a", "1")))
+    told = world.ledger.transact(lambda tx: job_details.job(tx, JobName("a", "1")))
     assert told is not None
     assert (told.is_uncollected, told.archived_at) == (False, world.now)
 
@@ -36,7 +37,7 @@ def test_without_the_option_archive_no_job_is_uncollected(world: World) -> None:
     world.submit("a")
     world.finish("a")
     assert (finished(world), uncollected(world)) == ([], set())
-    assert world.ledger.transact(lambda tx: collecting.archive_named(tx, [JobName("a", "1")])) == []
+    assert world.ledger.transact(lambda tx: managed_tasks.archive_named(tx, [JobName("a", "1")])) == []
     assert world.field("a", "archived_at") is None
 
 
@@ -136,22 +137,22 @@ def test_with_whole_all_jobs_that_were_read_are_archived_or_none(world: World) -
 
 def test_tasks_are_counted_from_the_request_until_they_are_archived(world: World) -> None:
     world.apps("a", archive="manual")
-    counts = world.ledger.transact(lambda tx: collecting.counts(tx, "a"))
+    counts = world.ledger.transact(lambda tx: managed_tasks.counts(tx, "a"))
     assert (counts.states, counts.unplanned, counts.left) == ({}, 0, 0)
     request = msgspec.json.encode({"app": "a", "keys": ["1", "2", "3"], "id": "three"})
     with psycopg.connect(world.url) as connection:
         connection.execute("SELECT sluice.submit(%s)", (request.decode(),))
         connection.execute("""SELECT sluice.submit('{"app": "a", "keys": 7}')""")
-    counts = world.ledger.transact(lambda tx: collecting.counts(tx, "a"))
+    counts = world.ledger.transact(lambda tx: managed_tasks.counts(tx, "a"))
     assert (counts.states, counts.unplanned, counts.left) == ({}, 4, 4)
     world.now = world.now.replace(year=2100)
     world.tick()
     world.worker = world.hire()
     world.finish("a/2", Ending.ERROR)
-    counts = world.ledger.transact(lambda tx: collecting.counts(tx, "a"))
+    counts = world.ledger.transact(lambda tx: managed_tasks.counts(tx, "a"))
     assert (counts.states, counts.unplanned) == ({State.READY: 2, State.FAILED: 1}, 0)
     archive(world, *finished(world, State.FAILED))
-    counts = world.ledger.transact(lambda tx: collecting.counts(tx, "a"))
+    counts = world.ledger.transact(lambda tx: managed_tasks.counts(tx, "a"))
     assert (counts.states, counts.left) == ({State.READY: 2}, 2)
 
 
@@ -178,12 +179,12 @@ def test_a_chunk_that_is_about_to_be_split_has_no_outcome_yet(world: World) -> N
     (name,) = world.states()
     assert world.claim(name) is not None
     world.now = world.now.replace(minute=1)
-    world.ledger.transact(lambda tx: grooming.time_out(tx, 10))
+    world.ledger.transact(lambda tx: grooming_steps.time_out(tx, 10))
     assert world.state(name) is State.TIMED_OUT
     assert finished(world, State.TIMED_OUT) == []
     key = world.known(name).key
-    assert world.ledger.transact(lambda tx: collecting.archive_named(tx, [JobName("a", key)])) == []
-    assert world.ledger.transact(lambda tx: collecting.counts(tx, "a")).left == 1
+    assert world.ledger.transact(lambda tx: managed_tasks.archive_named(tx, [JobName("a", key)])) == []
+    assert world.ledger.transact(lambda tx: managed_tasks.counts(tx, "a")).left == 1
 
 
 def test_the_ledger_detects_jobs_that_were_archived_wrongly(world: World) -> None:
@@ -221,7 +222,7 @@ def test_uncollected_jobs_are_found_without_reading_archived_jobs(world: World) 
     world.ledger.transact(lambda tx: tx.write(many, state=State.SUCCEEDED))
     world.ledger.transact(lambda tx: tx.write("INSERT INTO tally VALUES ('a', 'succeeded', 30000, 0)"))
     words = {"app": "a", "state": State.SUCCEEDED, "after": 0, "limit": PAGE}
-    for sql in (collecting._FINISHED, collecting._HOLD_ENDED):
+    for sql in (managed_tasks._FINISHED, managed_tasks._HOLD_ENDED):
         (plan,) = world.ledger.transact(
             lambda tx, sql=sql: tx.column(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", **words)
         )

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import pytest
 
 from sluice.broker.messages import Message
-from sluice.ledger import collecting
-from sluice.ledger.collecting import Finished
+from sluice.ledger import managed_tasks
+from sluice.ledger.managed_tasks import Finished
 from tests.ledger.races import Act, Acts, meet
 from tests.ledger.results import finished, keys, one_done
 
 
 def _archiving(seen: Finished) -> Act:
-    return lambda ledger: ledger.transact(lambda tx: collecting.archive(tx, [seen]))
+    return lambda ledger: ledger.transact(lambda tx: managed_tasks.archive(tx, [seen]))
 
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["archived first", "run again first"])

@@ -3,7 +3,7 @@
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.invariants import breaches
 from tests.ledger.trips import UNDONE, chain, define, fail, undone
 from tests.world import World
 

@@ -9,10 +9,10 @@ import psycopg
 import pytest
 
 from sluice.jobs.errors import Unreachable
-from sluice.ledger import workers
-from sluice.ledger.connection import TRIES, Ledger, Tx
-from sluice.ledger.dialling import SCHEMA
-from sluice.ledger.emptying import empty
+from sluice.ledger.database.connection import TRIES, Ledger, Tx
+from sluice.ledger.database.conninfo import SCHEMA
+from sluice.ledger.fixtures import empty
+from sluice.ledger.recovery import leases
 from tests.world import World
 
 IDLE_S_MAX = 0.2
@@ -27,7 +27,7 @@ def hasty(ledger_url: str) -> Iterator[Ledger]:
 
 
 def _lead(tx: Tx) -> bool:
-    return workers.take_pulse(tx, "scheduler", uuid4(), term_s=0.0)
+    return leases.take_pulse(tx, "scheduler", uuid4(), term_s=0.0)
 
 
 def _dawdle(ledger: Ledger) -> None:

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 
 from sluice.jobs.states import State
-from sluice.ledger import crowd
-from sluice.ledger.reads.check import breaches
-from sluice.ledger.reads.standing import standing
+from sluice.ledger import fixtures
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.reads.state_statistics import standing
 from tests.world import World
 
 
@@ -13,7 +13,7 @@ def test_the_load_fixture_keeps_every_rule(world: World) -> None:
     world.apps("a -> b -> c")
     since = datetime(2025, 1, 1, tzinfo=UTC)
     world.ledger.transact(
-        lambda tx: crowd.gather(tx, "abc", 2 * crowd.FAILS_EVERY, since=since, apart_s=10.0)
+        lambda tx: fixtures.gather(tx, "abc", 2 * fixtures.FAILS_EVERY, since=since, apart_s=10.0)
     )
     assert world.ledger.transact(breaches) == []
     assert world.ledger.transact(standing) == {
@@ -21,6 +21,6 @@ def test_the_load_fixture_keeps_every_rule(world: World) -> None:
         "b": {State.SUCCEEDED: 200},
         "c": {State.SUCCEEDED: 198, State.FAILED: 2},
     }
-    world.submit("c", str(crowd.FAILS_EVERY), id="again", rerun="job")
-    world.finish(f"c/{crowd.FAILS_EVERY}")
+    world.submit("c", str(fixtures.FAILS_EVERY), id="again", rerun="job")
+    world.finish(f"c/{fixtures.FAILS_EVERY}")
     assert world.submission("again") == "succeeded"

@@ -7,10 +7,11 @@ from typing import Any
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
-from sluice.ledger import app_pauses, paces
-from sluice.ledger.reads import demand as module
-from sluice.ledger.reads.demand import ASKED_MAX, PARENTS_OF_APP, Demand, demand
-from sluice.ledger.watching import leave
+from sluice.ledger.external_work import leave
+from sluice.ledger.limits import app_pauses
+from sluice.ledger.reads import backlog as module
+from sluice.ledger.reads.backlog import ASKED_MAX, PARENTS_OF_APP, Demand, demand
+from sluice.ledger.stats import runtimes
 from tests.ledger.flights import Sagas
 from tests.ledger.lineages import ask, lineage
 from tests.world import World
@@ -85,7 +86,7 @@ def test_a_job_with_two_alternatives_counts_once(world: World) -> None:
 def test_children_of_parents_that_take_longer_than_the_horizon_do_not_count(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
-    world.ledger.transact(lambda tx: paces.note(tx, [("a", 3600.0)]))
+    world.ledger.transact(lambda tx: runtimes.note(tx, [("a", 3600.0)]))
     assert "b" not in _counts(world)
     assert _counts(world, horizon_s=3600.0)["b"] == (0, 0, 1, 0)
     assert world.claim("a") is not None

@@ -7,7 +7,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from sluice.jobs.address import in_schema, named
 from sluice.jobs.errors import BadSetting
-from sluice.ledger.dialling import SCHEMA, SILENT_S_MAX, dialled
+from sluice.ledger.database.conninfo import SCHEMA, SILENT_S_MAX, dialled
 from tests.network import S_MAX, runs_alone
 
 

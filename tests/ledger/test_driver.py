@@ -9,9 +9,9 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from sluice.ledger import driver
-from sluice.ledger.connection import Ledger
-from sluice.ledger.driver import Plain, Swift
+from sluice.ledger.database import driver
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.database.driver import Plain, Swift
 from tests.broker.conftest import until
 from tests.world import World
 

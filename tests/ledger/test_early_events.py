@@ -5,8 +5,8 @@ import pytest
 from sluice.jobs.ref import JobName
 from sluice.jobs.sagas.entry import Event
 from sluice.jobs.states import State
-from sluice.ledger import events
-from sluice.ledger.events import KEPT_S, Became, Said
+from sluice.ledger.sagas import events
+from sluice.ledger.sagas.events import KEPT_S, Became, Said
 from tests.ledger.flights import Sagas, came
 from tests.world import World
 

@@ -5,8 +5,8 @@ import pytest
 from sluice.jobs.outcome import Ending
 from sluice.jobs.sagas.entry import Await, Event
 from sluice.jobs.states import State
-from sluice.ledger.claims import Claimed
-from sluice.ledger.events import Became
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.sagas.events import Became
 from tests.ledger.flights import Sagas, awaits, came, did
 from tests.world import World
 

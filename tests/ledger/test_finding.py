@@ -8,10 +8,10 @@ import pytest
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
-from sluice.ledger.connection import Ledger
-from sluice.ledger.emptying import empty
-from sluice.ledger.reads import finding
-from sluice.ledger.reads.finding import Wanted
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.fixtures import empty
+from sluice.ledger.reads import job_search
+from sluice.ledger.reads.job_search import Wanted
 from tests.world import World
 
 _MANY = """
@@ -29,8 +29,8 @@ SELECT coalesce(seq_scan, 0), coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_
 """
 
 
-def look(world: World, token: str | None = None, **wanted: object) -> finding.Page:
-    return world.ledger.transact(lambda tx: finding.page(tx, Wanted(**wanted), token))
+def look(world: World, token: str | None = None, **wanted: object) -> job_search.Page:
+    return world.ledger.transact(lambda tx: job_search.page(tx, Wanted(**wanted), token))
 
 
 def all_of(world: World, **wanted: object) -> list[str]:
@@ -130,12 +130,12 @@ def fill(ledger: Ledger, each: int) -> None:
 
 def test_all_matching_jobs_are_found_if_few_of_many_match(ledger: Ledger) -> None:
     """A page reads a limited number of jobs. If fewer match than fit on it, it still leads to the next page."""
-    each = finding.SCANNED_MAX // 2 + 100
+    each = job_search.SCANNED_MAX // 2 + 100
     fill(ledger, each)
     wanted = Wanted(key="00", app="b", states=(State.FAILED,), limit=40)
-    pages = [ledger.transact(lambda tx: finding.page(tx, wanted))]
+    pages = [ledger.transact(lambda tx: job_search.page(tx, wanted))]
     while token := pages[-1].next:
-        pages.append(ledger.transact(lambda tx, token=token: finding.page(tx, wanted, token)))
+        pages.append(ledger.transact(lambda tx, token=token: job_search.page(tx, wanted, token)))
     assert 0 < len(pages[0].jobs) < wanted.limit
     assert [job.key for page in pages for job in page.jobs] == [f"{n:07}_b" for n in range(7, each + 1, 100)]
 
@@ -146,8 +146,8 @@ def test_all_matching_jobs_are_found_if_few_of_many_match(ledger: Ledger) -> Non
         (Wanted(), 7 * 51),
         (Wanted(app="b"), 3 * 51),
         (Wanted(states=(State.FAILED,)), 4 * 51),
-        (Wanted(key="0009"), finding.SCANNED_MAX),
-        (Wanted(key="0009", app="b", states=(State.FAILED,)), finding.SCANNED_MAX),
+        (Wanted(key="0009"), job_search.SCANNED_MAX),
+        (Wanted(key="0009", app="b", states=(State.FAILED,)), job_search.SCANNED_MAX),
     ],
 )
 def test_no_page_reads_all_jobs(ledger: Ledger, wanted: Wanted, most: int) -> None:
@@ -155,6 +155,6 @@ def test_no_page_reads_all_jobs(ledger: Ledger, wanted: Wanted, most: int) -> No
     # In a session of its own, because a session reports its recent counts late.
     with closing(Ledger(ledger.url, connections=1)) as reader, reader.begin() as tx:
         for _ in range(3):
-            finding.page(tx, wanted)
+            job_search.page(tx, wanted)
         scans, fetched = tx.rows(_TOUCHED)[0]
     assert (scans, fetched <= 3 * most) == (0, True), f"{fetched} of 30,000 were fetched"

@@ -6,12 +6,12 @@ from sluice.jobs.outcome import Ending
 from sluice.jobs.ref import JobName
 from sluice.jobs.sagas.entry import Direction, Mark
 from sluice.jobs.states import State
-from sluice.ledger import forcing
-from sluice.ledger.claims import Claimed
-from sluice.ledger.grooming import RETAKE_S_MAX
-from sluice.ledger.journal import CRASHES_MAX
-from sluice.ledger.reads import flights
-from sluice.ledger.recording import LOOK_AGAIN_S
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.outcomes import LOOK_AGAIN_S
+from sluice.ledger.reads import saga_details
+from sluice.ledger.recovery.grooming_steps import RETAKE_S_MAX
+from sluice.ledger.sagas import abortion
+from sluice.ledger.sagas.journals import CRASHES_MAX
 from tests.ledger.flights import STEPS, Sagas, did, switched, undid
 from tests.world import LEASE_S, World
 
@@ -50,7 +50,7 @@ def test_a_saga_that_loses_workers_pauses_longer_each_time(sagas: Sagas) -> None
     paused = [_paused_s(sagas, sagas.claim()) for _ in range(12)]
     assert paused == [0, 5, 10, 20, 40, 80, 160, 320, 600, 600, 600, 600]
     claimed = sagas.claim()
-    assert world.ledger.transact(lambda tx: flights.flight(tx, claimed.id)).crashes == CRASHES_MAX
+    assert world.ledger.transact(lambda tx: saga_details.flight(tx, claimed.id)).crashes == CRASHES_MAX
     assert sagas.write(claimed, did(1)).stands
     assert _paused_s(sagas, claimed) == 0, "it has come farther"
     assert _paused_s(sagas, sagas.claim()) == 5
@@ -58,7 +58,7 @@ def test_a_saga_that_loses_workers_pauses_longer_each_time(sagas: Sagas) -> None
     sagas.end(handed_back, Ending.HANDED_BACK)
     assert _paused_s(sagas, sagas.claim()) == 10
     sagas.end(sagas.claim(), Ending.ERROR)
-    assert world.ledger.transact(lambda tx: flights.flight(tx, claimed.id)).crashes == 0
+    assert world.ledger.transact(lambda tx: saga_details.flight(tx, claimed.id)).crashes == 0
 
 
 def _paused_s(sagas: Sagas, claimed: Claimed) -> float:
@@ -205,7 +205,7 @@ def test_a_rerun_of_a_cancelled_fatal_saga_removes_the_abort_reason(world: World
 def test_a_forced_undo_counts_as_done(sagas: Sagas) -> None:
     first = _condemned(sagas)
     forced = _force(sagas)
-    assert forced == forcing.Forced(1, "S1", STEPS)
+    assert forced == abortion.Forced(1, "S1", STEPS)
     assert sagas.world.state("a") is State.FATAL, "until it is run again"
     sagas.world.submit("a", rerun="job")
     second = sagas.claim()
@@ -263,5 +263,5 @@ def test_children_of_a_fatal_saga_wait_again_when_it_is_rerun(world: World) -> N
     assert world.state("b") is State.WAITING
 
 
-def _force(sagas: Sagas) -> forcing.Forced | None:
-    return sagas.world.ledger.transact(lambda tx: forcing.force_done(tx, JobName("a", "1"), "ann"))
+def _force(sagas: Sagas) -> abortion.Forced | None:
+    return sagas.world.ledger.transact(lambda tx: abortion.force_done(tx, JobName("a", "1"), "ann"))

@@ -9,8 +9,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from sluice.jobs.errors import LedgerBusy, SchemaMismatch
-from sluice.ledger import migrate
-from sluice.ledger.dialling import SCHEMA
+from sluice.ledger.database.conninfo import SCHEMA
+from sluice.ledger.schema import migrate
 from tests.jobs.runners.runner_bench import eventually
 from tests.ledger.generations import (
     broken_promises,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.ledger import connection
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database import connection
+from sluice.ledger.database.connection import Ledger
 from tests.chaos.database import Database
 
 

@@ -8,8 +8,9 @@ from sluice.broker.messages import Ended, Tick
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.ledger import counts, grooming, judging, submissions, workers
-from sluice.ledger.connection import Tx
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle import dependencies, judgements, submissions
+from sluice.ledger.recovery import grooming_steps, leases
 from sluice.planner.judge import judge
 from tests.world import World
 
@@ -31,7 +32,7 @@ def test_announcements_are_repeated_at_growing_intervals(world: World) -> None:
     """No worker is idle, so the notification may still be in the queue."""
     world.apps("a")
     world.submit("a")
-    world.ledger.transact(lambda tx: workers.leave(tx, world.worker))
+    world.ledger.transact(lambda tx: leases.leave(tx, world.worker))
     world.lose_messages()
     for _ in range(100):
         world.tick(after_s=1)
@@ -58,7 +59,7 @@ def test_the_groomer_makes_up_for_a_propagation_that_a_planner_missed(world: Wor
     executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
 
     def judge_and_die(tx: Tx) -> None:
-        counts.tell(tx, list(judging.judge(tx, [claimed.id], judge).ended))
+        dependencies.tell(tx, list(judgements.judge(tx, [claimed.id], judge).ended))
 
     world.ledger.transact(judge_and_die)
     assert world.states() == {"a": State.SUCCEEDED}
@@ -73,7 +74,9 @@ def test_missing_propagations_are_announced_at_growing_intervals(world: World) -
     claimed = world.claim("a")
     assert claimed is not None
     executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
-    world.ledger.transact(lambda tx: counts.tell(tx, list(judging.judge(tx, [claimed.id], judge).ended)))
+    world.ledger.transact(
+        lambda tx: dependencies.tell(tx, list(judgements.judge(tx, [claimed.id], judge).ended))
+    )
     told: list[Ended] = []
     for _ in range(100):
         world.now += timedelta(seconds=1)
@@ -114,7 +117,7 @@ def test_a_job_past_its_end_is_expired_and_not_timed_out(world: World) -> None:
     world.submit("a", policy={"end_before": (world.now + timedelta(seconds=8)).isoformat()})
     assert world.claim("a") is not None
     world.now += timedelta(seconds=9)
-    assert world.ledger.transact(lambda tx: grooming.time_out(tx, 10)) == []
+    assert world.ledger.transact(lambda tx: grooming_steps.time_out(tx, 10)) == []
     assert (world.state("a"), world.field("a", "timeouts")) == (State.RUNNING, 0)
     world.beat(world.worker)
     world.tick()

@@ -7,10 +7,10 @@ from sluice.jobs.outcome import Ending
 from sluice.jobs.sagas.entry import Failure, Mark
 from sluice.jobs.sagas.working import Working
 from sluice.jobs.states import State
-from sluice.ledger import journal
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Tx
-from sluice.ledger.driver import Row
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.driver import Row
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.sagas import journals
 from tests.ledger.flights import Sagas, awaits, came, did, switched, undid
 from tests.world import LEASE_S, World
 
@@ -159,7 +159,7 @@ def _meters(sagas: Sagas, claimed: Claimed, done: int, total: int | None) -> lis
     """Write a meter. Return all meters after that."""
 
     def work(tx: Tx) -> list[Row]:
-        journal.meter(tx, claimed.right, claimed.flight, "files", done=done, total=total)
+        journals.meter(tx, claimed.right, claimed.flight, "files", done=done, total=total)
         return tx.rows("SELECT flight, name, done, total FROM meter")
 
     return sagas.world.ledger.transact(work)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger import grooming
+from sluice.ledger.recovery import grooming_steps
 from tests.world import LEASE_S, World
 
 
@@ -141,6 +141,6 @@ def test_a_failure_not_propagated_yet_is_noticed_when_another_parent_is_rerun(wo
     world.finish("b")
     assert world.claim("a", worker=world.hire())
     world.now += timedelta(seconds=LEASE_S + 1)
-    world.ledger.transact(lambda tx: grooming.take_lost(tx, 10))
+    world.ledger.transact(lambda tx: grooming_steps.take_lost(tx, 10))
     world.submit("b", rerun="job")
     assert world.states() == {"a": State.FAILED, "b": State.READY, "c": State.UPSTREAM_FAILED}

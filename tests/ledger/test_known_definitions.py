@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from sluice.jobs.catalogue.known import KnownDefinitions
-from sluice.ledger import workers
 from sluice.ledger.reads import fleet
-from sluice.ledger.reads.definitions import differing
+from sluice.ledger.reads.fleet import differing
+from sluice.ledger.recovery import leases
 from tests.world import World
 
 SAME = {"left": "one", "right": "one"}
@@ -19,10 +19,10 @@ def hire(world: World, apps: Mapping[str, str] | None, *, pid: int, problem: str
     """Register a worker with these definitions. Without ``apps`` it has a version that did not record them."""
     id_ = uuid4()
     terms = {"host": "here", "queues": [], "threads": 1, "lease_s": 60.0}
-    world.ledger.transact(lambda tx: workers.join(tx, id_, pid=pid, **terms))
+    world.ledger.transact(lambda tx: leases.join(tx, id_, pid=pid, **terms))
     if apps is not None:
         known = KnownDefinitions(apps=apps, problem=problem)
-        world.ledger.transact(lambda tx: workers.know(tx, id_, known))
+        world.ledger.transact(lambda tx: leases.know(tx, id_, known))
     return id_
 
 
@@ -61,7 +61,7 @@ def test_the_definitions_of_the_calling_process_are_compared_too(world: World) -
 def test_workers_that_have_left_are_not_compared(world: World) -> None:
     hire(world, SAME, pid=1)
     left = hire(world, {"left": "two"}, pid=2)
-    world.ledger.transact(lambda tx: workers.leave(tx, left))
+    world.ledger.transact(lambda tx: leases.leave(tx, left))
     assert variants(world) == []
 
 
@@ -71,13 +71,13 @@ def test_a_worker_records_since_when_it_has_its_definitions(world: World) -> Non
     world.now += timedelta(seconds=10)
     for problem in ("apps.json is at fault", None):
         known = KnownDefinitions(apps=SAME, problem=problem)
-        world.ledger.transact(lambda tx, known=known: workers.know(tx, id_, known))
+        world.ledger.transact(lambda tx, known=known: leases.know(tx, id_, known))
         (worker,) = [
             each for each in world.ledger.transact(fleet.workers) if each.pid == 1 and each.host == "here"
         ]
         assert (worker.definitions_at, worker.definitions_problem) == (began, problem)
     changed = KnownDefinitions(apps={"left": "two"})
-    world.ledger.transact(lambda tx: workers.know(tx, id_, changed))
+    world.ledger.transact(lambda tx: leases.know(tx, id_, changed))
     (worker,) = [
         each for each in world.ledger.transact(fleet.workers) if each.pid == 1 and each.host == "here"
     ]

@@ -9,8 +9,8 @@ from sluice.jobs.condition_text import parse_condition
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.key_reading import key_readings
 from sluice.jobs.states import State
-from sluice.ledger.reads import listing
-from sluice.ledger.reads.listing import Filter
+from sluice.ledger.reads import job_lists
+from sluice.ledger.reads.job_lists import Filter
 from tests.ledger.listed import DAY, There, there
 from tests.world import World, catalogue_of
 
@@ -145,16 +145,16 @@ def test_an_empty_conjunction_finds_all_jobs_and_an_empty_disjunction_none(world
 def test_without_definitions_inputs_are_only_kwargs_and_types_are_unknown(world: World) -> None:
     with there(world, TIMED) as tx:
         where = Compare(Input(("city",)), Operator.UNEQUAL, "oslo")
-        assert [job.app for job in listing.jobs(tx, Filter(where=where))] == ["gone"]
+        assert [job.app for job in job_lists.jobs(tx, Filter(where=where))] == ["gone"]
         by_type = Filter(where=Compare(Field.TYPE, Operator.EQUAL, "bash"))
         with pytest.raises(BadRequest, match="known only from its definition"):
-            listing.jobs(tx, by_type)
+            job_lists.jobs(tx, by_type)
 
 
 def _found(world: World, where: Condition) -> set[str]:
     named = {(job.app, job.key): name for job, name in zip(TIMED, NAMES, strict=True)}
     with there(world, TIMED) as tx:
         wanted = Filter(where=where, readings=READINGS)
-        found = listing.jobs(tx, wanted)
-        assert listing.page(tx, wanted, None).total == len(found)
+        found = job_lists.jobs(tx, wanted)
+        assert job_lists.page(tx, wanted, None).total == len(found)
         return {named[job.app, job.key] for job in found}

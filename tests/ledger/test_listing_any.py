@@ -14,8 +14,8 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.condition import LISTING, ORDERING, And, Compare, Condition, Field, Input, Not, Operator, Or
 from sluice.jobs.key_reading import key_readings
 from sluice.jobs.states import TERMINAL, State
-from sluice.ledger.reads import listing
-from sluice.ledger.reads.listing import Filter
+from sluice.ledger.reads import job_lists
+from sluice.ledger.reads.job_lists import Filter
 from tests.ledger.listed import DAY, There, there
 from tests.world import World, catalogue_of
 
@@ -105,7 +105,7 @@ def test_the_ledger_finds_exactly_the_jobs_that_match_a_condition(
     readings = key_readings(CATALOGUE)
     with there(world, jobs) as tx:
         for where in conditions:
-            found = {(job.app, job.key) for job in listing.jobs(tx, Filter(where=where, readings=readings))}
+            found = {(job.app, job.key) for job in job_lists.jobs(tx, Filter(where=where, readings=readings))}
             assert found == {(job.app, job.key) for job in jobs if is_true(where, job, CATALOGUE)}, where
 
 

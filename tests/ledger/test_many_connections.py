@@ -15,9 +15,9 @@ from sluice.actors.handlers import handle
 from sluice.broker.messages import Execute, Executed, Message, Turn
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from sluice.ledger.embedded import settings
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.invariants import breaches
 from tests.homes import started_ledger
 from tests.world import World
 

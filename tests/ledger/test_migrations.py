@@ -9,8 +9,8 @@ from sqlalchemy import create_engine, pool
 
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger import migrate
-from sluice.ledger.tables import metadata
+from sluice.ledger.schema import migrate
+from sluice.ledger.schema.tables import metadata
 from tests.world import World
 
 

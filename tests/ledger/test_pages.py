@@ -9,9 +9,9 @@ import pytest
 from sluice.jobs.condition import Compare, Condition, Field, Operator
 from sluice.jobs.paging import Order, OrderBy
 from sluice.jobs.states import State
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.reads import listing
-from sluice.ledger.reads.listing import Filter, Page
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.reads import job_lists
+from sluice.ledger.reads.job_lists import Filter, Page
 from tests.ledger.listed import DAY, There, there
 from tests.world import World
 
@@ -90,9 +90,9 @@ def test_a_job_that_changes_is_listed_again_in_the_order_of_changes(world: World
 def test_a_token_works_although_its_job_was_deleted(world: World) -> None:
     with there(world, [There(key=str(n)) for n in range(3)]) as tx:
         wanted = Filter(order=CREATED, limit=2)
-        token = listing.page(tx, wanted, None).next
+        token = job_lists.page(tx, wanted, None).next
         tx.write("DELETE FROM job WHERE key = '1'")
-        assert _keys(listing.page(tx, wanted, token)) == ["2"]
+        assert _keys(job_lists.page(tx, wanted, token)) == ["2"]
 
 
 def test_the_condition_applies_to_the_pages_and_to_their_total(world: World) -> None:
@@ -112,7 +112,7 @@ def test_an_uncommitted_job_holds_back_jobs_that_are_later(world: World) -> None
     with closing(Ledger(world.url, connections=3)) as ledger:
 
         def page(token: str | None = None) -> Page:
-            return ledger.transact(lambda tx: listing.page(tx, wanted, token))
+            return ledger.transact(lambda tx: job_lists.page(tx, wanted, token))
 
         try:
             with ledger.begin() as slow:
@@ -128,16 +128,16 @@ def test_an_uncommitted_job_holds_back_jobs_that_are_later(world: World) -> None
 def _pages(tx: Tx, order: Order, size: int, where: Condition | None = None) -> Iterator[Page]:
     """Yield pages until there is no next one, or the page is empty."""
     wanted = Filter(order=order, limit=size, where=where)
-    page = listing.page(tx, wanted, None)
+    page = job_lists.page(tx, wanted, None)
     yield page
     while page.jobs and page.next is not None:
-        page = listing.page(tx, wanted, page.next)
+        page = job_lists.page(tx, wanted, page.next)
         yield page
 
 
 def _page(world: World, order: Order, size: int, token: str | None = None) -> Page:
     wanted = Filter(order=order, limit=size)
-    return world.ledger.transact(lambda tx: listing.page(tx, wanted, token))
+    return world.ledger.transact(lambda tx: job_lists.page(tx, wanted, token))
 
 
 def _keys(page: Page) -> list[str]:

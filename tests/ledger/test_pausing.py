@@ -5,8 +5,9 @@ from datetime import timedelta
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import pausing, submissions
-from sluice.ledger.reads.idle import idle
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.limits import pauses
+from sluice.ledger.reads.quiescence import idle
 from tests.world import LEASE_S, World
 
 
@@ -211,15 +212,15 @@ def test_pausing_and_resuming_return_the_affected_jobs_or_none(world: World) -> 
     world.apps("a")
     submission = world.submit("a")
     transact = world.ledger.transact
-    assert transact(lambda tx: pausing.resume(tx, submission)) is None
-    assert transact(lambda tx: pausing.pause(tx, submission)) == [world.known("a").id]
-    assert transact(lambda tx: pausing.pause(tx, submission)) == []
-    assert transact(lambda tx: pausing.pause(tx, "nobody")) is None
-    resumed = transact(lambda tx: pausing.resume(tx, submission))
+    assert transact(lambda tx: pauses.resume(tx, submission)) is None
+    assert transact(lambda tx: pauses.pause(tx, submission)) == [world.known("a").id]
+    assert transact(lambda tx: pauses.pause(tx, submission)) == []
+    assert transact(lambda tx: pauses.pause(tx, "nobody")) is None
+    resumed = transact(lambda tx: pauses.resume(tx, submission))
     assert resumed is not None
     assert [ready.app for ready in resumed.ready] == ["a"]
     world.finish("a")
-    assert transact(lambda tx: pausing.pause(tx, submission)) is None
+    assert transact(lambda tx: pauses.pause(tx, submission)) is None
 
 
 def test_a_ledger_with_only_paused_jobs_is_idle(world: World) -> None:

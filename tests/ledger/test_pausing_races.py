@@ -10,7 +10,7 @@ import pytest
 from sluice.broker.messages import Cancel
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import LIVE, State
-from sluice.ledger import pausing as ledger_pausing
+from sluice.ledger.limits import pauses as ledger_pausing
 from tests.ledger.races import Act, Acts, meet_and_finish
 
 #: Upper limit of the number of statements of the handlers in these races.

@@ -11,8 +11,9 @@ from sluice.actors import planner
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import grooming, submissions, unplanned
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.recovery import grooming_steps
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
 
@@ -61,8 +62,8 @@ def test_a_submission_that_came_before_the_named_one_waits_for_its_own_message(p
 
 
 def test_a_submission_with_many_keys_waits_for_its_own_message(pile: Pile) -> None:
-    few = tuple(f"few{n}" for n in range(unplanned.FEW_KEYS))
-    many = tuple(f"many{n}" for n in range(unplanned.FEW_KEYS + 1))
+    few = tuple(f"few{n}" for n in range(submissions.FEW_KEYS))
+    many = tuple(f"many{n}" for n in range(submissions.FEW_KEYS + 1))
     pile.receive("named")
     pile.receive("few", key=None, keys=few)
     pile.receive("many", key=None, keys=many)
@@ -72,7 +73,7 @@ def test_a_submission_with_many_keys_waits_for_its_own_message(pile: Pile) -> No
     assert pile.unplanned("few", "many") == []
 
 
-MANY = tuple(f"many{n}" for n in range(unplanned.FEW_KEYS + 1))
+MANY = tuple(f"many{n}" for n in range(submissions.FEW_KEYS + 1))
 #: Submissions with plans that may take long.
 LARGE: dict[str, dict[str, Any]] = {
     "many keys": {"app": "a", "keys": MANY},
@@ -226,14 +227,14 @@ def test_planners_and_the_groomer_skip_submissions_that_another_planner_has_lock
     for id in ("held", "free"):
         pile.receive(id)
     with closing(Ledger(world.url, clock=lambda: world.now)) as other, other.begin() as tx:
-        assert unplanned.take(tx, "held") is not None
+        assert submissions.take(tx, "held") is not None
         with world.ledger.begin() as tx2:
-            assert unplanned.take(tx2, "held") is None
+            assert submissions.take(tx2, "held") is None
         world.now += timedelta(seconds=5)
-        assert world.ledger.transact(lambda tx: grooming.unplanned(tx, 10)) == ["free"]
+        assert world.ledger.transact(lambda tx: grooming_steps.unplanned(tx, 10)) == ["free"]
         pile.plan("held", "free")
         assert pile.unplanned("held", "free") == ["held"]
-    assert world.ledger.transact(lambda tx: grooming.unplanned(tx, 10)) == ["held"]
+    assert world.ledger.transact(lambda tx: grooming_steps.unplanned(tx, 10)) == ["held"]
     world.tick()
     assert pile.unplanned("held") == []
 

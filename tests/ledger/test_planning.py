@@ -5,7 +5,7 @@ import msgspec
 from sluice.broker.messages import SubmitMany
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import submissions
+from sluice.ledger.lifecycle import submissions
 from tests.world import World
 
 

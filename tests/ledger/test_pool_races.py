@@ -6,7 +6,7 @@ import pytest
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import DISPATCHED, LIVE, State
-from sluice.ledger import pools
+from sluice.ledger.limits import pools
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import LEASE_S
 

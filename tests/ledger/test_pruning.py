@@ -9,10 +9,12 @@ from sluice.jobs.outcome import Ending
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger import collecting, litter, pruning, workers
-from sluice.ledger.pruning import Removed
-from sluice.ledger.reads import dossier, reruns
-from sluice.ledger.reads.check import breaches
+from sluice.ledger import managed_tasks
+from sluice.ledger.reads import job_details, submission_progress
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery import leases
+from sluice.ledger.retention import blob_deletions, removal
+from sluice.ledger.retention.removal import Removed
 from tests.ledger.ages import KEEP_S, later, left, prune, pruned
 from tests.ledger.flights import Sagas, came, did, switched, undid
 from tests.ledger.results import one_done
@@ -33,7 +35,7 @@ def test_the_history_of_old_jobs_is_removed_and_their_outcome_stays(world: World
     assert left(world) == 0
     assert world.states() == {"a": State.SUCCEEDED, "b": State.SUCCEEDED}
     assert prune(world) == Removed()
-    told = world.ledger.transact(lambda tx: dossier.dossier(tx, JobName("b", "1")))
+    told = world.ledger.transact(lambda tx: job_details.dossier(tx, JobName("b", "1")))
     assert told is not None
     assert (told.job.pruned_at, told.history, told.rounds) == (world.now, [], [])
     assert [parent.app for parent in told.parents] == ["a"]
@@ -65,8 +67,10 @@ def test_an_uncollected_result_is_not_pruned_until_it_is_archived(world: World) 
     seen = one_done(world)
     later(world)
     assert prune(world) == Removed()
-    assert world.ledger.transact(lambda tx: collecting.finished(tx, "a", State.SUCCEEDED, limit=9)) == [seen]
-    world.ledger.transact(lambda tx: collecting.archive(tx, [seen]))
+    assert world.ledger.transact(lambda tx: managed_tasks.finished(tx, "a", State.SUCCEEDED, limit=9)) == [
+        seen
+    ]
+    world.ledger.transact(lambda tx: managed_tasks.archive(tx, [seen]))
     assert prune(world).jobs == 1
     assert world.field("a", "archived_at") == world.now
 
@@ -168,17 +172,17 @@ def test_blobs_of_pruned_rounds_are_listed_for_deletion_until_they_are_deleted(w
     later(world)
 
     def taken() -> set[str]:
-        return {*world.ledger.transact(lambda tx: litter.take(tx, 10))}
+        return {*world.ledger.transact(lambda tx: blob_deletions.take(tx, 10))}
 
     assert (taken(), prune(world).blobs) == (set(), 2)
     assert taken() == {"a/x/1-output-1", "a/x/1-stderr-2"}
     assert taken() == set(), "somebody has them"
-    world.tick(after_s=litter.PATIENCE_S)
+    world.tick(after_s=blob_deletions.PATIENCE_S)
     assert len(taken()) == 2
-    world.ledger.transact(lambda tx: litter.gone(tx, ["a/x/1-output-1"]))
-    assert world.ledger.transact(litter.left) == 1
+    world.ledger.transact(lambda tx: blob_deletions.gone(tx, ["a/x/1-output-1"]))
+    assert world.ledger.transact(blob_deletions.left) == 1
     known = ["a/x/1-stderr-2", "a/x/1-output-9"]
-    assert world.ledger.transact(lambda tx: litter.unknown(tx, known)) == ["a/x/1-output-9"]
+    assert world.ledger.transact(lambda tx: blob_deletions.unknown(tx, known)) == ["a/x/1-output-9"]
 
 
 def test_a_rerun_of_a_pruned_job_continues_its_claim_numbers(world: World) -> None:
@@ -218,7 +222,7 @@ def test_the_code_digest_of_a_pruned_job_is_unknown(world: World) -> None:
     world.finish("a", Ending.ERROR)
     later(world)
     prune(world)
-    ran = world.ledger.transact(lambda tx: reruns.of_job(tx, JobName("a", "1")))
+    ran = world.ledger.transact(lambda tx: submission_progress.of_job(tx, JobName("a", "1")))
     assert ran is not None
     assert (ran.digest, ran.is_pruned) == (None, True)
 
@@ -231,7 +235,7 @@ def test_a_preview_counts_the_history_that_pruning_removes_and_changes_nothing(w
         world.finish(app)
     later(world)
     before = left(world)
-    foreseen = world.ledger.transact(lambda tx: pruning.preview(tx, keep_s=KEEP_S, limit=1000)).removed
+    foreseen = world.ledger.transact(lambda tx: removal.preview(tx, keep_s=KEEP_S, limit=1000)).removed
     assert left(world) == before > 0
     assert (prune(world), foreseen.jobs) == (foreseen, 3)
 
@@ -242,10 +246,10 @@ def test_a_pruning_batch_is_bounded_and_the_next_one_continues_after_it(world: W
         world.submit("a", key)
         world.finish(f"a/{key}")
     later(world)
-    place, sizes = pruning.START, []
+    place, sizes = removal.START, []
     while place is not None:
         removed, place = world.ledger.transact(
-            lambda tx, place=place: pruning.prune(tx, keep_s=KEEP_S, after=place, limit=2)
+            lambda tx, place=place: removal.prune(tx, keep_s=KEEP_S, after=place, limit=2)
         )
         sizes.append(removed.jobs)
     assert sizes == [2, 2, 1]
@@ -265,21 +269,21 @@ def test_a_sweep_continues_where_it_stopped_past_spared_jobs_and_then_pauses(wor
     later(world)
 
     def sweep() -> int:
-        return world.ledger.transact(lambda tx: pruning.sweep(tx, keep_s=KEEP_S, limit=2)).jobs
+        return world.ledger.transact(lambda tx: removal.sweep(tx, keep_s=KEEP_S, limit=2)).jobs
 
     assert [sweep() for _ in range(4)] == [1, 2, 1, 0]
     assert pruned(world) == {"b/2", "b/3", "b/4", "b/5"}
     world.ledger.transact(lambda tx: tx.write("UPDATE submission SET state = 'succeeded' WHERE id = 'wants'"))
     assert sweep() == 0, "it rests"
-    world.tick(after_s=pruning.REST_S)
+    world.tick(after_s=removal.REST_S)
     assert sweep() == 1
 
 
 def test_only_workers_that_left_long_ago_are_removed(world: World) -> None:
     gone, asleep = world.hire(), world.hire()
-    world.ledger.transact(lambda tx: workers.leave(tx, gone))
+    world.ledger.transact(lambda tx: leases.leave(tx, gone))
     later(world)
-    forgotten = world.ledger.transact(lambda tx: pruning.prune_others(tx, keep_s=KEEP_S, limit=10))
+    forgotten = world.ledger.transact(lambda tx: removal.prune_others(tx, keep_s=KEEP_S, limit=10))
     assert forgotten.workers == 1
     there: set[UUID] = {*world.ledger.transact(lambda tx: tx.column("SELECT id FROM worker"))}
     assert gone not in there

@@ -8,8 +8,9 @@ import pytest
 from sluice.broker.messages import Message
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
-from sluice.ledger import collecting, pruning
-from sluice.ledger.connection import Ledger
+from sluice.ledger import managed_tasks
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.retention import removal
 from tests.ledger.ages import KEEP_S, later, pruned
 from tests.ledger.races import Act, Acts, meet
 from tests.ledger.results import finished
@@ -20,7 +21,7 @@ STATEMENTS_MAX = 120
 
 
 def _pruning(ledger: Ledger) -> Any:
-    return ledger.transact(lambda tx: pruning.prune(tx, keep_s=KEEP_S, limit=100)).removed
+    return ledger.transact(lambda tx: removal.prune(tx, keep_s=KEEP_S, limit=100)).removed
 
 
 def _claiming(m: Acts) -> Act:
@@ -36,7 +37,7 @@ def _claiming(m: Acts) -> Act:
 
 
 def _archiving(ledger: Ledger) -> None:
-    assert len(ledger.transact(lambda tx: collecting.archive_named(tx, [JobName("a", "1")]))) == 1
+    assert len(ledger.transact(lambda tx: managed_tasks.archive_named(tx, [JobName("a", "1")]))) == 1
 
 
 _OTHERS: Mapping[str, Callable[[Acts], Act]] = {

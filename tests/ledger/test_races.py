@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from sluice.ledger import counts, planning
+from sluice.ledger.lifecycle import dependencies, plans
 from tests.ledger.encounters import ENCOUNTERS, judge_and_plan
 from tests.ledger.meeting import Pair, Verb, meet_at_each_statement
 
@@ -38,8 +38,8 @@ def test_without_the_lock_on_parents_a_wake_up_is_lost(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Show that the races can fail: a plan that does not lock the parents that it reads leaves its child waiting."""
-    monkeypatch.setattr(counts, "_HOLD_PARENTS", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL")
-    monkeypatch.setattr(planning, "_HOLD", planning._HOLD.replace(" FOR SHARE", ""))
+    monkeypatch.setattr(dependencies, "_HOLD_PARENTS", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL")
+    monkeypatch.setattr(plans, "_HOLD", plans._HOLD.replace(" FOR SHARE", ""))
     with pytest.raises(AssertionError, match="the propagation outbox"):
         meet_at_each_statement(
             embedded_url, judge_and_plan, (Verb.JUDGE, Verb.PLAN), planned=False, swapped=True

@@ -5,9 +5,9 @@ import pytest
 from sluice.actors import executor
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger import judging, repairing
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads.check import (
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle import judgements
+from sluice.ledger.reads.invariants import (  # fmt: skip
     ARCHIVED,
     BREAKER_PAUSES,
     COLLECTED,
@@ -23,8 +23,9 @@ from sluice.ledger.reads.check import (
     WATCHED,
     Breach,
     breaches,
-)  # fmt: skip
-from sluice.ledger.repairing import _REPAIRS, repair
+)
+from sluice.ledger.recovery import repairs
+from sluice.ledger.recovery.repairs import _REPAIRS, repair
 from sluice.planner.judge import judge
 from tests.ledger.bisecting import Farm
 from tests.world import World
@@ -112,8 +113,8 @@ def test_the_whole_ledger_is_checked_once_per_pass_however_many_rows_are_wrong(
         looks.append(breaches(tx))
         return looks[-1]
 
-    monkeypatch.setattr(repairing, "breaches", look)
-    monkeypatch.setattr(repairing, "LOOK", 1_000)
+    monkeypatch.setattr(repairs, "breaches", look)
+    monkeypatch.setattr(repairs, "LOOK", 1_000)
     world.apps("top -> bottom")
     world.submit("bottom", None, keys=[str(number) for number in range(MANY)])
     shut = "UPDATE gate SET unmet = 9"
@@ -131,7 +132,7 @@ def test_a_failed_chunk_without_pending_propagation_is_split_after_the_repair(wo
     assert claimed is not None
     outcome = Outcome(ending=Ending.ERROR, error="it broke")
     executor.record(world.ledger, {claimed.right: outcome})
-    world.ledger.transact(lambda tx: judging.judge(tx, [claimed.right.job], judge))
+    world.ledger.transact(lambda tx: judgements.judge(tx, [claimed.right.job], judge))
     assert world.ledger.transact(lambda tx: tx.write("DELETE FROM owed")) == 1
     assert [breach.rule for breach in world.ledger.transact(breaches)] == [SPLIT_OWED]
     assert repair(world.ledger) == ([SPLIT_OWED], [])

@@ -4,9 +4,11 @@ from datetime import timedelta
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
-from sluice.ledger import opening, restoring, tallies
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads.check import breaches
+from sluice.ledger import managed_tasks
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery import restoration
+from sluice.ledger.stats import state_counts
 from tests.broker.conftest import until
 from tests.world import LEASE_S, World
 
@@ -19,7 +21,7 @@ _FROM_AN_OLDER_SERVER = "UPDATE tally_place SET mark = 0, settled = 0, counted =
 
 def _restored(world: World) -> int:
     world.now += timedelta(seconds=2 * LEASE_S)
-    above = world.ledger.transact(restoring.restore)
+    above = world.ledger.transact(restoration.restore)
     assert above is not None
     world.worker = world.hire()
     return above
@@ -62,25 +64,27 @@ def test_a_claim_from_before_a_restoration_has_no_effect_on_the_new_run(world: W
 def test_after_a_restoration_job_ids_and_task_numbers_are_above_earlier_ones(world: World) -> None:
     world.apps("a, b")
     world.submit("a")
-    world.ledger.transact(lambda tx: opening.reserve(tx, "a", 2, []))
+    world.ledger.transact(lambda tx: managed_tasks.reserve(tx, "a", 2, []))
     above = _restored(world)
     world.submit("b")
     assert world.ledger.transact(lambda tx: tx.column(_IDS)) == [above + 1]
     for app in ("a", "b"):
-        assert world.ledger.transact(lambda tx, app=app: opening.reserve(tx, app, 1, [])) == [str(above + 1)]
+        assert world.ledger.transact(lambda tx, app=app: managed_tasks.reserve(tx, app, 1, [])) == [
+            str(above + 1)
+        ]
 
 
 def test_a_second_restoration_of_a_backup_uses_numbers_above_the_first(world: World) -> None:
     first = _restored(world)
     world.ledger.transact(lambda tx: tx.write("DELETE FROM restoration"))
     assert _restored(world) > first
-    again = world.ledger.transact(lambda tx: (restoring.restore(tx), restoring.leases(tx)))
+    again = world.ledger.transact(lambda tx: (restoration.restore(tx), restoration.leases(tx)))
     assert again == (None, 1), "somebody was hired meanwhile"
 
 
 def test_a_ledger_with_an_active_worker_is_not_marked_as_restored(world: World) -> None:
     before = world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM restoration"))
-    assert world.ledger.transact(restoring.restore) is None
+    assert world.ledger.transact(restoration.restore) is None
     assert world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM restoration")) == before
 
 
@@ -95,7 +99,7 @@ def test_counting_continues_after_a_restoration_to_lower_transaction_numbers(wor
     def counted() -> int:
         world.now += timedelta(seconds=60)
         for _ in range(3):
-            world.ledger.transact(tallies.count)
+            world.ledger.transact(state_counts.count)
         return int(world.ledger.transact(lambda tx: tx.column(_PLACE))[0])
 
     world.ledger.transact(from_elsewhere)

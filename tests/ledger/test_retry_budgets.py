@@ -8,7 +8,7 @@ from sluice.actors.handlers import handle
 from sluice.broker.messages import Executed, Message
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
 

@@ -15,7 +15,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.ledger.races import Act, Acts, meet_and_finish
 
 #: Upper limit of the number of statements of the acts in these races.

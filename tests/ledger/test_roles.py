@@ -14,10 +14,13 @@ from sluice.actors.ticker import Ticker
 from sluice.broker.messages import Message
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.states import State
-from sluice.ledger import migrate, pausing, plan_attempts, pruning, roles
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
-from sluice.ledger.tallies import SEQUENCE
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle import plan_attempts
+from sluice.ledger.limits import pauses
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.retention import removal
+from sluice.ledger.schema import migrate, roles
+from sluice.ledger.stats.state_counts import SEQUENCE
 from tests.ledger.generations import database
 from tests.ledger.roled import SERVERS, Roled
 from tests.world import World
@@ -216,10 +219,10 @@ def test_only_control_may_prune_history(place: Roled) -> None:
         try:
             if refused:
                 with pytest.raises(BadSetting, match="permission denied for table transition") as caught:
-                    ledger.transact(lambda tx: pruning.prune(tx, keep_s=1.0, limit=10))
+                    ledger.transact(lambda tx: removal.prune(tx, keep_s=1.0, limit=10))
                 assert "sluice db roles" in caught.value.advice
             else:
-                removed = ledger.transact(lambda tx: pruning.prune(tx, keep_s=1.0, limit=10)).removed
+                removed = ledger.transact(lambda tx: removal.prune(tx, keep_s=1.0, limit=10)).removed
                 assert removed.transitions > 0
             assert ledger.transact(breaches) == []
         finally:
@@ -273,7 +276,7 @@ def test_the_connections_and_the_idle_time_of_submitters_are_limited(place: Role
 def test_worker_control_and_owner_may_take_the_advisory_locks_they_need(place: Roled) -> None:
     """Sluice's own statements need the lock functions that the script revokes from ``PUBLIC``."""
     with closing(Ledger(place.url("worker"), connections=1)) as ledger:
-        ledger.transact(lambda tx: pausing.hold_still(tx, [1]))
+        ledger.transact(lambda tx: pauses.hold_still(tx, [1]))
     with closing(Ledger(place.url("control"), connections=1)) as ledger:
         assert ledger.transact(plan_attempts.take_turn)
     migrate.require(place.url("owner"))

@@ -8,8 +8,8 @@ from sluice.jobs.outcome import Ending
 from sluice.jobs.sagas.entry import Heard, Log, Mark
 from sluice.jobs.sagas.turn_back import TurnBack
 from sluice.jobs.states import State
-from sluice.ledger import forcing
-from sluice.ledger.events import Became
+from sluice.ledger.sagas import abortion
+from sluice.ledger.sagas.events import Became
 from tests.ledger.flights import did, switched, undid
 from tests.ledger.saga_meetings import Act, Meeting, meet
 from tests.world import LEASE_S
@@ -214,7 +214,7 @@ def test_forcing_an_undo_that_races_a_rerun_takes_effect_first_or_is_refused(
         assert m.state is State.FATAL
         return m.forced(), m.wanted(rerun="job")
 
-    def check(m: Meeting, forced: forcing.Forced | None, _: object) -> None:
+    def check(m: Meeting, forced: abortion.Forced | None, _: object) -> None:
         claimed = m.taken_up()
         log = m.sagas.read(claimed)
         assert log is not None
@@ -234,7 +234,7 @@ def test_of_two_concurrent_attempts_to_force_an_undo_one_is_accepted(ledger_url:
         m.judged()(m.world.ledger)
         return m.forced(), m.forced()
 
-    def check(_: Meeting, one: forcing.Forced | None, two: forcing.Forced | None) -> None:
+    def check(_: Meeting, one: abortion.Forced | None, two: abortion.Forced | None) -> None:
         assert (one is None) != (two is None)
 
     meet(ledger_url, arrange, check, swapped=swapped)

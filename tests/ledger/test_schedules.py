@@ -13,8 +13,8 @@ from sluice.broker.messages import Look
 from sluice.jobs.firing import Firing, FiringOutcome, Standing, submission_id
 from sluice.jobs.submission import Submission
 from sluice.ledger import schedules
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads.invariants import breaches
 from tests.ledger.races import race
 from tests.timed import Timed
 

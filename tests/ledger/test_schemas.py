@@ -13,8 +13,8 @@ from sqlalchemy import Column, Integer, MetaData, Table, create_engine, pool
 
 from sluice.jobs.address import in_schema
 from sluice.jobs.errors import BadSetting, SchemaMismatch, Unreachable
-from sluice.ledger import migrate
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.schema import migrate
 from tests.ledger.generations import database
 
 THEIRS = ("event", "job", "worker", "sluice_version")

@@ -4,10 +4,10 @@ import pytest
 
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import submitted as reads
-from sluice.ledger.reads.shares import Share, shares
-from sluice.ledger.reads.submitted import Page, submitted
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import submission_lists as reads
+from sluice.ledger.reads.submission_lists import Page, submitted
+from sluice.ledger.reads.submission_progress import Share, shares
 from tests.world import World
 
 MANY = 60

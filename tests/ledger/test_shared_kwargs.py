@@ -9,12 +9,12 @@ from sluice.jobs.condition import Compare, Input, Operator
 from sluice.jobs.outcome import Ending
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
-from sluice.ledger import pruning
-from sluice.ledger.pruning import Removed
-from sluice.ledger.reads import dossier, listing
-from sluice.ledger.reads.check import KWARGS_EXIST, breaches
-from sluice.ledger.reads.listing import Filter
-from sluice.ledger.shared_kwargs import OWN_BYTES_MAX
+from sluice.ledger.lifecycle.shared_kwargs import OWN_BYTES_MAX
+from sluice.ledger.reads import job_details, job_lists
+from sluice.ledger.reads.invariants import KWARGS_EXIST, breaches
+from sluice.ledger.reads.job_lists import Filter
+from sluice.ledger.retention import removal
+from sluice.ledger.retention.removal import Removed
 from tests.ledger.ages import KEEP_S, later
 from tests.ledger.bisecting import Farm
 from tests.ledger.large_kwargs import is_shared, large, shared
@@ -85,7 +85,7 @@ def test_jobs_without_large_kwargs_cost_no_additional_statement(world: World) ->
 def test_a_job_is_shown_with_its_large_kwargs(world: World) -> None:
     world.apps("a")
     world.submit("a", kwargs=LARGE)
-    found = world.ledger.transact(lambda tx: dossier.job(tx, JobName("a", "1")))
+    found = world.ledger.transact(lambda tx: job_details.job(tx, JobName("a", "1")))
     assert found is not None
     assert found.kwargs == LARGE
 
@@ -95,7 +95,7 @@ def test_jobs_are_found_by_a_value_in_their_large_kwargs(world: World) -> None:
     for key, kwargs in enumerate((LARGE, OTHER, {"place": {"region": "r2"}}, {})):
         world.submit("a", str(key), kwargs=kwargs)
     wanted = Filter(where=Compare(Input(("place", "region")), Operator.EQUAL, "r2"))
-    found = world.ledger.transact(lambda tx: listing.jobs(tx, wanted))
+    found = world.ledger.transact(lambda tx: job_lists.jobs(tx, wanted))
     assert sorted(job.key for job in found) == ["1", "2"]
 
 
@@ -180,8 +180,8 @@ def test_a_run_with_testing_set_marks_no_work_id_as_fresh(
 
 
 def _prune_others(world: World) -> Removed:
-    previewed = world.ledger.transact(lambda tx: pruning.preview_others(tx, keep_s=KEEP_S))
-    removed = world.ledger.transact(lambda tx: pruning.prune_others(tx, keep_s=KEEP_S, limit=100))
+    previewed = world.ledger.transact(lambda tx: removal.preview_others(tx, keep_s=KEEP_S))
+    removed = world.ledger.transact(lambda tx: removal.prune_others(tx, keep_s=KEEP_S, limit=100))
     assert removed == previewed
     return removed
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sluice.broker.messages import Message
-from sluice.ledger import pruning
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.retention import removal
 from tests.ledger.ages import KEEP_S, later
 from tests.ledger.large_kwargs import large, shared
 from tests.ledger.races import Act, Acts, meet
@@ -22,7 +22,7 @@ STATEMENTS_MAX = 120
 
 
 def _pruning(ledger: Ledger) -> int:
-    return ledger.transact(lambda tx: pruning.prune_others(tx, keep_s=KEEP_S, limit=100)).kwargs
+    return ledger.transact(lambda tx: removal.prune_others(tx, keep_s=KEEP_S, limit=100)).kwargs
 
 
 def _unused(world: World) -> None:
@@ -33,7 +33,7 @@ def _unused(world: World) -> None:
     world.submit("a", rerun="job", kwargs={"n": 1})
     world.finish("a")
     later(world)
-    assert world.ledger.transact(lambda tx: pruning.preview_others(tx, keep_s=KEEP_S)).kwargs == 1
+    assert world.ledger.transact(lambda tx: removal.preview_others(tx, keep_s=KEEP_S)).kwargs == 1
 
 
 #: Plans that refer to the large kwargs, and the job that has these kwargs afterwards.

@@ -9,7 +9,7 @@ from sluice.actors import executor
 from sluice.broker.messages import Cancel
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.ledger.line import in_line, run_all
 from tests.world import LEASE_S, World
 

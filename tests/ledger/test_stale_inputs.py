@@ -7,7 +7,7 @@ import pytest
 from sluice.actors import executor
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger.reviving import STALE_INPUT
+from sluice.ledger.lifecycle.reruns import STALE_INPUT
 from tests.acceptance.story import states
 from tests.ledger.lags import HOUR_S, begun, done, lags
 from tests.world import World

@@ -11,7 +11,7 @@ import pytest
 from sluice.broker.messages import Message
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import LIVE, State
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.ledger.lags import done, lags
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import LEASE_S, World

@@ -5,7 +5,7 @@ from typing import Any
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
-from sluice.ledger.emptying import empty
+from sluice.ledger.fixtures import empty
 from tests.world import World
 
 KEYS = [str(key) for key in range(300)]

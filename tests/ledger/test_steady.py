@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from sluice.jobs.outcome import Ending, Outcome
-from sluice.ledger import counts, finishing, grooming
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.emptying import empty
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.fixtures import empty
+from sluice.ledger.lifecycle import dependencies, outcomes
+from sluice.ledger.recovery import grooming_steps
 from tests.world import World
 
 MANY = 1_000
@@ -91,7 +92,7 @@ def _read_by(tx: Tx, act: Callable[[], object]) -> dict[str, int]:
     return {table: rows - before.get(table, 0) for table, rows in tx.rows(_READ)}
 
 
-@pytest.mark.parametrize("look", [grooming.due, grooming.is_due])
+@pytest.mark.parametrize("look", [grooming_steps.due, grooming_steps.is_due])
 def test_a_tick_that_finds_nothing_reads_no_waiting_jobs(
     crowded: World, look: Callable[[Tx], object]
 ) -> None:
@@ -105,8 +106,8 @@ def test_the_propagation_of_an_end_does_not_read_the_children_of_other_jobs(crow
     assert claimed is not None
 
     def end(tx: Tx) -> None:
-        finished = finishing.finish(tx, {claimed.right: Outcome(ending=Ending.DONE)})
-        assert len(counts.tell(tx, [*finished]).ready) == 1
+        finished = outcomes.finish(tx, {claimed.right: Outcome(ending=Ending.DONE)})
+        assert len(dependencies.tell(tx, [*finished]).ready) == 1
 
     read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: end(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == set()

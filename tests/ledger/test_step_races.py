@@ -7,8 +7,8 @@ import pytest
 
 from sluice.broker.messages import Ended, Message
 from sluice.jobs.states import LIVE, State
-from sluice.ledger import partitions
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.keyspaces import partitions
 from tests.ledger.lineages import ask, states, take, there, times_made, work_off
 from tests.ledger.races import Act, Acts, meet, meet_and_finish
 from tests.ledger.step_meetings import (

@@ -15,9 +15,9 @@ from sluice.broker.messages import Plan, SubmitMany
 from sluice.jobs.errors import Conflict
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import submissions
-from sluice.ledger.happenings import What, happened
-from sluice.ledger.reads import progress
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.reads import submission_progress
+from sluice.ledger.stats.event_counters import What, happened
 from tests.world import World
 
 KEYED = {"app": "a", "key": "1", "id": "x"}
@@ -56,7 +56,9 @@ WAYS = {"client": by_client, "sql": by_sql, "message": by_message}
 
 
 def listed(world: World) -> dict[str, SubmissionState]:
-    return {each.id: each.state for each in world.ledger.transact(lambda tx: progress.recent(tx, 50))}
+    return {
+        each.id: each.state for each in world.ledger.transact(lambda tx: submission_progress.recent(tx, 50))
+    }
 
 
 def refusals(world: World) -> int:

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import submissions
+from sluice.ledger.lifecycle import submissions
 from tests.ledger.lineages import lineage
 from tests.world import World
 

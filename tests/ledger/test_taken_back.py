@@ -8,7 +8,7 @@ import pytest
 
 from sluice.actors import executor
 from sluice.broker.messages import Execute, Message, Turn
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.world import LEASE_S, World
 
 BACKLOG = [f"a/{number}" for number in range(2, 7)]

@@ -12,10 +12,11 @@ import pytest
 
 from sluice.jobs.history import Lost
 from sluice.jobs.states import State
-from sluice.ledger import pruning, tallies
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.reads.check import breaches
-from sluice.ledger.reads.standing import minutes, standing
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.reads.state_statistics import minutes, standing
+from sluice.ledger.retention import removal
+from sluice.ledger.stats import state_counts
 from tests.jobs.runners.runner_bench import eventually
 from tests.world import World
 
@@ -33,8 +34,8 @@ def counts_all(world: World) -> int:
 
     def has_counted() -> bool:
         nonlocal total
-        world.now += timedelta(seconds=tallies.EVERY_S + 1)
-        total += world.ledger.transact(tallies.count)
+        world.now += timedelta(seconds=state_counts.EVERY_S + 1)
+        total += world.ledger.transact(state_counts.count)
         return not rows(world, _UNCOUNTED)
 
     eventually(has_counted)
@@ -81,8 +82,8 @@ def test_counting_waits_for_a_transaction_that_commits_late(world: World) -> Non
         late.write(_PUT_OFF, key="1")
         world.ledger.transact(lambda tx: tx.write(_PUT_OFF, key="2"))
         for _ in range(10):
-            world.now += timedelta(seconds=tallies.EVERY_S + 1)
-            assert world.ledger.transact(tallies.count) == 0
+            world.now += timedelta(seconds=state_counts.EVERY_S + 1)
+            assert world.ledger.transact(state_counts.count) == 0
             assert world.ledger.transact(standing) == {"a": {State.READY: 1, State.WAITING: 1}}
     assert counts_all(world) == 2
     assert rows(world, _COUNTED) == rows(world, _TRUTH)
@@ -110,8 +111,8 @@ def test_the_time_that_jobs_stay_in_a_state_is_counted(world: World) -> None:
         world, "SELECT state, bucket, stays, seconds FROM tally_stay WHERE state IN ('ready', 'running')"
     )
     assert stays == {
-        ("ready", tallies.BUCKETS_S.index(10.0), 1, 10.0),
-        ("running", tallies.BUCKETS_S.index(60.0), 1, 60.0),
+        ("ready", state_counts.BUCKETS_S.index(10.0), 1, 10.0),
+        ("running", state_counts.BUCKETS_S.index(60.0), 1, 60.0),
     }, "a stay as long as a bound is within it"
 
 
@@ -135,7 +136,7 @@ def test_counts_by_the_minute_are_removed_after_25_hours(world: World) -> None:
     world.apps("a")
     world.submit("a", "1")
     counts_all(world)
-    world.now += timedelta(seconds=tallies.MINUTES_KEPT_S + 60)
+    world.now += timedelta(seconds=state_counts.MINUTES_KEPT_S + 60)
     world.submit("a", "2")
     counts_all(world)
     assert len(rows(world, "SELECT minute FROM tally_minute")) == 1
@@ -154,10 +155,10 @@ def test_lost_runs_are_counted_with_the_component_that_found_them(world: World) 
 def test_only_one_transaction_counts_at_a_time(world: World) -> None:
     world.apps("a")
     world.submit("a")
-    world.now += timedelta(seconds=tallies.EVERY_S + 1)
+    world.now += timedelta(seconds=state_counts.EVERY_S + 1)
     with closing(Ledger(world.url, connections=1, clock=lambda: world.now)) as other, other.begin() as tx:
-        tallies.count(tx)
-        assert world.ledger.transact(tallies.count) == 0
+        state_counts.count(tx)
+        assert world.ledger.transact(state_counts.count) == 0
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -232,7 +233,7 @@ def _counts(world: World, is_over: Callable[[], bool]) -> None:
     )
     with late as ledger:
         while not is_over():
-            ledger.transact(tallies.count)
+            ledger.transact(state_counts.count)
 
 
 def test_pruning_counts_the_transitions_that_were_not_counted_before(world: World) -> None:
@@ -243,7 +244,7 @@ def test_pruning_counts_the_transitions_that_were_not_counted_before(world: Worl
     world.finish("b/1")
     world.submit("b", "2")
     world.now += timedelta(days=1)
-    assert world.ledger.transact(lambda tx: pruning.prune(tx, keep_s=60, limit=10)).removed.jobs == 2
+    assert world.ledger.transact(lambda tx: removal.prune(tx, keep_s=60, limit=10)).removed.jobs == 2
     assert world.ledger.transact(standing) == {
         "a": {State.SUCCEEDED: 1, State.READY: 1},
         "b": {State.SUCCEEDED: 1, State.WAITING: 1},

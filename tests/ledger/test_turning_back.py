@@ -8,9 +8,9 @@ from sluice.jobs.outcome import Ending
 from sluice.jobs.sagas.turn_back import TurnBack
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger import grooming
-from sluice.ledger.claims import Claimed
-from sluice.ledger.grooming import Chore
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.recovery.grooming_steps import Chore
 from tests.ledger.flights import Sagas, awaits, did, switched, undid
 from tests.world import LEASE_S, World
 
@@ -215,7 +215,7 @@ def test_the_groomer_handles_a_saga_past_its_deadline_only_once(sagas: Sagas) ->
     sagas.world.submit("a", policy={"end_before": _in_10_s(sagas)})
     sagas.claim()
     sagas.world.tick(after_s=11)
-    assert Chore.EXPIRE not in sagas.world.ledger.transact(grooming.due)
+    assert Chore.EXPIRE not in sagas.world.ledger.transact(grooming_steps.due)
 
 
 def test_a_saga_that_was_paused_before_it_was_cancelled_is_undone(sagas: Sagas) -> None:

@@ -11,7 +11,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.request_limits import BYTES_MAX, DEPTH_MAX, KWARGS_BYTES_MAX, POLICY_BYTES_MAX
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.reads import progress, submitted
+from sluice.ledger.reads import submission_lists, submission_progress
 from tests.world import World
 
 
@@ -79,10 +79,10 @@ def test_bad_rows_can_be_listed_and_opened(world: World) -> None:
     for what, (request, _) in POISON.items():
         write_past_the_function(world, what, request)
     with world.ledger.begin() as tx:
-        assert {each.id for each in progress.recent(tx, 20)} == set(POISON)
+        assert {each.id for each in submission_progress.recent(tx, 20)} == set(POISON)
         for what in POISON:
-            assert submitted.one(tx, what) is not None
-            assert isinstance(submitted.request(tx, what), dict)
+            assert submission_lists.one(tx, what) is not None
+            assert isinstance(submission_lists.request(tx, what), dict)
 
 
 REFUSED_BY_SQL = {
@@ -102,7 +102,7 @@ def test_submit_in_sql_refuses_bad_requests_at_once(world: World) -> None:
         for request in REFUSED_BY_SQL.values():
             with pytest.raises(InvalidParameterValue, match="is refused"):
                 connection.execute("SELECT sluice.submit(%s::jsonb)", (request,))
-    assert world.ledger.transact(lambda tx: progress.recent(tx, 10)) == []
+    assert world.ledger.transact(lambda tx: submission_progress.recent(tx, 10)) == []
 
 
 def test_submit_in_sql_accepts_requests_at_the_limits(world: World) -> None:
@@ -142,4 +142,4 @@ def test_a_client_refuses_unfit_kwargs_and_writes_nothing(world: World) -> None:
     for kwargs in UNFIT.values():
         with pytest.raises(BadRequest):
             client.submit(Submission(app="a", key="1", kwargs=kwargs))
-    assert world.ledger.transact(lambda tx: progress.recent(tx, 10)) == []
+    assert world.ledger.transact(lambda tx: submission_progress.recent(tx, 10)) == []

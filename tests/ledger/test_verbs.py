@@ -6,7 +6,7 @@ import pytest
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import VERBS, Verb
-from sluice.ledger import suspending
+from sluice.ledger.sagas import suspension
 from tests.ledger.flights import Sagas
 from tests.world import LEASE_S, World
 
@@ -91,7 +91,7 @@ def _revived(world: World) -> None:
 
 def _resumed(world: World) -> None:
     _one(world, Ending.SUSPENDED)
-    world.ledger.transact(lambda tx: suspending.resume(tx, [world.known("a").id]))
+    world.ledger.transact(lambda tx: suspension.resume(tx, [world.known("a").id]))
 
 
 def _called_off(world: World) -> None:

@@ -11,9 +11,9 @@ import pytest
 from sluice.actors import executor
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger import handles, watching
-from sluice.ledger.claims import Claimed
-from sluice.ledger.watching import Seen, Watched
+from sluice.ledger import external_work
+from sluice.ledger.external_work import Seen, Watched
+from sluice.ledger.lifecycle.claims import Claimed
 from tests.ledger import races
 from tests.ledger.races import Act, Acts
 from tests.world import LEASE_S
@@ -67,15 +67,15 @@ class Meeting(Acts):
 
     def take(self) -> Act:
         job = self.claimed.id
-        return lambda ledger: ledger.transact(lambda tx: watching.take(tx, "far", [job]))
+        return lambda ledger: ledger.transact(lambda tx: external_work.take(tx, "far", [job]))
 
     def goes_on(self) -> Act:
         seen = Seen(right=self.claimed.right, is_over=False, watch_s=5.0, said="fine", line="fine\n")
-        return lambda ledger: ledger.transact(lambda tx: watching.note(tx, [seen]))
+        return lambda ledger: ledger.transact(lambda tx: external_work.note(tx, [seen]))
 
     def missed(self) -> Act:
         seen = Seen(right=self.claimed.right, is_over=False, missed=True, said="503", line="503\n")
-        return lambda ledger: ledger.transact(lambda tx: watching.note(tx, [seen]))
+        return lambda ledger: ledger.transact(lambda tx: external_work.note(tx, [seen]))
 
     def ends(self) -> Act:
         outcome = {self.claimed.right: FAILED}
@@ -83,7 +83,7 @@ class Meeting(Acts):
 
     def is_ended(self) -> Act:
         right = self.claimed.right
-        return lambda ledger: ledger.transact(lambda tx: handles.forget(tx, right, HANDLE))
+        return lambda ledger: ledger.transact(lambda tx: external_work.forget(tx, right, HANDLE))
 
     @property
     def far(self) -> tuple[State, Any, bool]:

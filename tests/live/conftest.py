@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.ledger.connection import Ledger
-from sluice.ledger.emptying import empty
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.fixtures import empty
 from tests.homes import started_ledger
 from tests.servers import forget_owner, rabbitmq_url, redis_url
 

@@ -12,9 +12,9 @@ from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.ledger import scratch
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
+from sluice.ledger import fixtures
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads.invariants import breaches
 from tests.live.fleet import Fleet, fleet, wait_until
 from tests.network import carry, ledger_on_it
 from tests.private_servers import SERVERS
@@ -42,7 +42,7 @@ def main(broker: str, folder: Path) -> None:
 
 def _await_done(ledger: Ledger, workers: Fleet, jobs: int) -> None:
     def is_done() -> bool:
-        return ledger.transact(lambda tx: scratch.jobs(tx, State.SUCCEEDED)) >= jobs
+        return ledger.transact(lambda tx: fixtures.jobs(tx, State.SUCCEEDED)) >= jobs
 
     wait_until(is_done, within_s=120, explain=lambda: workers.log()[-3000:])
 

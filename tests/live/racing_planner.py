@@ -12,7 +12,7 @@ import msgspec
 
 from sluice.broker.messages import Submit
 from sluice.jobs.catalogue import load
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.world import taken_in
 
 

@@ -8,12 +8,12 @@ from zipfile import ZipFile
 
 import pytest
 
-from sluice.ledger import migrate
+from sluice.ledger.schema import migrate
 from tests.live.fleet import ROOT
 
 #: Revision of the migration that creates a ledger.
 FIRST = "0001"
-_MIGRATIONS = "ledger/migrations/versions"
+_MIGRATIONS = "ledger/schema/migrations/versions"
 _WHICH = "from sluice.ledger import migrate; print(migrate.REVISION, migrate.__file__)"
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from sluice.broker.keyring import SECRET_LENGTH_MIN
 from sluice.jobs.states import State
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.live.collector import Collector, collecting
 from tests.live.fleet import ROOT, Fleet, fleet, wait_until
 from tests.ops.caller import Caller, console

@@ -11,9 +11,9 @@ from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.queues import ALL_APPS, CONTROL
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
-from sluice.ledger.reads.fleet import servers
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads.fleet import count_servers
+from sluice.ledger.reads.invariants import breaches
 from tests.live.fleet import fleet, wait_until
 
 WORKERS = 2
@@ -107,7 +107,7 @@ def test_a_worker_for_all_apps_serves_an_added_app_but_no_control_queue(
         source.define(first="one", added="two")
         run("added")
         queues = [*CONTROL, "first", "added"]
-        assert ledger.transact(lambda tx: {each: servers(tx, each) for each in queues}) == dict.fromkeys(
-            queues, 1
-        )
+        assert ledger.transact(
+            lambda tx: {each: count_servers(tx, each) for each in queues}
+        ) == dict.fromkeys(queues, 1)
     assert (folder / "effects").read_text().splitlines() == ["one 1", "two 1"]

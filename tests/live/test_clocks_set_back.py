@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sluice.actors.client import Client
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests import clocks
 from tests.clocks import Clock
 from tests.live.fleet import fleet, wait_until

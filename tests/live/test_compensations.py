@@ -17,8 +17,8 @@ from sluice.broker.connect import connect
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads.invariants import breaches
 from tests.live.fleet import Fleet, fleet, wait_until
 from tests.live.voyage_stories import Asked, Story, asked_of, jobs_of, saga_of
 from tests.live.voyages import APART, DAYS, FIRST_DAY, RANKS, UNDOES

@@ -14,8 +14,8 @@ from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.states import RETRY, State
 from sluice.jobs.submission import Submission
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads.invariants import breaches
 from tests.live.dependent import FAILS, PAUSE_S, PAUSE_S_MAX, PER_S, RETRIES
 from tests.live.fleet import Fleet, fleet, wait_until
 

@@ -12,7 +12,7 @@ from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.broker.processes import PARENT_CHECK_S
 from sluice.jobs.submission import Submission
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.live.fleet import fleet, wait_until
 
 #: Worker processes notice within ``PARENT_CHECK_S`` that their parent is dead. Their guards then kill the jobs.

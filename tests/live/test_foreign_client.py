@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sluice.jobs.states import State
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.live.fleet import ROOT, fleet, wait_until
 
 KEY = "node:" + "k" * 32

@@ -11,8 +11,8 @@ from sluice.broker.connect import connect
 from sluice.broker.messages import PLANNER, Message, Submit, SubmitMany
 from sluice.jobs.errors import BadMessage
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads.invariants import breaches
 from tests.broker.hostile import Hostile, hostile_messages
 from tests.live.fleet import fleet, wait_until
 

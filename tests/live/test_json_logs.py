@@ -8,7 +8,7 @@ from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.live.fleet import Fleet, fleet, wait_until
 
 APPS = str(Path(__file__).parent / "spoken.py")

@@ -12,8 +12,8 @@ import pytest
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads import progress
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads import submission_progress
 from tests.live.fleet import Fleet, fleet, wait_until
 
 _LOG = logging.getLogger("sluice.tests")
@@ -58,7 +58,7 @@ def _has_attempts(ledger: Ledger, many: int) -> bool:
 
 
 def _states(ledger: Ledger, ids: Iterable[str]) -> dict[str, SubmissionState]:
-    found = {id: ledger.transact(partial(progress.status, id=id)) for id in ids}
+    found = {id: ledger.transact(partial(submission_progress.status, id=id)) for id in ids}
     return {id: status.state for id, status in found.items() if status}
 
 

@@ -18,7 +18,7 @@ from sluice.actors.definitions import Definitions
 from sluice.actors.settings import Settings
 from sluice.broker.connect import connect
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.live import openlineage
 from tests.live.fleet import ROOT, wait_until
 from tests.live.receiver import Post, receiving

@@ -16,10 +16,10 @@ from sluice.jobs.address import in_schema
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.connection import Ledger
-from sluice.ledger.dialling import SCHEMA
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.database.conninfo import SCHEMA
 from sluice.ledger.embedded import start
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.invariants import breaches
 from tests.homes import started_ledger
 from tests.live.fleet import Fleet, fleet, wait_until
 from tests.private_servers import SERVERS, PrivateServer

@@ -10,7 +10,7 @@ from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.broker.messages import Execute, Turn
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.live.fleet import fleet, wait_until
 
 #: ``SLUICE_TEST_PILE=100000`` takes minutes.

@@ -6,8 +6,8 @@ from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.ledger.connection import Ledger
-from sluice.ledger.repairing import repair
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.recovery.repairs import repair
 from tests.live.fleet import fleet, wait_until
 
 KEYS = [str(number) for number in range(60)]

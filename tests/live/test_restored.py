@@ -13,9 +13,9 @@ import pytest
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.submission import Submission
-from sluice.ledger import migrate
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.schema import migrate
 from sluice.ops.cli.main import main
 from tests.ledger.generations import database
 from tests.live.fleet import fleet, wait_until

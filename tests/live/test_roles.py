@@ -6,8 +6,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads.invariants import breaches
 from tests.ledger.roled import Roled, roled
 from tests.live.fleet import PIPELINE, fleet, wait_until
 from tests.ops.typist import Typist

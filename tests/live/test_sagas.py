@@ -15,8 +15,8 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads.invariants import breaches
 from tests.live.fleet import Fleet, fleet, wait_until
 from tests.live.flights import STAGES
 

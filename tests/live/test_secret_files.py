@@ -17,7 +17,7 @@ from sluice.broker.connect import connect
 from sluice.broker.keyring import SECRET_LENGTH_MIN, parse_keys
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.live.fleet import ROOT, wait_until
 
 BROKER = "canarybroker7b3f9d"

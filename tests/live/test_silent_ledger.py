@@ -10,7 +10,7 @@ from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.broker.proxy import Proxy
 from tests.live.fleet import fleet, wait_until
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads import progress
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads import submission_progress
 from tests.live.collector import Collector, Seen, collecting
 from tests.live.fleet import ROOT, wait_until
 
@@ -115,7 +115,7 @@ def run_it(made: House, ledger: Ledger, **environment: str) -> None:
     assert told["submission"] == "nightly"
 
     def is_over() -> bool:
-        status = ledger.transact(lambda tx: progress.status(tx, "nightly"))
+        status = ledger.transact(lambda tx: submission_progress.status(tx, "nightly"))
         return status is not None and status.state is SubmissionState.SUCCEEDED
 
     wait_until(is_over, within_s=60, meanwhile=made.replace, explain=made.log)

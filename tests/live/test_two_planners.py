@@ -25,9 +25,9 @@ from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.partition_key import read_span, without_version
 from sluice.jobs.states import State
-from sluice.ledger import workers
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery import leases
 from tests.live.fleet import ROOT
 
 _LOG = logging.getLogger("sluice.tests")
@@ -165,7 +165,7 @@ class _Worker:
         self._catalogue = catalogue
         self._id = uuid4()
         ledger.transact(
-            lambda tx: workers.join(tx, self._id, host="test", pid=1, queues=[], threads=1, lease_s=3600)
+            lambda tx: leases.join(tx, self._id, host="test", pid=1, queues=[], threads=1, lease_s=3600)
         )
 
     def work_off(self) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.live.voyages import APART, FIRST_DAY, IRREVERSIBLE, RANKS, UNDOES, fails, undone_by
 
 _SUBMISSIONS = "SELECT id, state, reason FROM submission"

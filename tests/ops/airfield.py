@@ -17,10 +17,10 @@ from msgspec import Struct
 from sluice.actors.client import Client
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.ledger import migrate
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from sluice.ledger.embedded import start
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.schema import migrate
 from sluice.ops.cli.main import main
 from tests.ops.typist import ROOT, Said, Typist
 

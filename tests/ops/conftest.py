@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.homes import started_ledger
 from tests.ops.orders import ORDERS
 from tests.ops.site import Site

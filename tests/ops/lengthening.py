@@ -2,7 +2,7 @@
 
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import CLAIM, RECORD, RELEASE, RETRY
-from sluice.ledger.connection import Tx
+from sluice.ledger.database.connection import Tx
 
 _ROUNDS = """
 INSERT INTO round (job, claim, round, worker, running_at, executed_at, ending, took_s, exit_code, output, stderr)

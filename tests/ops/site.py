@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from sluice.ledger import workers
+from sluice.ledger.recovery import leases
 from sluice.ops.cli.main import main
 from tests.world import World
 
@@ -37,11 +37,11 @@ class Site:
             "code": "then",
             "lease_s": 3600.0,
         }
-        self.world.ledger.transact(lambda tx: workers.join(tx, id_, **terms))
+        self.world.ledger.transact(lambda tx: leases.join(tx, id_, **terms))
         return id_
 
     def dismiss(self) -> None:
-        self.world.ledger.transact(lambda tx: workers.leave(tx, self.world.worker))
+        self.world.ledger.transact(lambda tx: leases.leave(tx, self.world.worker))
 
     def define(self, apps: Mapping[str, Any]) -> None:
         self.world.define(apps)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import Submission
-from sluice.ledger import recording, submissions
+from sluice.ledger.lifecycle import outcomes, submissions
 from tests.ops.site import WORDS, Site
 
 AN_HOUR = timedelta(hours=1)
@@ -179,7 +179,7 @@ def not_judged(site: Site) -> None:
     assert claimed
     site.dismiss()
     ended = {claimed.right: Outcome(ending=Ending.DONE)}
-    site.world.ledger.transact(lambda tx: recording.record(tx, ended))
+    site.world.ledger.transact(lambda tx: outcomes.record(tx, ended))
 
 
 def not_told(site: Site) -> None:

@@ -9,7 +9,8 @@ import yaml
 
 from sluice.broker.messages import CONTROL, SCHEDULER
 from sluice.jobs.outcome import Ending
-from sluice.ledger import app_pauses, workers
+from sluice.ledger.limits import app_pauses
+from sluice.ledger.recovery import leases
 from sluice.ops.metrics.exposition import text
 from sluice.ops.metrics.numbers import numbers
 from tests.ops.promql import instant, value_of
@@ -39,7 +40,7 @@ def office(world: World) -> World:
 
 def lead(world: World) -> None:
     world.beat(world.worker)
-    world.ledger.transact(lambda tx: workers.take_pulse(tx, SCHEDULER, world.worker, term_s=1))
+    world.ledger.transact(lambda tx: leases.take_pulse(tx, SCHEDULER, world.worker, term_s=1))
 
 
 def serve_only(world: World, *queues: str) -> None:

@@ -13,7 +13,7 @@ from threading import Event
 import pytest
 
 from sluice.jobs.errors import BadRequest, BadSetting
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.autoscale.crew import Crew
 from sluice.ops.autoscale.deciding import Bounds, Terms
 from sluice.ops.autoscale.guard import Guard, watch
@@ -139,7 +139,7 @@ def test_the_guard_signals_only_the_workers_that_are_left(crew: Crew) -> None:
 def test_without_a_ledger_no_worker_is_stopped_and_exited_ones_are_replaced(
     crew: Crew, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.ledger.connection.PATIENCE_S", 0.1)
+    monkeypatch.setattr("sluice.ledger.database.connection.PATIENCE_S", 0.1)
     said: list[str] = []
     world.apps("a, b")
     world.submit("a", None, keys=["1", "2", "3", "4", "5"])

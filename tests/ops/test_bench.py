@@ -8,7 +8,7 @@ import pytest
 
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.states import State
-from sluice.ledger import scratch
+from sluice.ledger import fixtures
 from sluice.ops.bench import courses, pipelines, workloads
 from sluice.ops.bench.pipelines import Apps, deep, grid, layers, many_apps
 from sluice.ops.bench.sample import summaries
@@ -87,30 +87,30 @@ def test_the_looking_workload_measures_each_screen(desk: Typist) -> None:
 
 
 def test_the_copied_tables_have_the_same_rows_and_indexes(embedded_url: str) -> None:
-    with scratch.scratch_ledger(embedded_url) as url, World(url) as world:
+    with fixtures.scratch_ledger(embedded_url) as url, World(url) as world:
         world.apps("a -> c, b -> c")
         world.submit("c")
-        rows = world.ledger.transact(scratch.planned_rows)
-        world.ledger.transact(scratch.make_twins)
-        world.ledger.transact(lambda tx: scratch.copy_to_twins(tx, rows))
+        rows = world.ledger.transact(fixtures.planned_rows)
+        world.ledger.transact(fixtures.make_twins)
+        world.ledger.transact(lambda tx: fixtures.copy_to_twins(tx, rows))
         for table in ("job", "need"):
             assert _table(world, table) == _table(world, f"{table}_twin")
-        jobs, needs = world.ledger.transact(scratch.planned_graph)
+        jobs, needs = world.ledger.transact(fixtures.planned_graph)
         assert (len(jobs), len(needs)) == (3, 2)
 
 
 def test_a_multiplied_history_is_a_valid_one(embedded_url: str) -> None:
     """The ``World`` checks the invariants at the end, and a further job runs as before."""
-    with scratch.scratch_ledger(embedded_url) as url, World(url) as world:
+    with fixtures.scratch_ledger(embedded_url) as url, World(url) as world:
         world.apps("a")
         for key in ("0", "1"):
             world.submit("a", key)
             world.finish(f"a/{key}")
-        history, sizes = world.history("a/1"), world.ledger.transact(scratch.sizes)
-        world.ledger.transact(lambda tx: scratch.multiply(tx, 3))
-        assert world.ledger.transact(lambda tx: scratch.jobs(tx, State.SUCCEEDED)) == 8
+        history, sizes = world.history("a/1"), world.ledger.transact(fixtures.sizes)
+        world.ledger.transact(lambda tx: fixtures.multiply(tx, 3))
+        assert world.ledger.transact(lambda tx: fixtures.jobs(tx, State.SUCCEEDED)) == 8
         assert world.history("a/7") == history
-        assert world.ledger.transact(scratch.has_work) is False
+        assert world.ledger.transact(fixtures.has_work) is False
         assert [size.table for size in sizes] == ["job", "round", "submission", "transition", "wants"]
         world.submit("a", "8")
         world.finish("a/8")
@@ -120,7 +120,7 @@ def test_a_multiplied_history_is_a_valid_one(embedded_url: str) -> None:
 def test_has_work_leaves_out_the_given_app(world: World) -> None:
     world.apps("a")
     world.submit("a")
-    work = [world.ledger.transact(partial(scratch.has_work, besides=app)) for app in (None, "a", "b")]
+    work = [world.ledger.transact(partial(fixtures.has_work, besides=app)) for app in (None, "a", "b")]
     assert work == [True, False, True]
 
 

@@ -2,7 +2,7 @@
 
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
-from sluice.ledger.reads import progress
+from sluice.ledger.reads import submission_progress
 from tests.ops.site import WORDS, Site
 
 APPS = {
@@ -26,7 +26,7 @@ def _failed(site: Site) -> None:
 
 
 def _mode(site: Site, id: str) -> str | None:
-    status = site.world.ledger.transact(lambda tx: progress.status(tx, id))
+    status = site.world.ledger.transact(lambda tx: submission_progress.status(tx, id))
     return status.mode if status else None
 
 

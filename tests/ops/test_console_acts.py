@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from sluice.jobs.states import State
-from sluice.ledger.reads.audits import Act, acts
+from sluice.ledger.reads.audit_log import Act, acts
 from tests.ops.caller import Caller, console
 from tests.ops.orders import drained, fatal, waiting
 from tests.ops.typist import Typist

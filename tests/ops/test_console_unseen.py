@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from sluice.ledger import connection
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database import connection
+from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.console import streams as streams_module
 from sluice.ops.console.streams import Streams, Watch
 from sluice.ops.overview.page import overview

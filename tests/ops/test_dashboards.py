@@ -12,7 +12,7 @@ import yaml
 
 from sluice.broker.messages import CONTROL
 from sluice.jobs.states import State
-from sluice.ledger.reads.metrics import REPAIRS
+from sluice.ledger.reads.state_statistics import REPAIRS
 from sluice.ops.metrics.families import FAMILIES, Family, Kind
 from sluice.ops.overview.alarms import Severity
 

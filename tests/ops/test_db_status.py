@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from sluice.ledger import migrate
+from sluice.ledger.schema import migrate
 from sluice.ops.cli.main import main
 from tests.ledger.generations import database
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sluice.jobs.errors import Unreachable
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads.demand import Demand
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads.backlog import Demand
 from sluice.ops.cli.main import main
 from sluice.ops.demand import Recent
 from tests.ops.asker import Asker

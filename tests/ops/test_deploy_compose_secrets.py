@@ -19,7 +19,7 @@ from sluice.broker import roles as users
 from sluice.broker.connect import connect
 from sluice.broker.messages import Plan
 from sluice.jobs.errors import SluiceError
-from sluice.ledger import roles
+from sluice.ledger.schema import roles
 from tests import private_servers
 from tests.homes import started_ledger
 from tests.ops.composed import read_secrets, read_services, text

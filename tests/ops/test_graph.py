@@ -8,7 +8,7 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from sluice.jobs.states import State
-from sluice.ledger.reads.kinship import kinship
+from sluice.ledger.reads.job_details import kinship
 from sluice.ops.graph.apps import app_graph
 from sluice.ops.graph.folding import folded
 from sluice.ops.graph.graph import Edge, Graph, Node
@@ -158,7 +158,7 @@ def test_a_live_graph_has_the_upstream_and_downstream_jobs(world: World) -> None
 
 
 def test_a_large_live_graph_is_cut_with_a_note(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sluice.ledger.reads.kinship.JOBS_MAX", 2)
+    monkeypatch.setattr("sluice.ledger.reads.job_details.JOBS_MAX", 2)
     world.apps(", ".join(f"a{number} -> c" for number in range(5)))
     world.submit("c")
     name = world.known("c").name

@@ -8,7 +8,7 @@ import pytest
 from sluice.jobs.calendar import Calendar, Span, Unit
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
-from sluice.ledger.reads.partitions import Place
+from sluice.ledger.reads.table_partitions import Place
 from sluice.ops.cli.main import main
 from sluice.ops.grid import MARKS, NOTHING, PARTLY, THERE, Row, axis, mark, strip
 from tests.ops.site import Site

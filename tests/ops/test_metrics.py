@@ -16,8 +16,9 @@ from sluice.jobs.catalogue.known import KnownDefinitions
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.ref import Claim
 from sluice.jobs.states import State
-from sluice.ledger import app_pauses, workers
-from sluice.ledger.happenings import What
+from sluice.ledger.limits import app_pauses
+from sluice.ledger.recovery import leases
+from sluice.ledger.stats.event_counters import What
 from sluice.ops.metrics import families
 from sluice.ops.metrics.exposition import Spread, text
 from sluice.ops.metrics.families import FAMILIES, Family, Kind
@@ -107,7 +108,7 @@ def plans_nothing(world: World) -> None:
 
 
 def is_led_no_more(world: World) -> None:
-    world.ledger.transact(lambda tx: workers.take_pulse(tx, "scheduler", world.worker, term_s=3.0))
+    world.ledger.transact(lambda tx: leases.take_pulse(tx, "scheduler", world.worker, term_s=3.0))
     world.now += timedelta(seconds=45)
 
 
@@ -123,7 +124,7 @@ def hires(world: World) -> None:
 def rolls_out(world: World) -> None:
     for digest in ("one", "two"):
         worker, known = world.hire(), KnownDefinitions(apps={"a": digest})
-        world.ledger.transact(lambda tx, worker=worker, known=known: workers.know(tx, worker, known))
+        world.ledger.transact(lambda tx, worker=worker, known=known: leases.know(tx, worker, known))
 
 
 def asks_the_ledger(world: World) -> None:

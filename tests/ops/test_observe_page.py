@@ -6,8 +6,8 @@ from pathlib import Path
 from sluice.actors.lineage import post
 from sluice.actors.settings import read_settings
 from sluice.jobs.subject import Subject
-from sluice.ledger.reads.metrics import REPAIRS
-from sluice.ledger.reads.origins import PARENTS_MAX
+from sluice.ledger.reads.run_records import PARENTS_MAX
+from sluice.ledger.reads.state_statistics import REPAIRS
 from sluice.ops.metrics.table import table
 
 ROOT = Path(__file__).parents[2]

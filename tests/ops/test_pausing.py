@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.jobs.submission import Submission
-from sluice.ledger import submissions
+from sluice.ledger.lifecycle import submissions
 from sluice.ops.cli.main import main
 from tests.ops.site import WORDS, Site
 

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from sluice.jobs.states import State
-from sluice.ledger.reads import lines
-from sluice.ledger.reads.lines import POOLS_MAX
+from sluice.ledger.reads import pool_queue
+from sluice.ledger.reads.pool_queue import POOLS_MAX
 from sluice.ops.cli.main import main
 from tests.ops.site import WORDS, Site
 from tests.world import World
@@ -150,14 +150,14 @@ def test_pools_are_listed_without_reading_all_jobs(world: World) -> None:
     world.ledger.transact(lambda tx: tx.write("ANALYZE job"))
     pools = ["pool p0", "pool p1"]
     words = {"pools": pools, "limit": 1001}
-    for sql in (lines._POOLS, lines._LINED_UP, lines._SLOTS, lines._KEPT_BUSY):
+    for sql in (pool_queue._POOLS, pool_queue._LINED_UP, pool_queue._SLOTS, pool_queue._KEPT_BUSY):
         (plan,) = world.ledger.transact(
             lambda tx, sql=sql: tx.column(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", **words)
         )
         text = json.dumps(plan)
         assert "job_queue" in text or "job_slot" in text, text
         assert not re.search(r'"Seq Scan"[^{}]*"Relation Name": "job"', text), text
-    found = world.ledger.transact(lines.pools)
+    found = world.ledger.transact(pool_queue.pools)
     assert [(each.pool, each.behind, each.taken) for each in found.told] == [
         (f"pool p{number}", 999 if number else 1000, 3) for number in range(4)
     ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sluice.ledger import app_pauses
+from sluice.ledger.limits import app_pauses
 from sluice.ops.metrics import families
 from sluice.ops.metrics.numbers import numbers
 from tests.world import World

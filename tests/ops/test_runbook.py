@@ -18,8 +18,8 @@ from sluice.broker.connect import connect
 from sluice.broker.messages import Execute, Plan, Tick, Turn
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.states import State
-from sluice.ledger import workers
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.recovery import leases
 from sluice.ops.cli.main import main
 from tests.ledger.generations import database
 from tests.ledger.roled import SERVERS, Roled
@@ -151,7 +151,7 @@ def _claims(ledger: Ledger, catalogue: Catalogue, app: str) -> int:
     """Return the number under which a new worker claims the only job of the app."""
     worker = uuid4()
     words: dict[str, Any] = {"host": "test", "pid": 1, "queues": [], "threads": 1, "lease_s": LEASE_S}
-    ledger.transact(lambda tx: workers.join(tx, worker, **words))
+    ledger.transact(lambda tx: leases.join(tx, worker, **words))
     (job,) = ledger.transact(lambda tx: tx.column("SELECT id FROM job WHERE app = %(app)s", app=app))
     claimed, _ = executor.claim(ledger, catalogue, Execute(app=app, jobs=(Turn(job, 0),)), worker)
     return claimed[0].claim

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sluice.actors import by_hand
-from sluice.ledger.reads.idle import idle
+from sluice.ledger.reads.quiescence import idle
 from sluice.ops.cli.main import main
 from tests.timed import Timed
 

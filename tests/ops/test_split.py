@@ -4,7 +4,7 @@ from sluice.jobs.gate import DEAD_FOR, MET
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import DEAD, LIVE, REVIVE, STOPPABLE, TERMINAL, State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.reads.course import course
+from sluice.ledger.reads.submission_progress import course
 from sluice.ops.cli.bars import draw
 from sluice.ops.cli.page import colour
 from sluice.ops.cli.result import as_document, summary

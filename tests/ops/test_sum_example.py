@@ -11,8 +11,8 @@ import pytest
 from sluice.actors.tasks import Tasks
 from sluice.jobs.examples.sum.__main__ import _add_up
 from sluice.jobs.states import State
-from sluice.ledger import collecting
-from sluice.ledger.reads.check import breaches
+from sluice.ledger import managed_tasks
+from sluice.ledger.reads.invariants import breaches
 from tests.ops.typist import ROOT, Typist
 from tests.world import World
 
@@ -49,7 +49,7 @@ def test_the_sum_of_the_numbers_from_10_to_100_is_5005(desk_apart: Typist) -> No
     )
     assert (inputs[0], inputs[1], inputs[29], inputs[30]) == ("10 11 12", "13 14 15", "97 98 99", "100")
     assert all(1 < len(numbers.split()) <= 3 for numbers in inputs[31:])
-    assert desk_apart.ledger.transact(lambda tx: collecting.counts(tx, "add")).left == 0
+    assert desk_apart.ledger.transact(lambda tx: managed_tasks.counts(tx, "add")).left == 0
     assert desk_apart.ledger.transact(breaches) == []
 
 

@@ -10,13 +10,11 @@ from sluice.broker.messages import CONTROL
 from sluice.jobs.outcome import Ending
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
-from sluice.ledger import submissions
-from sluice.ledger.reads.askers import Unplanned
-from sluice.ledger.reads.dossier import Job
+from sluice.ledger.lifecycle import submissions
 from sluice.ledger.reads.fleet import Crew
-from sluice.ledger.reads.obstacles import Lease, Obstacles, obstacles
-from sluice.ledger.reads.pieces import Pieces
-from sluice.ledger.reads.upstream import Alternative, Unsettled
+from sluice.ledger.reads.job_details import Job
+from sluice.ledger.reads.obstacles import Alternative, Lease, Obstacles, Pieces, Unsettled, obstacles
+from sluice.ledger.reads.requesters import Unplanned
 from sluice.ops.why.answer import Answer
 from sluice.ops.why.explain import explain
 from tests.world import World

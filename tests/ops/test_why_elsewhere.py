@@ -5,7 +5,7 @@ from datetime import timedelta
 from sluice.jobs.outcome import Ending
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
-from sluice.ledger import handles
+from sluice.ledger import external_work
 from sluice.ledger.reads.fleet import Crew
 from sluice.ledger.reads.obstacles import obstacles
 from sluice.ops.why.answer import Answer
@@ -71,7 +71,7 @@ def test_the_ledger_supplies_the_facts_about_external_work(world: World) -> None
     world.submit("a", id="s")
     claimed = world.claim("a")
     assert claimed is not None
-    world.ledger.transact(lambda tx: handles.keep(tx, claimed.right, "w1"))
+    world.ledger.transact(lambda tx: external_work.keep(tx, claimed.right, "w1"))
     world.record(claimed, Ending.HANDED_BACK)
     world.cancel("s")
     name = JobName("a", "1")

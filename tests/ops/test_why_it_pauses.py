@@ -4,8 +4,8 @@ import pytest
 
 from sluice.jobs.sagas.entry import Direction
 from sluice.jobs.states import State
-from sluice.ledger.journal import CRASHES_MAX
-from sluice.ledger.reads.flights import Flight
+from sluice.ledger.reads.saga_details import Flight
+from sluice.ledger.sagas.journals import CRASHES_MAX
 from sluice.ops.cli.flight_page import facts
 from sluice.ops.saga_document import as_document
 from tests.ledger.flights import did

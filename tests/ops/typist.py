@@ -14,8 +14,8 @@ from typing import Any
 
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
-from sluice.ledger.connection import Ledger
-from sluice.ledger.planning import find
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle.plans import find
 from tests.ops.calling import Said, call
 
 ROOT = Path(__file__).parents[2]

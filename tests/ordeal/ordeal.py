@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 
 from sluice.jobs.states import State
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.broker.proxy import Proxy
 from tests.homes import started_ledger
 from tests.ordeal.contenders import Contender

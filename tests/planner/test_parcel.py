@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from sluice.jobs.urgency import Urgency
-from sluice.ledger.release import Ready
+from sluice.ledger.lifecycle.readiness import Ready
 from sluice.planner.parcel import parcels
 
 SOON, LATER = datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)

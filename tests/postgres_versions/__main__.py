@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from sluice.ledger.embedded.handle import open_postgres
-from sluice.ledger.embedded.machine import Machine
+from sluice.ledger.embedded.binaries import Machine
+from sluice.ledger.embedded.server import open_postgres
 from tests.leftovers import run_without_leftovers
 from tests.private_servers import docker_listens
 

@@ -16,9 +16,9 @@ from sluice.jobs.sagas.course import Leg, next_leg
 from sluice.jobs.sagas.entry import Direction, Mark
 from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.states import RETRY, State
-from sluice.ledger import journal
-from sluice.ledger.claims import Claimed
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.sagas import journals
 from sluice.ops.simulation.agenda import Agenda
 from sluice.ops.simulation.fate import Fate
 from tests.simulation.steps import EVENTS, Drawn
@@ -164,7 +164,7 @@ class Air:
         if not _follows(calls, call, _forced(tx, call.flight)):
             wrong.append(f"{call.flight}: {_told(calls)} is followed by {_told([call])}")
         if tx.column(_STANDS, job=call.flight.job, claim=call.claim)[0]:
-            last = journal.last(tx, call.flight.job)
+            last = journals.last(tx, call.flight.job)
             if last is None or last.mark is not Mark.AWAITS:
                 if next_leg(last) != call.leg:
                     wrong.append(f"{call.flight}: {_told([call])} is called behind {last}")

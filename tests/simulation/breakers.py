@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from sluice.ledger.connection import Tx
+from sluice.ledger.database.connection import Tx
 
 # Each paused app, with the job that may be tried and the last claim before the trial.
 _OPEN = "SELECT app, coalesce(trial, -1), coalesce(trial_claim, -1) FROM app_pause"

@@ -6,8 +6,8 @@ from typing import Any
 from sluice.jobs.plan import Wish
 from sluice.jobs.states import LIVE, REVIVE, SPLIT, State, sql_list
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.connection import Tx
-from sluice.ledger.parts import divisible
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.keyspaces.bisection import divisible
 
 IDS = range(1, 7)
 _UNDER_WAY = sql_list(*sorted(LIVE - {State.EXPECTED}))

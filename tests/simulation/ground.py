@@ -7,8 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 
 from sluice.jobs.simulated import NO_FAULTS
-from sluice.ledger.connection import Ledger
-from sluice.ledger.emptying import empty
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.fixtures import empty
 from sluice.ops.simulation.crashing import CrashingLedger
 from sluice.ops.simulation.fate import Fate
 

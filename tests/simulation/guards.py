@@ -5,20 +5,10 @@ import pytest
 from sluice.actors import executor, planner
 from sluice.jobs.simulated import Faults
 from sluice.jobs.states import LIVE, sql_list
-from sluice.ledger import (
-    breakers,
-    claims,
-    counts,
-    finishing,
-    freshness,
-    grooming,
-    partitions,
-    pausing,
-    planning,
-    recording,
-    splitting,
-    workers,
-)
+from sluice.ledger.keyspaces import bisection, freshness, partitions
+from sluice.ledger.lifecycle import claims, dependencies, outcomes, plans
+from sluice.ledger.limits import breakers, pauses
+from sluice.ledger.recovery import grooming_steps, leases
 from sluice.planner.partitions import Layout
 from tests.simulation import guards_of_sagas
 from tests.simulation.ground import Ground
@@ -31,19 +21,19 @@ DEADLY = Faults(crash_before_commit=0.15)
 LOSSES = Faults(lose=0.4, crash_after_commit=0.1)
 #: The groomer repeats a lost notification neither after its pause nor when the workers of its app are idle.
 NO_REPETITION = both(
-    code(grooming, "announce_ready", lambda tx, limit: []),
-    code(grooming, "announce_idle", lambda tx, limit, apps: []),
+    code(grooming_steps, "announce_ready", lambda tx, limit: []),
+    code(grooming_steps, "announce_idle", lambda tx, limit, apps: []),
 )
 
 _OF_JOBS = {
     "a late worker's result is taken": Mutant(
-        sql(recording, "_RECORD", "job.claim = given.claim", "true"),
+        sql(outcomes, "_RECORD", "job.claim = given.claim", "true"),
         theme="templates",
         faults=Faults(freeze_worker_every_s=2.0, lose=0.2),
         first=30,
     ),
     "a late worker's success is taken": Mutant(
-        sql(finishing, "_FINISH", "job.claim = given.claim", "true"),
+        sql(outcomes, "_FINISH", "job.claim = given.claim", "true"),
         theme="templates",
         faults=Faults(freeze_worker_every_s=2.0, lose=0.2),
         first=30,
@@ -53,27 +43,29 @@ _OF_JOBS = {
     ),
     "lost hints are not repeated": Mutant(NO_REPETITION, theme="templates", faults=LOSSES),
     "lost leases are not noticed": Mutant(
-        sql(grooming, "_LOST", "worker.lease_until <", "false AND now() <"), theme="templates", faults=DEADLY
+        sql(grooming_steps, "_LOST", "worker.lease_until <", "false AND now() <"),
+        theme="templates",
+        faults=DEADLY,
     ),
     "parents' news are not owed": Mutant(
         code(planner.submissions, "_OWE", "SELECT 1 WHERE false"), theme="templates", faults=DEADLY, first=6
     ),
     "one parent opens the gate": Mutant(
-        sql(counts, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates", first=4
+        sql(dependencies, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates", first=4
     ),
     "planning takes a parent's word for nothing": Mutant(
-        code(planning.counts, "recount", lambda tx, children: None), theme="templates", first=1
+        code(plans.counts, "recount", lambda tx, children: None), theme="templates", first=1
     ),
     "claims of a lost answer are nobody's": Mutant(
-        code(workers, "strays", lambda tx, id, known, *, grace_s: []),
+        code(leases, "strays", lambda tx, id, known, *, grace_s: []),
         theme="templates",
         faults=Faults(repeat_commit=0.1),
     ),
     "nobody lends his urgency": Mutant(
-        code(planning.urgency, "lend", lambda tx, jobs: None), theme="templates", first=4
+        code(plans.urgency, "lend", lambda tx, jobs: None), theme="templates", first=4
     ),
     "a parent asked for late forgets what it was lent": Mutant(
-        code(planning.urgency, "_WAIT_ALREADY", "SELECT 1 WHERE false"), theme="templates", first=53
+        code(plans.urgency, "_WAIT_ALREADY", "SELECT 1 WHERE false"), theme="templates", first=53
     ),
     "nobody cancels": Mutant(
         code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"), theme="templates", first=26
@@ -84,23 +76,25 @@ _OF_JOBS = {
     ),
     "a breaker tries nobody": Mutant(code(breakers, "_choose", lambda tx, app: []), theme="breakers"),
     "a pause leaves what is ready": Mutant(
-        code(pausing, "_HOLD_BACK_READY", "SELECT 1 WHERE false"), theme="templates", first=4
+        code(pauses, "_HOLD_BACK_READY", "SELECT 1 WHERE false"), theme="templates", first=4
     ),
     "a pause forgets what is pushed later": Mutant(
-        code(pausing, "follow", lambda tx, jobs: []), theme="templates", first=7
+        code(pauses, "follow", lambda tx, jobs: []), theme="templates", first=7
     ),
     "nobody looks what others have under way": Mutant(
         code(freshness.Past, "busy", lambda past, apps: []), theme="chunks", first=12
     ),
     "what succeeded is not fresh": Mutant(code(freshness, "record", lambda tx, jobs: None), theme="chunks"),
     "whoever waits to be planned is forgotten": Mutant(
-        sql(grooming, "_UNPLANNED_IN_NO_HAND", "look_at <=", "false AND look_at <="), theme="chunks", first=1
+        sql(grooming_steps, "_UNPLANNED_IN_NO_HAND", "look_at <=", "false AND look_at <="),
+        theme="chunks",
+        first=1,
     ),
     "halves are nobody's": Mutant(
-        code(splitting, "_COPY_WANTS", "SELECT 1 WHERE false"), theme="chunks", first=3
+        code(bisection, "_COPY_WANTS", "SELECT 1 WHERE false"), theme="chunks", first=3
     ),
     "nobody splits": Mutant(
-        code(splitting, "_SPLIT", "SELECT 1, '', '[]' WHERE false"), theme="chunks", first=3
+        code(bisection, "_SPLIT", "SELECT 1, '', '[]' WHERE false"), theme="chunks", first=3
     ),
     "nobody looks what partitions others make": Mutant(
         sql(partitions, "_HELD", f"OR job.state IN ({sql_list(*sorted(LIVE))})", ""),
@@ -117,7 +111,7 @@ _OF_JOBS = {
         code(Layout, "gates", lambda layout, app, step: ()), theme="partitions", first=2
     ),
     "skipped and failed parents are forgotten": Mutant(
-        code(counts, "strand", lambda tx, jobs: {}), theme="templates", first=7
+        code(dependencies, "strand", lambda tx, jobs: {}), theme="templates", first=7
     ),
 }
 

@@ -11,7 +11,9 @@ from sluice.jobs.sagas.landing import Landing
 from sluice.jobs.sagas.pilot import Pilot
 from sluice.jobs.simulated import NO_FAULTS, Faults
 from sluice.jobs.states import State
-from sluice.ledger import compensating, events, grooming, journal, recording, submissions, suspending, undoing
+from sluice.ledger.lifecycle import outcomes, submissions
+from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.sagas import compensations, events, journals, suspension
 from sluice.planner import compensation
 from tests.simulation.mutants import Break, Mutant, code, sql
 
@@ -54,7 +56,7 @@ def _of_trips(apply: Break, first: int = 0, faults: Faults = NO_FAULTS) -> Mutan
 
 MUTANTS = {
     "whoever comes late writes the journal": _of_sagas(
-        sql(journal, "_WRITE", "AND job.claim = %(claim)s", ""), 84, LATE
+        sql(journals, "_WRITE", "AND job.claim = %(claim)s", ""), 84, LATE
     ),
     "an event that comes early is lost": _of_sagas(
         sql(
@@ -65,14 +67,14 @@ MUTANTS = {
         ),
     ),
     "nobody looks for events when a wait begins": _of_sagas(
-        code(recording, "resume_early", lambda tx, jobs: [])
+        code(outcomes, "resume_early", lambda tx, jobs: [])
     ),
     "one event ends two waits": _of_sagas(
-        sql(journal, "_EVENTS", "EXISTS (SELECT 1 FROM step WHERE step.event = event.id)", "false"),
+        sql(journals, "_EVENTS", "EXISTS (SELECT 1 FROM step WHERE step.event = event.id)", "false"),
         1,
     ),
     "nobody wakes who has waited for long enough": _of_sagas(
-        code(suspending, "resume_late", lambda tx, limit: None), 36
+        code(suspension, "resume_late", lambda tx, limit: None), 36
     ),
     "what has begun unseen is not undone": _of_sagas(
         code(Pilot, "_begun", lambda pilot, leg: pilot._last.step if pilot._last else leg.step), 52, DEADLY
@@ -84,16 +86,18 @@ MUTANTS = {
         sql(submissions, "_CANCEL_UNWANTED", "NOT job.flying AND", ""), 75
     ),
     "flights are lost with their workers": _of_sagas(
-        sql(grooming, "_REQUEUE_LOST", "(job.flying OR job.losses < job.max_losses)", "false"), 1, DEADLY
+        sql(grooming_steps, "_REQUEUE_LOST", "(job.flying OR job.losses < job.max_losses)", "false"),
+        1,
+        DEADLY,
     ),
     "jobs are undone in the order in which they ran": _of_trips(code(compensation, "_below", _forward)),
     "what others rely on is undone": _of_trips(
-        sql(compensating, "_EFFECTS", f"AND NOT {compensating._RELIED_ON}", ""), 17
+        sql(compensations, "_EFFECTS", f"AND NOT {compensations._RELIED_ON}", ""), 17
     ),
     "undoing begins while something goes on": _of_sagas(
-        code(compensating, "under_way", lambda tx, number: None),
+        code(compensations, "under_way", lambda tx, number: None),
         48,
     ),
-    "what was undone counts as done": _of_trips(code(undoing, "undo", lambda tx, jobs: {})),
+    "what was undone counts as done": _of_trips(code(compensations, "undo", lambda tx, jobs: {})),
     "a saga that fails is left as it is": _of_trips(code(submissions, "_COMPENSATE", "SELECT 1 WHERE false")),
 }

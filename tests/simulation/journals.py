@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from sluice.jobs.sagas.course import Leg, next_leg
 from sluice.jobs.sagas.entry import Direction, Entry, Mark
-from sluice.ledger.connection import Tx
+from sluice.ledger.database.connection import Tx
 
 # Entries that were not written while their claim was running. Forced ones are excepted: an operator writes them after
 # the last claim has ended.

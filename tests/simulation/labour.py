@@ -1,7 +1,7 @@
 """Durations and outcomes of the jobs of a drawn world."""
 
 from sluice.jobs.outcome import Ending, Outcome
-from sluice.ledger.claims import Claimed
+from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ops.simulation.fate import Fate
 from sluice.ops.simulation.fleet import Habits
 from sluice.ops.simulation.work import Effort

@@ -5,8 +5,8 @@ Each case would also show as a world that is never at rest. Here it shows at onc
 
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.connection import Tx
-from sluice.ledger.sql import NOW
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import NOW
 
 #: Longest delay of the groomer: a tick comes every second, and its messages arrive.
 _SOON = "interval '5 s'"

@@ -12,7 +12,7 @@ from sluice.jobs.partition_key import read_span, span_text, without_version
 from sluice.jobs.partitioning import Partitioning
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.connection import Tx
+from sluice.ledger.database.connection import Tx
 
 _DAYS = Calendar("day")
 _FIRST = _DAYS.read("2024-04-01")

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from sluice.broker.messages import Message, Pause, Resume
 from sluice.jobs.states import LIVE, State, sql_list
-from sluice.ledger.connection import Tx
-from sluice.ledger.wishes import STILL_WANTS
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle.demand import STILL_WANTS
 
 _HELD_BACK = f"""
 SELECT job.id FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission

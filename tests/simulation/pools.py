@@ -4,9 +4,9 @@ import random
 from typing import Any
 
 from sluice.jobs.states import DISPATCHED, sql_list
-from sluice.ledger.app_pauses import HAS_TO_WAIT
-from sluice.ledger.connection import Tx
-from sluice.ledger.sql import NOW
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import NOW
+from sluice.ledger.limits.app_pauses import HAS_TO_WAIT
 
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
 # Pools with more dispatched jobs than slots. No limit ever changes here, so all jobs of a pool have the same one.

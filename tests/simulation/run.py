@@ -10,10 +10,10 @@ from sluice.jobs.ref import JobName
 from sluice.jobs.simulated import Faults
 from sluice.jobs.states import State, sql_list
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger import planning
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads.check import breaches
-from sluice.ledger.reads.stillness import open_submissions, unfinished
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle import plans
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.reads.quiescence import open_submissions, unfinished
 from sluice.ops.simulation.fate import Fate, Fault
 from sluice.ops.simulation.telling import words_of
 from sluice.planner.keyspaces import keyspace_of
@@ -203,7 +203,7 @@ def _not_pushed(tx: Tx, catalogues: list[Catalogue]) -> list[JobName]:
         for name, state in ended
         for child in set.intersection(*(_children(catalogue, name, state) for catalogue in catalogues))
     }
-    return sorted(children - set(planning.find(tx, sorted(children))))
+    return sorted(children - set(plans.find(tx, sorted(children))))
 
 
 def _children(catalogue: Catalogue, name: JobName, state: State) -> set[JobName]:

@@ -11,7 +11,7 @@ from sluice.broker.messages import Cancel, Message, Submit
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
-from sluice.ledger.connection import Ledger
+from sluice.ledger.database.connection import Ledger
 from tests.simulation.steps import drawn_function
 
 UNDO = "undo_"

@@ -8,7 +8,7 @@ from msgspec import Struct
 from sluice.jobs.plan import Wish
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.jobs.submission import COMPENSATION, SAGA, SubmissionState
-from sluice.ledger.connection import Tx
+from sluice.ledger.database.connection import Tx
 
 _OVER = sql_list(SubmissionState.FAILED, SubmissionState.CANCELLED)
 _COUNTS = sql_list(SubmissionState.ACTIVE, SubmissionState.SUCCEEDED)

@@ -8,7 +8,7 @@ from typing import Any
 from sluice.actors.client import Client
 from sluice.broker.messages import Landed, Message, Resume, Tick
 from sluice.jobs.catalogue import Catalogue
-from sluice.ledger import pruning
+from sluice.ledger.retention import removal
 from sluice.ops.simulation.agenda import Agenda
 from sluice.ops.simulation.fate import Fate
 from sluice.ops.simulation.installation import Installation
@@ -157,4 +157,4 @@ class World:
         """Remove history that is older than some seconds."""
         self._at(PRUNED_EVERY_S, self._prune)
         with self._ledger.by(f"whoever prunes at {self.elapsed_s:.0f} s"):
-            self._ledger.transact(lambda tx: pruning.prune(tx, keep_s=PRUNED_EVERY_S, limit=PRUNED_AT_ONCE))
+            self._ledger.transact(lambda tx: removal.prune(tx, keep_s=PRUNED_EVERY_S, limit=PRUNED_AT_ONCE))

@@ -18,10 +18,11 @@ from sluice.broker.messages import Execute, Look, Message, Plan, Tick
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.firing import Busy
 from sluice.jobs.simulated import Faults
-from sluice.ledger import schedules, submissions
-from sluice.ledger.connection import Ledger, Tx
-from sluice.ledger.emptying import empty
-from sluice.ledger.reads.schedules import Fired, recent
+from sluice.ledger import schedules
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.fixtures import empty
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.reads.schedule_states import Fired, recent
 from sluice.ops.simulation.crashing import Crash, CrashingLedger
 from sluice.ops.simulation.fate import Fate
 from tests.simulation.year_entries import APPS, ENTRIES

@@ -11,9 +11,9 @@ from itertools import groupby, pairwise
 
 from sluice.jobs.firing import FiringOutcome
 from sluice.jobs.submission import SubmissionState
-from sluice.ledger.reads import progress
-from sluice.ledger.reads.check import breaches
-from sluice.ledger.reads.schedules import Fired
+from sluice.ledger.reads import submission_progress
+from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.reads.schedule_states import Fired
 from sluice.scheduler.turns import QUEUED_MAX
 from tests.simulation.year import Year
 from tests.simulation.year_entries import ENTRIES
@@ -128,14 +128,14 @@ def _check_replacing(year: Year, firings: list[Fired]) -> None:
         assert told == ENTRIES["replacing"].explained([*told], at), (at, told)
     fired = [each for each in firings if each.submission]
     for each, following in pairwise(fired):
-        status = year.plain.transact(lambda tx, id_=str(each.submission): progress.status(tx, id_))
+        status = year.plain.transact(lambda tx, id_=str(each.submission): submission_progress.status(tx, id_))
         assert status is not None
         assert status.ended_at == year.ends.get(str(each.submission), following.at), (each, following)
 
 
 def _check_submissions(year: Year, firings: Sequence[Fired]) -> None:
     """Check that exactly the fired due times have a submission, and that each of these was planned."""
-    made = year.plain.transact(lambda tx: progress.recent(tx, 1_000_000))
+    made = year.plain.transact(lambda tx: submission_progress.recent(tx, 1_000_000))
     assert sorted(each.id for each in made) == sorted(
         str(each.submission) for each in firings if each.submission
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from sluice.jobs.states import State
-from sluice.ledger.connection import Ledger, Tx
+from sluice.ledger.database.connection import Ledger, Tx
 
 _LAST = "SELECT coalesce(max(id), 0) FROM transition"
 # Times between a release and a claim of one job, for new claims.

@@ -5,7 +5,7 @@ value of today fails the test as well, so that the value cannot rise again unnot
 
     python -m tests.style            # figures by room
     python -m tests.style --lower    # lower the budgets to today's values
-    python -m tests.style --matches ledger/claims.py    # the discouraged patterns in these files
+    python -m tests.style --matches ledger/lifecycle/claims.py    # the discouraged patterns in these files
 """
 
 import json

@@ -21,8 +21,8 @@ RULES: dict[Rule, tuple[tuple[str, str], tuple[str, str]]] = {
         ("jobs/examples/gate.py", "from sluice import app\n"),
     ),
     layers.imports_point_down: (
-        ("planner/walk.py", "def f():\n    from sluice.ledger.sql import move\n"),
-        ("actors/walk.py", "from sluice.ledger.sql import move\n"),
+        ("planner/walk.py", "def f():\n    from sluice.ledger.database.transitions import move\n"),
+        ("actors/walk.py", "from sluice.ledger.database.transitions import move\n"),
     ),
     layers.the_desk_knows_no_asker: (
         ("ops/desk/again.py", "from sluice.ops.cli.output import Output\n"),
@@ -42,15 +42,15 @@ RULES: dict[Rule, tuple[tuple[str, str], tuple[str, str]]] = {
     ),
     sizes.files_are_short: (
         ("jobs/gate.py", "\n" * 601),
-        ("ledger/migrations/versions/0001.py", "\n" * 601),
+        ("ledger/schema/migrations/versions/0001.py", "\n" * 601),
     ),
     names.names_name_something: (
         ("jobs/gate.py", "class GateManager: ...\n"),
         ("jobs/database.py", "class Managed: ...\n"),
     ),
     states.states_are_spelled_in_one_place: (
-        ("ledger/claims.py", """SQL = f"SELECT 1 FROM job WHERE job.state IN ('failed', {x})"\n"""),
-        ("ledger/claims.py", 'def f():\n    """It is waiting."""\n    return need.when == "failed"\n'),
+        ("ledger/lifecycle/claims.py", """SQL = f"SELECT 1 FROM job WHERE job.state IN ('failed', {x})"\n"""),
+        ("ledger/lifecycle/claims.py", 'def f():\n    """It is waiting."""\n    return need.when == "failed"\n'),
     ),
     purity.the_core_is_pure: (
         ("jobs/gate.py", "from datetime import datetime\nnow = datetime.now\n"),

@@ -10,8 +10,9 @@ from sluice.broker.messages import Plan
 from sluice.jobs.catalogue import load
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.ledger import scratch, submissions
-from sluice.ledger.connection import Ledger
+from sluice.ledger import fixtures
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle import submissions
 from sluice.ops.bench.contenders.sluice_desk import APPS, command, desk_of, environment
 from sluice.ops.bench.courses import BLOCKED, FLAT, LIMIT_PROCESSES, LIMITED, PAST, WARM_UP, beside
 from sluice.ops.bench.ground import Ground
@@ -37,9 +38,9 @@ def _blocked(ground: Ground) -> Figures:
         empty = desk.flat()
         desk.client.submit(Submission(app=BLOCKED, id="blocked", push="wanted"))
         desk.until_planned("blocked")
-        scratch.tidy(ground.ledger_url)
+        fixtures.tidy(ground.ledger_url)
         figures = beside("empty", empty, desk.flat(_AFTER_FLAT))
-        return {**figures, "waiting_jobs": desk.ledger.transact(lambda tx: scratch.jobs(tx, State.WAITING))}
+        return {**figures, "waiting_jobs": desk.ledger.transact(lambda tx: fixtures.jobs(tx, State.WAITING))}
 
 
 def _history(ground: Ground) -> Figures:
@@ -50,12 +51,12 @@ def _history(ground: Ground) -> Figures:
     times = math.ceil(PAST / _AFTER_FLAT) - 1
     with desk_of(ground) as desk:
         empty = desk.flat()
-        desk.ledger.transact(lambda tx: scratch.multiply(tx, times))
-        scratch.tidy(ground.ledger_url)
-        past = desk.ledger.transact(lambda tx: scratch.jobs(tx, State.SUCCEEDED))
+        desk.ledger.transact(lambda tx: fixtures.multiply(tx, times))
+        fixtures.tidy(ground.ledger_url)
+        past = desk.ledger.transact(lambda tx: fixtures.jobs(tx, State.SUCCEEDED))
         figures = beside("empty", empty, desk.flat((times + 1) * _AFTER_FLAT))
     with closing(Ledger(ground.ledger_url)) as ledger:
-        tables = ledger.transact(scratch.sizes)
+        tables = ledger.transact(fixtures.sizes)
     return {
         **figures,
         "past_jobs": past,

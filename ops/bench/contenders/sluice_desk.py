@@ -16,8 +16,8 @@ from sluice.actors.teller import Teller
 from sluice.broker.connect import connect
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger import scratch
-from sluice.ledger.connection import Ledger
+from sluice.ledger import fixtures
+from sluice.ledger.database.connection import Ledger
 from sluice.ops.bench.courses import BLOCKED, CHAIN, FLAT, WARM_UP, WITHIN_S, Given, hops, whole
 from sluice.ops.bench.crew import PROCESSES, THREADS, Crew
 from sluice.ops.bench.ground import Ground, timed
@@ -57,14 +57,14 @@ class Desk(Struct, frozen=True):
         told: Told = whole,
     ) -> Figures:
         """Run these submissions. Return the figures of ``told``, and the costs until all results were recorded."""
-        cpu_s, commits = self.crew.cpu_s(), self.ledger.transact(scratch.written)
+        cpu_s, commits = self.crew.cpu_s(), self.ledger.transact(fixtures.written)
         given = timed(self.marks, jobs, partial(self._submit, wanted, one_by_one=one_by_one))
         settled_at_s = self.settled()
         return {
             **told(given),
             "settled_per_s": jobs / (settled_at_s - given.asked_at_s),
             "workers_us_a_job": (self.crew.cpu_s() - cpu_s) / jobs * 1e6,
-            "commits_a_job": (self.ledger.transact(scratch.written) - commits) / jobs,
+            "commits_a_job": (self.ledger.transact(fixtures.written) - commits) / jobs,
         }
 
     def flat(self, first: int = 0, *, app: str = _FLAT, told: Told = whole) -> Figures:
@@ -81,7 +81,7 @@ class Desk(Struct, frozen=True):
         machine's clock.
         """
         deadline = time.monotonic() + WITHIN_S
-        while self.ledger.transact(lambda tx: scratch.has_work(tx, besides=BLOCKED)):
+        while self.ledger.transact(lambda tx: fixtures.has_work(tx, besides=BLOCKED)):
             if time.monotonic() > deadline:
                 raise SluiceError("Not all jobs have succeeded.", where=self.crew.said())
             time.sleep(_LOOK_EVERY_S)

@@ -6,7 +6,7 @@ import argparse
 
 from sluice.actors.branches import MAIN
 from sluice.jobs.errors import BadRequest
-from sluice.ledger import versions
+from sluice.ledger.keyspaces import versions
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

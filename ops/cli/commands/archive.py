@@ -9,8 +9,8 @@ import argparse
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
-from sluice.ledger import collecting
-from sluice.ledger.collecting import COLLECTED
+from sluice.ledger import managed_tasks
+from sluice.ledger.managed_tasks import COLLECTED
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE
@@ -64,7 +64,7 @@ def _app(desk: CommandDesk, app: str) -> str:
 def _ended(installation: Installation, app: str, state: State) -> int:
     archived = 0
     while batch := installation.ledger.transact(
-        lambda tx: collecting.archive_ended(tx, app, state, limit=BATCH)
+        lambda tx: managed_tasks.archive_ended(tx, app, state, limit=BATCH)
     ):
         archived += len(batch)
     return archived

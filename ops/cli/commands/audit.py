@@ -5,7 +5,7 @@ import argparse
 import msgspec
 from msgspec.structs import asdict
 
-from sluice.ledger.reads.audits import Act, acts
+from sluice.ledger.reads.audit_log import Act, acts
 from sluice.ops.cli.asking import past_option
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

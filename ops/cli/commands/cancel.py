@@ -4,7 +4,7 @@ regardless of other submissions.
 
 import argparse
 
-from sluice.ledger.reads import flights
+from sluice.ledger.reads import saga_details
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE
@@ -22,7 +22,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
     if options.key is None:
         stopped = len(installation.client.cancel(options.target))
-        undone = installation.ask(lambda tx: flights.called_off(tx, options.target))
+        undone = installation.ask(lambda tx: saga_details.called_off(tx, options.target))
         what = f"Submission {options.target} is cancelled"
     else:
         client = installation.client

@@ -4,7 +4,7 @@ rule is broken.
 
 import argparse
 
-from sluice.ledger.reads.check import breaches
+from sluice.ledger.reads.invariants import breaches
 from sluice.ops.cli.broken import AGREES, blocks, document
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

@@ -5,7 +5,7 @@ Workers may run at the same time. The exit code is 1 if a rule is still broken a
 
 import argparse
 
-from sluice.ledger.repairing import repair
+from sluice.ledger.recovery.repairs import repair
 from sluice.ops.cli.broken import AGREES, blocks, document
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

@@ -9,7 +9,7 @@ import argparse
 from sluice.actors import upkeep
 from sluice.jobs.errors import LedgerBusy
 from sluice.ledger import installation as identity
-from sluice.ledger import restoring
+from sluice.ledger.recovery import restoration
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE
@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: CommandDesk, options: Options) -> int:
     installation = Installation(desk)
-    above = installation.ledger.transact(restoring.restore)
+    above = installation.ledger.transact(restoration.restore)
     if above is None:
         raise LedgerBusy(
             "Workers hold leases that have not ended; nothing was changed.",

@@ -5,7 +5,7 @@ not contact a ledger.
 import argparse
 
 from sluice.jobs.errors import BadRequest
-from sluice.ledger import roles
+from sluice.ledger.schema import roles
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

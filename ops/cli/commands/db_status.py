@@ -5,9 +5,9 @@ block them.
 import argparse
 from contextlib import closing
 
-from sluice.ledger import migrate
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads import vitals
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads import server_health
+from sluice.ledger.schema import migrate
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE, FAILED
@@ -25,7 +25,9 @@ def run(desk: CommandDesk, _: Options) -> int:
     found = migrate.schema(url)
     pending = migrate.pending(found)
     with closing(Ledger(url, connections=1)) as ledger:
-        blockers = ledger.transact(lambda tx: vitals.blockers(tx, long_s=migrate.LOCK_S)) if found else []
+        blockers = (
+            ledger.transact(lambda tx: server_health.blockers(tx, long_s=migrate.LOCK_S)) if found else []
+        )
         now = ledger.transact(lambda tx: tx.instant())
     document = {
         "schema": desk.settings.ledger_schema,

@@ -2,7 +2,7 @@
 
 import argparse
 
-from sluice.ledger import migrate
+from sluice.ledger.schema import migrate
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

@@ -5,7 +5,7 @@ import argparse
 from sluice.jobs.durations import duration_s
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
-from sluice.ledger.reads.demand import HORIZON_S, Demand
+from sluice.ledger.reads.backlog import HORIZON_S, Demand
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

@@ -10,10 +10,10 @@ from sluice.jobs.app import App
 from sluice.jobs.chunking import Chunking
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.work_ids import WorkId, parse_work_ids, short_text_of
-from sluice.ledger.connection import Tx
-from sluice.ledger.freshness import Past
-from sluice.ledger.reads import successes
-from sluice.ledger.reads.successes import Success
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.keyspaces.freshness import Past
+from sluice.ledger.reads import last_successes
+from sluice.ledger.reads.last_successes import Success
 from sluice.ops.cli.asking import past_option
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
@@ -71,18 +71,18 @@ def _ids(app: App, chunking: Chunking, options: Options) -> Ask:
 
     def ask(tx: Tx) -> Told:
         past = Past(tx, tx.instant(), number=0)
-        kept = [mark for mark in successes.marks(tx, app.name) if is_kept(mark, chunking)]
+        kept = [mark for mark in last_successes.marks(tx, app.name) if is_kept(mark, chunking)]
         marks = kept if kept or chunking.freshness_by else [""]
         if named is None:
-            found, more = successes.ids(tx, app.name, marks, before=before, limit=limit)
+            found, more = last_successes.ids(tx, app.name, marks, before=before, limit=limit)
         else:
-            found, more = successes.named_ids(tx, app.name, marks, named, limit=limit)
+            found, more = last_successes.named_ids(tx, app.name, marks, named, limit=limit)
         return Told(
             now=past.now,
             successes=_older(found, before),
             runs={mark: at for mark in marks if (at := past.last_run(app.name, mark))},
             never={} if named is None or more else never(named, marks or [""], found),
-            more=more or len(marks) >= successes.MARKS_MAX,
+            more=more or len(marks) >= last_successes.MARKS_MAX,
         )
 
     return ask
@@ -100,9 +100,9 @@ def _keys(desk: CommandDesk, app: App, options: Options) -> Ask:
 
     def ask(tx: Tx) -> Told:
         if named:
-            found, more = successes.named_keys(tx, app.name, named)
+            found, more = last_successes.named_keys(tx, app.name, named)
         else:
-            found, more = successes.keys(tx, app.name, before=before, limit=limit)
+            found, more = last_successes.keys(tx, app.name, before=before, limit=limit)
         absent = never(named, [""], found)
         return Told(now=tx.instant(), successes=_older(found, before), never=absent, more=more)
 

@@ -13,11 +13,11 @@ from sluice.jobs.calendar import Span
 from sluice.jobs.catalogue.tables import table_of
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import grid as reading
-from sluice.ledger.reads import progress
-from sluice.ledger.reads.partitions import Place
-from sluice.ledger.reads.progress import Status
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import submission_grid as reading
+from sluice.ledger.reads import submission_progress
+from sluice.ledger.reads.submission_progress import Status
+from sluice.ledger.reads.table_partitions import Place
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE
@@ -54,7 +54,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def _read(tx: Tx, desk: CommandDesk, options: Options) -> tuple[Axis, list[tuple[Strip, Cells]]] | None:
-    status = progress.status(tx, options.submission)
+    status = submission_progress.status(tx, options.submission)
     if status is None:
         raise BadRequest(
             f"There is no submission {options.submission}.",

@@ -16,7 +16,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.history import Round
 from sluice.jobs.round_record import log_of
 from sluice.jobs.states import TERMINAL
-from sluice.ledger.reads.dossier import Dossier
+from sluice.ledger.reads.job_details import Dossier
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

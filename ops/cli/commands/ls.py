@@ -12,8 +12,8 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.key_reading import KeyReadings, key_readings
 from sluice.jobs.paging import Order, OrderBy
 from sluice.jobs.states import State
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import listing, progress
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import job_lists, submission_progress
 from sluice.ops.cli.asking import past_option
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
@@ -65,7 +65,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: CommandDesk, options: Options) -> int:
     where = parse_condition(options.where, datetime.now(UTC)) if options.where is not None else None
-    wanted = listing.Filter(
+    wanted = job_lists.Filter(
         app=options.of_app,
         states=tuple(State(word) for word in options.state or ()),
         submission=options.submission,
@@ -79,18 +79,18 @@ def run(desk: CommandDesk, options: Options) -> int:
     return _list(desk, wanted) if options.page is None else _turn(desk, wanted, options.page)
 
 
-def _list(desk: CommandDesk, wanted: listing.Filter) -> int:
-    found = Installation(desk).ask(lambda tx: listing.jobs(_known(tx, wanted), wanted))
+def _list(desk: CommandDesk, wanted: job_lists.Filter) -> int:
+    found = Installation(desk).ask(lambda tx: job_lists.jobs(_known(tx, wanted), wanted))
     desk.output.answer([_document(job) for job in found], _table(found, wanted.order))
     if found and len(found) == wanted.limit:
         desk.output.note(Line(f"There may be more; --limit shows more than {wanted.limit}.", "bright_black"))
     return DONE
 
 
-def _turn(desk: CommandDesk, wanted: listing.Filter, token: str) -> int:
+def _turn(desk: CommandDesk, wanted: job_lists.Filter, token: str) -> int:
     """Show one page."""
     asked = None if token == FIRST else token
-    found = Installation(desk).ask(lambda tx: listing.page(_known(tx, wanted), wanted, asked))
+    found = Installation(desk).ask(lambda tx: job_lists.page(_known(tx, wanted), wanted, asked))
     document = {"jobs": [_document(job) for job in found.jobs], "total": found.total, "next": found.next}
     desk.output.answer(document, _table(found.jobs, wanted.order))
     if not desk.output.as_json:
@@ -113,7 +113,7 @@ def _readings(desk: CommandDesk, where: Condition | None) -> KeyReadings | None:
     return None
 
 
-def _table(found: Sequence[listing.Listed], order: Order) -> Table:
+def _table(found: Sequence[job_lists.Listed], order: Order) -> Table:
     """Return the jobs as a table. The last column has the time by which they are ordered."""
     if order.by is OrderBy.CREATED:
         heading, times = "created (UTC)", [job.created_at for job in found]
@@ -129,21 +129,21 @@ def _table(found: Sequence[listing.Listed], order: Order) -> Table:
     )
 
 
-def _document(job: listing.Listed) -> dict[str, object]:
+def _document(job: job_lists.Listed) -> dict[str, object]:
     """Return a job as a document. A partition job also has its partitions."""
     told = {word: value for word, value in asdict(job).items() if word not in ("id", "place")}
     return told if job.span is None else {**told, "span": job.span}
 
 
-def _state(job: listing.Listed) -> str:
+def _state(job: job_lists.Listed) -> str:
     if job.uncollected:
         return f"{job.state}, uncollected"
     return f"{job.state}, paused" if job.paused else job.state
 
 
-def _known(tx: Tx, wanted: listing.Filter) -> Tx:
+def _known(tx: Tx, wanted: job_lists.Filter) -> Tx:
     """Return the transaction. BadRequest if the submission in the filter does not exist."""
-    if wanted.submission is not None and progress.status(tx, wanted.submission) is None:
+    if wanted.submission is not None and submission_progress.status(tx, wanted.submission) is None:
         raise BadRequest(
             f"There is no submission {wanted.submission}.",
             advice="`sluice submissions` lists the submissions.",

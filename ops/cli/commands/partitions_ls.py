@@ -11,8 +11,8 @@ from sluice.jobs.catalogue.tables import TableOf, table_of, tables_of
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import LIVE
-from sluice.ledger.reads import partitions
-from sluice.ledger.reads.partitions import Holding, Place, Run
+from sluice.ledger.reads import table_partitions
+from sluice.ledger.reads.table_partitions import Holding, Place, Run
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.excerpt import all_option, excerpt
@@ -50,7 +50,7 @@ def run(desk: CommandDesk, options: Options) -> int:
         )
     tables = list(tables_of(desk.catalogue))
     places = [Place(table.name, table.version) for table in tables]
-    found = Installation(desk).ask(lambda tx: partitions.holdings(tx, places, ALL))
+    found = Installation(desk).ask(lambda tx: table_partitions.holdings(tx, places, ALL))
     rows = [_row(table, found.get(table.name)) for table in tables]
     headings = ("table", "filled by", "unit", "first", "last", "existing", "under way", "missing", "holes")
     documents = [_document(table, found.get(table.name)) for table in tables]
@@ -61,8 +61,8 @@ def run(desk: CommandDesk, options: Options) -> int:
 def _one(desk: CommandDesk, table: TableOf, options: Options) -> int:
     place, within = Place(table.name, table.version), _within(table, options)
     installation = Installation(desk)
-    holding = installation.ask(lambda tx: partitions.holdings(tx, [place], within)).get(table.name)
-    found = installation.ask(lambda tx: partitions.runs(tx, place, within, limit=RUNS_MAX))
+    holding = installation.ask(lambda tx: table_partitions.holdings(tx, [place], within)).get(table.name)
+    found = installation.ask(lambda tx: table_partitions.runs(tx, place, within, limit=RUNS_MAX))
     ends = Span(
         within.first if options.first or not found else found[0].first,
         within.last if options.last or not found else found[-1].last,

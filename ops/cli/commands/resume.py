@@ -9,8 +9,8 @@ from sluice.jobs.ref import JobName
 from sluice.jobs.request_limits import NUL, unfit
 from sluice.jobs.sagas.answers import check_event
 from sluice.jobs.submission import JSON
-from sluice.ledger.events import Became
-from sluice.ledger.reads import dossier, progress
+from sluice.ledger.reads import job_details, submission_progress
+from sluice.ledger.sagas.events import Became
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE
@@ -65,12 +65,12 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 def _is_submission(installation: Installation, word: str) -> bool:
     """Return whether a submission has this id. The id may contain a slash, as ``APP/KEY`` does."""
-    return installation.ask(lambda tx: progress.status(tx, word)) is not None
+    return installation.ask(lambda tx: submission_progress.status(tx, word)) is not None
 
 
 def _resume_job(desk: CommandDesk, installation: Installation, app: str, key: str, options: Options) -> int:
     name, unknown = meant_job(desk, installation, app, key)
-    before = installation.ask(lambda tx: dossier.job(tx, name))
+    before = installation.ask(lambda tx: job_details.job(tx, name))
     if before is None and unknown:
         raise unknown
     # An unknown key is more likely mistyped than early. So the event is not kept for a job that does not exist.
@@ -82,7 +82,7 @@ def _resume_job(desk: CommandDesk, installation: Installation, app: str, key: st
     return DONE
 
 
-def _told(name: JobName, event: str | None, became: Became, before: dossier.Job | None) -> str:
+def _told(name: JobName, event: str | None, became: Became, before: job_details.Job | None) -> str:
     what = event if event is not None else "the request to continue"
     if became is Became.RESUMED:
         return f"{name} continues{f', because {event} has come' if event is not None else ''}."

@@ -9,7 +9,7 @@ import argparse
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
 from sluice.jobs.submission import Rerun, SubmissionState
-from sluice.ledger.reads import reruns
+from sluice.ledger.reads import submission_progress
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.commands.submit import ask
 from sluice.ops.cli.desk import CommandDesk
@@ -62,7 +62,7 @@ def _submission(desk: CommandDesk, installation: Installation, options: Options)
             " make partitions and the partitions made from them again, submit them with --rerun downstream.",
         )
     if options.same_code and not options.force:
-        require_same_code(desk, installation.ask(lambda tx: reruns.of_submission(tx, id_)))
+        require_same_code(desk, installation.ask(lambda tx: submission_progress.of_submission(tx, id_)))
     installation.client.retry(id_)
     if options.wait:
         return watch(desk, installation, id_)

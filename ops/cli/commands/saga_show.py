@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 
 from sluice.jobs.states import State
-from sluice.ledger.reads.dossier import Dossier
+from sluice.ledger.reads.job_details import Dossier
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

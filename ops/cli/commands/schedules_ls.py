@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from sluice.ledger.reads import schedules as reads
-from sluice.ledger.reads.schedules import Fired, Scheduled
+from sluice.ledger.reads import schedule_states as reads
+from sluice.ledger.reads.schedule_states import Fired, Scheduled
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

@@ -3,7 +3,7 @@
 import argparse
 
 from sluice.actors.by_hand import pause
-from sluice.ledger.reads import schedules as reads
+from sluice.ledger.reads import schedule_states as reads
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

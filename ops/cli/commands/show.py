@@ -12,7 +12,7 @@ from sluice.jobs.outcome import Ending
 from sluice.jobs.pooling import spoken
 from sluice.jobs.states import State
 from sluice.jobs.work_ids import ids_of, short_text_of
-from sluice.ledger.reads.dossier import RELATIVES_MAX, Child, Dossier, Half, Job, Parent
+from sluice.ledger.reads.job_details import RELATIVES_MAX, Child, Dossier, Half, Job, Parent
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.excerpt import all_option, excerpt

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from sluice.broker.messages import PLANNER
 from sluice.jobs.errors import BadRequest
-from sluice.ledger.reads import progress
-from sluice.ledger.reads.course import course, work
+from sluice.ledger.reads import submission_progress
+from sluice.ledger.reads.submission_progress import course, work
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE
@@ -33,7 +33,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def _list(desk: CommandDesk, limit: int) -> int:
-    found = Installation(desk).ask(lambda tx: progress.recent(tx, max(limit, 0)))
+    found = Installation(desk).ask(lambda tx: submission_progress.recent(tx, max(limit, 0)))
     rows = [(each.id, _state(each), moment(each.received_at), _what(each)) for each in found]
     headings = ("submission", "state", "received (UTC)", "requests")
     desk.output.answer(found, Table(headings, rows, prose=True, empty="No submissions."))
@@ -52,11 +52,11 @@ def _one(desk: CommandDesk, id_: str) -> int:
     return DONE
 
 
-def _state(status: progress.Status) -> str:
+def _state(status: submission_progress.Status) -> str:
     return f"{status.state}, paused" if status.is_paused else status.state
 
 
-def _what(status: progress.Status) -> str:
+def _what(status: submission_progress.Status) -> str:
     if status.key is not None:
         asked = f"{status.app}/{status.key}"
     elif status.start is not None:
@@ -67,7 +67,7 @@ def _what(status: progress.Status) -> str:
     return f"{asked}: {status.reason}" if status.reason else asked
 
 
-def _how(status: progress.Status) -> Iterator[str]:
+def _how(status: submission_progress.Status) -> Iterator[str]:
     if status.mode:
         yield f"in mode {status.mode}"
     if status.branch:

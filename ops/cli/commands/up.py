@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 from sluice.jobs.address import without_password
 from sluice.jobs.errors import Unreachable
-from sluice.ledger.reads.idle import idle
+from sluice.ledger.reads.quiescence import idle
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from sluice.jobs.pooling import spoken
 from sluice.jobs.states import State
 from sluice.ledger.reads import fleet
-from sluice.ledger.reads.lines import COUNTED_MAX, Pool, Pools, Slot
+from sluice.ledger.reads.pool_queue import COUNTED_MAX, Pool, Pools, Slot
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

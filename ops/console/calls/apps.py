@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
-from sluice.ledger.reads.standing import standing
+from sluice.ledger.reads.state_statistics import standing
 from sluice.ops.app_document import as_document
 from sluice.ops.console import deeds
 from sluice.ops.console.documents import AllApps, CountedApp

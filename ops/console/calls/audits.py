@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from sluice.jobs.submission import JSON
-from sluice.ledger.reads.audits import acts
+from sluice.ledger.reads.audit_log import acts
 from sluice.ops.console.office import Office
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import Asked, Nothing, Route

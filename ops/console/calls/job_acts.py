@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import JSON, Rerun, SubmissionState
-from sluice.ledger.events import Became
+from sluice.ledger.sagas.events import Became
 from sluice.ops.console import deeds
 from sluice.ops.console.gate import Role
 from sluice.ops.console.office import Office

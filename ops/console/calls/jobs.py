@@ -12,7 +12,7 @@ from sluice.actors.assembly import blobs
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.history import Round
 from sluice.jobs.states import State
-from sluice.ledger.reads.dossier import Bounds
+from sluice.ledger.reads.job_details import Bounds
 from sluice.ops.console.calls.apps import DrawnNeed, need_of
 from sluice.ops.console.documents import JobDocument, SagaDocument
 from sluice.ops.console.exchange import TEXT_TYPE, Answer

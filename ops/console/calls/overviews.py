@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
-from sluice.ledger.reads import finding
-from sluice.ledger.reads.listing import Listed
+from sluice.ledger.reads import job_search
+from sluice.ledger.reads.job_lists import Listed
 from sluice.ops.console.exchange import Unreadable
 from sluice.ops.console.office import Office
 from sluice.ops.console.paging import Limit
@@ -54,11 +54,11 @@ def overview(office: Office, _: Asked[Nothing, Nothing]) -> Overview:
 
 def jobs(office: Office, asked: Asked[Sought, Nothing]) -> Jobs:
     query = asked.query
-    wanted = finding.Wanted(
+    wanted = job_search.Wanted(
         app=query.app, states=query.state, key=query.key, submission=query.submission, limit=query.limit
     )
     try:
-        page = office.ask(lambda tx: finding.page(tx, wanted, query.after))
+        page = office.ask(lambda tx: job_search.page(tx, wanted, query.after))
     except BadRequest as error:
         raise Unreadable(error.what, advice=error.advice) from None
     return Jobs([_told(each) for each in page.jobs], page.next)

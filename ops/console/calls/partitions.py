@@ -11,10 +11,10 @@ from sluice.jobs.calendar import Unit
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.tables import TableOf, table_of, tables_of
 from sluice.jobs.states import State
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import coverage
-from sluice.ledger.reads.coverage import Extent
-from sluice.ledger.reads.partitions import Place
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import partition_grid
+from sluice.ledger.reads.partition_grid import Extent
+from sluice.ledger.reads.table_partitions import Place
 from sluice.ops.console import deeds
 from sluice.ops.console.exchange import Unreadable
 from sluice.ops.console.gate import Role
@@ -93,7 +93,7 @@ class Maker(Struct, frozen=True, kw_only=True):
 def partitions(office: Office, _: Asked[Nothing, Nothing]) -> Tables:
     tables = [*tables_of(office.catalogue)]
     places = [Place(table.name, table.version) for table in tables]
-    found = office.ask(lambda tx: coverage.extents(tx, places))
+    found = office.ask(lambda tx: partition_grid.extents(tx, places))
     return Tables([_held(table, found.get(table.name)) for table in tables])
 
 
@@ -114,7 +114,7 @@ def cell(office: Office, asked: Asked[Cell, Nothing]) -> Maker:
             partition = table.calendar.read(query.partition)
         except ValueError as error:
             raise Unreadable(f"{query.partition!r} is not a partition of {table.name}: {error}.") from None
-        found = coverage.owner(tx, Place(table.name, table.version), partition)
+        found = partition_grid.owner(tx, Place(table.name, table.version), partition)
         return Maker(
             table=table.name,
             partition=table.calendar.write(partition),

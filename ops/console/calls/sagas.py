@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct, convert
 
 from sluice.jobs.submission import Submission, SubmissionState
-from sluice.ledger.reads.aloft import Saga, aloft
+from sluice.ledger.reads.saga_details import Saga, aloft
 from sluice.ops.console import deeds
 from sluice.ops.console.calls.job_acts import BY, Retried
 from sluice.ops.console.gate import Role

@@ -9,8 +9,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from sluice.actors import by_hand
-from sluice.ledger.reads import schedules as reads
-from sluice.ledger.reads.schedules import Fired, Scheduled
+from sluice.ledger.reads import schedule_states as reads
+from sluice.ledger.reads.schedule_states import Fired, Scheduled
 from sluice.ops.console import deeds
 from sluice.ops.console.gate import Role
 from sluice.ops.console.office import Office

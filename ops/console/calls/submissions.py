@@ -11,11 +11,18 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.masking import masked, masked_kwargs, masked_policy, masked_value
 from sluice.jobs.states import State
 from sluice.jobs.submission import JSON, Submission, SubmissionState
-from sluice.ledger.connection import Tx
-from sluice.ledger.reads import submitted
-from sluice.ledger.reads.shares import EXACT_MAX, EXACT_OF_MANY, PROBES, PROBES_OF_MANY, Share, shares
-from sluice.ledger.reads.stirrings import Progress, progress_of
-from sluice.ledger.reads.submitted import Submitted
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import submission_lists
+from sluice.ledger.reads.state_statistics import Progress, progress_of
+from sluice.ledger.reads.submission_lists import Submitted
+from sluice.ledger.reads.submission_progress import (
+    EXACT_MAX,
+    EXACT_OF_MANY,
+    PROBES,
+    PROBES_OF_MANY,
+    Share,
+    shares,
+)
 from sluice.ops.console import deeds
 from sluice.ops.console.gate import Role
 from sluice.ops.console.office import Office
@@ -91,7 +98,9 @@ def submissions(office: Office, asked: Asked[Some, Nothing]) -> Submissions:
     query, before = asked.query, asked.query.before
 
     def read(tx: Tx) -> Submissions:
-        page = submitted.submitted(tx, app=query.app, states=query.state, before=before, limit=query.limit)
+        page = submission_lists.submitted(
+            tx, app=query.app, states=query.state, before=before, limit=query.limit
+        )
         numbers = [each.number for each in page.found]
         known = shares(tx, numbers, exact_max=EXACT_OF_MANY, probes=PROBES_OF_MANY)
         told = [ListedSubmission(**_words(each, known[each.number])) for each in page.found]
@@ -104,11 +113,11 @@ def submission(office: Office, asked: Asked[Nothing, Nothing]) -> WholeSubmissio
     (id_,) = asked.words
 
     def read(tx: Tx) -> WholeSubmission | None:
-        found = submitted.one(tx, id_)
+        found = submission_lists.one(tx, id_)
         if found is None:
             return None
         share = shares(tx, [found.number], exact_max=EXACT_MAX, probes=PROBES)[found.number]
-        request = _masked(submitted.request(tx, id_))
+        request = _masked(submission_lists.request(tx, id_))
         return WholeSubmission(**_words(found, share), request=request, jobs=share.states, about=share.about)
 
     found = office.ask(read)

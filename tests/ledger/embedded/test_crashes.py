@@ -10,7 +10,7 @@ import psutil
 import psycopg
 import pytest
 
-from sluice.ledger.embedded import EmbeddedUnavailable, handle, server, start
+from sluice.ledger.embedded import EmbeddedUnavailable, server, start
 from tests.ledger.embedded.homes import ask, is_stopped, postmaster, word
 
 
@@ -40,7 +40,7 @@ def test_a_stale_pid_file_with_the_pid_of_another_program_is_ignored(home: Path)
 
 def test_an_interrupted_first_start_is_repeated(fresh: Path, monkeypatch: Any) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(handle, "launch", interrupted)
+        patch.setattr(server, "launch", interrupted)
         with pytest.raises(KeyboardInterrupt):
             start(fresh, durable=False)
     (fresh / "postgres/data.new").mkdir()

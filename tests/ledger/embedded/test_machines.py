@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sluice.ledger.embedded import EmbeddedUnavailable
-from sluice.ledger.embedded.handle import EmbeddedPostgres, open_postgres
-from sluice.ledger.embedded.machine import Machine
+from sluice.ledger.embedded.binaries import Machine
+from sluice.ledger.embedded.server import EmbeddedPostgres, open_postgres
 from tests.ledger.embedded.homes import ask, postmaster
 from tests.ledger.embedded.users import AS_ROOT, NOBODY
 

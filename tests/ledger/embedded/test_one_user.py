@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from sluice.ledger.embedded import EmbeddedUnavailable, start
-from sluice.ledger.embedded.handle import open_postgres
-from sluice.ledger.embedded.machine import Machine
+from sluice.ledger.embedded.binaries import Machine
+from sluice.ledger.embedded.server import open_postgres
 from tests.ledger.embedded.homes import ask, is_stopped, postmaster, word
 from tests.ledger.embedded.users import AS_ROOT, NOBODY
 

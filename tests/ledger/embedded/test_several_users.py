@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sluice.ledger.embedded import start
-from sluice.ledger.embedded.handle import open_postgres
-from sluice.ledger.embedded.machine import Machine
+from sluice.ledger.embedded.binaries import Machine
+from sluice.ledger.embedded.server import open_postgres
 from tests.ledger.embedded.homes import ask, has_ended, is_stopped, postmaster, word
 from tests.ledger.embedded.users import AS_ROOT, NOBODY, killed_at_end, url_of, used_by_nobody, user
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.ledger.embedded import EmbeddedUnavailable, handle, start
+from sluice.ledger.embedded import EmbeddedUnavailable, server, start
 
-ROOT_OF_CODE = Path(handle.__file__).parents[3]
+ROOT_OF_CODE = Path(server.__file__).parents[3]
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 NOBODY = pwd.getpwnam("nobody")
 USER = """

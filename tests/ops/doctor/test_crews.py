@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from sluice.jobs.catalogue.known import KnownDefinitions, known
-from sluice.ledger import workers
+from sluice.ledger.recovery import leases
 from sluice.ops.console.exchange import Answer, problem
 from sluice.ops.doctor.finding import Level
 from tests.ops.asker import serving
@@ -90,7 +90,7 @@ def test_workers_with_other_code_are_reported(site: Site, monkeypatch: pytest.Mo
     monkeypatch.setenv("SLUICE_CODE_VERSION", "then")
     assert "code" not in _said(site, Level.WARN)
     terms = {"host": "site", "pid": 8, "queues": [], "threads": 1, "code": "later", "lease_s": 3600.0}
-    site.world.ledger.transact(lambda tx: workers.join(tx, uuid4(), **terms))
+    site.world.ledger.transact(lambda tx: leases.join(tx, uuid4(), **terms))
     assert "Workers have different code: then (1), later (1)." in _said(site, Level.WARN)
 
 
@@ -112,11 +112,11 @@ def test_workers_with_different_definitions_are_reported(site: Site) -> None:
     site.chain("a")
     digest = known(site.world.catalogue).apps["a"]
     site.world.ledger.transact(
-        lambda tx: workers.know(tx, site.world.worker, KnownDefinitions(apps={"a": digest}))
+        lambda tx: leases.know(tx, site.world.worker, KnownDefinitions(apps={"a": digest}))
     )
     assert "definitions" not in _said(site, Level.WARN)
     stale = KnownDefinitions(apps={"a": "0123456789abcdef"}, problem="apps.json: a: it needs itself")
-    site.world.ledger.transact(lambda tx: workers.know(tx, site.hire(queues=[], threads=1), stale))
+    site.world.ledger.transact(lambda tx: leases.know(tx, site.hire(queues=[], threads=1), stale))
     said = _said(site, Level.WARN)
     assert "There are 2 definitions of a in use: " in said
     assert f"{digest[:8]} 1 worker (site:7) and here" in said

@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from sluice.actors.settings import process_found, read_settings
-from sluice.ledger import migrate
-from sluice.ledger.connection import Ledger
-from sluice.ledger.reads import vitals
-from sluice.ledger.reads.check import GATES_COUNT, Breach
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.reads import server_health
+from sluice.ledger.reads.invariants import GATES_COUNT, Breach
+from sluice.ledger.schema import migrate
 from sluice.ops.console.server import Place
 from sluice.ops.desk.desk import Desk
 from sluice.ops.doctor import ledger as judge
@@ -117,35 +117,35 @@ def test_tables_without_autovacuum_or_with_many_dead_rows_are_reported(url: str)
         connection.execute("VACUUM pace")
 
 
-def _tables(url: str) -> list[vitals.Table]:
+def _tables(url: str) -> list[server_health.Table]:
     with closing(Ledger(url, connections=1)) as ledger:
-        return list(ledger.transact(vitals.tables))
+        return list(ledger.transact(server_health.tables))
 
 
 def test_transactions_that_are_open_for_long_are_reported(url: str, ledger: Ledger) -> None:
     with psycopg.connect(url, application_name="a report") as idle:
         idle.execute("SELECT 1")
-        found = ledger.transact(lambda tx: vitals.long_transactions(tx, long_s=0))
+        found = ledger.transact(lambda tx: server_health.long_transactions(tx, long_s=0))
         named = [each for each in found if each.name == "a report"]
         [finding] = judge.transactions(named, datetime.now(UTC), where=HERE)
         assert finding.level is Level.WARN
         assert f"pg_terminate_backend({idle.info.backend_pid})" in finding.advice
         assert "a report" in finding.what
         assert "idle in transaction" in finding.what
-    assert not ledger.transact(vitals.long_transactions), "five minutes have not passed"
+    assert not ledger.transact(server_health.long_transactions), "five minutes have not passed"
 
 
 def test_a_server_with_few_connections_left_causes_a_warning(url: str, ledger: Ledger) -> None:
     with ExitStack() as stack:
         # Connections of other tests may still be closing, so they are counted each time.
-        while (crowded := ledger.transact(vitals.server)).places - crowded.taken >= judge.PLACES_MIN:
+        while (crowded := ledger.transact(server_health.server)).places - crowded.taken >= judge.PLACES_MIN:
             stack.enter_context(psycopg.connect(url))
         assert "the next worker may get none" in _said(list(judge.server(crowded, where=HERE)), Level.WARN)
 
 
 def test_old_servers_and_standbys_are_reported(ledger: Ledger) -> None:
     """The values are made up, because the tests have neither."""
-    server = ledger.transact(vitals.server)
+    server = ledger.transact(server_health.server)
     old = replace(server, version=130011, release="13.11", standby=True)
     said = _said(list(judge.server(old, where=HERE)), Level.BAD)
     assert "It is Postgres 13.11, and has to be 14 or newer." in said
@@ -169,7 +169,7 @@ def test_violated_invariants_of_the_ledger_are_reported(url: str, ledger: Ledger
         )
     with psycopg.connect(url) as connection:
         connection.execute("LOCK TABLE job IN ACCESS EXCLUSIVE MODE")
-        assert vitals.contradictions(ledger, within_s=0.1) is None, "that took too long"
+        assert server_health.contradictions(ledger, within_s=0.1) is None, "that took too long"
     (repairable,) = judge.agreement([Breach(GATES_COUNT, 751, "jobs", ["b/1", "b/2"])], where=HERE)
     assert repairable.what.endswith("It is broken by 751 jobs: b/1, b/2 …")
     assert "`sluice db repair`" in (repairable.advice or "")

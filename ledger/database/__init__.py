@@ -1,0 +1,1 @@
+"""Access to the database: connections, transactions, statements of transitions, and notifications."""

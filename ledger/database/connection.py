@@ -1,0 +1,279 @@
+"""Access to the database: a connection pool, a transaction that may be repeated, and the clock that it reads."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from datetime import datetime
+from threading import Lock
+from typing import Any, TypeVar
+
+import msgspec
+import psycopg
+from msgspec import Struct, field
+from psycopg import Connection
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from sluice.jobs.address import without_password
+from sluice.jobs.errors import BadSetting
+from sluice.jobs.places import Place, reached
+from sluice.jobs.submission import Refusal
+from sluice.ledger.database.conninfo import dialled, unreachable
+from sluice.ledger.database.driver import Plain, Row, Swift
+
+T = TypeVar("T")
+#: The psycopg connection in an open transaction that users' code gets for its own writes.
+UserConnection = Connection[Row]
+
+#: Maximum number of runs of a transaction. A deadlock, a serialization failure or a lost connection leads to another
+#: run.
+TRIES = 5
+#: Seconds that a caller waits for a connection before the ledger counts as unreachable.
+PATIENCE_S = 10.0
+#: Seconds after which the database ends a transaction in which its process does nothing. A process that stands still
+#: inside a transaction (stopped, swapped out, its machine paused) would block all others at the rows that it has
+#: locked.
+IDLE_S_MAX = 60.0
+
+#: For processes that run the same statements on a few jobs over and over. Postgres would plan each statement again,
+#: which takes longer than running it. The plans that it keeps must not be made for tables that were empty then. Nor may
+#: they assume as many rows as the statistics suggest: if 100,000 jobs need the same parent, each statement about needs
+#: would read all of them.
+_LOOK_UP = {"plan_cache_mode": "force_generic_plan", "enable_mergejoin": "off", "enable_hashjoin": "off"}
+_READ = {"plan_cache_mode": "force_custom_plan", "enable_mergejoin": "on", "enable_hashjoin": "on"}
+#: Settings for large statements as well. There is too little work for parallel workers.
+_ALWAYS = {"enable_seqscan": "off", "max_parallel_workers_per_gather": "0"}
+_STEADY = _LOOK_UP | _ALWAYS
+_READ_MANY = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in _READ.items())
+#: Length of an array above which a statement is planned for its actual values, and so are all later statements of the
+#: transaction.
+_FEW = 500
+
+# Without "$user", because a role may have the name of the ledger's schema.
+_FOR_USERS = b"SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL search_path = public"
+# Not LOCAL, because users' code may have set it for longer than the transaction.
+_FOR_US = b"SET LOCAL idle_in_transaction_session_timeout TO DEFAULT; RESET search_path"
+
+#: Transient errors, after which the transaction is run again.
+_ONCE_MORE = (
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.InvalidSqlStatementName,
+)
+#: Errors after which the connection is unusable. Its transaction was rolled back, or has been committed.
+_BROKEN = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.IdleInTransactionSessionTimeout,
+)
+#: Errors that no repetition resolves: the role in the address may not do this.
+_FORBIDDEN = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction)
+
+
+class Tx(Struct, frozen=True):
+    """Open transaction. Verbs are functions of it; none commits.
+
+    ``now`` is None in production, where the database's clock decides. ``pools`` are the pools in which this transaction
+    has made a job wait for a slot, or has freed a slot. Before it ends, waiting jobs must be admitted to them
+    (``pools.admit``). ``at_end`` is called at the end of the transaction, ``after_commit`` once it has committed.
+    ``refused`` are the submissions that it refuses (``requests``).
+    """
+
+    connection: Plain
+    now: datetime | None
+    pools: set[str] = field(default_factory=set)
+    refused: list[Refusal] = field(default_factory=list)
+    at_end: set[Callable[["Tx"], None]] = field(default_factory=set)
+    after_commit: set[Callable[["Tx"], None]] = field(default_factory=set)
+
+    def rows(self, sql: str, **params: object) -> list[Row]:
+        return self.connection.rows(sql, self._sent(params))
+
+    def structs(self, kind: type[T], sql: str, **params: object) -> list[T]:
+        """Return the rows as structs of this kind. The names of the statement's columns are the fields."""
+        rows = self.connection.named_rows(sql, self._sent(params))
+        return [msgspec.convert(row, kind) for row in rows]
+
+    def column(self, sql: str, **params: object) -> list[Any]:
+        """Return the first column of the rows."""
+        return [row[0] for row in self.rows(sql, **params)]
+
+    def write(self, sql: str, **params: object) -> int:
+        """Run a statement that returns no rows; return how many it wrote."""
+        return self.connection.write(sql, self._sent(params))
+
+    def _sent(self, params: dict[str, object]) -> dict[str, object]:
+        """Return the values as the driver takes them, with ``now``. Switch the planning mode if an array is long."""
+        if isinstance(self.connection, Swift) and any(
+            isinstance(value, list) and len(value) > _FEW for value in params.values()
+        ):
+            self.connection.rows(_READ_MANY, {})
+        written = {
+            name: written_array(value) if isinstance(value, list) else value for name, value in params.items()
+        }
+        return written | {"now": self.now}
+
+    def take_time(self) -> None:
+        """Lift the idle limit, because users' code runs between the statements from now on.
+
+        The search path changes to ``public``: the transaction finds the user's tables, like a connection of the user.
+        """
+        self.connection.execute(_FOR_USERS)
+
+    def hurry(self) -> None:
+        """Restore the idle limit, and the search path with the ledger's tables."""
+        self.connection.execute(_FOR_US)
+
+    def instant(self) -> datetime:
+        """Return the time that this transaction's statements see."""
+        moment: datetime = self.column("SELECT coalesce(%(now)s::timestamptz, clock_timestamp())")[0]
+        return moment
+
+
+class Ledger:
+    """Access to the ledger's database.
+
+    Only simulations and tests pass a ``clock``. A process that works for long is ``steady``: its statements are
+    prepared once, and its waits cannot be interrupted (``Swift``).
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        connections: int = 8,
+        idle_s_max: float = IDLE_S_MAX,
+        steady: bool = False,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        options = {
+            "timezone": "UTC",
+            # JIT compilation of a statement takes longer than any statement here (measured: 1,000 ms against 90).
+            "jit": "off",
+            "idle_in_transaction_session_timeout": math.ceil(idle_s_max * 1000),
+        }
+        self.url = url
+        self._clock = clock
+        self._also: Callable[[Tx, Any], None] | None = None
+        self._asked = 0
+        self._asking = Lock()
+        self._pool = ConnectionPool(
+            dialled(url, **options | _STEADY if steady else options),
+            min_size=0,
+            max_size=connections,
+            timeout=PATIENCE_S,
+            open=False,
+            connection_class=Swift if steady else Plain,
+            reconnect_timeout=1.0,
+            reconnect_failed=_try_on,
+        )
+        self._pool.open(wait=False)
+
+    def transact(self, work: Callable[[Tx], T]) -> T:
+        """Run ``work`` in one transaction and commit it; run it again after errors that a repetition may resolve.
+
+        If a connection breaks during COMMIT, the outcome is unknown. So ``work`` must be safe to repeat. Every verb is,
+        because its guard refuses changes that have already happened.
+        """
+        for last in (False,) * (TRIES - 1) + (True,):
+            try:
+                with self.begin() as tx:
+                    found = work(tx)
+                    if self._also is not None:
+                        self._also(tx, found)
+                    reached(Place.COMMIT_BEGINS)
+                reached(Place.COMMIT_RETURNED)
+                return found
+            except _ONCE_MORE:
+                if last:
+                    raise
+            except _FORBIDDEN as error:
+                raise self._forbidden(error) from error
+            except _BROKEN as error:
+                if last or isinstance(error, PoolTimeout):
+                    raise unreachable(self.url, error) from error
+                self._pool.check()
+        raise AssertionError("the last try returns or raises")
+
+    def beside(self, also: Callable[[Tx, Any], None]) -> "Ledger":
+        """Return this ledger with the same connections, and with ``also`` as a part of each ``transact``.
+
+        ``also`` gets the result of the work and runs before the commit. It must be safe to repeat, as the work is.
+        """
+        twin = copy(self)
+        twin._also = also
+        return twin
+
+    @contextmanager
+    def transaction(self) -> Iterator[Tx]:
+        """Open a transaction for users' own writes: committed at the end of the block, never repeated, free to idle."""
+        with self._pool.connection() as connection, connection.transaction():
+            tx = self._tx(connection)
+            tx.take_time()
+            yield tx
+
+    @contextmanager
+    def begin(self) -> Iterator[Tx]:
+        """Open a transaction that is committed at the end of the block and never repeated. It may not idle for long."""
+        with self._pool.connection() as connection:
+            before = connection.asked
+            try:
+                with connection.begun():
+                    tx = self._tx(connection)
+                    yield tx
+                    for act in tx.at_end:
+                        act(tx)
+            finally:
+                with self._asking:
+                    self._asked += connection.asked - before
+        for act in tx.after_commit:
+            act(tx)
+
+    def round_trips(self) -> int:
+        """Return the number of this process's round trips to the database, in transactions that have ended."""
+        return self._asked
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _tx(self, connection: Plain) -> Tx:
+        return Tx(connection, self._clock() if self._clock else None)
+
+    def _forbidden(self, error: Exception) -> BadSetting:
+        return BadSetting(
+            "The ledger does not let this role do it: " + " ".join(str(error).split()),
+            where=without_password(self.url),
+            advice="Use the address of a role that may; after an upgrade, run the output of `sluice db roles` again.",
+        )
+
+
+def _try_on(pool: ConnectionPool[Plain]) -> None:
+    """Connect again if a caller is waiting for a connection.
+
+    A pool that has given up connecting tries again only at the next request. Callers that wait already would not notice
+    that the database is back.
+    """
+    if pool.get_stats().get("requests_waiting"):
+        pool.check()
+
+
+def written_array(values: list[object]) -> object:
+    """Return a list of integers, of texts or of nulls as Postgres writes it, and any other list as it is.
+
+    The driver takes ten times as long for this conversion, which would be the greater part of a large plan.
+    """
+    kinds = set(map(type, values)) - {type(None)}
+    if values and kinds <= {int}:
+        return "{" + ",".join("NULL" if value is None else str(value) for value in values) + "}"
+    if kinds == {str}:
+        return "{" + ",".join("NULL" if value is None else _quoted(str(value)) for value in values) + "}"
+    return values
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def arrays(rows: Sequence[Sequence[object]], *names: str) -> dict[str, list[object]]:
+    """Return rows as named columns, for ``unnest``."""
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}

@@ -1,0 +1,238 @@
+"""Work outside the workers: stored handles, due polls, and the results of polls.
+
+External work that no worker holds: when it is polled, and the results of polls.
+
+There are two kinds. If a job runs without a worker, its work goes on until it is stopped (``job.unbounded``). If a job
+is over and has a handle, its work must still be ended. Both have a ``watch_at``, and no other job has one.
+
+Invariants: ``watch_at`` is in the future, or the next tick sends a notification for a poll and moves it on. Without a
+result it moves farther each time. One process takes a poll: ``announcements`` counts the notifications since the last
+poll and is set to zero when the poll is taken, so a duplicate notification finds nothing to take. If the process dies,
+the poll is due again after ``TERM_S``. None of this changes a state. The end of a round is recorded like any outcome,
+under its claim. Other results are written only while the work is the same as when the poll was taken: of the same
+claim, and of a job that still runs, or is still over.
+
+Races: a poll against a cancellation. Either the cancellation finds the round ended, or the result of the poll is
+refused and the next poll ends the work. A plan against ``leave``: as with a claim (``dependencies``), children that
+wait for the job to run are searched for after its work is marked as started, in a later statement.
+
+Handles, by which job managers find the work that they started (see ``jobs.managed``).
+
+Invariants: a handle is stored only under the current claim. It survives lost leases and hand-backs, so the next claim
+of the round reads it. It is removed when the job starts again from nothing: with a recorded outcome, with a timeout
+that leaves another try, with a rerun. A job that is over (cancelled, expired, or its worker died) keeps its handle
+until its work is ended. By the handle, that work is found by the worker that has just learned of the end, or by a
+worker that is sent to end it (see above).
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from sluice.jobs.managed import Keeper
+from sluice.jobs.outcome import KEPT_BYTES
+from sluice.jobs.ref import Claim, JobName
+from sluice.jobs.states import LIVE, TERMINAL, State, sql_list
+from sluice.jobs.submission import JSON
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.transitions import NOW
+from sluice.ledger.recovery.grooming_steps import PATIENCE_DOUBLINGS_MAX, PATIENCE_S
+
+#: Seconds after which a poll that was taken and has no result is due again.
+TERM_S = 30.0
+#: Most seconds between two polls after failures. The delay doubles with each failed poll.
+PAUSE_S_MAX = 3600.0
+_DOUBLINGS_MAX = 20
+#: Default seconds between polls of work that must be ended, if the job has no interval of its own (``watch_s``).
+_WATCH_S = 1.0
+
+_LIVE = sql_list(*sorted(LIVE))
+_ALONE = f"job.state = '{State.RUNNING}' AND job.worker IS NULL"
+_LEFT_OVER = f"job.state NOT IN ({_LIVE})"
+
+# Idempotent, because a commit of unknown outcome is run again.
+_LEAVE = f"""
+WITH written AS (
+    UPDATE round SET output = nullif(%(said)s, '') WHERE job = %(job)s AND claim = %(claim)s AND ending IS NULL
+)
+UPDATE job SET handle = %(handle)s::jsonb, worker = NULL, deadline = NULL, watch_s = %(watch_s)s,
+    watch_at = {NOW} + make_interval(secs => %(watch_s)s), misses = 0, announcements = 0, said = NULL
+WHERE id = %(job)s AND state = '{State.RUNNING}' AND claim = %(claim)s
+"""
+_AWAITED = """
+SELECT DISTINCT parent FROM need WHERE parent = %(job)s AND condition = 'running' AND settled IS NULL
+"""
+_SEND = f"""
+UPDATE job SET announcements = least(announcements + 1, 100), watch_at = {NOW} + make_interval(secs => greatest(
+    watch_s, {PATIENCE_S} * power(2, least(announcements, {PATIENCE_DOUBLINGS_MAX}))))
+WHERE id IN (SELECT id FROM job WHERE watch_at <= {NOW} ORDER BY watch_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+RETURNING id, app
+"""
+_TAKE = f"""
+WITH held AS MATERIALIZED (
+    SELECT id FROM job WHERE id = ANY(%(jobs)s) AND app = %(app)s AND watch_at IS NOT NULL AND announcements > 0
+    ORDER BY id FOR UPDATE
+)
+UPDATE job SET announcements = 0, watch_at = {NOW} + make_interval(secs => {TERM_S})
+FROM held WHERE job.id = held.id
+RETURNING job.id, app, key, claim, state, handle, misses
+"""
+_SEEN = (
+    "unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(watch_s)s::float8[], %(said)s::text[],"
+    " %(lines)s::text[], %(over)s::bool[]) AS seen (id, claim, watch_s, said, line, over)"
+)
+_HELD = f"""
+SELECT job.id FROM job JOIN {_SEEN} USING (id, claim) WHERE job.watch_at IS NOT NULL ORDER BY job.id FOR UPDATE OF job
+"""
+_GOES_ON = f"""
+UPDATE job SET misses = 0, watch_s = seen.watch_s,
+    said = CASE WHEN job.misses > 0 THEN seen.said ELSE coalesce(seen.said, job.said) END,
+    watch_at = {NOW} + make_interval(secs => seen.watch_s)
+FROM {_SEEN} WHERE job.id = seen.id AND job.claim = seen.claim AND {_ALONE}
+"""
+_MISSED = f"""
+UPDATE job SET misses = least(job.misses + 1, 1000), said = seen.said,
+    watch_at = {NOW} + make_interval(secs => least({PAUSE_S_MAX},
+        coalesce(job.watch_s, {_WATCH_S}) * power(2, least(job.misses + 1, {_DOUBLINGS_MAX}))))
+FROM {_SEEN} WHERE job.id = seen.id AND job.claim = seen.claim AND job.watch_at IS NOT NULL
+    AND CASE WHEN seen.over THEN {_LEFT_OVER} ELSE {_ALONE} END
+"""
+# An unchanged status is not written again. Otherwise the output of a job that is polled each second would only contain
+# its last line.
+_WRITE_DOWN = f"""
+UPDATE round SET output = right(concat(round.output, seen.line), {KEPT_BYTES})
+FROM {_SEEN} JOIN job ON job.id = seen.id
+WHERE round.job = seen.id AND round.claim = seen.claim AND job.watch_at IS NOT NULL
+    AND job.said IS DISTINCT FROM seen.said
+"""
+
+
+class Watched(Struct, frozen=True):
+    """External work to poll, or to end if its job is over. ``misses`` is the number of consecutive failed polls."""
+
+    id: int
+    app: str
+    key: str
+    claim: int
+    state: State
+    handle: JSON
+    misses: int
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+    @property
+    def right(self) -> Claim:
+        return Claim(self.id, self.claim)
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in TERMINAL
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """Result of a poll that ended nothing.
+
+    ``missed``: the poll failed, and ``said`` is the reason. ``line`` is added to the output of the round unless the
+    status is the same as last time. ``is_over`` is the job's state when the poll was taken.
+    """
+
+    right: Claim
+    is_over: bool
+    watch_s: float = _WATCH_S
+    missed: bool = False
+    said: str | None = None
+    line: str = ""
+
+
+def leave(tx: Tx, right: Claim, handle: JSON, *, watch_s: float, said: str = "") -> bool:
+    """Store the handle of the work that the claim has started, and leave it to polls. Return False if the claim is
+    lost."""
+    written = msgspec.json.encode(handle).decode()
+    named = {"job": right.job, "claim": right.number}
+    return bool(tx.write(_LEAVE, **named, handle=written, watch_s=watch_s, said=said))
+
+
+def awaited(tx: Tx, right: Claim) -> list[int]:
+    """Return the job, if a child waits for it to run."""
+    return tx.column(_AWAITED, job=right.job)
+
+
+def send(tx: Tx, limit: int) -> dict[str, list[int]]:
+    """Return the jobs that must be polled now, by app. They count as announced."""
+    jobs: dict[str, list[int]] = {}
+    for id, app in tx.rows(_SEND, limit=limit):
+        jobs.setdefault(app, []).append(id)
+    return jobs
+
+
+def take(tx: Tx, app: str, jobs: list[int]) -> list[Watched]:
+    """Take the jobs that have not been polled since they were announced. The caller must poll them."""
+    return tx.structs(Watched, _TAKE, app=app, jobs=jobs)
+
+
+def note(tx: Tx, seen: Iterable[Seen]) -> None:
+    """Record polls that ended nothing. Work that has changed since is left as it is."""
+    seen = list(seen)
+    if not seen:
+        return
+    tx.rows(_HELD, **_columns(seen))
+    tx.write(_WRITE_DOWN, **_columns([each for each in seen if each.said]))
+    tx.write(_GOES_ON, **_columns([each for each in seen if not each.missed]))
+    tx.write(_MISSED, **_columns([each for each in seen if each.missed]))
+
+
+def _columns(seen: list[Seen]) -> dict[str, list[object]]:
+    rows = [(*each.right, each.watch_s, each.said, each.line, each.is_over) for each in seen]
+    return arrays(rows, "jobs", "claims", "watch_s", "said", "lines", "over")
+
+
+_KEEP = f"""
+UPDATE job SET handle = %(handle)s::jsonb
+WHERE id = %(job)s AND state = '{State.RUNNING}' AND claim = %(claim)s
+"""
+# A job that runs without a handle under another claim is starting its work now, or is finding this same work by its
+# token. A job that only waits without a handle will start again from nothing.
+_KEEPER = f"""
+SELECT CASE
+    WHEN state = '{State.RUNNING}' AND claim = %(claim)s THEN '{Keeper.OURS}'
+    WHEN state IN ({_LIVE}) AND handle = %(handle)s::jsonb THEN '{Keeper.ANOTHER}'
+    WHEN state = '{State.RUNNING}' AND handle IS NULL THEN '{Keeper.ANOTHER}'
+    ELSE '{Keeper.NOBODY}' END
+FROM job WHERE id = %(job)s
+"""
+_FORGET = f"""
+UPDATE job SET handle = NULL, watch_at = NULL, misses = 0, said = NULL
+WHERE id = %(job)s AND state NOT IN ({_LIVE}) AND claim = %(claim)s AND handle = %(handle)s::jsonb
+"""
+_BEQUEATH = f"""
+UPDATE job SET handle = %(handle)s::jsonb, watch_at = {NOW}
+WHERE id = %(job)s AND state NOT IN ({_LIVE}) AND claim = %(claim)s AND handle IS NULL
+"""
+
+
+def keep(tx: Tx, right: Claim, handle: JSON) -> bool:
+    """Store the handle of work that the claim has started. If the claim is lost, store nothing and return False."""
+    return bool(tx.write(_KEEP, **_named(right, handle)))
+
+
+def keeper(tx: Tx, right: Claim, handle: JSON) -> Keeper:
+    """Return whether this claim, another claim or none is responsible for the work that this claim has started."""
+    found = tx.column(_KEEPER, **_named(right, handle))
+    return Keeper(found[0]) if found else Keeper.NOBODY
+
+
+def forget(tx: Tx, right: Claim, handle: JSON) -> None:
+    """Remove the handle of an ended job, because its work was ended. A revived job has lost it already."""
+    tx.write(_FORGET, **_named(right, handle))
+
+
+def bequeath(tx: Tx, right: Claim, handle: JSON) -> None:
+    """Store the handle of work that the last claim of an ended job could not end, so that other workers can end it."""
+    tx.write(_BEQUEATH, **_named(right, handle))
+
+
+def _named(right: Claim, handle: JSON) -> dict[str, object]:
+    return {"job": right.job, "claim": right.number, "handle": msgspec.json.encode(handle).decode()}

@@ -1,0 +1,257 @@
+"""Bisection of failed chunks.
+
+Splitting: two halves replace a chunk with `on_failure: bisect` that has failed for good.
+
+Invariants after the commit: the whole is ``split``, and two jobs have half of its work IDs each. They take over its
+terms, its needs, its place in its children's needs, and all submissions that request it. No job waits for the whole any
+more. Between the end of a run and the split, the end decides nothing: to its children such a parent is still open (see
+``dependencies.VERDICT``). So failing chunks are split until single IDs fail, and only these make children
+``upstream_failed``.
+
+If a parent or child is itself a chunk, it is related only to the half that has an ID in common with it. So children of
+the good IDs do not fail because of the bad ones.
+
+Races:
+
+- Two transactions that split the same job: the second finds it split.
+- A plan that names the whole holds its row FOR SHARE. Either it has written all its requests and needs before this
+  transaction moves them, or it finds the whole split and moves them itself (``stand_in``).
+- A cancellation: this transaction locks the submissions that request the whole before it checks whether they still do.
+  Either it sees them cancelled, or the cancellation sees the halves.
+- A plan that makes a child more urgent: this transaction locks the children before they lend to the halves.
+
+Lock order as in ``dependencies``: wholes, needs, gates, children. A crash before the commit leaves a failed job in
+``owed``. The groomer has that end propagated again, and the job is split first.
+
+SQL for work IDs, stored as the parts that ``jobs.work_ids`` writes. The functions take SQL expressions for the
+parts.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from sluice.jobs.states import SPLIT, WANT, By, State
+from sluice.jobs.submission import JSON, SubmissionState
+from sluice.jobs.work_ids import WorkId, ids_of, parts_of, short_text_of
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.transitions import NOW, move
+from sluice.ledger.lifecycle.readiness import Ready, release
+from sluice.ledger.lifecycle.submissions import cancel_unwanted
+from sluice.ledger.limits import pauses, priorities
+
+
+def divisible(job: str) -> str:
+    """Return SQL that is true if the job, given by its alias, is split when it fails for good.
+
+    It has more than one ID if a second part exists, or if the first part has a second number.
+    """
+    return f"({job}.bisect AND ({job}.work_ids -> 1 IS NOT NULL OR {job}.work_ids -> 0 -> 1 IS NOT NULL))"
+
+
+def shared(one: str, other: str) -> str:
+    """Return SQL that is true if the two have an ID in common."""
+    return f"(coalesce({_numbers(one)} && {_numbers(other)}, false) OR {one} ?| {_texts(other)})"
+
+
+def together(parts: str, halves: str) -> str:
+    """Return SQL that is true if the halves together have exactly these IDs, and no ID twice.
+
+    ``halves`` is a query for the parts of each half.
+    """
+    both = (
+        f"(SELECT jsonb_agg(part) FROM ({halves}) half (parts), jsonb_array_elements(half.parts) each (part))"
+    )
+    return f"""(
+        {_numbers(parts)} IS NOT DISTINCT FROM {_numbers(both)}
+        AND {_texts(parts)} = {_texts(both)} AND {_count(parts)} = {_count(both)}
+    )"""
+
+
+def _numbers(parts: str) -> str:
+    """Return SQL for the numbers as a multirange.
+
+    A range ends before the number after its last one, so that adjacent ranges merge. It is numeric, because that number
+    may be 2^63.
+    """
+    return f"""(
+        SELECT range_agg(numrange((part ->> 0)::numeric, (part ->> -1)::numeric + 1))
+        FROM jsonb_array_elements({parts}) each (part) WHERE jsonb_typeof(part) = 'array')"""
+
+
+def _texts(parts: str) -> str:
+    return f"""ARRAY(
+        SELECT part #>> '{{}}' FROM jsonb_array_elements({parts}) each (part)
+        WHERE jsonb_typeof(part) = 'string' ORDER BY 1)"""
+
+
+def _count(parts: str) -> str:
+    return f"""(
+        SELECT sum(CASE jsonb_typeof(part) WHEN 'string' THEN 1
+                   ELSE (part ->> -1)::numeric - (part ->> 0)::numeric + 1 END)
+        FROM jsonb_array_elements({parts}) each (part))"""
+
+
+_SPLIT = move(SPLIT, By.PLANNER, condition=divisible("job"), returning="id, key, work_ids")
+_HOLD_SUBMISSIONS = f"""
+SELECT number FROM submission
+WHERE state = '{SubmissionState.ACTIVE}' AND number IN (SELECT submission FROM wants WHERE job = ANY(%(wholes)s))
+ORDER BY number FOR SHARE
+"""
+
+_TERMS = (
+    "app, priority, max_fails, max_timeouts, max_losses, timeout_s, retry, overrides, kwargs, end_before, "
+    "urgent_by, digest, mark, bisect, collect, pool, pool_limit"
+)
+# Halves are open, because the whole was allowed to run. The release decides whether they may run now.
+_INSERT = f"""
+WITH made AS (
+    INSERT INTO job (half_of, key, work_ids, state, open, created_at, changed_at, {_TERMS})
+    SELECT whole.id, half.key, half.work_ids::jsonb, '{WANT.target}', true, {NOW}, {NOW},
+           {", ".join(f"whole.{term}" for term in _TERMS.split(", "))}
+    FROM unnest(%(wholes)s::bigint[], %(keys)s::text[], %(work_ids)s::text[])
+         WITH ORDINALITY AS half (whole, key, work_ids, place) JOIN job whole ON whole.id = half.whole
+    ORDER BY half.place
+    RETURNING id, app, half_of, changed_at
+), logged AS (
+    INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
+    SELECT made.id, made.changed_at, '-', '{WANT.target}', '{WANT.name}', '{By.PLANNER}', 0, 0, 'half of ' || whole.key
+    FROM made JOIN job whole ON whole.id = made.half_of ORDER BY made.id
+)
+SELECT id, app FROM made ORDER BY id
+"""
+
+# SQL that is true if the other job is related to the half. A job that is related to the whole for another reason than a
+# common ID is related to both halves.
+_CONCERNS = (
+    f"(other.work_ids IS NULL OR {shared('half.work_ids', 'other.work_ids')}"
+    f" OR NOT {shared('whole.work_ids', 'other.work_ids')})"
+)
+# Needs are copied as they are: an open need cannot belong to the gate that let the whole run.
+_COPY_NEEDS = f"""
+WITH copied AS (
+    INSERT INTO need (child, gate, parent, condition, settled, outlived)
+    SELECT half.id, need.gate, need.parent, need.condition, need.settled, need.outlived
+    FROM need JOIN job whole ON whole.id = need.child JOIN job half ON half.half_of = whole.id
+    JOIN job other ON other.id = need.parent
+    WHERE need.child = ANY(%(wholes)s) AND {_CONCERNS}
+    RETURNING child, gate, parent, settled
+)
+INSERT INTO gate (child, gate, name, unmet, dead)
+SELECT half.id, gate.gate, gate.name, count(copied.parent) FILTER (WHERE copied.settled IS NOT TRUE),
+       count(copied.parent) FILTER (WHERE copied.settled IS FALSE)
+FROM gate JOIN job half ON half.half_of = gate.child
+LEFT JOIN copied ON copied.child = half.id AND copied.gate = gate.gate
+WHERE gate.child = ANY(%(wholes)s) GROUP BY half.id, gate.gate, gate.name
+"""
+
+_COPY_WANTS = """
+INSERT INTO wants (submission, job, wish)
+SELECT wants.submission, half.id, wants.wish FROM wants JOIN job half ON half.half_of = wants.job
+WHERE wants.job = ANY(%(wholes)s) ORDER BY wants.submission, half.id
+ON CONFLICT (submission, job) DO UPDATE SET wish = least(wants.wish, excluded.wish)
+"""
+_HOLD_NEEDS = """
+SELECT child, gate FROM need WHERE parent = ANY(%(wholes)s) ORDER BY child, gate, parent FOR UPDATE
+"""
+_HOLD_GATES = """
+SELECT gate.child FROM gate JOIN unnest(%(child)s::bigint[], %(gate)s::int[]) AS touched (child, gate)
+USING (child, gate) ORDER BY gate.child, gate.gate FOR UPDATE OF gate
+"""
+# The gates are adjusted and not recounted, because a recount would also settle the ends of other parents.
+_HAND_OVER = f"""
+WITH gone AS (
+    DELETE FROM need WHERE parent = ANY(%(wholes)s) RETURNING child, gate, parent, condition, settled
+), come AS (
+    INSERT INTO need (child, gate, parent, condition, settled)
+    SELECT gone.child, gone.gate, half.id, gone.condition, gone.settled
+    FROM gone JOIN job whole ON whole.id = gone.parent JOIN job half ON half.half_of = whole.id
+    JOIN job other ON other.id = gone.child
+    WHERE {_CONCERNS}
+    RETURNING child, gate, settled
+), changed AS (
+    SELECT child, gate, coalesce(sum(more) FILTER (WHERE settled IS NOT TRUE), 0) AS unmet,
+           coalesce(sum(more) FILTER (WHERE settled IS FALSE), 0) AS dead
+    FROM (SELECT child, gate, settled, 1 AS more FROM come
+          UNION ALL SELECT child, gate, settled, -1 FROM gone) each
+    GROUP BY child, gate
+)
+UPDATE gate SET unmet = gate.unmet + changed.unmet, dead = gate.dead + changed.dead
+FROM changed WHERE gate.child = changed.child AND gate.gate = changed.gate
+"""
+_HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(children)s) ORDER BY id FOR UPDATE"
+_HOLD_HALVES = "SELECT id, state FROM job WHERE half_of = ANY(%(wholes)s) ORDER BY id FOR SHARE"
+
+
+class Halved(NamedTuple):
+    """Result of splitting jobs.
+
+    ``ready`` are halves that may run now. ``cancelled`` are halves that are no longer requested, each with its app.
+    They have ended, and their ends must be propagated to their children.
+    """
+
+    ready: list[Ready]
+    cancelled: Mapping[int, str]
+
+
+def split(tx: Tx, ended: list[int]) -> Halved:
+    """Split the ended jobs that have failed for good and have `on_failure: bisect`. Called before
+    ``dependencies.tell``."""
+    wholes = tx.rows(_SPLIT, jobs=ended) if ended else []
+    if not wholes:
+        return Halved([], {})
+    ids = [id for id, _, _ in wholes]
+    pauses.hold_wanters_still(tx, ids)
+    tx.rows(_HOLD_SUBMISSIONS, wholes=ids)
+    rows = [half for id, key, parts in wholes for half in _halves(id, key, parts)]
+    halves: dict[int, str] = dict(tx.rows(_INSERT, **arrays(rows, "wholes", "keys", "work_ids")))
+    tx.write(_COPY_NEEDS, wholes=ids)
+    children = _take_place(tx, ids)
+    tx.rows(_HOLD_CHILDREN, children=children)
+    priorities.lend(tx, children)
+    cancelled = cancel_unwanted(tx, list(halves))
+    pauses.follow(tx, list(halves))
+    return Halved(release(tx, By.PLANNER, list(halves)), {half: halves[half] for half in cancelled})
+
+
+def stand_in(tx: Tx, wholes: list[int]) -> list[int]:
+    """Move the needs and requests of a plan from jobs that have been split to their halves. Return all of the halves.
+
+    Each pass of the loop halves the work IDs, so the number of passes is bounded.
+    """
+    stood_in: list[int] = []
+    while wholes:
+        halves = tx.rows(_HOLD_HALVES, wholes=wholes)
+        _take_place(tx, wholes)
+        stood_in += [id for id, _ in halves]
+        wholes = [id for id, state in halves if state == State.SPLIT]
+    return stood_in
+
+
+def _take_place(tx: Tx, wholes: list[int]) -> list[int]:
+    """Move the requests and the children's needs from these jobs to their halves. Return the children."""
+    tx.write(_COPY_WANTS, wholes=wholes)
+    needs = tx.rows(_HOLD_NEEDS, wholes=wholes)
+    if not needs:
+        return []
+    tx.rows(_HOLD_GATES, **arrays(needs, "child", "gate"))
+    tx.write(_HAND_OVER, wholes=wholes)
+    return sorted({child for child, _ in needs})
+
+
+def _halves(whole: int, key: str, parts: JSON) -> list[tuple[int, str, str]]:
+    """Return the first and the second half of the sorted IDs, each with its whole, its key and its parts."""
+    ids = tuple(ids_of(parts))
+    middle = (len(ids) + 1) // 2
+    return [(whole, _key(key, half), _json(half)) for half in (ids[:middle], ids[middle:])]
+
+
+def _key(of: str, ids: Sequence[WorkId]) -> str:
+    """Return the key of a half. The suffix after `@`, which has the number of the submission, is that of the whole."""
+    _, at, whose = of.rpartition("@")
+    return f"{short_text_of(ids)}{at}{whose if at else ''}"
+
+
+def _json(ids: Sequence[WorkId]) -> str:
+    return msgspec.json.encode(parts_of(ids)).decode()

@@ -1,0 +1,80 @@
+"""Entry of steps into the ledger: the jobs of one plan that make partitions of a table, some thousands at a time.
+
+They come table by table, in the order of their dependencies, so a plan of any size is never in memory as a whole. The
+caller has locked the tables, and the jobs of other plans that these steps wait for. So an existing job under the name
+of a step is dead, and is revived. The exception is a live job that has made all of its partitions and is requested
+again before it ends: it is left as it is.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from sluice.jobs.plan import PlannedJob
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE, By, sql_list
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle import dependencies, insertion, reruns
+from sluice.ledger.lifecycle.plans import find
+from sluice.ledger.lifecycle.readiness import Ready, release
+from sluice.ledger.limits import priorities
+
+# Locked, so that none of these jobs ends before the additional request for it is recorded.
+_HOLD_LIVING = f"""
+SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state IN ({sql_list(*sorted(LIVE))}) ORDER BY id FOR UPDATE
+"""
+
+
+class Entered(NamedTuple):
+    """Result of entering steps.
+
+    ``ready`` are jobs that may run now. ``living`` existed before and continue unchanged. ``again`` were dead and are
+    revived.
+    """
+
+    ids: Mapping[JobName, int]
+    ready: list[Ready]
+    living: set[JobName]
+    again: list[int]
+
+
+def enter(
+    tx: Tx,
+    jobs: Sequence[PlannedJob],
+    known: Mapping[JobName, int],
+    joined: Collection[JobName],
+    *,
+    even: bool,
+) -> Entered:
+    """Enter steps. ``known`` has the ids of all jobs that they need.
+
+    The ``joined`` ones among these existed before, so a need for them may be met already. ``even`` is true if none of
+    the needed jobs is less urgent than these steps.
+    """
+    made = insertion.insert(tx, jobs).ids
+    older = find(tx, [job.name for job in jobs if job.name not in made])
+    ids = {**made, **{name: job.id for name, job in older.items()}}
+    held = {*tx.column(_HOLD_LIVING, jobs=[job.id for job in older.values()])} if older else set()
+    living = {name for name, job in older.items() if job.id in held}
+    again = [job for job in jobs if job.name in older and job.name not in living]
+    waiting_for_others = [ids[job.name] for job in jobs if job.name not in living and _needs_any(job, joined)]
+    dependencies.write(tx, [job for job in jobs if job.name in made], {**known, **ids})
+    revived = reruns.begin_anew(tx, [ids[job.name] for job in again])
+    insertion.renew(tx, again, ids)
+    dependencies.replace(tx, again, {**known, **ids})
+    unsure = sorted({*revived, *waiting_for_others})
+    dependencies.recount(tx, unsure)
+    priorities.lend(tx, unsure if even else sorted({*unsure, *made.values()}))
+    is_open = [ids[job.name] for job in jobs if job.name in made and insertion.is_open(job)]
+    ready = release(tx, By.PLANNER, [*unsure, *is_open])
+    return Entered(ids, ready, living, [ids[job.name] for job in again])
+
+
+def expect(tx: Tx, jobs: Sequence[PlannedJob]) -> dict[JobName, int]:
+    """Insert placeholder jobs for partitions that are made elsewhere, if they are missing. Return their ids."""
+    made = insertion.insert(tx, jobs).ids
+    older = find(tx, [job.name for job in jobs if job.name not in made])
+    return {**made, **{name: each.id for name, each in older.items()}}
+
+
+def _needs_any(job: PlannedJob, names: Collection[JobName]) -> bool:
+    return bool(names) and any(need.parent in names for gate in job.gates for need in gate.needs)

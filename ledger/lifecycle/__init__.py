@@ -1,0 +1,1 @@
+"""The life of submissions and jobs, from the request to the final state. One module for each step."""

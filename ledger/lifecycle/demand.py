@@ -1,0 +1,167 @@
+"""Requests: the rows that tie submissions to jobs, and the submissions that get more jobs when a job ends."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from sluice.jobs.gate import MET
+from sluice.jobs.plan import Wish
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE, UNSUCCESSFUL, State, sql_list
+from sluice.jobs.submission import JSON, Submission, SubmissionState, narrowed
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.transitions import NOW
+from sluice.ledger.lifecycle.requests import BODY, read
+from sluice.ledger.lifecycle.shared_kwargs import KWARGS
+
+#: SQL that is true if a submission still requests a job. A submission that has ended still requests the jobs that it
+#: pushed, because these may start long after the requested jobs have ended. A cancelled submission requests nothing.
+STILL_WANTS = f"""
+(submission.state = '{SubmissionState.ACTIVE}'
+ OR wants.wish = {Wish.PUSHED:d} AND submission.state <> '{SubmissionState.CANCELLED}')
+"""
+#: SQL that is true if no submission requests a job any more.
+UNWANTED = f"""
+NOT EXISTS (SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
+            WHERE wants.job = job.id AND {STILL_WANTS})
+"""
+
+_INSERT = """
+INSERT INTO wants (submission, job, wish)
+SELECT submission, job, min(wish)
+FROM unnest(%(submission)s::bigint[], %(job)s::bigint[], %(wish)s::int[]) AS new (submission, job, wish)
+GROUP BY submission, job ORDER BY submission, job
+ON CONFLICT (submission, job) DO UPDATE SET wish = least(wants.wish, excluded.wish)
+"""
+_PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
+_OF_PUSHERS = f"""
+FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
+WHERE job.id = ANY(%(pushing)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
+"""
+_PUSHERS = f"""
+SELECT job.app, job.key, job.state, {KWARGS} AS kwargs, job.overrides,
+       array_agg(submission.number ORDER BY submission.number) AS submissions
+{_OF_PUSHERS} GROUP BY job.id ORDER BY job.id
+"""
+#: Statement that makes unplanned submissions due for planning now if they wait for any of these jobs.
+WAKING = f"""
+UPDATE submission SET look_at = {NOW} WHERE state = '{SubmissionState.RECEIVED}' AND sentinel = ANY(%(jobs)s)
+"""
+#: Query for the submissions with a sentinel among these jobs, and the job.
+WATCHING = f"""
+SELECT number, sentinel FROM submission WHERE state = '{SubmissionState.ACTIVE}' AND sentinel = ANY(%(jobs)s)
+"""
+_CONCERNED = f"""
+WITH woken AS ({WAKING}), watching AS ({WATCHING})
+SELECT NULL AS number, job.id AS job {_OF_PUSHERS} UNION SELECT * FROM watching ORDER BY number, job
+"""
+# Submissions that requested any of these waiting jobs by name, or as a parent of a requested job, with their request.
+_ASKERS = f"""
+SELECT submission.number, {BODY} AS body, job.app, job.key
+FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
+WHERE job.id = ANY(%(jobs)s) AND wants.wish <> {Wish.PUSHED:d}
+  AND job.state = '{State.WAITING}' AND submission.state = '{SubmissionState.ACTIVE}'
+ORDER BY job.id, submission.number
+"""
+_UNSUCCESSFUL = f"""
+SELECT job.app, job.key FROM wants JOIN job ON job.id = wants.job
+WHERE wants.submission = %(number)s AND job.state IN ({sql_list(*sorted(UNSUCCESSFUL))}) ORDER BY job.id
+"""
+_LIVE = f"""
+SELECT job.id FROM wants JOIN job ON job.id = wants.job
+WHERE wants.submission = %(number)s AND job.state IN ({sql_list(*sorted(LIVE))}) ORDER BY job.id
+"""
+_FORGET_STEPS = f"""
+DELETE FROM wants USING job
+WHERE wants.submission = %(number)s AND job.id = wants.job AND job.place IS NOT NULL
+  AND job.state IN ({sql_list(*sorted(UNSUCCESSFUL))})
+"""
+_FORGET_ENDED = f"""
+DELETE FROM wants USING submission
+WHERE wants.job = ANY(%(jobs)s) AND wants.wish = {Wish.PUSHED:d} AND submission.number = wants.submission
+  AND submission.state IN ('{SubmissionState.SUCCEEDED}', '{SubmissionState.FAILED}')
+"""
+
+
+class Pusher(Struct, frozen=True):
+    """A job with an outcome, and the submissions that also request the children that wait for this outcome."""
+
+    app: str
+    key: str
+    state: State
+    kwargs: Mapping[str, JSON] | None
+    overrides: Mapping[str, JSON] | None
+    submissions: list[int]
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+def pushers(tx: Tx, jobs: list[int]) -> list[Pusher]:
+    """Return the jobs among these that have children to be planned although no submission requested them."""
+    return tx.structs(Pusher, _PUSHERS, pushing=jobs)
+
+
+class Concerned(NamedTuple):
+    """Effects of ends: ``pushing`` are jobs with children that may follow, ``watching`` submissions with another of the
+    jobs as their sentinel."""
+
+    pushing: list[int]
+    watching: list[int]
+
+
+def concerned(tx: Tx, ended: list[int], *, may_push: list[int]) -> Concerned:
+    """Return the jobs and submissions that these ends affect. Also wake submissions that wait for any of the jobs.
+
+    Call it before the ends are propagated to the children, and settle the submissions after that.
+    """
+    rows = tx.rows(_CONCERNED, jobs=ended, pushing=may_push)
+    pushing = [job for number, job in rows if number is None]
+    return Concerned(pushing, [number for number, job in rows if number is not None and job not in pushing])
+
+
+class Asker(NamedTuple):
+    """A submission narrowed to one job that it requests already, to be requested again."""
+
+    number: int
+    submission: Submission
+
+
+def askers(tx: Tx, jobs: list[int]) -> list[Asker]:
+    """Return the submissions that requested these waiting jobs. Jobs that were only pushed have none.
+
+    A submission with an unreadable request is left out.
+    """
+    return [
+        Asker(number, narrowed(submission, JobName(app, key)))
+        for number, body, app, key in tx.rows(_ASKERS, jobs=jobs)
+        if (submission := read(body)[0])
+    ]
+
+
+def unsuccessful(tx: Tx, number: int) -> list[JobName]:
+    """Return the jobs of a submission that have ended without success. Nothing is locked."""
+    return [JobName(app, key) for app, key in tx.rows(_UNSUCCESSFUL, number=number)]
+
+
+def live(tx: Tx, number: int) -> list[int]:
+    """Return the jobs of a submission that have not ended."""
+    return tx.column(_LIVE, number=number)
+
+
+def want(tx: Tx, wants: list[tuple[int, int, Wish]]) -> None:
+    """Record which submission requests which job, and how. A request by name overrides the other ways."""
+    if wants:
+        tx.write(_INSERT, **arrays(wants, "submission", "job", "wish"))
+
+
+def forget_ended(tx: Tx, jobs: list[int]) -> None:
+    """Drop the requests of ended submissions that had pushed these jobs, because the jobs are revived."""
+    tx.write(_FORGET_ENDED, jobs=jobs)
+
+
+def forget_steps(tx: Tx, number: int) -> None:
+    """Remove the dead steps of a submission, which is about to be planned again and may be divided differently."""
+    tx.write(_FORGET_STEPS, number=number)

@@ -1,0 +1,279 @@
+"""Entry of planned jobs into the ledger: as new rows, or by waking or skipping jobs that were only expected.
+
+Race of two plans for the same keys: the unique key (app, key) decides. Jobs that were not inserted belong to the other
+plan and are looked up afterwards. All processes insert in the same order (see ``jobs.plan.Plan``), so two overlapping
+plans wait for each other's uncommitted keys in one direction only.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from sluice.jobs.plan import PlannedJob, Standing
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import RELEASE, SKIP, WANT, By, State
+from sluice.jobs.work_ids import parts_of
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.transitions import NOW, move
+from sluice.ledger.lifecycle import shared_kwargs
+
+#: Columns with the terms of a job, and their types as an array. They are stored per job, so that SQL can judge losses
+#: and timeouts. Many jobs share the same terms, so these are sent once for all of them.
+_TERMS = {
+    "app": "text[]",
+    "state": "text[]",
+    "open": "bool[]",
+    "begins": "bool[]",
+    "digest": "text[]",
+    "priority": "int[]",
+    "max_fails": "int[]",
+    "max_timeouts": "int[]",
+    "max_losses": "int[]",
+    "timeout_s": "float8[]",
+    "retry": "text[]",
+    "overrides": "text[]",
+    "kwargs": "text[]",
+    "not_before": "timestamptz[]",
+    "end_before": "timestamptz[]",
+    "mark": "text[]",
+    "place": "text[]",
+    "bisect": "bool[]",
+    "collect": "bool[]",
+    "pool": "text[]",
+    "pool_limit": "int[]",
+}
+_TERMS_GIVEN = (
+    f"unnest({', '.join(f'%({name})s::{kind}' for name, kind in _TERMS.items())}) "
+    f"WITH ORDINALITY AS terms ({', '.join(_TERMS)}, term)"
+)
+_JSON = {"retry", "overrides", "kwargs"}
+
+
+def _value(column: str, given: str = "") -> str:
+    """Return the SQL of a column's value. The start offset is sent per job, because it differs under the same terms."""
+    if column == "not_before":
+        put_off = f"coalesce({given}not_before, {NOW}) + make_interval(secs => {given}offset_s)"
+        return f"CASE WHEN {given}offset_s IS NULL THEN {given}not_before ELSE {put_off} END"
+    return f"{given}{column}::jsonb" if column in _JSON else f"{given}{column}"
+
+
+# A job that waits for no parent, and may begin at this time, is inserted as ready, as if released at the same moment.
+_BEGINS = f"""
+(terms.begins AND coalesce({_value("not_before")} <= {NOW}, true) AND coalesce(end_before > {NOW}, true))
+"""
+_ENTERED = {
+    **{standing.verb.target: [("-", standing.verb)] for standing in Standing},
+    State.READY: [("-", WANT), (WANT.target, RELEASE)],
+}
+_STEPS = ", ".join(
+    f"('{state}', {nth}, '{source}', '{verb.target}', '{verb.name}')"
+    for state, steps in _ENTERED.items()
+    for nth, (source, verb) in enumerate(steps)
+)
+_OWN = [name for name in _TERMS if name not in ("state", "begins")]
+_INSERT = f"""
+WITH made AS (
+    INSERT INTO job (key, work_ids, {", ".join(_OWN)}, state, announced_at, created_at, changed_at)
+    SELECT key, work_ids::jsonb, {", ".join(map(_value, _OWN))},
+           CASE WHEN {_BEGINS} THEN '{State.READY}' ELSE state END, CASE WHEN {_BEGINS} THEN {NOW} END, {NOW}, {NOW}
+    FROM unnest(%(keys)s::text[], %(work_ids)s::text[], %(terms)s::int[], %(offsets_s)s::float8[])
+         WITH ORDINALITY AS new (key, work_ids, term, offset_s, nth)
+    JOIN {_TERMS_GIVEN} USING (term)
+    ORDER BY nth
+    ON CONFLICT (app, key) DO NOTHING
+    RETURNING id, app, key, state, changed_at
+), logged AS (
+    INSERT INTO transition (job, at, source, target, verb, by, round, claim)
+    SELECT id, changed_at, step.source, step.target, step.verb, '{By.PLANNER}', 0, 0
+    FROM made JOIN (VALUES {_STEPS}) AS step (state, nth, source, target, verb) USING (state)
+    ORDER BY id, nth
+)
+SELECT id, app, key, state FROM made
+"""
+_WOKEN = [name for name in _OWN if name != "app"]
+_GIVEN = f"""
+(SELECT id, offset_s, terms.*
+ FROM unnest(%(jobs)s::bigint[], %(terms)s::int[], %(offsets_s)s::float8[]) AS named (id, term, offset_s)
+ JOIN {_TERMS_GIVEN} USING (term)) AS given
+"""
+_WANT_EXPECTED = move(
+    WANT,
+    By.PLANNER,
+    given=_GIVEN,
+    sets=", ".join(f"{name} = {_value(name, 'given.')}" for name in _WOKEN),
+)
+# A job that begins again was revived by this transaction, so its row is held. The options of the submission and of the
+# current definition apply. An option of an earlier submission stays if this one does not set it. Otherwise a job that
+# is only retried would lose its arguments. A deadline that has passed is not kept.
+_KEPT = "job.overrides ? '{word}' AND NOT coalesce(given.overrides::jsonb ? '{word}', false)"
+_ANEW = {
+    column: f"CASE WHEN {_KEPT.format(word=word)} THEN job.{column} ELSE {_value(column, 'given.')} END"
+    for column, word in {
+        "priority": "priority",
+        "max_fails": "max_fails",
+        "max_timeouts": "max_timeouts",
+        "max_losses": "max_losses",
+        "timeout_s": "timeout",
+        "retry": "retry",
+        "not_before": "start_after",
+        "bisect": "on_failure",
+        "collect": "archive",
+        "pool_limit": "concurrency",
+    }.items()
+} | {
+    "end_before": f"CASE WHEN {_KEPT.format(word='end_before')} AND job.end_before > {NOW}"
+    " THEN job.end_before ELSE given.end_before END",
+    # A job that is planned without kwargs keeps its own, and so the pool that results from these.
+    "pool": f"CASE WHEN {_KEPT.format(word='concurrency')} OR given.kwargs IS NULL AND job.kwargs IS NOT NULL"
+    " AND starts_with(job.pool, job.app || ':') AND starts_with(given.pool, job.app || ':')"
+    " THEN job.pool ELSE given.pool END",
+    "overrides": "nullif(coalesce(job.overrides, '{}') || coalesce(given.overrides::jsonb, '{}'), '{}')",
+    # A flight that goes on keeps the kwargs with which it began.
+    "kwargs": "CASE WHEN job.flying THEN job.kwargs ELSE coalesce(given.kwargs::jsonb, job.kwargs) END",
+}
+_RENEW = f"""
+UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _ANEW.items())}
+FROM {_GIVEN}
+WHERE job.id = given.id
+"""
+_WAITS = f"CASE WHEN job.state = '{State.WAITING}' THEN true END"
+_REJOIN = f"""
+WITH held AS MATERIALIZED (
+    SELECT job.id, {_ANEW["pool"]} AS pool, {_ANEW["pool_limit"]} AS pool_limit
+    FROM job JOIN (SELECT id, terms.* FROM unnest(%(jobs)s::bigint[], %(terms)s::int[]) AS asked (id, term)
+                   JOIN {_TERMS_GIVEN} USING (term)) AS given USING (id)
+    WHERE {_WAITS} AND (job.pool, job.pool_limit) IS DISTINCT FROM ({_ANEW["pool"]}, {_ANEW["pool_limit"]})
+    ORDER BY job.id FOR UPDATE OF job
+)
+UPDATE job SET pool = held.pool, pool_limit = held.pool_limit,
+    queued = job.queued AND job.pool IS NOT DISTINCT FROM held.pool
+FROM held WHERE job.id = held.id AND {_WAITS}
+RETURNING job.id, job.pool
+"""
+_SKIP_EXPECTED = move(SKIP, By.PLANNER, condition=f"job.state = '{State.EXPECTED}'")
+
+
+class Made(NamedTuple):
+    """Jobs that are new, by name, and which of them are ready."""
+
+    ids: dict[JobName, int]
+    ready: list[int]
+
+
+def insert(tx: Tx, jobs: Sequence[PlannedJob], *, begin: bool = False) -> Made:
+    """Insert the jobs that do not exist yet; return the inserted jobs.
+
+    If they may ``begin``, jobs that wait for no parent and have no pool are ready immediately. The caller must announce
+    these.
+    """
+    if not jobs:
+        return Made({}, [])
+    rows = tx.rows(
+        _INSERT,
+        keys=[job.name.key for job in jobs],
+        work_ids=[job.work_ids and _json(parts_of(job.work_ids)) for job in jobs],
+        **_terms(tx, jobs, begin=begin),
+    )
+    return Made(
+        {JobName(app, key): id for id, app, key, _ in rows},
+        [id for id, _, _, state in rows if state == State.READY],
+    )
+
+
+def wake(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> set[int]:
+    """Wake the jobs that were only expected. They get the terms of this plan, the first that requests them."""
+    if not jobs:
+        return set()
+    return set(tx.column(_WANT_EXPECTED, jobs=[ids[job.name] for job in jobs], **_terms(tx, jobs)))
+
+
+def renew(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
+    """Give these revived jobs the terms of this plan, except for options that only an earlier submission has set."""
+    if jobs:
+        tx.write(_RENEW, jobs=[ids[job.name] for job in jobs], **_terms(tx, jobs))
+
+
+def rejoin(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> list[int]:
+    """Set the pool and limit of waiting jobs as in this plan; return the changed jobs.
+
+    Changed jobs that waited for a slot of another pool must still be released.
+    """
+    rows = tx.rows(_REJOIN, jobs=[ids[job.name] for job in jobs], **_terms(tx, jobs)) if jobs else []
+    tx.pools.update(pool for _, pool in rows if pool is not None)
+    return [id for id, _ in rows]
+
+
+def skip(tx: Tx, jobs: list[int]) -> None:
+    """Skip the jobs that were only expected."""
+    if jobs:
+        tx.rows(_SKIP_EXPECTED, jobs=jobs)
+
+
+def is_open(job: PlannedJob) -> bool:
+    """Return whether the job is wanted and has no gates, or a gate without needs: no parent can keep it waiting."""
+    wanted = job.standing is Standing.WANTED
+    return wanted and (not job.gates or any(not gate.needs for gate in job.gates))
+
+
+def _terms(tx: Tx, jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[str, list[object]]:
+    """Return the distinct terms as columns, and for each job the number of its terms, from 1, and its start offset.
+
+    Large kwargs, to which jobs only refer, are stored first.
+    """
+    jobs = [*jobs]
+    places: dict[tuple[object, ...], int] = {}
+    rows: list[tuple[object, ...]] = []
+    terms: list[object] = []
+    shared: dict[str, str] = {}
+    for job in jobs:
+        # The jobs of a walk share policies and options, so it is enough to compare their identities.
+        mark = (
+            job.name.app,
+            job.standing,
+            is_open(job),
+            job.digest,
+            id(job.policy),
+            id(job.overrides),
+            id(job.kwargs),
+            job.mark,
+            job.place,
+            job.pool,
+        )
+        if mark not in places:
+            rows.append(_row(job, shared, begin=begin))
+            places[mark] = len(rows)
+        terms.append(places[mark])
+    shared_kwargs.keep(tx, shared)
+    return {"terms": terms, "offsets_s": [job.offset_s for job in jobs], **arrays(rows, *_TERMS)}
+
+
+def _row(job: PlannedJob, shared: dict[str, str], *, begin: bool) -> tuple[object, ...]:
+    policy = job.policy
+    return (
+        job.name.app,
+        job.standing.verb.target,
+        is_open(job),
+        begin and is_open(job) and job.pool is None,
+        job.digest,
+        policy.priority,
+        policy.max_fails,
+        policy.max_timeouts,
+        policy.max_losses,
+        policy.timeout_s,
+        msgspec.json.encode(policy.retry).decode(),
+        _json(job.overrides),
+        shared_kwargs.stored(job.kwargs, shared),
+        policy.start_after,
+        policy.end_before,
+        job.mark,
+        job.place,
+        policy.on_failure == "bisect",
+        policy.archive == "manual",
+        job.pool,
+        policy.concurrency.limit if policy.concurrency and job.pool else None,
+    )
+
+
+def _json(words: object) -> str | None:
+    return msgspec.json.encode(words).decode() if words else None

@@ -1,0 +1,211 @@
+"""Recording of the outcomes of claims, and the fast path for plain successes.
+
+Recording the outcomes of claims. The number of the claim guards every write, so the outcome of a lost claim is
+refused.
+
+Successes that need no judgement: recorded and judged in one step.
+
+A round without an error is a success, with these exceptions: the job has an ``end_before``, is a chunk, makes
+partitions, is a saga in flight or a compensation, or runs until it is stopped. Such jobs are left unchanged here. They
+are recorded (``record``), and the planner judges them.
+
+Invariants: the history has both steps, that of the executor and that of the planner, at the same moment. No other
+transaction sees the job between them. The job has ended then, and this transaction holds it and propagates its end. The
+claim guards the write as it guards a record: an outcome that is offered twice or too late changes nothing. A crash
+before the commit leaves the claim as it was.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from sluice.jobs.history import Lost
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUCCEED, SUSPEND, TIME_OUT, By
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.transitions import NOW, Step, interval, move
+from sluice.ledger.lifecycle.readiness import READY_COLUMNS, Ready, move_out
+from sluice.ledger.lifecycle.rounds import ENDED, close_and_tell, close_rounds, of_rounds
+from sluice.ledger.lifecycle.submissions import owe
+from sluice.ledger.limits.breakers import SUCCEEDED, telling
+from sluice.ledger.sagas.journals import LAST
+from sluice.ledger.sagas.suspension import resume_early
+
+#: Seconds that a job waits for another worker if its worker does not have its version.
+LOOK_AGAIN_S = 30.0
+
+#: The claims that a worker reports.
+CLAIMS = "unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)"
+HELD = "job.claim = given.claim"
+_RECORD = move(
+    RECORD,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=HELD,
+    sets=f"announced_at = {NOW}, announcements = 0",
+    forgets_work=True,
+)
+_HAND_BACK = move(
+    HAND_BACK,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=f"{HELD} AND NOT job.paused",
+    sets=f"announced_at = {NOW}, announcements = 0",
+    returning=READY_COLUMNS,
+)
+# Paused jobs wait. A job that was resumed between these two statements also waits for a moment, until the groomer finds
+# it due.
+_HAND_BACK_PAUSED = move(REQUEUE, By.EXECUTOR, given=CLAIMS, condition=HELD, note="'handed back, and paused'")
+# A worker that has the version may start by then. Without the delay, other workers would claim the job over and over.
+_SET_ASIDE = move(
+    REQUEUE,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=HELD,
+    sets=f"not_before = {NOW} + make_interval(secs => {LOOK_AGAIN_S})",
+    note="'its worker does not have this version'",
+)
+# The wait began at the last journal entry: a moment ago, or long before if the job was resumed without its event.
+_SUSPEND = move(
+    SUSPEND,
+    By.EXECUTOR,
+    given="unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(events)s::text[], %(waits_s)s::float8[])"
+    " AS given (id, claim, event, waits_s)",
+    condition=HELD,
+    sets=f"event = given.event, not_before = coalesce((SELECT at FROM ({LAST}) last), {NOW})"
+    f" + {interval('given.waits_s')}",
+)
+# A job that has also passed its ``end_before`` expires, as if the groomer had found it first.
+_EXPIRE = move(
+    EXPIRE,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=f"{HELD} AND job.end_before <= {NOW}",
+    forgets_work=True,
+)
+_REQUEUE_TIMED_OUT = move(
+    REQUEUE,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=f"{HELD} AND job.timeouts < job.max_timeouts",
+    sets="timeouts = job.timeouts + 1, round = job.round + 1",
+    note=f"'{Lost.TIMED_OUT}'",
+    forgets_work=True,
+)
+_TIME_OUT = move(
+    TIME_OUT,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=f"{HELD} AND job.timeouts >= job.max_timeouts",
+    sets="timeouts = job.timeouts + 1",
+    forgets_work=True,
+)
+_CLOSE_ROUNDS = close_and_tell()
+
+
+class Recorded(Struct, frozen=True):
+    """Result of recording outcomes.
+
+    ``executed`` jobs wait for judgement, ``ended`` jobs are over, ``ready`` jobs may run again now. ``refused`` claims
+    no longer hold their job. The groomer releases jobs that are over their timeout and have tries left.
+    """
+
+    executed: list[int]
+    ended: list[int]
+    ready: list[Ready]
+    suspended: list[int]
+    refused: list[Claim]
+
+
+NOTHING = Recorded([], [], [], [], [])
+
+
+def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
+    """Record the outcomes of claims. An outcome that is recorded again, or too late, changes nothing."""
+    by_ending: dict[Ending, list[Claim]] = {}
+    for right, outcome in outcomes.items():
+        by_ending.setdefault(outcome.ending, []).append(right)
+    executed = move_out(tx, _RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.DISMAL)))
+    ready, paused = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK, Ending.NOT_BEGUN))
+    others = _of(by_ending, Ending.NOT_HERE)
+    elsewhere = move_out(tx, _SET_ASIDE, **_columns(others)) if others else []
+    suspended, resumed = _suspend(tx, outcomes, _of(by_ending, Ending.SUSPENDED))
+    requeued, ended = _time_out(tx, _of(by_ending, Ending.TIMED_OUT))
+    done = {*executed, *(job.job for job in ready), *paused, *elsewhere, *suspended, *requeued, *ended}
+    accepted = [right for right in outcomes if right.job in done]
+    if accepted:
+        tx.write(_CLOSE_ROUNDS, **of_rounds({right: outcomes[right] for right in accepted}))
+    return Recorded(
+        executed=executed,
+        ended=ended,
+        ready=ready + resumed,
+        suspended=suspended,
+        refused=[right for right in outcomes if right.job not in done],
+    )
+
+
+def _of(by_ending: dict[Ending, list[Claim]], *endings: Ending) -> list[Claim]:
+    return [right for ending in endings for right in by_ending.get(ending, [])]
+
+
+def _columns(claims: list[Claim]) -> dict[str, list[object]]:
+    return arrays(claims, "jobs", "claims")
+
+
+def _hand_back(tx: Tx, claims: list[Claim]) -> tuple[list[Ready], list[int]]:
+    """Return the jobs that other workers may run now, and the jobs that wait because they are paused."""
+    if not claims:
+        return [], []
+    ready = [Ready(*row) for row in tx.rows(_HAND_BACK, **_columns(claims))]
+    if len(ready) == len(claims):
+        return ready, []
+    return ready, move_out(tx, _HAND_BACK_PAUSED, **_columns(claims))
+
+
+def _suspend(tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]) -> tuple[list[int], list[Ready]]:
+    """Suspend the jobs. Return all of them, and the jobs among them that may run now because they need not wait."""
+    if not claims:
+        return [], []
+    rows = [(*right, outcomes[right].event, outcomes[right].waits_s) for right in claims]
+    suspended = move_out(tx, _SUSPEND, **arrays(rows, "jobs", "claims", "events", "waits_s"))
+    return suspended, resume_early(tx, suspended)
+
+
+def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
+    """End the runs over their timeout. Return the jobs that may try again, and the jobs that have ended."""
+    if not claims:
+        return [], []
+    expired = move_out(tx, _EXPIRE, **_columns(claims))
+    requeued = move_out(tx, _REQUEUE_TIMED_OUT, **_columns(claims))
+    ended = [*expired, *move_out(tx, _TIME_OUT, **_columns(claims))]
+    owe(tx, ended)
+    return requeued, ended
+
+
+_UNCONTESTED = """
+job.end_before IS NULL AND job.work_ids IS NULL AND job.place IS NULL AND job.undoes IS NULL
+AND NOT job.flying AND NOT job.unbounded
+"""
+_SUCCEEDED = f"SELECT app, '{SUCCEEDED}' AS ending, NULL AS error, turn_back FROM moved"
+_FINISH = move(
+    RECORD,
+    By.EXECUTOR,
+    given=ENDED,
+    condition=f"{HELD} AND {_UNCONTESTED}",
+    sets="said = NULL, announcements = 0",
+    forgets_work=True,
+    returning="id, app, pool",
+    then=Step(SUCCEED, By.PLANNER),
+    also=f"closed AS ({close_rounds('held AS given')}), told AS ({telling(_SUCCEEDED)})",
+)
+
+
+def finish(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> dict[int, str]:
+    """Record and judge the outcomes that need no judgement; return the jobs that succeeded, each with its app."""
+    done = {right: outcome for right, outcome in outcomes.items() if outcome.ending is Ending.DONE}
+    if not done:
+        return {}
+    rows = tx.rows(_FINISH, **of_rounds(done))
+    tx.pools.update(pool for _, _, pool in rows if pool is not None)
+    return {id: app for id, app, _ in rows}

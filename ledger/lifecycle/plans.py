@@ -1,0 +1,202 @@
+"""Planning: enter the jobs, needs and gates of a plan into the ledger.
+
+Races: two plans for the same keys (see ``insertion``), and a plan against a parent that is ending (see
+``dependencies``). Other transactions cannot see the inserted rows yet. So only existing jobs are locked, and only the
+children of existing and of skipped jobs are recounted after their needs have been written.
+
+A crash leaves nothing, because a plan is one transaction.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from sluice.jobs.known import Known
+from sluice.jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import By, State
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.keyspaces import bisection
+from sluice.ledger.lifecycle import demand, dependencies, insertion, reruns
+from sluice.ledger.lifecycle.dependencies import Told
+from sluice.ledger.lifecycle.readiness import Ready, made_ready, release, strand
+from sluice.ledger.limits import pauses, priorities
+
+_NAMED = """
+FROM job JOIN unnest(%(app)s::text[], %(key)s::text[]) AS named (app, key) USING (app, key)
+"""
+_FIND = f"SELECT job.id, job.app, job.key, job.state {_NAMED}"
+# Few walks depend on the age of inputs. The other walks use ``_FIND``, which reads neither times nor needs.
+_LOOK = f"""
+SELECT job.id, job.app, job.key, job.state, job.changed_at, job.claim,
+       CASE WHEN job.state = '{State.WAITING}' THEN ARRAY(
+           SELECT ARRAY[parent.app, parent.key, need.outlived::text]
+           FROM need JOIN job parent ON parent.id = need.parent
+           WHERE need.child = job.id AND {dependencies.OUTLIVED}) END
+{_NAMED}
+"""
+
+# Lock rows that will be written FOR UPDATE from the start: upgrading a share lock invites a deadlock.
+_HOLD_WRITTEN = f"""
+SELECT id FROM job
+WHERE id = ANY(%(jobs)s) AND (state = '{State.EXPECTED}' OR paused OR id = ANY(%(again)s::bigint[]))
+ORDER BY id FOR UPDATE
+"""
+_HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
+
+# Waiting jobs of which every gate is dead or needs a parent that no submission has requested.
+_WITHOUT_PARENTS = f"""
+SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' AND NOT open AND NOT EXISTS (
+    SELECT 1 FROM gate WHERE gate.child = job.id AND gate.dead = 0 AND NOT EXISTS (
+        SELECT 1 FROM need JOIN job parent ON parent.id = need.parent
+        WHERE need.child = gate.child AND need.gate = gate.gate AND parent.state = '{State.EXPECTED}'))
+"""
+# Jobs that were planned with one dead gate and another gate that is neither dead nor met.
+_TURNED = """
+SELECT child FROM gate WHERE child = ANY(%(jobs)s) GROUP BY child
+HAVING bool_or(dead > 0) AND NOT bool_and(dead > 0) AND NOT bool_or(unmet = 0)
+"""
+
+
+def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, Known]:
+    """Return these jobs as far as they are in the ledger. Nothing is locked, so a walk may use the result, but no write
+    may rely on it."""
+    if not names:
+        return {}
+    rows = tx.rows(_FIND, **arrays(list(names), "app", "key"))
+    known = (Known(id, app, key, State(state)) for id, app, key, state in rows)
+    return {job.name: job for job in known}
+
+
+def look(tx: Tx, names: Collection[JobName]) -> dict[JobName, Known]:
+    """Return these jobs as far as they are in the ledger, with the data by which a walk judges the age of inputs. These
+    are the time and claim of each job, and the outdated parents that a waiting job lacks."""
+    if not names:
+        return {}
+    rows = tx.rows(_LOOK, **arrays(list(names), "app", "key"))
+    known = (
+        Known(id, app, key, State(state), since, claim, _lacks(parents or ()))
+        for id, app, key, state, since, claim, parents in rows
+    )
+    return {job.name: job for job in known}
+
+
+def _lacks(parents: Iterable[Sequence[str]]) -> tuple[tuple[JobName, int], ...]:
+    return tuple((JobName(app, key), int(claim)) for app, key, claim in parents)
+
+
+def plan(tx: Tx, plan: Plan) -> Told:
+    """Enter a plan and return the jobs that may run now. The submissions of the plan are already active."""
+    paused = pauses.hold_still(tx, {number for number, _, _ in plan.wants})
+    made, begun = insertion.insert(tx, plan.jobs, begin=not paused)
+    older, split, held_back = _hold(tx, [job.name for job in plan.jobs if job.name not in made], plan.reruns)
+    ids = made | older
+    reruns = [(rerun, _still_due(tx, rerun, ids)) for rerun in plan.reruns]
+    skipped = [job.name for job in plan.jobs if job.standing is Standing.SKIPPED]
+    insertion.skip(tx, [ids[name] for name in skipped])
+    wanted = [job for job in plan.jobs if job.standing is Standing.WANTED]
+    woken = insertion.wake(tx, [job for job in wanted if job.name in older], ids)
+    fresh = [job for job in wanted if job.name in made or ids[job.name] in woken]
+    dependencies.write(tx, fresh, ids)
+    asked_again = [job for job in wanted if job.name in older and ids[job.name] not in woken]
+    asked = {ids[name] for _, name, wish in plan.wants if wish is not Wish.PUSHED}
+    again = [job for _, jobs in reruns for job in jobs]
+    changed = dependencies.outdated(tx, asked_again, ids, asked=[*asked], again=again)
+    dependencies.replace(tx, changed, ids)
+    dependencies.discount(tx, [job for job in plan.jobs if job.stale], ids)
+    demand.want(tx, [(number, ids[name], wish) for number, name, wish in plan.wants])
+    halves = bisection.stand_in(tx, split)
+    unsure = [ids[job.name] for job in (*_decided(fresh, older.keys() | set(skipped)), *changed)]
+    dependencies.recount(tx, unsure)
+    revived = _revive(tx, reruns, asked_again, ids)
+    moved = insertion.rejoin(tx, [job for job in asked_again if ids[job.name] in asked], ids)
+    raised = priorities.ask(tx, {ids[job.name]: job.policy.priority for job in asked_again})
+    touched = sorted({*unsure, *revived})
+    lenders = _lenders(plan, fresh, older)
+    priorities.lend(tx, sorted({*touched, *raised, *(ids[job.name] for job in lenders)}))
+    wanted_in_vain = [ids[name] for number, name, _ in plan.wants if number in paused]
+    ready = pauses.follow(tx, sorted({*held_back, *halves, *revived, *wanted_in_vain}))
+    opened = {ids[job.name] for job in fresh if insertion.is_open(job)}
+    may_run = {*touched, *moved, *opened}.difference(begun)
+    ready += [*release(tx, By.PLANNER, sorted(may_run)), *made_ready(tx, begun)]
+    stranded = strand(tx, touched)
+    told = dependencies.tell(tx, [*(ids[name] for name in skipped), *stranded])
+    turned = tx.column(_TURNED, jobs=touched) if touched else []
+    if any(rerun.alone for rerun, _ in reruns):
+        turned += tx.column(_WITHOUT_PARENTS, jobs=touched)
+    ready = _as_asked(ready, plan, ids) + told.ready
+    return Told(ready, sorted({*told.turned, *turned}), {**stranded, **told.stranded})
+
+
+def _hold(
+    tx: Tx, names: list[JobName], reruns: Iterable[Rerun]
+) -> tuple[dict[JobName, int], list[int], list[int]]:
+    """Lock the plan's existing jobs, so that they cannot end before this transaction does. Return their ids, and the
+    split and the paused jobs among them."""
+    ids = {name: known.id for name, known in find(tx, names).items()}
+    if not ids:
+        return {}, [], []
+    again = [ids[name] for rerun in reruns for name in rerun.names if name in ids]
+    tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again)
+    held = tx.rows(_HOLD, jobs=list(ids.values()))
+    split = [id for id, state, _ in held if state == State.SPLIT]
+    return ids, split, [id for id, _, paused in held if paused]
+
+
+def _still_due(tx: Tx, rerun: Rerun, ids: Mapping[JobName, int]) -> list[int]:
+    """Return the jobs to run again for this request.
+
+    If inputs were too old, these are the jobs without a newer run. If jobs run again alone, the unsuccessful ones.
+    """
+    if rerun.alone:
+        return reruns.unsuccessful(tx, [ids[name] for name in rerun.names])
+    if not rerun.stale:
+        return [ids[name] for name in rerun.names]
+    return reruns.unchanged(tx, {ids[name]: claim for name, claim in rerun.stale.items()})
+
+
+def _decided(jobs: Iterable[PlannedJob], names: Collection[JobName]) -> list[PlannedJob]:
+    """Return the jobs with a parent among these names. The state of such a parent may already decide the need."""
+    if not names:
+        return []
+    return [job for job in jobs if any(need.parent in names for gate in job.gates for need in gate.needs)]
+
+
+def _lenders(plan: Plan, fresh: list[PlannedJob], older: Collection[JobName]) -> list[PlannedJob]:
+    """Return the jobs that may lend urgency to a parent, or receive it from an existing child. If all jobs of the plan
+    are equally urgent, these are only the jobs that involve an existing job."""
+    terms = {(job.policy.priority, job.policy.end_before) for job in plan.jobs}
+    if len(terms) > 1 or any(end_before for _, end_before in terms):
+        return fresh
+    return [*_decided(fresh, older), *(job for job in fresh if job.name in older)]
+
+
+def _revive(
+    tx: Tx,
+    requested: Sequence[tuple[Rerun, list[int]]],
+    jobs: Sequence[PlannedJob],
+    ids: Mapping[JobName, int],
+) -> list[int]:
+    """Revive cancelled jobs that are requested again, and the jobs of the reruns. Return all jobs that this affects.
+
+    Jobs that the plan names start under its terms, the others under their previous terms.
+    """
+    if not jobs and not requested:
+        return []
+    alone = reruns.rerun_alone(tx, [job for again, named in requested if again.alone for job in named])
+    revived = reruns.want_again(tx, [ids[job.name] for job in jobs])
+    begun, touched = alone.jobs + revived.jobs, alone.touched + revived.touched
+    for again, named in requested:
+        if again.alone:
+            continue
+        note = reruns.STALE_INPUT if again.stale else None
+        revived = reruns.rerun(tx, named, downstream=again.downstream, note=note)
+        demand.want(tx, [(again.submission, job, Wish.PUSHED) for job in revived.jobs])
+        begun, touched = begun + revived.jobs, touched + revived.touched
+    anew = set(begun)
+    insertion.renew(tx, [job for job in jobs if ids[job.name] in anew], ids)
+    return touched
+
+
+def _as_asked(ready: list[Ready], plan: Plan, ids: Mapping[JobName, int]) -> list[Ready]:
+    """Sort the jobs in the order of the requests, so that of two equally urgent jobs the earlier request runs first."""
+    places = {ids[name]: place for place, (_, name, _) in reversed([*enumerate(plan.wants)])} if ready else {}
+    return sorted(ready, key=lambda job: places.get(job.job, len(places)))

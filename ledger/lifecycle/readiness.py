@@ -1,0 +1,168 @@
+"""Waiting jobs become ready, or end because a gate can never open; pools assign the slots.
+
+Release of waiting jobs from their gates: they become ready if a gate is open, and end if no gate can open any more.
+
+Jobs of a pool only start to wait for a slot here; ``pools`` makes them ready.
+
+Slots of pools: jobs that release a slot and jobs that start to wait for one. Both note the pool (``Tx.pools``).
+
+Slots are not counted in any table: each job that is ready or running occupies one. ``pools`` assigns free slots.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from sluice.jobs.states import RELEASE, SKIP, STRAND, By, State
+from sluice.jobs.urgency import Urgency
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.driver import Row
+from sluice.ledger.database.transitions import DUE, NOW, move
+
+
+class Ready(NamedTuple):
+    """A job to notify workers of.
+
+    ``due_at`` is when it could have started; ``not_before`` is the same time if the job had to wait for it. An
+    ``alone`` job must not share a batch. It once took its worker down, or it is half of a failed chunk, so that either
+    half may do so. Or it is a saga that has started; the losses of such a saga are not counted.
+    """
+
+    job: int
+    app: str
+    round: int
+    priority: int
+    urgent_by: datetime | None
+    due_at: datetime
+    alone: bool
+    not_before: datetime | None = None
+
+    @property
+    def urgency(self) -> Urgency:
+        return Urgency.of(self.priority, self.urgent_by)
+
+
+ALONE = "(losses > 0 OR half_of IS NOT NULL OR flying)"
+#: The columns that a statement on ``job`` returns for each ``Ready``.
+READY_COLUMNS = f"id, app, round, priority, urgent_by, {DUE}, {ALONE}, not_before"
+
+#: The groomer ends a job that has passed its ``end_before``, and no worker starts it. A saga that has started is
+#: claimed by a worker all the same, to be undone.
+UNEXPIRED = f"(job.flying OR coalesce(job.end_before > {NOW}, true))"
+_HAS_COME = f"coalesce(job.not_before <= {NOW}, true) AND {UNEXPIRED}"
+#: SQL that is true if at most a pause keeps a waiting job from running.
+MAY_RUN = f"job.open AND {_HAS_COME}"
+#: A released job counts as announced: the caller of the release sends its notification.
+ANNOUNCED = f"announced_at = {NOW}, announcements = 0"
+#: Set instead if the job belongs to a pool: it waits for a slot.
+IN_LINE = "queued = true"
+#: SQL that is true if a job behind a gate that has just opened may start and needs no slot.
+MAY_BEGIN = (
+    f"(CASE WHEN job.{RELEASE.guard} THEN {_HAS_COME} AND NOT job.paused AND job.pool IS NULL ELSE false END)"
+)
+_RELEASE = {
+    by: move(
+        RELEASE,
+        by,
+        condition=f"{MAY_RUN} AND NOT job.paused",
+        sets=ANNOUNCED,
+        returning=READY_COLUMNS,
+        in_line=IN_LINE,
+    )
+    for by in sorted(RELEASE.by)
+}
+# For jobs behind a gate that has just opened.
+_RELEASE_OPENED = {
+    by: move(
+        RELEASE,
+        by,
+        condition=f"{_HAS_COME} AND NOT job.paused",
+        sets=f"open = true, {ANNOUNCED}",
+        returning=READY_COLUMNS,
+        in_line=f"open = true, {IN_LINE}",
+    )
+    for by in sorted(RELEASE.by)
+}
+_ROWS = f"SELECT {READY_COLUMNS} FROM job WHERE id = ANY(%(jobs)s) ORDER BY id"
+_SET_OPEN = f"UPDATE job SET open = true WHERE id = ANY(%(jobs)s) AND NOT open AND state = '{State.WAITING}'"
+
+# A job that has started already has its inputs, so the later outcomes of its parents do not matter.
+_EVERY_GATE_DEAD = """
+NOT job.flying AND EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
+AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.dead = 0)
+"""
+# A job is skipped instead of failed if nothing went wrong in some gate of it. That is so if the gate's dead parents
+# were skipped, or if they ended well while the job needed them to fail.
+_A_GATE_ONLY_SKIPPED = f"""
+EXISTS (
+    SELECT 1 FROM gate WHERE gate.child = job.id AND NOT EXISTS (
+        SELECT 1 FROM need JOIN job parent ON parent.id = need.parent
+        WHERE need.child = gate.child AND need.gate = gate.gate
+          AND need.settled = false AND need.condition <> 'failed' AND parent.state <> '{State.SKIPPED}'))
+"""
+_SKIP = move(
+    SKIP, By.PLANNER, condition=f"{_EVERY_GATE_DEAD} AND {_A_GATE_ONLY_SKIPPED}", returning="id, app"
+)
+_STRAND = move(STRAND, By.PLANNER, condition=_EVERY_GATE_DEAD, returning="id, app")
+
+
+def release(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
+    """Make ready the jobs that may run now, and return them. They count as announced; the caller notifies workers.
+
+    Jobs of a pool start to wait for a slot. The caller admits them before its transaction ends.
+    """
+    return [Ready(*row) for row in line_up(tx, tx.rows(_RELEASE[by], jobs=jobs)).ready] if jobs else []
+
+
+def made_ready(tx: Tx, jobs: list[int]) -> list[Ready]:
+    """Return these jobs, which this transaction has made ready in another way."""
+    return [Ready(*row) for row in tx.rows(_ROWS, jobs=jobs)] if jobs else []
+
+
+def open_gates(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
+    """Mark these jobs as open, because a gate of each has opened. Return the jobs that are ready by that.
+
+    Jobs of a pool start to wait for a slot. The caller admits them before its transaction ends.
+    """
+    if not jobs:
+        return []
+    released = line_up(tx, tx.rows(_RELEASE_OPENED[by], jobs=jobs))
+    ready = [Ready(*row) for row in released.ready]
+    if kept := sorted({*jobs}.difference(released.in_line, (job.job for job in ready))):
+        tx.write(_SET_OPEN, jobs=kept)
+    return ready
+
+
+def strand(tx: Tx, jobs: list[int]) -> dict[int, str]:
+    """End the jobs that no gate can let through any more, as skipped or ``upstream_failed``. Return each with
+    its app."""
+    if not jobs:
+        return {}
+    return dict(tx.rows(_SKIP, jobs=jobs) + tx.rows(_STRAND, jobs=jobs))
+
+
+class Released(NamedTuple):
+    """Rows of the jobs that are ready, and ids of the jobs that wait for a slot."""
+
+    ready: list[Row]
+    in_line: list[int]
+
+
+def move_out(tx: Tx, sql: str, **params: object) -> list[int]:
+    """Move jobs by this statement of ``transitions.move`` and return them. A job that had a slot releases it."""
+    moved = tx.rows(sql, **params)
+    tx.pools.update(pool for _, pool in moved if pool is not None)
+    return [id for id, _ in moved]
+
+
+def line_up(tx: Tx, rows: Iterable[Row]) -> Released:
+    """Sort the rows of a move that lets jobs wait for a slot. The last column is the pool of a job that waits, else
+    null."""
+    released = Released([], [])
+    for *row, pool in rows:
+        if pool is None:
+            released.ready.append(tuple(row))
+        else:
+            tx.pools.add(pool)
+            released.in_line.append(row[0])
+    return released

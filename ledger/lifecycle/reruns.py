@@ -1,0 +1,148 @@
+"""Reviving: jobs that have ended wait again.
+
+This happens by request, because a dead parent is revived, or because a cancelled job is requested again. A revived job
+starts a new life: its tries start at zero, its claims continue to count, and its history stays. A start time from its
+terms stays too, but a pending retry delay is dropped. A saga starts a new flight with its own journal. The exception is
+a flight that could not be undone, which continues.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sluice.jobs.states import DEAD, REVIVE, TERMINAL, UNSUCCESSFUL, By, State, sql_list
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import move
+from sluice.ledger.lifecycle import dependencies
+from sluice.ledger.lifecycle.demand import forget_ended
+from sluice.ledger.lifecycle.submissions import repay
+
+_DEAD = sql_list(*sorted(DEAD))
+_ENDED = sql_list(*sorted(TERMINAL))
+
+# Skipped by its app's filter and not because of its parents. Such a job has no gates.
+_FILTERED = f"(job.state = '{State.SKIPPED}' AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id))"
+
+# From the jobs to revive upstream: the dead parents that would make them ``upstream_failed`` again.
+_DEAD_ANCESTORS = f"""
+WITH RECURSIVE up (id) AS (
+    SELECT unnest(%(jobs)s::bigint[])
+    UNION
+    SELECT need.parent FROM up JOIN need ON need.child = up.id JOIN job ON job.id = need.parent
+    WHERE need.settled = false AND job.state IN ({_DEAD}) AND NOT {_FILTERED}
+)
+SELECT id FROM up
+"""
+# Downstream: jobs that ended only because these jobs had ended.
+_DEAD_DESCENDANTS = f"""
+WITH RECURSIVE down (id) AS (
+    SELECT unnest(%(jobs)s::bigint[])
+    UNION
+    SELECT need.child FROM down JOIN need ON need.parent = down.id JOIN job ON job.id = need.child
+    WHERE need.settled = false AND job.state IN ('{State.UPSTREAM_FAILED}', '{State.SKIPPED}')
+)
+SELECT id FROM down
+"""
+_ALL_DESCENDANTS = f"""
+WITH RECURSIVE down (id) AS (
+    SELECT unnest(%(jobs)s::bigint[])
+    UNION
+    SELECT need.child FROM down JOIN need ON need.parent = down.id JOIN job ON job.id = need.child
+    WHERE job.state IN ({_ENDED})
+)
+SELECT id FROM down
+"""
+_UNCHANGED = f"""
+SELECT job.id FROM job JOIN unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim) USING (id)
+WHERE job.state = '{State.SUCCEEDED}' AND job.claim = given.claim ORDER BY job.id
+"""
+_UNSUCCESSFUL = f"""
+SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state IN ({sql_list(*sorted(UNSUCCESSFUL))}) ORDER BY id
+"""
+_CANCELLED = f"SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.CANCELLED}'"
+
+_REVIVE = move(
+    REVIVE,
+    By.PLANNER,
+    sets="round = 0, fails = 0, timeouts = 0, losses = 0, open = job.flying, announced_at = NULL, event = NULL, "
+    "not_before = CASE WHEN job.round = 0 THEN job.not_before END, "
+    "urgent_by = NULL, failing = 0, paused = false, archived_at = NULL, "
+    "flight = job.flight + (NOT job.flying)::int, turn_back = NULL",
+    forgets_work=True,
+    note="CASE WHEN id = ANY(%(named)s::bigint[]) THEN %(note)s::text END",
+)
+#: Note in the history of a job that is run again because its last success is too old.
+STALE_INPUT = "a stale input"
+# Any transaction may release a child that may run but is not ready, without reading its gates. Such a transaction waits
+# for these rows, or skips them, and then finds the child closed.
+_HOLD_OPEN_CHILDREN = f"""
+SELECT id FROM job
+WHERE id IN (SELECT child FROM need WHERE parent = ANY(%(jobs)s))
+  AND CASE WHEN state = '{State.WAITING}' THEN open AND NOT flying END
+ORDER BY id FOR UPDATE
+"""
+# Written to go from the parents to their children. The statistics on waiting jobs do not include the 100,000 jobs that
+# this very transaction may have set waiting (see ``transitions.guard``).
+_WAITING_CHILDREN = f"""
+SELECT DISTINCT need.child FROM unnest(%(jobs)s::bigint[]) AS given (id)
+JOIN need ON need.parent = given.id JOIN job ON job.id = need.child
+WHERE CASE WHEN job.state = '{State.WAITING}' THEN NOT job.flying END
+"""
+
+
+class Revived(NamedTuple):
+    """Result of a revival.
+
+    ``jobs`` wait again. ``touched`` are these jobs and the jobs that wait for them. All of them were recounted, which
+    may also have settled ends of their other parents. So the caller must release them, or end them if no gate can open.
+    """
+
+    jobs: list[int]
+    touched: list[int]
+
+
+def unchanged(tx: Tx, claims: Mapping[int, int]) -> list[int]:
+    """Return the jobs that have succeeded under this claim, and so have had no later run. The caller has locked their
+    rows."""
+    return tx.column(_UNCHANGED, jobs=list(claims), claims=list(claims.values()))
+
+
+def unsuccessful(tx: Tx, jobs: list[int]) -> list[int]:
+    """Return the jobs that have ended without success. The caller has locked their rows."""
+    return tx.column(_UNSUCCESSFUL, jobs=jobs)
+
+
+def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None) -> Revived:
+    """Run these jobs again, with their dead ancestors and descendants. The note is written for the named jobs only."""
+    if not jobs:
+        return Revived([], [])
+    roots = tx.column(_DEAD_ANCESTORS, jobs=jobs)
+    descendants = _ALL_DESCENDANTS if downstream else _DEAD_DESCENDANTS
+    return _revive(tx, tx.column(descendants, jobs=roots), named=jobs, note=note)
+
+
+def rerun_alone(tx: Tx, jobs: list[int]) -> Revived:
+    """Run these jobs again, without any ancestors or descendants."""
+    return _revive(tx, jobs) if jobs else Revived([], [])
+
+
+def begin_anew(tx: Tx, jobs: list[int]) -> list[int]:
+    """Revive these jobs alone, because the caller is about to replace their needs. Return all jobs that this
+    affects."""
+    return _revive(tx, jobs).touched if jobs else []
+
+
+def want_again(tx: Tx, jobs: list[int]) -> Revived:
+    """Revive the cancelled jobs among these. The reason of their cancellation, that nothing requested them, is gone."""
+    cancelled = tx.column(_CANCELLED, jobs=jobs)
+    return _revive(tx, tx.column(_DEAD_DESCENDANTS, jobs=cancelled)) if cancelled else Revived([], [])
+
+
+def _revive(tx: Tx, jobs: list[int], *, named: Sequence[int] = (), note: str | None = None) -> Revived:
+    revived = tx.column(_REVIVE, jobs=jobs, named=[*named], note=note)
+    repay(tx, revived)
+    forget_ended(tx, revived)
+    tx.rows(_HOLD_OPEN_CHILDREN, jobs=revived)
+    # While this transaction waits for the rows, a child may start by another gate or by the last of its other parents.
+    touched = sorted({*revived, *dependencies.waiting(tx, tx.column(_WAITING_CHILDREN, jobs=revived))})
+    dependencies.recount(tx, touched)
+    return Revived(revived, touched)

@@ -1,0 +1,90 @@
+"""Ending rounds: with the outcome that the worker reports, or without one if the running job was taken from its worker.
+
+In the second case the worker's later outcome is refused.
+"""
+
+from collections.abc import Mapping
+
+from sluice.jobs.history import Lost
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import State
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.transitions import NOW
+from sluice.ledger.limits.breakers import telling
+
+_CUT_SHORT = f"""
+WITH closed AS (
+    UPDATE round SET executed_at = {NOW}, ending = %(ending)s, error = %(ending)s
+    FROM job WHERE job.id = ANY(%(jobs)s) AND round.job = job.id AND round.claim = job.claim AND round.ending IS NULL
+    RETURNING job.app, round.ending, round.error, job.turn_back
+)
+{telling("SELECT * FROM closed")}
+"""
+_COMPLETE_COMMITTED = f"""
+UPDATE round SET output = %(output)s, error_after_commit = %(error)s
+WHERE job = %(job)s AND claim = %(claim)s AND ending = '{Ending.DONE}'
+"""
+#: The outcomes of claims that a worker reports, as ``of_rounds`` sends them.
+ENDED = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
+            %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[],
+            %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[], %(finals)s::bool[],
+            %(retries_after_s)s::float8[])
+     AS given (id, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob, final,
+               retry_after_s)"""
+_OF_ROUNDS = (
+    *("jobs", "claims", "endings", "took_s", "exit_codes", "errors", "outputs", "stderrs"),
+    *("logs", "output_blobs", "stderr_blobs", "finals", "retries_after_s"),
+)
+
+
+def close_rounds(given: str = ENDED) -> str:
+    """Return the statement that ends the rounds of these claims. It returns each round's job, ending and error."""
+    return f"""
+    UPDATE round SET executed_at = {NOW}, ending = given.ending, took_s = given.took_s,
+                     exit_code = given.exit_code, error = given.error, stderr = given.stderr,
+                     output = concat(round.output, given.output), log = given.log,
+                     output_blob = given.output_blob, stderr_blob = given.stderr_blob,
+                     final = given.final, retry_after_s = given.retry_after_s
+    FROM {given} WHERE round.job = given.id AND round.claim = given.claim AND round.ending IS NULL
+    RETURNING round.job, round.ending, round.error
+    """
+
+
+def close_and_tell() -> str:
+    """Return the statement that ends the rounds of these claims and reports them to the breakers of their apps."""
+    ended = "SELECT job.app, closed.ending, closed.error, job.turn_back FROM closed JOIN job ON job.id = closed.job"
+    return f"WITH closed AS ({close_rounds()}) {telling(ended)}"
+
+
+def complete_committed(tx: Tx, claim: Claim, *, output: str, error: str | None) -> None:
+    """Add the output and error after the commit to a round of a run that committed its own success."""
+    tx.write(_COMPLETE_COMMITTED, job=claim.job, claim=claim.number, output=output, error=error)
+
+
+def cut_short(tx: Tx, jobs: list[int], ending: Lost | State) -> None:
+    """End the rounds of those jobs that this transaction has taken from a worker."""
+    if jobs:
+        tx.write(_CUT_SHORT, jobs=jobs, ending=ending)
+
+
+def of_rounds(outcomes: Mapping[Claim, Outcome]) -> dict[str, list[object]]:
+    """Return the parameters for the ends of these rounds."""
+    rows = [
+        (
+            *right,
+            outcome.ending,
+            outcome.took_s,
+            outcome.exit_code,
+            outcome.error,
+            outcome.output,
+            outcome.stderr,
+            outcome.log or None,
+            outcome.output_blob,
+            outcome.stderr_blob,
+            outcome.final or None,
+            outcome.retry_after_s,
+        )
+        for right, outcome in outcomes.items()
+    ]
+    return arrays(rows, *_OF_ROUNDS)

@@ -1,0 +1,470 @@
+"""Submissions: received, planned, and settled.
+
+Submissions: received once, planned once, and settled when no work of theirs remains.
+
+A submission in state ``received`` is its own outbox: the groomer has it planned, whatever way it was entered (message,
+command line or SQL function). ``sentinel`` is one job that an active submission still waits for. Only when that job
+ends is another one searched for, so settling is cheap however many jobs a submission has. The sentinel is the job that
+was planned last: parents are planned before their children, and jobs run in that order. So when it ends, few unfinished
+jobs are left.
+
+Submissions that were received and wait to be planned: lock them, delay them, or refuse them.
+
+Planners race. Each locks the submissions that it plans until its transaction ends, and skips locked submissions, so
+that a large plan does not delay others. It sends a message about submissions that it locked and did not plan.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from sluice.jobs.plan import Wish
+from sluice.jobs.ref import JobName
+from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
+from sluice.jobs.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState, conflict
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.driver import Row
+from sluice.ledger.database.transitions import NOW, move
+from sluice.ledger.lifecycle import plan_attempts, requests
+from sluice.ledger.lifecycle.demand import UNWANTED, WAKING, WATCHING
+from sluice.ledger.lifecycle.readiness import move_out
+from sluice.ledger.lifecycle.requests import BODY
+from sluice.ledger.lifecycle.rounds import cut_short
+from sluice.ledger.limits import pauses
+from sluice.ledger.sagas.abortion import turn_back
+
+_LIVE = sql_list(*sorted(LIVE))
+_STOPPABLE = sql_list(*sorted(STOPPABLE))
+#: States that do not make a submission fail. A submission that requested a split job also requests its halves.
+_GOOD = sql_list(State.SUCCEEDED, State.SKIPPED, State.SPLIT)
+
+_GIVEN = """
+unnest(%(id)s::text[], %(app)s::text[], %(state)s::text[], %(request)s::text[], %(push)s::bool[], %(reason)s::text[],
+       %(message)s::text[]) WITH ORDINALITY AS new (id, app, state, request, push, reason, message, nth)
+"""
+_RECEIVE = f"""
+INSERT INTO submission (id, app, state, request, push, reason, message, received_at, ended_at)
+SELECT id, app, state, request::jsonb, push, reason, message, {NOW}, CASE WHEN reason IS NOT NULL THEN {NOW} END
+FROM {_GIVEN}
+ON CONFLICT (id) DO NOTHING
+RETURNING id
+"""
+# A refused submission waits for nothing, so its row is never locked for long. If two transactions renew it
+# concurrently, the second one finds it received and is compared with the first. ``sluice.submit`` does the same. A
+# redelivered message renews nothing.
+_RENEW = f"""
+WITH held AS MATERIALIZED (
+    SELECT number, new.* FROM submission JOIN {_GIVEN} USING (id)
+    WHERE submission.state = '{SubmissionState.REFUSED}' AND new.state = '{SubmissionState.RECEIVED}'
+      AND coalesce(new.message <> submission.message, true)
+    ORDER BY number FOR UPDATE OF submission
+)
+UPDATE submission SET
+    app = held.app, state = held.state, request = held.request::jsonb, push = held.push, message = held.message,
+    reason = NULL, sentinel = NULL, look_at = NULL, received_at = {NOW}, planned_at = NULL, paused_at = NULL,
+    ended_at = NULL
+FROM held WHERE submission.number = held.number AND submission.state = '{SubmissionState.REFUSED}'
+RETURNING submission.id
+"""
+_DIFFERING = f"""
+SELECT nth FROM submission JOIN {_GIVEN} USING (id)
+WHERE submission_content(submission.request) <> submission_content(new.request::jsonb) ORDER BY nth
+"""
+_ACTIVATE = f"""
+UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, reason = NULL, sentinel = NULL
+WHERE number = ANY(%(numbers)s)
+"""
+_NOTE = "UPDATE submission SET reason = %(reason)s WHERE number = %(number)s"
+# A job keeps its submission open while it lives or its end has not been propagated. The exception is a job that was
+# only pushed and waits for its parents: the submission has not requested these, so it might stay open indefinitely.
+# Requested jobs keep the submission open themselves.
+_SETTLE = f"""
+WITH candidate AS (
+    SELECT number FROM submission s
+    WHERE state = '{SubmissionState.ACTIVE}' AND number = ANY(%(numbers)s)
+    ORDER BY number FOR UPDATE
+), looked AS (
+    SELECT candidate.number, (
+        SELECT job.id FROM wants JOIN job ON job.id = wants.job
+        WHERE wants.submission = candidate.number
+          AND (job.state IN ({_LIVE}) OR EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id))
+          AND NOT (wants.wish = {Wish.PUSHED:d} AND job.state = '{State.WAITING}' AND NOT job.open)
+        ORDER BY wants.job DESC LIMIT 1) AS open
+    FROM candidate
+), bad AS (
+    SELECT looked.number FROM looked WHERE open IS NULL AND EXISTS (
+        SELECT 1 FROM wants JOIN job ON job.id = wants.job
+        WHERE wants.submission = looked.number AND wants.wish <> {Wish.PULLED:d}
+          AND job.state NOT IN ({_GOOD}, {_LIVE}))
+)
+UPDATE submission SET
+    sentinel = looked.open,
+    ended_at = CASE WHEN looked.open IS NULL THEN {NOW} END,
+    state = CASE WHEN looked.open IS NOT NULL THEN '{SubmissionState.ACTIVE}'
+                 WHEN looked.number IN (SELECT number FROM bad) THEN '{SubmissionState.FAILED}'
+                 ELSE '{SubmissionState.SUCCEEDED}' END
+FROM looked WHERE submission.number = looked.number
+RETURNING submission.number, submission.state
+"""
+_WATCHING = f"WITH woken AS ({WAKING}) {WATCHING}"
+#: Query for submissions that the groomer settles, because their sentinel has ended or is missing.
+UNWATCHED = f"""
+SELECT number FROM submission LEFT JOIN job ON job.id = submission.sentinel
+WHERE submission.state = '{SubmissionState.ACTIVE}' AND (job.id IS NULL OR (job.state NOT IN ({_LIVE})
+      AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id)))
+LIMIT %(limit)s
+"""
+
+# A saga that ends unsuccessfully is compensated by a submission of the same transaction. Its id belongs to the ledger:
+# a row that was inserted under it by SQL and is not a compensation has not been planned, and is overwritten.
+_COMPENSATE = f"""
+INSERT INTO submission (id, app, state, request, push, received_at, look_at)
+SELECT id || '{COMPENSATION}', app, '{SubmissionState.RECEIVED}',
+       jsonb_build_object('app', app, 'compensates', id, 'push', 'wanted'), false, {NOW}, {NOW}
+FROM submission
+WHERE number = ANY(%(numbers)s) AND request ->> 'mode' = '{SAGA}' AND planned_at IS NOT NULL
+  AND state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}')
+ORDER BY number
+ON CONFLICT (id) DO UPDATE SET
+    app = excluded.app, state = excluded.state, request = excluded.request, push = excluded.push, reason = NULL,
+    received_at = excluded.received_at, look_at = excluded.look_at, planned_at = NULL, ended_at = NULL
+WHERE submission.state NOT IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
+   OR NOT submission.request ? 'compensates'
+"""
+
+_CANCEL = f"""
+UPDATE submission SET state = '{SubmissionState.CANCELLED}', ended_at = {NOW}
+WHERE id = %(id)s AND state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
+RETURNING number
+"""
+# The request stays, so the submission is planned again for the jobs that have not succeeded. A saga and the submission
+# that compensates it are never open at the same time.
+_RETRY = f"""
+UPDATE submission SET state = '{SubmissionState.RECEIVED}', ended_at = NULL, reason = NULL, sentinel = NULL,
+    look_at = {NOW}
+WHERE id = %(id)s AND state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}') AND paused_at IS NULL
+  AND NOT EXISTS (
+      SELECT 1 FROM submission other
+      WHERE other.id IN (submission.id || '{COMPENSATION}', submission.request ->> 'compensates')
+        AND other.state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}'))
+RETURNING number
+"""
+# An executed job cannot be stopped, but its judgement may retry it. It is locked like the others. Either this
+# transaction finds it waiting afterwards, or the judgement finds it no longer requested.
+_WANTED_BY = f"""
+SELECT job.id FROM wants JOIN job ON job.id = wants.job
+WHERE wants.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE}, '{State.EXECUTED}')
+"""
+_HOLD = "SELECT id, flying FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
+_CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=f"NOT job.flying AND {UNWANTED}")
+_CANCEL_ANYWAY = move(CANCEL, By.PLANNER, condition="NOT job.flying")
+_NAMED = "SELECT id FROM job WHERE app = %(app)s AND key = %(key)s"
+_OWE = f"INSERT INTO owed (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} ON CONFLICT (job) DO NOTHING"
+
+_REPAY = "DELETE FROM owed WHERE job = ANY(%(jobs)s)"
+
+
+#: Id, app, state, request, whether children are pushed, reason for a refusal, and id of the message.
+_Row = tuple[str, str, SubmissionState, str, bool, str | None, str | None]
+
+
+class Admitted(NamedTuple):
+    """Result of admitting submissions.
+
+    ``new`` are ids that were free or belonged to refused submissions. ``conflicts`` are indexes into the given
+    submissions with an id that belongs to a submission with another content. These are not in the ledger.
+    """
+
+    new: set[str]
+    conflicts: list[int]
+
+
+def receive(tx: Tx, submissions: Sequence[Submission]) -> set[str]:
+    """Receive submissions. Return the new ids; raise Conflict if an id belongs to a submission with another content."""
+    admitted = admit(tx, submissions)
+    for place in admitted.conflicts:
+        raise conflict(submissions[place])
+    return admitted.new
+
+
+def admit(
+    tx: Tx, submissions: Sequence[Submission], reasons: Sequence[str] = (), messages: Sequence[str] = ()
+) -> Admitted:
+    """Receive all submissions without a conflict.
+
+    ``reasons`` and ``messages`` are parallel to ``submissions``. A submission with a reason is refused and stored. The
+    id of the message distinguishes a redelivery from a new attempt.
+
+    Only repeated ids cost more than one statement. Later statements see everything that was committed before them. So
+    if two clients use an id concurrently, the second submission is compared with the first.
+    """
+    rows = [_row(*each) for each in zip_longest(submissions, reasons, messages)]
+    first = {row[0]: place for place, row in reversed([*enumerate(rows)])}
+    new = set(tx.column(_RECEIVE, **_given(rows)))
+    if there := [rows[place] for id_, place in first.items() if id_ not in new]:
+        new |= set(tx.column(_RENEW, **_given(there)))
+    repeated = [place for place, row in enumerate(rows) if row[0] not in new or first[row[0]] != place]
+    differing = tx.column(_DIFFERING, **_given([rows[place] for place in repeated])) if repeated else []
+    taken = [row for place, row in enumerate(rows) if place not in repeated]
+    requests.note(tx, [Refusal(row[0], row[1], row[5]) for row in taken if row[5] is not None])
+    return Admitted(new, [repeated[nth - 1] for nth in differing])
+
+
+def _row(submission: Submission, reason: str | None, message: str | None) -> _Row:
+    return (
+        submission.require_id(),
+        submission.app,
+        SubmissionState.REFUSED if reason else SubmissionState.RECEIVED,
+        msgspec.json.encode(submission).decode(),
+        submission.push == "all",
+        reason or None,
+        message,
+    )
+
+
+def _given(rows: Sequence[_Row]) -> dict[str, list[object]]:
+    return arrays(rows, "id", "app", "state", "request", "push", "reason", "message")
+
+
+def activate(tx: Tx, numbers: list[int]) -> None:
+    """Mark these submissions as planned. From now on their requests count."""
+    tx.write(_ACTIVATE, numbers=numbers)
+
+
+def note(tx: Tx, number: int, reason: str) -> None:
+    """Record with an open submission which of its jobs are left unchanged, and why."""
+    tx.write(_NOTE, number=number, reason=reason)
+
+
+def settle(tx: Tx, numbers: list[int]) -> None:
+    """End the submissions that have nothing left to wait for. Give the others a new sentinel."""
+    settled = tx.rows(_SETTLE, numbers=sorted(numbers)) if numbers else []
+    compensate(tx, [number for number, state in settled if state == SubmissionState.FAILED])
+
+
+def compensate(tx: Tx, ended: list[int]) -> None:
+    """Compensate the sagas among these submissions that have failed or were cancelled.
+
+    The compensation is another submission, which is planned when no job of theirs runs any more.
+    """
+    if ended:
+        tx.write(_COMPENSATE, numbers=ended)
+
+
+def settle_watchers(tx: Tx, jobs: list[int]) -> None:
+    """Settle submissions with a sentinel among these jobs. Unplanned submissions that wait for one become due."""
+    if not jobs:
+        return
+    settle(tx, tx.column(_WATCHING, jobs=jobs))
+
+
+def settle_unwatched(tx: Tx, limit: int) -> int:
+    """Settle the submissions that missed the end of their sentinel. Return how many were found."""
+    numbers = tx.column(UNWATCHED, limit=limit)
+    settle(tx, numbers)
+    return len(numbers)
+
+
+def retry(tx: Tx, id: str) -> bool:
+    """Reopen a failed or cancelled submission. The planner then runs its unsuccessful jobs again.
+
+    Return False and change nothing if it is in another state or paused. The same applies to a saga that is being
+    compensated, and to a compensation of an open saga.
+    """
+    return bool(tx.column(_RETRY, id=id))
+
+
+def cancel(tx: Tx, id: str) -> list[int] | None:
+    """Cancel a submission and the jobs that no other submission requests. Return them, or None if nothing was open.
+
+    Sagas among them that have started are not cancelled yet, but undone first (``abortion``). The jobs are locked
+    before the requests of other submissions are read, in a later statement. A plan that requests such a job locks it
+    too. So either the plan sees it cancelled, or this transaction sees it requested.
+    """
+    numbers = tx.column(_CANCEL, id=id)
+    if not numbers:
+        return None
+    compensate(tx, numbers)
+    candidates = tx.column(_WANTED_BY, numbers=numbers)
+    cancelled = cancel_unwanted(tx, candidates)
+    pauses.follow_the_rest(tx, sorted(set(candidates).difference(cancelled)))
+    return cancelled
+
+
+def cancel_job(tx: Tx, name: JobName) -> list[int]:
+    """Cancel one job, even if submissions request it; to them it has ended badly. Its children are notified of its end.
+
+    A saga that has started is undone first.
+    """
+    job = tx.column(_NAMED, app=name.app, key=name.key)
+    flying = _flying(tx.rows(_HOLD, jobs=job))
+    cancelled = move_out(tx, _CANCEL_ANYWAY, jobs=job)
+    cut_short(tx, cancelled, CANCEL.target)
+    owe(tx, cancelled)
+    if flying:
+        turn_back(tx, By.PLANNER, flying, TurnBack.CANCELLED)
+    return cancelled
+
+
+def cancel_unwanted(tx: Tx, jobs: list[int]) -> list[int]:
+    """Cancel the jobs that no active submission requests. Their ends go to the propagation outbox (``owed``)."""
+    flying = _flying(tx.rows(_HOLD, jobs=jobs))
+    cancelled = move_out(tx, _CANCEL_UNWANTED, jobs=jobs)
+    cut_short(tx, cancelled, CANCEL.target)
+    owe(tx, cancelled)
+    if flying:
+        turn_back(tx, By.PLANNER, flying, TurnBack.UNWANTED)
+    return cancelled
+
+
+def _flying(held: Iterable[Row]) -> list[int]:
+    return [id for id, flying in held if flying]
+
+
+def owe(tx: Tx, ended: list[int]) -> None:
+    """Add these ended jobs to the propagation outbox (``owed``)."""
+    if ended:
+        tx.write(_OWE, jobs=ended)
+
+
+def repay(tx: Tx, ended: list[int]) -> None:
+    """Remove these jobs from the propagation outbox, because their ends have been propagated."""
+    if ended:
+        tx.write(_REPAY, jobs=ended)
+
+
+#: Most keys of a small submission. Any other submission is planned alone, by a message of its own: one with 100,000
+#: keys took 59 s, in which no job planned in the same transaction could start.
+FEW_KEYS = 20
+
+#: Seconds after which a waiting submission may have killed a planner: 10, five times the delay of a lost message.
+LATE_S = 10.0
+
+_WAITING = f"FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
+_ATTEMPTED = "EXISTS (SELECT 1 FROM plan_attempt WHERE plan_attempt.submission = submission.number)"
+_COLUMNS = f"number, id, planned_at IS NOT NULL AS again, {_ATTEMPTED} AS attempted"
+_HOLD_UNPLANNED = f"SELECT {_COLUMNS} {_WAITING} AND id = ANY(%(ids)s) ORDER BY number FOR UPDATE"
+_TAKE = f"{_HOLD_UNPLANNED} SKIP LOCKED"
+_RECEIVED = f"""
+SELECT {_COLUMNS}, {BODY} AS body,
+       received_at > {NOW} - make_interval(secs => %(grace_s)s) AS recent,
+       received_at < {NOW} - make_interval(secs => {LATE_S}) AS late {_WAITING}
+"""
+_IS_LARGE = f"""
+request ->> 'key' IS NULL AND (request -> 'keys' -> 0 IS NULL OR request -> 'keys' -> {FEW_KEYS} IS NOT NULL)
+"""
+_HOLD_PILED_UP = f"""
+WITH named AS MATERIALIZED (
+    {_RECEIVED} AND id = ANY(%(ids)s) AND coalesce(look_at <= {NOW}, true)
+    ORDER BY number FOR UPDATE SKIP LOCKED
+), behind AS MATERIALIZED (
+    {_RECEIVED} AND id <> ALL(%(ids)s) AND look_at IS NULL AND request -> 'keys' -> {FEW_KEYS} IS NULL
+    AND received_at >= (SELECT min(received_at) FROM submission WHERE id = ANY(%(ids)s))
+    AND NOT EXISTS (SELECT 1 FROM submission WHERE id = ANY(%(ids)s) AND {_IS_LARGE})
+    AND NOT {_ATTEMPTED} AND NOT EXISTS (SELECT 1 FROM named WHERE attempted)
+    ORDER BY received_at, number LIMIT %(room)s FOR UPDATE SKIP LOCKED
+)
+SELECT *, true AS named FROM named UNION ALL SELECT *, false FROM behind ORDER BY number
+"""
+_SET_ASIDE = f"""
+UPDATE submission SET look_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
+WHERE number = ANY(%(numbers)s)
+"""
+_WAIT = f"""
+UPDATE submission SET sentinel = %(job)s, look_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
+WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
+"""
+_REFUSE = f"""
+UPDATE submission SET reason = %(reason)s, ended_at = {NOW},
+    state = CASE WHEN planned_at IS NULL THEN '{SubmissionState.REFUSED}' ELSE '{SubmissionState.FAILED}' END
+WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
+RETURNING id, app, reason
+"""
+_CALL_OFF = f"""
+UPDATE submission SET state = '{SubmissionState.CANCELLED}', reason = %(reason)s, ended_at = {NOW}
+WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
+"""
+
+
+class Held(Struct, frozen=True):
+    """Submission that waits to be planned, locked by this transaction.
+
+    ``again``: it was planned before, and is retried. ``attempted``: a worker has recorded an attempt at planning it
+    (``plan_attempts``).
+    """
+
+    number: int
+    id: str
+    again: bool
+    attempted: bool
+
+
+class Received(Held, frozen=True):
+    """Submission that waits to be planned, with its request.
+
+    ``body`` is the request as text (``requests.read``), which may be unreadable. A ``recent`` submission came within
+    the grace period for unknown apps, a ``late`` one more than ``LATE_S`` ago. It is ``named`` if a message names it,
+    and not if it only piled up behind named ones.
+    """
+
+    body: str | None
+    recent: bool
+    late: bool
+    named: bool = True
+
+
+def hold(tx: Tx, ids: list[str]) -> list[Held]:
+    """Lock the submissions that are not planned yet and not paused.
+
+    Submissions that were set aside are included, because the planner that set them aside continues with them.
+    """
+    return tx.structs(Held, _HOLD_UNPLANNED, ids=ids)
+
+
+def take(tx: Tx, id: str) -> Held | None:
+    """Lock a submission that is still to be planned and not paused. None if there is no such submission.
+
+    Also None if another planner has locked it, or if it was attempted before and another planner holds the lock for
+    such submissions.
+    """
+    held = tx.structs(Held, _TAKE, ids=[id])
+    if not held or (held[0].attempted and not plan_attempts.take_turn(tx)):
+        return None
+    return held[0]
+
+
+def hold_piled_up(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[Received]:
+    """Lock the named submissions that are not set aside, and small ones behind them; ``most`` in all.
+
+    Later submissions are included only if all named ones are small and none was attempted before. They must be small
+    too, and neither delayed nor attempted.
+    """
+    room = max(most - len(ids), 0)
+    return tx.structs(Received, _HOLD_PILED_UP, ids=ids, room=room, grace_s=grace_s)
+
+
+def set_aside(tx: Tx, numbers: list[int], *, for_s: float, reason: str | None = None) -> None:
+    """Keep planners from these submissions for ``for_s`` seconds. Either the caller continues with them outside of this
+    transaction, or ``reason`` is why they cannot be planned yet."""
+    if numbers:
+        tx.write(_SET_ASIDE, numbers=numbers, seconds=for_s, reason=reason)
+
+
+def refuse(tx: Tx, number: int, reason: str) -> None:
+    """Refuse a submission and keep it with its reason. No job of it will run, and its id may be used again. The refusal
+    is counted and logged. A submission that was planned before becomes ``failed`` again."""
+    requests.note(tx, [Refusal(*row) for row in tx.rows(_REFUSE, number=number, reason=reason)])
+
+
+def wait(tx: Tx, number: int, *, job: int | None, reason: str, within_s: float) -> None:
+    """Leave a submission unplanned until the job has ended, or for ``within_s`` seconds, whichever is first."""
+    tx.write(_WAIT, number=number, job=job, reason=reason, seconds=within_s)
+
+
+def call_off(tx: Tx, number: int, reason: str) -> None:
+    """Cancel a submission before it is planned, because it has no work."""
+    tx.write(_CALL_OFF, number=number, reason=reason)

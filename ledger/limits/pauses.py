@@ -1,0 +1,192 @@
+"""Pausing: jobs that only paused submissions request do not start until such a submission is resumed.
+
+Invariants: a job that has not ended is ``paused`` if and only if it is still requested and all submissions that request
+it are paused. No paused job is ``ready``; a CHECK enforces this, so claims need no test. A job that runs when the pause
+arrives finishes its round, and its next round waits.
+
+Races: a transaction that changes which submissions request a job, or which of these are paused, locks the job. It then
+reads the requesting submissions in a later statement (``_reconsider``). So the second of two such transactions sees the
+first one's changes. The second one cannot see a job that the first one has just created or revived. So a transaction
+that creates or revives jobs first keeps their submissions from being paused or resumed (``hold_still``).
+
+These are advisory locks and not row locks. A row lock that one short plan after another shares would starve the pause
+that waits for all of them, and each plan would write the row. Lock order: these locks, submissions, jobs in id order.
+
+A crash leaves nothing, because each operation is one transaction. The groomer repeats notifications that were not sent.
+"""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sluice.jobs.states import LIVE, PAUSE, RELEASE, By, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import NOW, move
+from sluice.ledger.lifecycle.demand import STILL_WANTS
+from sluice.ledger.lifecycle.readiness import (
+    ANNOUNCED,
+    IN_LINE,
+    MAY_RUN,
+    READY_COLUMNS,
+    Ready,
+    line_up,
+    move_out,
+)
+
+#: First of the two keys of the advisory locks. The second is the submission's number modulo ``_LOCKS_MAX``.
+_STILL = 5_318_009
+#: Most of these locks that one transaction holds, however many submissions it concerns.
+_LOCKS_MAX = 64
+_SLOTS = f"""
+(SELECT DISTINCT mod(number, {_LOCKS_MAX})::int AS slot FROM unnest(%(numbers)s::bigint[]) AS given (number)
+ ORDER BY slot) slots
+"""
+_HOLD_STILL = f"SELECT pg_advisory_xact_lock_shared({_STILL}, slot) FROM {_SLOTS}"
+_HOLD_ALONE = f"SELECT pg_advisory_xact_lock({_STILL}, slot) FROM {_SLOTS}"
+_PAUSED = "SELECT number FROM submission WHERE number = ANY(%(numbers)s) AND paused_at IS NOT NULL"
+_WANTERS = """
+SELECT DISTINCT submission.number FROM wants JOIN submission ON submission.number = wants.submission
+WHERE wants.job = ANY(%(jobs)s)
+"""
+
+# A submission that is only received requests no job yet, and the planner that plans it holds its row.
+_PAUSE_RECEIVED = f"""
+UPDATE submission SET paused_at = coalesce(paused_at, {NOW})
+WHERE id = %(id)s AND state = '{SubmissionState.RECEIVED}' RETURNING number
+"""
+_RESUME_RECEIVED = f"""
+UPDATE submission SET paused_at = NULL, look_at = {NOW}
+WHERE id = %(id)s AND state = '{SubmissionState.RECEIVED}' AND paused_at IS NOT NULL RETURNING number
+"""
+_NUMBER = "SELECT number FROM submission WHERE id = %(id)s"
+_PAUSE_ACTIVE = f"""
+UPDATE submission SET paused_at = coalesce(paused_at, {NOW})
+WHERE id = %(id)s AND state = '{SubmissionState.ACTIVE}' RETURNING number
+"""
+# A submission that ended while it was paused may have pushed jobs that have not started.
+_RESUME_PLANNED = (
+    "UPDATE submission SET paused_at = NULL WHERE id = %(id)s AND paused_at IS NOT NULL RETURNING number"
+)
+
+# A CASE, so that no partial index answers it (see ``transitions.guard``).
+_LIVES = f"CASE WHEN job.state IN ({sql_list(*sorted(LIVE))}) THEN true END"
+_WANTED = f"""
+SELECT job.id FROM wants JOIN job ON job.id = wants.job WHERE wants.submission = %(number)s AND {_LIVES}
+"""
+_HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
+_WANTED_BY_PAUSED_ALONE = f"""
+SELECT wants.job FROM wants JOIN submission ON submission.number = wants.submission
+WHERE wants.job = ANY(%(jobs)s) AND {STILL_WANTS}
+GROUP BY wants.job HAVING bool_and(submission.paused_at IS NOT NULL) ORDER BY wants.job
+"""
+_HOLD_BACK_READY = move(PAUSE, By.PLANNER, sets="paused = true")
+_HOLD_BACK = f"""
+UPDATE job SET paused = true, queued = false WHERE id = ANY(%(jobs)s) AND NOT paused AND {_LIVES} RETURNING id
+"""
+# Release the jobs and end their pause in one statement, so that each row is written once.
+_LET_GO_READY = move(
+    RELEASE,
+    By.PLANNER,
+    condition=f"job.paused AND {MAY_RUN}",
+    sets=f"paused = false, {ANNOUNCED}",
+    returning=READY_COLUMNS,
+    in_line=f"paused = false, {IN_LINE}",
+)
+_LET_GO = "UPDATE job SET paused = false WHERE id = ANY(%(jobs)s) AND paused RETURNING id"
+
+
+class Resumed(NamedTuple):
+    """Result of resuming a submission.
+
+    ``let_go`` are unpaused jobs that are not ready, ``ready`` are jobs that may run now. ``is_planned`` is false if the
+    submission is still to be planned.
+    """
+
+    let_go: list[int]
+    ready: list[Ready]
+    is_planned: bool
+
+
+def pause(tx: Tx, id: str) -> list[int] | None:
+    """Pause a submission. Return the jobs held back, or None if no open submission has this id.
+
+    A submission that is not planned yet remains unplanned. Pausing a paused submission changes nothing.
+    """
+    if tx.column(_PAUSE_RECEIVED, id=id):
+        return []
+    numbers = _hold_alone(tx, id)
+    if not numbers or not tx.column(_PAUSE_ACTIVE, id=id):
+        return None
+    return _reconsider(tx, tx.column(_WANTED, number=numbers[0])).held_back
+
+
+def resume(tx: Tx, id: str) -> Resumed | None:
+    """Resume a paused submission. Return None if no paused submission has this id.
+
+    All of its jobs are locked, not only the paused ones, because another submission that requests one may be being
+    paused.
+    """
+    if tx.column(_RESUME_RECEIVED, id=id):
+        return Resumed([], [], is_planned=False)
+    numbers = _hold_alone(tx, id)
+    if not numbers or not tx.column(_RESUME_PLANNED, id=id):
+        return None
+    _, let_go, ready = _reconsider(tx, tx.column(_WANTED, number=numbers[0]))
+    return Resumed(let_go, ready, is_planned=True)
+
+
+def hold_still(tx: Tx, numbers: Collection[int]) -> set[int]:
+    """Keep these submissions from being paused or resumed until the transaction ends. Return the paused ones."""
+    if not numbers:
+        return set()
+    tx.rows(_HOLD_STILL, numbers=sorted(numbers))
+    return set(tx.column(_PAUSED, numbers=sorted(numbers)))
+
+
+def hold_wanters_still(tx: Tx, jobs: list[int]) -> None:
+    """Keep the submissions that request these jobs from being paused or resumed until the transaction ends."""
+    hold_still(tx, tx.column(_WANTERS, jobs=jobs))
+
+
+def follow(tx: Tx, jobs: list[int]) -> list[Ready]:
+    """Set the pause of jobs that this transaction created, revived or requested, according to their submissions.
+
+    Return the jobs that may run now because their pause has ended.
+    """
+    if not jobs:
+        return []
+    hold_wanters_still(tx, jobs)
+    return _reconsider(tx, jobs).ready
+
+
+def follow_the_rest(tx: Tx, jobs: list[int]) -> None:
+    """Set the pause of jobs that a submission no longer requests. No new submission requests them, so no pause ends."""
+    if jobs:
+        _reconsider(tx, jobs)
+
+
+class _Reconsidered(NamedTuple):
+    held_back: list[int]
+    let_go: list[int]
+    ready: list[Ready]
+
+
+def _reconsider(tx: Tx, jobs: list[int]) -> _Reconsidered:
+    """Pause the jobs that only paused submissions request, and end the pause of the other jobs."""
+    tx.rows(_HOLD, jobs=jobs)
+    paused = tx.column(_WANTED_BY_PAUSED_ALONE, jobs=jobs)
+    held_back = move_out(tx, _HOLD_BACK_READY, jobs=paused) + tx.column(_HOLD_BACK, jobs=paused)
+    others = sorted(set(jobs).difference(paused))
+    released = line_up(tx, tx.rows(_LET_GO_READY, jobs=others))
+    let_go = released.in_line + tx.column(_LET_GO, jobs=others)
+    return _Reconsidered(held_back, let_go, [Ready(*row) for row in released.ready])
+
+
+def _hold_alone(tx: Tx, id: str) -> list[int]:
+    """Lock out the transactions that hold this submission still. Return its number, or nothing if it does not exist.
+
+    A submission that appears after the first statement counts as missing: no transaction holds it yet.
+    """
+    numbers = tx.column(_NUMBER, id=id)
+    tx.rows(_HOLD_ALONE, numbers=numbers)
+    return numbers

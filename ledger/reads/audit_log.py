@@ -1,0 +1,30 @@
+"""Audit log, the latest entry first, page by page along the primary key."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec import Struct
+
+from sluice.jobs.submission import JSON
+from sluice.ledger.database.connection import Tx
+
+_PAGE = """
+SELECT id, at, who, did, about, came_to FROM audit
+WHERE id < %(before)s AND (%(since)s::timestamptz IS NULL OR at >= %(since)s) ORDER BY id DESC LIMIT %(limit)s
+"""
+_MAX = 2**63 - 1
+
+
+class Act(Struct, frozen=True, kw_only=True):
+    """Entry of the audit log. ``about`` describes the subject of the act, ``came_to`` its result."""
+
+    id: int
+    at: datetime
+    who: str
+    did: str
+    about: Mapping[str, JSON]
+    came_to: Mapping[str, JSON]
+
+
+def acts(tx: Tx, *, before: int | None = None, since: datetime | None = None, limit: int) -> list[Act]:
+    return tx.structs(Act, _PAGE, before=_MAX if before is None else before, since=since, limit=limit)

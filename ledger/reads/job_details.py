@@ -1,0 +1,382 @@
+"""A job with all its details, and the graph of its upstream and downstream jobs.
+
+Everything that the ledger contains about one job.
+
+Upstream and downstream jobs of one job, to any depth, for drawing. The number of jobs is bounded, the nearest
+first.
+"""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from sluice.jobs.calendar import Span
+from sluice.jobs.gate import When
+from sluice.jobs.history import Round, Transition
+from sluice.jobs.partition_key import ends_of
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import REVIVABLE, TERMINAL, State
+from sluice.jobs.submission import JSON
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle.shared_kwargs import KWARGS
+from sluice.ledger.reads import saga_details, table_partitions
+from sluice.ledger.reads.saga_details import Flight
+
+_JOB = f"""
+SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
+       deadline, created_at, changed_at, announced_at, worker::text, event, handle, {KWARGS} AS kwargs, work_ids,
+       paused, watch_at, watch_s, said, place, collect, archived_at, pruned_at, pool,
+       pool_limit, queued, flying, turn_back,
+       (SELECT ARRAY[undo.app, undo.key, undo.state] FROM job undo
+        WHERE undo.undoes = job.id AND undo.undoes_claim = job.claim ORDER BY undo.id DESC LIMIT 1) AS compensated_by,
+       (SELECT ARRAY[done.app, done.key, done.state] FROM job done WHERE done.id = job.undoes) AS compensates
+FROM job WHERE app = %(app)s AND key = %(key)s
+"""
+# Rounds, transitions and submissions of a long job are read backwards along an index, and no more than requested; a
+# null limit means all. Postgres stores a long text apart from its row, and does not read the text to determine its
+# length.
+_ROUNDS = """
+SELECT round.round, round.claim, coalesce(worker.host || ':' || worker.pid, round.worker::text) AS worker,
+       round.running_at, round.executed_at, round.ending, round.took_s, round.exit_code, round.error,
+       CASE WHEN round.nth <= coalesce(%(texts)s::bigint, round.nth) THEN round.output END AS output,
+       CASE WHEN round.nth <= coalesce(%(texts)s::bigint, round.nth) THEN round.stderr END AS stderr,
+       coalesce(octet_length(round.output), 0) AS output_bytes, coalesce(octet_length(round.stderr), 0) AS stderr_bytes,
+       round.digest, worker.code, round.output_blob, round.stderr_blob, round.log,
+       round.error_after_commit
+FROM (SELECT *, row_number() OVER (ORDER BY claim DESC) AS nth FROM round
+      WHERE job = %(job)s ORDER BY claim DESC LIMIT %(limit)s::bigint) round
+LEFT JOIN worker ON worker.id = round.worker ORDER BY round.claim
+"""
+_ROUND = """
+SELECT round.round, round.claim, round.worker::text, round.running_at, round.executed_at, round.ending, round.took_s,
+       round.exit_code, round.error, round.output, round.stderr, round.output_blob, round.stderr_blob,
+       round.error_after_commit
+FROM round JOIN job ON job.id = round.job
+WHERE job.app = %(app)s AND job.key = %(key)s AND round.claim = %(claim)s
+"""
+_HISTORY = """
+SELECT at, source, target, verb, by, round, claim, note FROM (
+    SELECT * FROM transition WHERE job = %(job)s ORDER BY id DESC LIMIT %(limit)s::bigint) last
+ORDER BY id
+"""
+_PARENTS = """
+SELECT need.gate, gate.name, parent.app, parent.key, parent.state, need.condition, need.settled
+FROM need JOIN job parent ON parent.id = need.parent JOIN gate USING (child, gate)
+WHERE need.child = %(job)s ORDER BY need.gate, parent.app, parent.key LIMIT %(limit)s
+"""
+_CHILDREN = """
+SELECT DISTINCT child.app, child.key, child.state FROM need JOIN job child ON child.id = need.child
+WHERE need.parent = %(job)s ORDER BY child.app, child.key LIMIT %(limit)s
+"""
+_WHOLE = """
+SELECT whole.app, whole.key, whole.state FROM job JOIN job whole ON whole.id = job.half_of WHERE job.id = %(job)s
+"""
+_HALVES = "SELECT app, key, state FROM job WHERE half_of = %(job)s ORDER BY id"
+_SUBMISSIONS = """
+SELECT id FROM (
+    SELECT submission.number, submission.id FROM wants JOIN submission ON submission.number = wants.submission
+    WHERE wants.job = %(job)s ORDER BY submission.number DESC LIMIT %(limit)s::bigint) last
+ORDER BY number
+"""
+_COUNTS = """
+SELECT (SELECT count(*) FROM round WHERE job = %(job)s) AS rounds,
+       (SELECT count(*) FROM transition WHERE job = %(job)s) AS history,
+       (SELECT count(*) FROM wants WHERE job = %(job)s) AS submissions
+"""
+#: Maximum number of parents and of children that are read. A job may have a hundred thousand parents, but no reader
+#: needs more than this together.
+RELATIVES_MAX = 1000
+
+
+class Related(NamedTuple):
+    """Job with its state."""
+
+    app: str
+    key: str
+    state: State
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+class Job(Struct, frozen=True):
+    """Row of a job. ``compensated_by`` undoes its last run, or has undone it. ``compensates`` is the job that it undoes
+    itself."""
+
+    id: int
+    app: str
+    key: str
+    state: State
+    round: int
+    claim: int
+    fails: int
+    timeouts: int
+    losses: int
+    priority: int
+    open: bool
+    not_before: datetime | None
+    end_before: datetime | None
+    deadline: datetime | None
+    created_at: datetime
+    changed_at: datetime
+    announced_at: datetime | None
+    worker: str | None
+    event: str | None
+    handle: JSON = None
+    kwargs: JSON = None
+    work_ids: JSON = None
+    paused: bool = False
+    watch_at: datetime | None = None
+    watch_s: float | None = None
+    said: str | None = None
+    place: str | None = None
+    collect: bool = False
+    archived_at: datetime | None = None
+    pruned_at: datetime | None = None
+    pool: str | None = None
+    pool_limit: int | None = None
+    queued: bool = False
+    flying: bool = False
+    turn_back: str | None = None
+    compensated_by: Related | None = None
+    compensates: Related | None = None
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+    @property
+    def span(self) -> tuple[str, str] | None:
+        """First and last partition of a step; None for other jobs."""
+        return ends_of(self.key) if self.place is not None else None
+
+    @property
+    def is_left(self) -> bool:
+        """True if the job runs as external work that no worker holds: a worker polls it now and then."""
+        return self.state is State.RUNNING and self.watch_at is not None
+
+    @property
+    def is_to_be_ended(self) -> bool:
+        """True if the job is over, but the external work that it started is not."""
+        return self.state in TERMINAL and self.handle is not None
+
+    @property
+    def is_held_back(self) -> bool:
+        """True if a pause keeps the job from starting. A running job is not held back, though its next round may be."""
+        return self.paused and self.state is State.WAITING
+
+    @property
+    def is_pruned(self) -> bool:
+        """True if the history of how the job ended has been removed."""
+        return self.state in TERMINAL and self.pruned_at is not None and self.pruned_at >= self.changed_at
+
+    @property
+    def is_uncollected(self) -> bool:
+        """True if the job has ended and its result has yet to be archived. A split job is not collected; its halves
+        are."""
+        return self.collect and self.state in REVIVABLE and self.archived_at is None
+
+
+class Parent(Struct, frozen=True):
+    gate: int
+    name: str
+    app: str
+    key: str
+    state: State
+    condition: str
+    settled: bool | None
+
+
+class Child(Struct, frozen=True):
+    app: str
+    key: str
+    state: State
+
+
+class Half(Struct, frozen=True):
+    """Half of a split job; or the split job, seen from a half."""
+
+    app: str
+    key: str
+    state: State
+
+
+class Bounds(Struct, frozen=True, kw_only=True):
+    """Maximum numbers of entries to read, counted from the last one. ``texts`` is the number of rounds of which the
+    output is read. None means all."""
+
+    rounds: int | None = None
+    texts: int | None = None
+    history: int | None = None
+    submissions: int | None = None
+
+
+ALL = Bounds()
+
+
+class Counts(Struct, frozen=True, kw_only=True):
+    """Total number of entries, whether they were read or not."""
+
+    rounds: int
+    history: int
+    submissions: int
+
+
+class Dossier(Struct, frozen=True):
+    """Job with its history and related jobs.
+
+    ``half_of`` is the split job in place of which this job runs; ``halves`` run in place of this job. ``done`` are the
+    existing partitions of a step. ``flight`` is the last flight of a saga. ``counts`` are read last, so they include
+    everything that is listed.
+    """
+
+    job: Job
+    submissions: list[str]
+    rounds: list[Round]
+    history: list[Transition]
+    parents: list[Parent]
+    children: list[Child]
+    half_of: Half | None
+    halves: list[Half]
+    done: list[Span]
+    flight: Flight
+    counts: Counts
+
+    @property
+    def is_told_whole(self) -> bool:
+        """True if the dossier contains every transition, and every round with its output."""
+        return (
+            len(self.history) == self.counts.history
+            and len(self.rounds) == self.counts.rounds
+            and all(each.has_texts for each in self.rounds)
+        )
+
+
+def job(tx: Tx, name: JobName) -> Job | None:
+    """Return the job's row, or None if the ledger does not contain it."""
+    found = tx.structs(Job, _JOB, app=name.app, key=name.key)
+    return found[0] if found else None
+
+
+def dossier(tx: Tx, name: JobName, bounds: Bounds = ALL) -> Dossier | None:
+    """Return the job with its rounds, history and related jobs; None if the ledger does not contain it."""
+    found = job(tx, name)
+    if found is None:
+        return None
+    return Dossier(
+        job=found,
+        submissions=tx.column(_SUBMISSIONS, job=found.id, limit=bounds.submissions),
+        history=history(tx, found.id, bounds),
+        rounds=rounds(tx, found.id, bounds),
+        parents=parents(tx, found.id),
+        children=tx.structs(Child, _CHILDREN, job=found.id, limit=RELATIVES_MAX),
+        half_of=next(iter(tx.structs(Half, _WHOLE, job=found.id)), None),
+        halves=tx.structs(Half, _HALVES, job=found.id),
+        done=table_partitions.done(tx, found.id) if found.place is not None else [],
+        flight=saga_details.flight(tx, found.id),
+        counts=tx.structs(Counts, _COUNTS, job=found.id)[0],
+    )
+
+
+def rounds(tx: Tx, job: int, bounds: Bounds = ALL) -> list[Round]:
+    """Return the rounds of a job. If they are read after the history, they include every claim in it, even if the job
+    moves in between."""
+    return tx.structs(Round, _ROUNDS, job=job, limit=bounds.rounds, texts=bounds.texts)
+
+
+def one_round(tx: Tx, name: JobName, claim: int) -> Round | None:
+    """Return the round of this claim, with its output. None if the job does not exist or has had no such claim."""
+    found = tx.structs(Round, _ROUND, app=name.app, key=name.key, claim=claim)
+    return found[0] if found else None
+
+
+def history(tx: Tx, job: int, bounds: Bounds = ALL) -> list[Transition]:
+    return tx.structs(Transition, _HISTORY, job=job, limit=bounds.history)
+
+
+def parents(tx: Tx, job: int) -> list[Parent]:
+    return tx.structs(Parent, _PARENTS, job=job, limit=RELATIVES_MAX)
+
+
+#: Maximum number of jobs that are read upstream, and downstream. A larger picture helps no reader.
+JOBS_MAX = 1000
+#: Maximum number of needs between them.
+NEEDS_MAX = 20_000
+
+# A recursive query returns its rows level by level, and stops at the limit.
+_ABOVE = """
+WITH RECURSIVE up (id) AS (
+    SELECT %(job)s::bigint UNION SELECT need.parent FROM up JOIN need ON need.child = up.id
+)
+SELECT id FROM up LIMIT %(limit)s
+"""
+_BELOW = """
+WITH RECURSIVE down (id) AS (
+    SELECT %(job)s::bigint UNION SELECT need.child FROM down JOIN need ON need.parent = down.id
+)
+SELECT id FROM down LIMIT %(limit)s
+"""
+_JOBS = "SELECT id, app, key, state, changed_at AS since FROM job WHERE id = ANY(%(jobs)s) ORDER BY app, key"
+_NEEDS = """
+SELECT need.parent, need.child, need.condition, CASE WHEN EXISTS (
+    SELECT 1 FROM gate other WHERE other.child = gate.child AND other.gate <> gate.gate) THEN gate.name ELSE '' END
+FROM need JOIN gate USING (child, gate)
+WHERE need.child = ANY(%(jobs)s) AND need.parent = ANY(%(jobs)s) LIMIT %(limit)s
+"""
+
+
+class Kin(Struct, frozen=True):
+    id: int
+    app: str
+    key: str
+    state: State
+    since: datetime
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+class Bond(Struct, frozen=True):
+    """Need between two jobs. ``group`` is its alternative, if the child has more than one; otherwise it is empty."""
+
+    parent: JobName
+    child: JobName
+    when: When
+    group: str
+
+
+class Kinship(Struct, frozen=True):
+    """Graph around one job. ``cut_above`` and ``cut_below`` are the number of jobs read if there are more, otherwise
+    0."""
+
+    name: JobName
+    now: datetime
+    jobs: list[Kin]
+    needs: list[Bond]
+    cut_above: int
+    cut_below: int
+
+
+def kinship(tx: Tx, name: JobName) -> Kinship | None:
+    """Return the graph around a job; None if the ledger does not contain it."""
+    center = job(tx, name)
+    if center is None:
+        return None
+    # The job itself is the first of both lists. One row more than allowed shows that jobs are left out.
+    above = tx.column(_ABOVE, job=center.id, limit=JOBS_MAX + 2)
+    below = tx.column(_BELOW, job=center.id, limit=JOBS_MAX + 2)
+    drawn = {*above[: JOBS_MAX + 1], *below[: JOBS_MAX + 1]}
+    jobs = tx.structs(Kin, _JOBS, jobs=sorted(drawn))
+    names = {kin.id: kin.name for kin in jobs}
+    rows = tx.rows(_NEEDS, jobs=list(names), limit=NEEDS_MAX)
+    return Kinship(
+        name=center.name,
+        now=tx.instant(),
+        jobs=jobs,
+        needs=[Bond(names[parent], names[child], when, group) for parent, child, when, group in rows],
+        cut_above=JOBS_MAX if len(above) > JOBS_MAX + 1 else 0,
+        cut_below=JOBS_MAX if len(below) > JOBS_MAX + 1 else 0,
+    )

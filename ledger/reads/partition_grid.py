@@ -1,0 +1,148 @@
+"""Coverage of several tables by partition: the range and size of each table, the states in each stretch of several
+tables, and the owner of one partition. All reads are along the primary key of ``partition``."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from sluice.jobs.calendar import Span
+from sluice.jobs.states import State
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.reads.table_partitions import Place
+
+#: At most ``EXACT_MAX`` partitions of a table are counted. If it has more, their number is estimated from ``PROBES``
+#: stretches.
+EXACT_MAX, PROBES = 500, 40
+_NEAR = 5
+
+_GIVEN = "unnest(%(places)s::text[], %(versions)s::text[]) AS given (place, version)"
+_OF_TABLE = "partition.place = given.place AND partition.version = given.version"
+# The minimum and the maximum each read one row of the index.
+_ENDS = f"""
+SELECT given.place,
+       (SELECT min(partition) FROM partition WHERE {_OF_TABLE}) AS first,
+       (SELECT max(partition) FROM partition WHERE {_OF_TABLE}) AS last,
+       near.there, near.looked_at = %(look_max)s AS about
+FROM {_GIVEN} CROSS JOIN LATERAL (
+    SELECT count(done_at) AS there, count(*) AS looked_at FROM (
+        SELECT done_at FROM partition WHERE {_OF_TABLE} LIMIT %(look_max)s) looked) near
+"""
+_LASTS = f"""
+SELECT given.place, (SELECT max(partition) FROM partition WHERE {_OF_TABLE}) FROM {_GIVEN}
+"""
+_PROBE = f"""
+SELECT stretch.place, sum(near.there * (stretch.behind - stretch.first) / greatest(CASE
+           WHEN near.found < {_NEAR} THEN stretch.behind - stretch.first ELSE near.last - stretch.first + 1 END, 1))
+FROM (
+    SELECT place, version, first + (last + 1 - first)::bigint * step / %(probes)s AS first,
+           first + (last + 1 - first)::bigint * (step + 1) / %(probes)s AS behind
+    FROM unnest(%(places)s::text[], %(versions)s::text[], %(firsts)s::int[], %(lasts)s::int[])
+         AS given (place, version, first, last)
+         CROSS JOIN generate_series(0, %(probes)s - 1) step) stretch
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS found, count(done_at)::float8 AS there, max(partition) AS last FROM (
+            SELECT partition, done_at FROM partition
+            WHERE partition.place = stretch.place AND partition.version = stretch.version
+              AND partition.partition >= stretch.first AND partition.partition < stretch.behind
+            ORDER BY partition LIMIT {_NEAR}) looked) near
+GROUP BY stretch.place
+"""
+# Existing partitions count as succeeded, whichever job made them. A missing partition has the state of its job. The
+# cuts are read once per band instead of once per partition. The job of an existing partition is not read.
+_CELLS = f"""
+WITH given AS MATERIALIZED (
+    SELECT row - 1 AS row, place, version, first, last, begins::int[] AS begins
+    FROM unnest(%(places)s::text[], %(versions)s::text[], %(firsts)s::int[], %(lasts)s::int[], %(begins)s::text[])
+         WITH ORDINALITY AS given (place, version, first, last, begins, row)
+)
+SELECT given.row, width_bucket(partition.partition, given.begins) - 1,
+       CASE WHEN partition.done_at IS NOT NULL THEN '{State.SUCCEEDED}' ELSE job.state END AS state, count(*)
+FROM given
+     JOIN partition ON {_OF_TABLE} AND partition.partition BETWEEN given.first AND given.last
+     LEFT JOIN job ON job.id = CASE WHEN partition.done_at IS NULL THEN partition.job END
+WHERE partition.done_at IS NOT NULL OR job.state IS NOT NULL
+GROUP BY 1, 2, 3
+"""
+_OWNER = """
+SELECT job.app, job.key, job.state, partition.done_at, job.changed_at
+FROM partition LEFT JOIN job ON job.id = partition.job
+WHERE partition.place = %(place)s AND partition.version = %(version)s AND partition.partition = %(partition)s
+"""
+
+
+class Extent(Struct, frozen=True, kw_only=True):
+    """Range of a table, from its first to its last recorded partition. ``there`` is the number of existing partitions;
+    ``about``: it is an estimate."""
+
+    span: Span
+    there: int
+    about: bool
+
+
+class Band(Struct, frozen=True, kw_only=True):
+    """Stretch of a table, cut at the partitions ``begins``. They are sorted, and the first is the first of the
+    stretch."""
+
+    place: Place
+    span: Span
+    begins: Sequence[int]
+
+
+class Owner(Struct, frozen=True):
+    """Job that a partition belongs or belonged to. ``app``, ``key`` and ``state`` are None if the partition landed from
+    elsewhere. ``done_at`` is None if the partition does not exist."""
+
+    app: str | None
+    key: str | None
+    state: State | None
+    done_at: datetime | None
+    changed_at: datetime | None
+
+
+def extents(tx: Tx, places: Sequence[Place]) -> dict[str, Extent]:
+    """Return the extent of each table. A table without partitions is left out."""
+    rows = tx.rows(_ENDS, **arrays(places, "places", "versions"), look_max=EXACT_MAX + 1)
+    ends = {
+        table: (Span(first, last), there, about)
+        for table, first, last, there, about in rows
+        if last is not None
+    }
+    large = [
+        (*place, *ends[place.table][0]) for place in places if place.table in ends and ends[place.table][2]
+    ]
+    told = arrays(large, "places", "versions", "firsts", "lasts")
+    rows = tx.rows(_PROBE, **told, probes=PROBES) if large else []
+    estimates = {str(table): float(there) for table, there in rows}
+    return {
+        table: Extent(span=span, there=round(estimates[table]) if table in estimates else there, about=about)
+        for table, (span, there, about) in ends.items()
+    }
+
+
+def lasts(tx: Tx, places: Sequence[Place]) -> dict[str, int]:
+    """Return the last partition of each table. A table without partitions is left out."""
+    rows = tx.rows(_LASTS, **arrays(places, "places", "versions"))
+    return {table: last for table, last in rows if last is not None}
+
+
+def cells(tx: Tx, bands: Sequence[Band]) -> list[list[Mapping[State, int]]]:
+    """Return, for each band and each stretch between two cuts, the number of partitions in each state. Partitions that
+    were never requested are not counted."""
+    found: list[list[dict[State, int]]] = [[{} for _ in band.begins] for band in bands]
+    given = [
+        (*band.place, *band.span, "{" + ",".join(map(str, band.begins)) + "}")
+        for band in bands
+        if band.begins
+    ]
+    told = arrays(given, "places", "versions", "firsts", "lasts", "begins")
+    shown = [counts for band, counts in zip(bands, found, strict=True) if band.begins]
+    for row, cell, state, count in tx.rows(_CELLS, **told) if given else []:
+        shown[row][cell][State(state)] = count
+    return [[*counts] for counts in found]
+
+
+def owner(tx: Tx, place: Place, partition: int) -> Owner | None:
+    """Return the owner of a partition; None if it was never requested."""
+    found = tx.structs(Owner, _OWNER, place=place.table, version=place.version, partition=partition)
+    return found[0] if found else None

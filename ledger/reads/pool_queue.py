@@ -1,0 +1,146 @@
+"""Pools: the jobs that have slots, and the jobs that wait for one."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import DISPATCHED, State, sql_list
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import IN_TURN
+
+#: Maximum number of waiting jobs, and of taken slots, that are counted.
+COUNTED_MAX = 1000
+#: Maximum number of listed jobs that have a slot.
+TOLD_MAX = 20
+#: Maximum number of listed pools with waiting jobs, and of listed slots for each.
+POOLS_MAX = 20
+SLOTS_MAX = 5
+
+_DISPATCHED = sql_list(*sorted(DISPATCHED))
+_AHEAD = f"""
+SELECT count(*) FROM (
+    SELECT 1 FROM job WHERE queued AND job.pool = %(pool)s
+      AND ({IN_TURN}) < (SELECT {IN_TURN} FROM job WHERE job.id = %(job)s) LIMIT %(limit)s) ahead
+"""
+_TAKEN = f"""
+SELECT count(*) FROM (
+    SELECT 1 FROM job WHERE job.pool = %(pool)s AND job.state IN ({_DISPATCHED}) LIMIT %(limit)s) taken
+"""
+_HOLDERS = f"""
+SELECT job.app, job.key, job.state, job.changed_at AS since, worker.host, worker.pid
+FROM job LEFT JOIN worker ON worker.id = job.worker
+WHERE job.pool = %(pool)s AND job.state IN ({_DISPATCHED}) ORDER BY job.changed_at, job.id LIMIT %(limit)s
+"""
+# Steps from pool to pool along the index ``job_queue``, however many jobs wait.
+_POOLS = """
+WITH RECURSIVE line (pool) AS (
+    (SELECT pool FROM job WHERE queued ORDER BY pool LIMIT 1)
+    UNION ALL
+    SELECT next.pool FROM line CROSS JOIN LATERAL (
+        SELECT pool FROM job WHERE queued AND job.pool > line.pool ORDER BY pool LIMIT 1) next
+)
+SELECT pool FROM line LIMIT %(limit)s
+"""
+# A pool may have lost its waiting jobs since it was found.
+_LINED_UP = f"""
+SELECT pool, limit_min, limit_max, behind, taken FROM (
+    SELECT given.pool, place,
+    (SELECT min(pool_limit) FROM job WHERE queued AND job.pool = given.pool) AS limit_min,
+    (SELECT max(pool_limit) FROM job WHERE queued AND job.pool = given.pool) AS limit_max,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM job WHERE queued AND job.pool = given.pool LIMIT %(limit)s) behind) AS behind,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM job WHERE job.pool = given.pool AND state IN ({_DISPATCHED}) LIMIT %(limit)s) taken) AS taken
+    FROM unnest(%(pools)s::text[]) WITH ORDINALITY AS given (pool, place)) lined_up
+WHERE behind > 0 ORDER BY place
+"""
+_SLOTS = f"""
+SELECT given.pool, holder.* FROM unnest(%(pools)s::text[]) WITH ORDINALITY AS given (pool, place) CROSS JOIN LATERAL (
+    SELECT job.app, job.key, job.state, job.changed_at AS since, worker.host, worker.pid
+    FROM job LEFT JOIN worker ON worker.id = job.worker
+    WHERE job.pool = given.pool AND job.state IN ({_DISPATCHED}) ORDER BY job.changed_at, job.id LIMIT %(limit)s
+) holder
+ORDER BY place, since
+"""
+_KEPT_BUSY = f"""
+SELECT DISTINCT worker::text, pool FROM job
+WHERE pool = ANY(%(pools)s) AND state IN ({_DISPATCHED}) AND worker IS NOT NULL ORDER BY worker, pool
+"""
+
+
+class Holder(Struct, frozen=True):
+    """Job that has a slot, and the worker that runs it. The worker is None if the job has yet to be claimed, or if its
+    external work runs without one."""
+
+    app: str
+    key: str
+    state: State
+    since: datetime
+    host: str | None
+    pid: int | None
+
+    @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """Wait of one job for a slot: the number of jobs ``ahead``, the number of ``taken`` slots, and the jobs that have
+    them."""
+
+    ahead: int
+    taken: int
+    holders: list[Holder]
+
+
+def line(tx: Tx, job: int, pool: str) -> Line:
+    return Line(
+        ahead=tx.column(_AHEAD, job=job, pool=pool, limit=COUNTED_MAX + 1)[0],
+        taken=tx.column(_TAKEN, pool=pool, limit=COUNTED_MAX + 1)[0],
+        holders=tx.structs(Holder, _HOLDERS, pool=pool, limit=TOLD_MAX),
+    )
+
+
+class Slot(Holder, frozen=True):
+    """Slot of a pool, with the job that has it."""
+
+    pool: str
+
+
+class Pool(Struct, frozen=True):
+    """Pool in which jobs wait. ``behind`` is their number. ``limit_min`` and ``limit_max`` are the least and the
+    greatest limit that a waiting job was planned with. ``taken`` is the number of taken slots."""
+
+    pool: str
+    limit_min: int
+    limit_max: int
+    behind: int
+    taken: int
+
+
+class Pools(Struct, frozen=True, kw_only=True):
+    """Pools in which jobs wait.
+
+    ``told`` are listed by name; ``more`` is the number of pools that are not. ``slots`` are the slots of the listed
+    pools that have been taken longest. ``workers`` maps the id of a worker to the listed pools in which it has slots.
+    """
+
+    told: list[Pool]
+    slots: list[Slot]
+    workers: dict[str, list[str]]
+    more: int
+
+
+def pools(tx: Tx) -> Pools:
+    names = tx.column(_POOLS, limit=POOLS_MAX + COUNTED_MAX + 1)
+    told = names[:POOLS_MAX]
+    workers: dict[str, list[str]] = {}
+    for worker, pool in tx.rows(_KEPT_BUSY, pools=told):
+        workers.setdefault(worker, []).append(pool)
+    return Pools(
+        told=tx.structs(Pool, _LINED_UP, pools=told, limit=COUNTED_MAX + 1),
+        slots=tx.structs(Slot, _SLOTS, pools=told, limit=SLOTS_MAX),
+        workers=workers,
+        more=len(names) - len(told),
+    )

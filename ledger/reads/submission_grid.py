@@ -1,0 +1,59 @@
+"""Partitions of a submission's tables: how many of each stretch are in each state. The database counts them, however
+many there are."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from sluice.jobs.calendar import Span
+from sluice.jobs.states import State
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads.table_partitions import Place
+
+# The jobs of a submission determine its partitions. Partitions of dead jobs may have been taken over by another
+# submission.
+_EXTENTS = """
+SELECT job.app, partition.place, partition.version, min(partition.partition), max(partition.partition)
+FROM wants JOIN submission ON submission.number = wants.submission JOIN job ON job.id = wants.job
+     JOIN partition ON partition.job = job.id
+WHERE submission.id = %(id)s AND job.place IS NOT NULL
+GROUP BY job.app, partition.place, partition.version ORDER BY job.app
+"""
+_CELLS = f"""
+SELECT width_bucket(partition.partition, %(begins)s::int[]) - 1,
+       CASE WHEN partition.done_at IS NOT NULL THEN '{State.SUCCEEDED}' ELSE job.state END AS state, count(*)
+FROM partition LEFT JOIN job ON job.id = partition.job
+WHERE partition.place = %(place)s AND partition.version = %(version)s
+  AND partition.partition BETWEEN %(first)s AND %(last)s
+  AND (partition.done_at IS NOT NULL OR job.state IS NOT NULL)
+GROUP BY 1, 2 ORDER BY 1, 2
+"""
+
+
+class Extent(Struct, frozen=True):
+    """App that takes part in a submission, with its first and last partition in it."""
+
+    app: str
+    place: Place
+    span: Span
+
+
+def extents(tx: Tx, id: str) -> list[Extent]:
+    """Return the extent of each app. An app of which all partitions existed before is left out."""
+    return [
+        Extent(app, Place(table, version), Span(first, last))
+        for app, table, version, first, last in tx.rows(_EXTENTS, id=id)
+    ]
+
+
+def cells(tx: Tx, place: Place, span: Span, begins: Sequence[int]) -> Sequence[Mapping[State, int]]:
+    """Return the number of partitions in each state, between each of ``begins`` and the next.
+
+    ``begins`` are sorted. Existing partitions count as succeeded. Partitions that were never requested have no state
+    and are not counted.
+    """
+    found: list[dict[State, int]] = [{} for _ in begins]
+    rows = tx.rows(_CELLS, place=place.table, version=place.version, **span._asdict(), begins=[*begins])
+    for cell, state, count in rows:
+        found[cell][State(state)] = count
+    return found

@@ -1,0 +1,114 @@
+"""Submissions page by page, the newest first; and single submissions with their requests.
+
+The cost of a page is bounded, however many submissions exist. If no index fits the filter, at most
+``LOOKED_THROUGH_MAX`` submissions are searched. The page may then be short or empty, and still name the next.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from sluice.jobs.submission import JSON, UNFORTUNATE, SubmissionState
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle.requests import BODY, KEYS, document
+
+#: Maximum number of submissions that are searched for one page.
+LOOKED_THROUGH_MAX = 20_000
+
+# States in the index ``submission_unfortunate``.
+_UNFORTUNATE = ", ".join(f"'{state}'" for state in UNFORTUNATE)
+_COLUMNS = f"""
+number, id, app, state, request->>'user' AS user, received_at, planned_at, ended_at, paused_at, reason,
+request->>'key' AS key, {KEYS} AS keys,
+request->>'start' AS start, request->>'end' AS end, request->>'mode' AS mode, request->>'branch' AS branch
+"""
+_PAGE = f"""
+WITH looked_through AS MATERIALIZED (
+    SELECT number, app, state FROM submission
+    WHERE number < %(before)s AND {{which}} ORDER BY number DESC LIMIT %(look_max)s
+), found AS (
+    SELECT number FROM looked_through
+    WHERE (%(app)s::text IS NULL OR app = %(app)s) AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))
+    ORDER BY number DESC LIMIT %(limit)s
+)
+SELECT {_COLUMNS}, (SELECT count(*) FROM looked_through) AS looked_through,
+       (SELECT min(number) FROM looked_through) AS lowest
+FROM submission WHERE number IN (SELECT number FROM found) ORDER BY number DESC
+"""
+_LOWEST = """
+SELECT count(*), min(number) FROM (
+    SELECT number FROM submission WHERE number < %(before)s AND {which} ORDER BY number DESC LIMIT %(look_max)s) looked
+"""
+_ONE = f"SELECT {_COLUMNS}, 0 AS looked_through, 0 AS lowest FROM submission WHERE id = %(id)s"
+_REQUEST = f"SELECT {BODY} FROM submission WHERE id = %(id)s"
+_MAX = 2**63 - 1
+
+
+class Submitted(Struct, frozen=True, kw_only=True):
+    """Submission in a list. ``key``, ``keys`` (their number), ``start`` and ``end`` are the request as the submitter
+    wrote it. If none is set, all jobs of the definition were requested."""
+
+    id: str
+    app: str
+    state: SubmissionState
+    user: str | None
+    received_at: datetime
+    planned_at: datetime | None
+    ended_at: datetime | None
+    paused_at: datetime | None
+    reason: str | None
+    key: str | None
+    keys: int
+    start: str | None
+    end: str | None
+    mode: str | None
+    branch: str | None
+
+
+class Numbered(Submitted, frozen=True, kw_only=True):
+    """Submission with its ``number`` in the ledger. For its page, ``looked_through`` submissions were searched, down to
+    number ``lowest``."""
+
+    number: int
+    looked_through: int
+    lowest: int
+
+
+class Page(Struct, frozen=True):
+    """Page of submissions. ``next`` is the ``before`` of the next page; None if this was the last."""
+
+    found: list[Numbered]
+    next: int | None
+
+
+def submitted(
+    tx: Tx, *, app: str | None, states: Sequence[SubmissionState], before: int | None, limit: int
+) -> Page:
+    is_indexed = bool(states) and set(states) <= {*UNFORTUNATE}
+    which = f"state IN ({_UNFORTUNATE})" if is_indexed else "true"
+    given = {
+        "before": _MAX if before is None else before,
+        "app": app,
+        "states": [str(state) for state in states] or None,
+        "look_max": LOOKED_THROUGH_MAX,
+    }
+    found = tx.structs(Numbered, _PAGE.format(which=which), **given, limit=limit)
+    if len(found) == limit:
+        return Page(found, found[-1].number)
+    if found:
+        count, lowest = found[0].looked_through, found[0].lowest
+    else:
+        count, lowest = tx.rows(_LOWEST.format(which=which), **given)[0]
+    return Page(found, lowest if count == LOOKED_THROUGH_MAX else None)
+
+
+def one(tx: Tx, id: str) -> Numbered | None:
+    found = tx.structs(Numbered, _ONE, id=id)
+    return found[0] if found else None
+
+
+def request(tx: Tx, id: str) -> Mapping[str, JSON]:
+    """Return the request as it was sent; empty if the submission does not exist, or if its request cannot be read."""
+    found = tx.column(_REQUEST, id=id)
+    return document(found[0]) if found else {}

@@ -1,0 +1,308 @@
+"""Work of the groomer. Each verb takes a limit and is one bounded step; all are safe to repeat.
+
+No verb reads a queue. A lost notification shows only in the ledger: as a row that was announced and has not moved
+since.
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from sluice.jobs.history import Lost
+from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
+from sluice.jobs.submission import SubmissionState
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import DUE, IN_TURN, NOW, move
+from sluice.ledger.lifecycle.plan_attempts import SETTLED
+from sluice.ledger.lifecycle.readiness import READY_COLUMNS, UNEXPIRED, Ready, move_out, release
+from sluice.ledger.lifecycle.rounds import cut_short
+from sluice.ledger.lifecycle.submissions import UNWATCHED, owe
+from sluice.ledger.limits import breakers
+from sluice.ledger.limits.pools import FREE
+from sluice.ledger.sagas.abortion import turn_back
+from sluice.ledger.sagas.events import KEPT_EARLY
+from sluice.ledger.sagas.journals import CRASHES
+from sluice.ledger.sagas.suspension import LATE
+
+#: Seconds after which a notification without effect is repeated, then twice as long, and so on.
+PATIENCE_S = 10.0
+PATIENCE_DOUBLINGS_MAX = 6
+#: Seconds after which a notification is repeated if the app's workers are idle: 1, a tick of the groomer. A
+#: notification takes milliseconds to reach a worker that has room.
+IDLE_PATIENCE_S = 1.0
+#: Seconds before a saga that lost a second worker at the same place of its flight is taken up again, then twice as
+#: long, and so on.
+RETAKE_S = 5.0
+RETAKE_S_MAX = 600.0
+#: Seconds for which a row is left alone because a message about it was just promised.
+GRACE_S = 2.0
+#: Longest delay of a repeated propagation, in seconds.
+PUT_OFF_S_MAX = PATIENCE_S * 2**PATIENCE_DOUBLINGS_MAX
+
+_STOPPABLE = sql_list(*sorted(STOPPABLE))
+
+# These three sort by a sum, which no index has as its order. Otherwise Postgres might search for the first of a few
+# among all jobs, in id order.
+_OVERDUE = f"""
+SELECT id, flying FROM job
+WHERE end_before <= {NOW} AND state IN ({_STOPPABLE})
+  AND NOT (flying AND coalesce(turn_back <> '{TurnBack.UNWANTED}', false))
+ORDER BY id + 0 LIMIT %(limit)s
+"""
+_EXPIRE = move(EXPIRE, By.GROOMER, condition=f"NOT job.flying AND job.end_before <= {NOW}")
+
+_TIMED_OUT = f"""
+SELECT id FROM job WHERE state = '{State.RUNNING}' AND deadline <= {NOW} - make_interval(secs => {GRACE_S})
+ORDER BY id + 0 LIMIT %(limit)s
+"""
+# Jobs that have also passed their ``end_before`` are left to ``expire``.
+_STILL_LATE = f"job.deadline <= {NOW} AND {UNEXPIRED}"
+_REQUEUE_TIMED_OUT = move(
+    REQUEUE,
+    By.GROOMER,
+    condition=f"{_STILL_LATE} AND job.timeouts < job.max_timeouts",
+    sets="timeouts = job.timeouts + 1, round = job.round + 1",
+    note=f"'{Lost.TIMED_OUT}'",
+    forgets_work=True,
+)
+_TIME_OUT = move(
+    TIME_OUT,
+    By.GROOMER,
+    condition=f"{_STILL_LATE} AND job.timeouts >= job.max_timeouts",
+    sets="timeouts = job.timeouts + 1",
+)
+
+_LOST = f"""
+SELECT job.id FROM job JOIN worker ON worker.id = job.worker
+WHERE job.state = '{State.RUNNING}' AND worker.lease_until < {NOW} ORDER BY job.id + 0 LIMIT %(limit)s
+"""
+_STILL_LOST = f"EXISTS (SELECT 1 FROM worker WHERE worker.id = job.worker AND worker.lease_until < {NOW})"
+# The round that ends now is not counted.
+_RETAKEN = f"""
+(SELECT {NOW} + make_interval(secs => least({RETAKE_S} * power(2, crashes - 1), {RETAKE_S_MAX}))
+ FROM (SELECT {CRASHES} AS crashes) before WHERE crashes > 0)
+"""
+# A job that is taken back precedes all others with its priority, because none of them was due before it. Otherwise its
+# notification would wait behind all notifications of the backlog.
+_WAS_DUE = "coalesce(job.not_before, job.created_at)"
+# A saga that has begun goes on where its journal ends, however often that happens. A saga that has cost several workers
+# at the same place is likely to cost more.
+_REQUEUE_LOST = move(
+    REQUEUE,
+    By.GROOMER,
+    condition=f"{_STILL_LOST} AND (job.flying OR job.losses < job.max_losses)",
+    sets="losses = job.losses + (NOT job.flying)::int, round = job.round + (NOT job.flying)::int, "
+    f"not_before = coalesce({_RETAKEN}, job.not_before), urgent_by = least(job.urgent_by, {_WAS_DUE})",
+    note=f"'{Lost.LEASE_LOST}'",
+)
+_GIVE_UP = move(
+    GIVE_UP,
+    By.GROOMER,
+    condition=f"{_STILL_LOST} AND NOT job.flying AND job.losses >= job.max_losses",
+    sets="losses = job.losses + 1",
+    note="'lease lost too often'",
+)
+
+_DUE = f"""
+SELECT id FROM job
+WHERE state = '{State.WAITING}' AND open AND NOT paused AND NOT queued AND (not_before IS NULL OR not_before <= {NOW})
+ORDER BY priority DESC, urgent_by, {DUE}, id LIMIT %(limit)s
+"""
+
+
+def _announced_before(patience_s: float) -> str:
+    """Return the condition that a job was announced longer ago than this, doubled with each announcement so far."""
+    return f"""
+    announced_at < {NOW} - make_interval(
+        secs => {patience_s} * power(2, least(announcements, {PATIENCE_DOUBLINGS_MAX})))
+    """
+
+
+_FORGOTTEN = _announced_before(PATIENCE_S)
+_ANNOUNCE = {
+    state: f"""
+    UPDATE job SET announced_at = {NOW}, announcements = least(announcements + 1, 100)
+    WHERE id IN (
+        SELECT id FROM job WHERE state = '{state}' AND ({_FORGOTTEN} OR announced_at < %(before)s::timestamptz)
+          AND (%(app)s::text IS NULL OR app = %(app)s)
+        ORDER BY announced_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    RETURNING {READY_COLUMNS}
+    """
+    for state in (State.READY, State.EXECUTED)
+}
+# The first ready job of each app decides, because every claim would take it. Collations: as in index job_urgency.
+_LATE = f"""
+SELECT asked.app FROM unnest(%(apps)s::text[]) AS asked (app) CROSS JOIN LATERAL (
+    SELECT announced_at, announcements FROM job
+    WHERE job.app COLLATE "C" = asked.app AND job.state COLLATE "C" = '{State.READY}'
+    ORDER BY {IN_TURN} LIMIT 1) AS first
+WHERE {_announced_before(IDLE_PATIENCE_S)}
+"""
+_ANNOUNCE_IDLE = f"""
+UPDATE job SET announced_at = {NOW}, announcements = least(announcements + 1, 100)
+WHERE id IN (
+    SELECT id FROM job WHERE app = ANY(%(apps)s) AND state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}
+    ORDER BY announced_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+RETURNING {READY_COLUMNS}
+"""
+_OWED = f"""
+SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S}) ORDER BY since LIMIT %(limit)s
+"""
+# Each repetition delays the next by the time since the end of the job. Otherwise a planner that is behind would get its
+# whole backlog again in every tick, and never catch up.
+_TELL_AGAIN = f"""
+UPDATE owed SET since = {NOW} + least({NOW} - job.changed_at, make_interval(secs => {PUT_OFF_S_MAX}))
+FROM job WHERE job.id = owed.job AND owed.job IN (
+    SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S})
+    ORDER BY since LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+RETURNING owed.job
+"""
+# In the order in which they are due, so that submissions that are put off repeatedly do not keep others from their
+# turn.
+_UNPLANNED = f"""
+SELECT id FROM submission
+WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
+  AND (coalesce(look_at <= {NOW}, received_at < {NOW} - make_interval(secs => {GRACE_S}))
+       OR received_at < %(before)s::timestamptz)
+ORDER BY coalesce(look_at, received_at) LIMIT %(limit)s
+"""
+_UNPLANNED_IN_NO_HAND = f"{_UNPLANNED} FOR KEY SHARE SKIP LOCKED"
+
+
+class Chore(StrEnum):
+    """Chore that may be due in a tick."""
+
+    EXPIRE = "expire"
+    TIME_OUT = "time_out"
+    TAKE_LOST = "take_lost"
+    HAND_ON = "hand_on"
+    WAKE = "wake"
+    TELL = "tell"
+    PLAN = "plan"
+    RELEASE = "release"
+    ADMIT = "admit"
+    ANNOUNCE_READY = "announce_ready"
+    ANNOUNCE_IDLE = "announce_idle"
+    ANNOUNCE_EXECUTED = "announce_executed"
+    WATCH = "watch"
+    BREAK = "break"
+    SETTLE = "settle"
+    FORGET_ATTEMPTS = "forget_attempts"
+
+
+_SIGNS = {
+    Chore.EXPIRE: _OVERDUE,
+    Chore.TIME_OUT: _TIMED_OUT,
+    Chore.TAKE_LOST: _LOST,
+    Chore.HAND_ON: KEPT_EARLY,
+    Chore.WAKE: LATE,
+    Chore.TELL: _OWED,
+    Chore.PLAN: _UNPLANNED,
+    Chore.RELEASE: _DUE,
+    Chore.ADMIT: FREE,
+    Chore.ANNOUNCE_READY: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_FORGOTTEN}",
+    Chore.ANNOUNCE_IDLE: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}",
+    Chore.ANNOUNCE_EXECUTED: f"SELECT 1 FROM job WHERE state = '{State.EXECUTED}' AND {_FORGOTTEN}",
+    Chore.BREAK: breakers.IS_DUE,
+    Chore.WATCH: f"SELECT 1 FROM job WHERE watch_at <= {NOW}",
+    Chore.SETTLE: UNWATCHED,
+    Chore.FORGET_ATTEMPTS: SETTLED,
+}
+_IS_DUE = "SELECT " + " OR ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())
+# The groomer has the definitions. A breaker may differ there from the ledger, so every breaker makes the chore due.
+_LOOKED_FOR = _SIGNS | {Chore.BREAK: "SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_news"}
+_LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _LOOKED_FOR.values())
+
+
+class TakenBack(NamedTuple):
+    """Jobs with runs that were taken from their workers: ``requeued`` jobs wait again, ``ended`` jobs are over."""
+
+    requeued: list[int]
+    ended: list[int]
+
+
+def is_due(tx: Tx) -> bool:
+    """Return whether anything is due that is worth a tick."""
+    return bool(tx.column(_IS_DUE, limit=1, before=None)[0])
+
+
+def due(tx: Tx) -> set[Chore]:
+    """Return the chores that are due. This takes a single statement, so an idle tick is cheap."""
+    found = tx.rows(_LOOK, limit=1, before=None)[0]
+    return {chore for chore, is_due in zip(_LOOKED_FOR, found, strict=True) if is_due}
+
+
+def expire(tx: Tx, limit: int) -> list[int]:
+    """End jobs that have passed their ``end_before``; their propagation is owed. A saga that began is undone first."""
+    overdue = tx.rows(_OVERDUE, limit=limit)
+    ended = move_out(tx, _EXPIRE, jobs=[id for id, _ in overdue])
+    cut_short(tx, ended, EXPIRE.target)
+    owe(tx, ended)
+    if flying := [id for id, flies in overdue if flies]:
+        turn_back(tx, By.GROOMER, flying, TurnBack.EXPIRED)
+    return ended
+
+
+def time_out(tx: Tx, limit: int) -> list[int]:
+    """Take back runs past their deadline that their worker has not ended; return the jobs without tries left."""
+    late = tx.column(_TIMED_OUT, limit=limit)
+    return _take_back(tx, late, Lost.TIMED_OUT, _REQUEUE_TIMED_OUT, _TIME_OUT).ended
+
+
+def take_lost(tx: Tx, limit: int) -> TakenBack:
+    """Take back the runs of workers with a lease that has ended."""
+    lost = tx.column(_LOST, limit=limit)
+    return _take_back(tx, lost, Lost.LEASE_LOST, _REQUEUE_LOST, _GIVE_UP)
+
+
+def release_due(tx: Tx, limit: int) -> list[Ready]:
+    """Release the waiting jobs that have become due."""
+    return release(tx, By.GROOMER, sorted(tx.column(_DUE, limit=limit)))
+
+
+def announce_ready(
+    tx: Tx, limit: int, *, before: datetime | None = None, app: str | None = None
+) -> list[Ready]:
+    """Return ready jobs that are due for another announcement, and count them as announced.
+
+    Their last announcement had no effect, or is older than ``before``. Without an ``app``, jobs of all apps count.
+    """
+    return [Ready(*row) for row in tx.rows(_ANNOUNCE[State.READY], limit=limit, before=before, app=app)]
+
+
+def late_apps(tx: Tx, apps: Collection[str]) -> list[str]:
+    """Return the apps with a first ready job that should have been claimed by now if a worker had room for it."""
+    return tx.column(_LATE, apps=sorted(apps))
+
+
+def announce_idle(tx: Tx, limit: int, apps: Collection[str]) -> list[Ready]:
+    """Announce ready jobs of apps with idle workers again, except jobs that were announced just now."""
+    return [Ready(*row) for row in tx.rows(_ANNOUNCE_IDLE, limit=limit, apps=sorted(apps))]
+
+
+def announce_executed(tx: Tx, limit: int, *, before: datetime | None = None) -> list[int]:
+    """Return executed jobs that are due for another announcement, and count them as announced.
+
+    They were announced and not judged since, or their announcement is older than ``before``.
+    """
+    return tx.column(_ANNOUNCE[State.EXECUTED], limit=limit, before=before, app=None)
+
+
+def owed(tx: Tx, limit: int) -> list[int]:
+    """Return ended jobs with an overdue propagation, and put off its repetition: the longer overdue, the later."""
+    return sorted(tx.column(_TELL_AGAIN, limit=limit))
+
+
+def unplanned(tx: Tx, limit: int, *, before: datetime | None = None) -> list[str]:
+    """Return submissions that no planner has planned or is planning: they came by SQL, or their planner died."""
+    return tx.column(_UNPLANNED_IN_NO_HAND, limit=limit, before=before)
+
+
+def _take_back(tx: Tx, jobs: list[int], ending: Lost, requeue: str, end: str) -> TakenBack:
+    requeued = move_out(tx, requeue, jobs=jobs)
+    ended = move_out(tx, end, jobs=jobs)
+    cut_short(tx, requeued + ended, ending)
+    owe(tx, ended)
+    return TakenBack(requeued, ended)

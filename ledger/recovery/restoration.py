@@ -1,0 +1,62 @@
+"""Continuing after the ledger was restored from a backup.
+
+Restoration: a ledger that was restored to an earlier moment continues above all numbers that it has ever issued.
+
+It has lost everything after that moment, but numbers issued then still exist outside it. Claim numbers are held by
+workers and other systems, numbers of jobs and submissions are in queued messages, and task numbers are with clients. If
+a claim's number were issued twice, a worker from before the restoration could record an outcome. A notification for one
+job would apply to another.
+
+Invariant: ``above`` is larger than all of these numbers. It is the current time in milliseconds, and each number grows
+in steps that take longer than a millisecond: a claim takes at least two transactions. If a backup is restored twice,
+the second value is later than the first. So ``above`` is right unless the server's clock is behind by as long as the
+ledger has existed. New ids start above it. So do the claims of all existing and future jobs (``claims``), and the
+numbers of tasks (``managed_tasks``). Existing claims stay as they are, because other rows are compared with them.
+
+Races: no process may work during a restoration. It is refused while any lease is valid, of a live worker or of a worker
+in the backup. Leases end by themselves. A transaction that comes later waits for the lock and uses the new numbers. So
+no job has to be taken from a worker. The groomer finds the expired leases and counts each as lost, because the run
+under it may have finished. A restoration may be repeated without harm; its number is larger each time.
+
+A crash leaves a ledger that was either restored or not.
+
+The number above which a restored ledger continues, for statements that give numbers out.
+"""
+
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import NOW
+from sluice.ledger.stats import state_counts
+
+#: Null if the ledger was never restored. ``greatest`` ignores a null.
+ABOVE = "(SELECT max(above) FROM restoration)"
+
+
+# From then on counting does not check transaction numbers, so no transaction may be open that has rows still to commit.
+_LOCK = "LOCK TABLE worker, submission, job, transition IN SHARE MODE"
+_STANDING = f"SELECT count(*) FROM worker WHERE left_at IS NULL AND lease_until > {NOW}"
+_ABOVE = f"""
+INSERT INTO restoration (above, at)
+SELECT greatest((extract(epoch FROM {NOW}) * 1000)::bigint, {ABOVE} + 1, (SELECT max(claim) FROM job),
+                (SELECT max(last) FROM counter), (SELECT max(last_value) FROM pg_sequences
+                                                  WHERE schemaname = current_schema())), {NOW}
+RETURNING above
+"""
+_SKIP = """
+SELECT setval(quote_ident(sequencename)::regclass, %(above)s) FROM pg_sequences WHERE schemaname = current_schema()
+"""
+
+
+def leases(tx: Tx) -> int:
+    """Return the number of workers with a valid lease."""
+    return int(tx.column(_STANDING)[0])
+
+
+def restore(tx: Tx) -> int | None:
+    """Continue all numbers above the returned one. Return None and change nothing if a lease is valid."""
+    tx.write(_LOCK)
+    if leases(tx):
+        return None
+    above: int = tx.column(_ABOVE)[0]
+    tx.rows(_SKIP, above=above)
+    state_counts.go_on_from(tx, above)
+    return above

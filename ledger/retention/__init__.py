@@ -1,0 +1,1 @@
+"""Removal of old jobs and of the blobs that belonged to them."""

@@ -1,0 +1,270 @@
+"""Pruning: remove the history of jobs that ended long ago. Their outcome stays.
+
+Removed are a job's transitions, its rounds with their output, its journals, and the events and meters of its flights.
+What stays is its row (app, key, state, claim, terms), its needs and gates, the submissions that requested it, its
+partitions and its freshness. Plans, reruns and compensations depend on these alone, so their results do not change. The
+claim, which may be in use elsewhere as the fencing number, continues to grow. ``pruned_at`` is the time up to which
+history was removed.
+
+Spared, however old:
+
+- jobs that have not ended, are in ``owed``, or have external work that must still be ended;
+- jobs with `archive: manual` that are not archived, and sagas that could not be undone;
+- jobs of a submission that has not ended, or of a saga across apps with a compensation that is still to be planned;
+- jobs that a compensation has yet to undo, and that compensation.
+
+Submissions stay because a repeated id must be recognised. Firings stay too.
+
+Races: every transaction that changes a job holds its row. Pruning takes only unlocked rows, in id order, and checks all
+of the above again in a later statement. A concurrent plan, rerun, archive or cancellation may come first: then the job
+is skipped or may no longer be pruned. Otherwise it comes later and misses nothing, because it reads nothing that was
+removed. A submission's failure and its compensation are entered in one transaction, so no state between them exists. A
+reader may find rounds without their transitions, or the reverse.
+
+A crash leaves whole jobs, pruned or not, because a batch is one transaction. From then on the blobs of removed rounds
+are in ``litter`` until they are deleted (``litter``).
+
+Pruning waits for no other transaction. A batch costs as much as the jobs that it examines: it continues along the index
+``job_prunable`` from where the last batch ended. Spared jobs are skipped once per sweep, not in each step.
+"""
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from sluice.jobs.states import State
+from sluice.jobs.submission import COMPENSATION, SAGA, SubmissionState
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import LONGEST_S, NOW
+from sluice.ledger.lifecycle import shared_kwargs
+from sluice.ledger.retention.prunable import HAS_HISTORY
+from sluice.ledger.stats import audit, state_counts
+
+#: Seconds between two sweeps. A short retention time shortens the pause (``REST_SHARE``).
+REST_S = 3600.0
+#: Pause between two sweeps, at most this share of the retention time.
+REST_SHARE = 0.1
+
+_BEFORE = f"{NOW} - make_interval(secs => least(%(keep_s)s, {LONGEST_S}))"
+_IS_KEPT = f"""
+submission.state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
+OR submission.request ->> 'mode' = '{SAGA}'
+   AND submission.state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}')
+   AND EXISTS (
+       SELECT 1 FROM submission undo WHERE undo.id = submission.id || '{COMPENSATION}' AND undo.state IN (
+           '{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}', '{SubmissionState.REFUSED}'))
+"""
+_SPARED = f"""
+(job.handle IS NOT NULL
+ OR EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id)
+ OR EXISTS (
+     SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
+     WHERE wants.job = job.id AND ({_IS_KEPT}))
+ OR job.state = '{State.SUCCEEDED}' AND EXISTS (
+     SELECT 1 FROM job undo
+     WHERE undo.undoes = job.id AND undo.undoes_claim = job.claim AND undo.state <> '{State.SUCCEEDED}')
+ OR job.state <> '{State.SUCCEEDED}' AND EXISTS (
+     SELECT 1 FROM job done
+     WHERE done.id = job.undoes AND done.claim = job.undoes_claim AND done.state = '{State.SUCCEEDED}'))
+"""
+# Read along the index, including spared jobs, so that the cost of a step is bounded by ``limit``. The time is a
+# subquery; otherwise the clock would be evaluated for each job, up to the youngest.
+_NEXT = f"""
+SELECT changed_at, id FROM job
+WHERE {HAS_HISTORY} AND changed_at < (SELECT {_BEFORE})
+  AND (changed_at, id) > (%(ended_at)s::timestamptz, %(job)s::bigint)
+ORDER BY changed_at, id LIMIT %(limit)s
+"""
+# A CASE, so that the primary key is used even if statistics are stale (see ``transitions.guard``).
+_PRUNABLE = f"""
+SELECT job.id FROM job
+WHERE job.id = ANY(%(jobs)s) AND CASE WHEN {HAS_HISTORY} THEN changed_at < {_BEFORE} AND NOT {_SPARED} END
+ORDER BY job.id
+"""
+_HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE SKIP LOCKED"
+_KINDS = ("transition", "round", "step", "event", "meter")
+_REMOVE = {kind: f"DELETE FROM {kind} WHERE job = ANY(%(jobs)s)" for kind in _KINDS if kind != "round"}
+_REMOVE_ROUNDS = f"""
+WITH gone AS (
+    DELETE FROM round WHERE job = ANY(%(jobs)s) RETURNING output_blob, stderr_blob
+), dropped AS (
+    INSERT INTO litter (blob, try_at)
+    SELECT blob, {NOW} FROM gone CROSS JOIN LATERAL (VALUES (output_blob), (stderr_blob)) each (blob)
+    WHERE blob IS NOT NULL
+    ON CONFLICT (blob) DO NOTHING
+    RETURNING blob
+)
+SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM dropped)
+"""
+_MARK = f"UPDATE job SET pruned_at = {NOW} WHERE id = ANY(%(jobs)s)"
+_COUNT = f"""
+SELECT {", ".join(f"(SELECT count(*) FROM {kind} WHERE job = ANY(%(jobs)s))" for kind in _KINDS)},
+       (SELECT count(output_blob) + count(stderr_blob) FROM round WHERE job = ANY(%(jobs)s))
+"""
+
+_SWEEP = "history"
+_BEGIN = f"""
+INSERT INTO sweep (name, ended_at, job, rests_until) VALUES ('{_SWEEP}', '-infinity', 0, '-infinity')
+ON CONFLICT (name) DO NOTHING
+"""
+_TAKE_UP = f"""
+SELECT nullif(ended_at, '-infinity'), job FROM sweep
+WHERE name = '{_SWEEP}' AND rests_until <= {NOW} FOR UPDATE SKIP LOCKED
+"""
+_IS_KNOWN = f"SELECT 1 FROM sweep WHERE name = '{_SWEEP}'"
+_IS_DUE = f"""
+SELECT EXISTS (SELECT 1 FROM sweep WHERE rests_until <= {NOW}) OR EXISTS (SELECT 1 FROM litter WHERE try_at <= {NOW})
+"""
+_LEAVE_OFF = f"UPDATE sweep SET ended_at = %(ended_at)s, job = %(job)s WHERE name = '{_SWEEP}'"
+_REST = f"""
+UPDATE sweep SET ended_at = '-infinity', job = 0, rests_until = {NOW} + make_interval(secs => %(rest_s)s)
+WHERE name = '{_SWEEP}'
+"""
+
+# A worker that has not announced its departure may be asleep. A run would never be detected as lost if its worker's row
+# were missing.
+_REMOVE_WORKERS = f"""
+DELETE FROM worker WHERE id IN (
+    SELECT id FROM worker
+    WHERE left_at IS NOT NULL AND lease_until < {_BEFORE}
+      AND NOT EXISTS (SELECT 1 FROM job WHERE job.worker = worker.id AND job.state = '{State.RUNNING}')
+    ORDER BY lease_until LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+"""
+_COUNT_WORKERS = f"""
+SELECT count(*) FROM worker WHERE left_at IS NOT NULL AND lease_until < {_BEFORE}
+  AND NOT EXISTS (SELECT 1 FROM job WHERE job.worker = worker.id AND job.state = '{State.RUNNING}')
+"""
+
+
+class Place(NamedTuple):
+    """Position in the order in which jobs ended."""
+
+    ended_at: datetime
+    job: int
+
+
+#: Position before all jobs.
+START = Place(datetime.min.replace(tzinfo=UTC), 0)
+
+
+class Removed(Struct, frozen=True, kw_only=True):
+    """Numbers of pruned jobs and removed rows. The ``blobs`` are in ``litter`` and not deleted yet."""
+
+    jobs: int = 0
+    transitions: int = 0
+    rounds: int = 0
+    steps: int = 0
+    events: int = 0
+    meters: int = 0
+    blobs: int = 0
+    workers: int = 0
+    acts: int = 0
+    kwargs: int = 0
+
+    def __add__(self, other: "Removed") -> "Removed":
+        names = self.__struct_fields__
+        return Removed(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+
+class Stretch(NamedTuple):
+    """Result of one step. ``place`` is the position of its last job, or None if no jobs remain."""
+
+    removed: Removed
+    place: Place | None
+
+
+def prune(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stretch:
+    """Examine at most ``limit`` jobs that ended more than ``keep_s`` ago, and remove their history if allowed."""
+    jobs, place = _next(tx, keep_s, after, limit)
+    found = _prunable(tx, keep_s, _hold(tx, _prunable(tx, keep_s, jobs)))
+    if found:
+        state_counts.count_of(tx, found)
+    return Stretch(_remove(tx, found) if found else Removed(), place)
+
+
+def preview(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stretch:
+    """Return what ``prune`` would remove now. Nothing is changed."""
+    jobs, place = _next(tx, keep_s, after, limit)
+    found = _prunable(tx, keep_s, jobs)
+    if not found:
+        return Stretch(Removed(), place)
+    transitions, rounds, steps, events, meters, blobs = tx.rows(_COUNT, jobs=found)[0]
+    removed = Removed(
+        jobs=len(found),
+        transitions=transitions,
+        rounds=rounds,
+        steps=steps,
+        events=events,
+        meters=meters,
+        blobs=blobs,
+    )
+    return Stretch(removed, place)
+
+
+def sweep(tx: Tx, *, keep_s: float, limit: int) -> Removed:
+    """Prune one batch from where the last one ended, unless the sweep rests or is locked. At the end of a sweep, also
+    remove workers that left, acts and unused kwargs."""
+    if not tx.rows(_IS_KNOWN):
+        tx.write(_BEGIN)
+    taken = tx.rows(_TAKE_UP)
+    if not taken:
+        return Removed()
+    ended_at, job = taken[0]
+    removed, place = prune(tx, keep_s=keep_s, after=Place(ended_at, job) if ended_at else START, limit=limit)
+    if place is not None:
+        tx.write(_LEAVE_OFF, ended_at=place.ended_at, job=place.job)
+        return removed
+    tx.write(_REST, rest_s=min(REST_S, keep_s * REST_SHARE))
+    return removed + prune_others(tx, keep_s=keep_s, limit=limit)
+
+
+def is_due(tx: Tx) -> bool:
+    """Return whether a sweep is in progress or due again, or a blob deletion is due. False before the first sweep."""
+    return bool(tx.column(_IS_DUE)[0])
+
+
+def prune_others(tx: Tx, *, keep_s: float, limit: int) -> Removed:
+    """Remove old workers, acts and shared kwargs, at most ``limit`` of each kind. These are workers that left, acts
+    that were requested, and unreferenced kwargs that were stored before that time."""
+    workers = tx.write(_REMOVE_WORKERS, keep_s=keep_s, limit=limit)
+    return Removed(
+        workers=workers,
+        acts=audit.prune(tx, keep_s=keep_s, limit=limit),
+        kwargs=shared_kwargs.prune(tx, keep_s=keep_s, limit=limit),
+    )
+
+
+def preview_others(tx: Tx, *, keep_s: float) -> Removed:
+    """Return how many workers, acts and shared kwargs ``prune_others`` could remove."""
+    workers = tx.column(_COUNT_WORKERS, keep_s=keep_s)[0]
+    return Removed(
+        workers=workers,
+        acts=audit.prunable(tx, keep_s=keep_s),
+        kwargs=shared_kwargs.prunable(tx, keep_s=keep_s),
+    )
+
+
+def _next(tx: Tx, keep_s: float, after: Place, limit: int) -> tuple[list[int], Place | None]:
+    rows = tx.rows(_NEXT, keep_s=keep_s, ended_at=after.ended_at, job=after.job, limit=limit)
+    place = Place(*rows[-1]) if len(rows) == limit else None
+    return [id for _, id in rows], place
+
+
+def _hold(tx: Tx, jobs: list[int]) -> list[int]:
+    """Lock the jobs that no other transaction has locked, and return them."""
+    return tx.column(_HOLD, jobs=jobs) if jobs else []
+
+
+def _prunable(tx: Tx, keep_s: float, jobs: list[int]) -> list[int]:
+    """Return the jobs that may be pruned. Checked before locking, so that no spared job is locked, and again
+    afterwards."""
+    return tx.column(_PRUNABLE, jobs=jobs, keep_s=keep_s) if jobs else []
+
+
+def _remove(tx: Tx, jobs: list[int]) -> Removed:
+    """Remove the history of these jobs. The caller has locked their rows."""
+    rounds, blobs = tx.rows(_REMOVE_ROUNDS, jobs=jobs)[0]
+    gone = {f"{kind}s": tx.write(sql, jobs=jobs) for kind, sql in _REMOVE.items()}
+    tx.write(_MARK, jobs=jobs)
+    return Removed(jobs=len(jobs), rounds=rounds, blobs=blobs, **gone)

@@ -1,0 +1,95 @@
+"""Aborting a running saga, and forcing an undo that has failed.
+
+Flights that are called off: the effects of a started saga are undone before it ends.
+
+Invariants: a job that is ``flying`` is neither cancelled nor expired. It gets a ``turn_back`` instead. Its run notices
+this at the next boundary between two steps, or when it resumes the flight. If the last step of the flight is done, it
+is too late, and the job succeeds. A flight that is already being undone continues to be. The judgement of the flight's
+end decides the state of the job.
+
+Races: a cancellation against a run that is handed back or lost: in any state the job keeps its ``turn_back``, and the
+next run reads it. Against the entry of the last step: see ``journals``. Against the end of a run that asked to wait, or
+``end_before`` against a wait: see ``suspension``. If the job is requested again while it is undone, the judgement finds
+the request, and the job starts again (``judgements``). A crash leaves nothing.
+
+Forcing of an undo that has failed for good: it counts as done, because a person has done it by hand.
+
+Race with a rerun of the flight: both lock the job's row, and forcing requires that the job is ``fatal`` and that the
+failed undo is the last entry. So the second transaction finds the job waiting, or finds the undo done, and is refused.
+"""
+
+from msgspec import Struct
+
+from sluice.jobs.ref import Claim, JobName
+from sluice.jobs.sagas.entry import Direction, Entry, Mark
+from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.states import STOPPABLE, By, State, sql_list
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import NOW
+from sluice.ledger.lifecycle.demand import UNWANTED
+from sluice.ledger.sagas import journals, suspension
+
+_FLIES = f"CASE WHEN job.flying AND job.state IN ({sql_list(*sorted(STOPPABLE))}) THEN true END"
+_CONDITIONS = {
+    TurnBack.UNWANTED: UNWANTED,
+    TurnBack.CANCELLED: "true",
+    TurnBack.EXPIRED: f"job.end_before <= {NOW}",
+}
+# ``UNWANTED`` is the weakest reason, because it may cease to apply, so the other reasons overwrite it.
+_TURN_BACK = {
+    why: f"""
+    WITH held AS MATERIALIZED (
+        SELECT id FROM job
+        WHERE id = ANY(%(jobs)s) AND {_FLIES} AND coalesce(turn_back = '{TurnBack.UNWANTED}', true) AND ({condition})
+        ORDER BY id FOR UPDATE
+    )
+    UPDATE job SET turn_back = '{why}' FROM held WHERE job.id = held.id RETURNING job.id
+    """
+    for why, condition in _CONDITIONS.items()
+}
+
+
+def turn_back(tx: Tx, by: By, jobs: list[int], why: TurnBack) -> None:
+    """Have the ``flying`` jobs among these undone. Suspended ones among them resume for that."""
+    turned = tx.column(_TURN_BACK[why], jobs=jobs)
+    suspension.resume_turned(tx, by, turned)
+
+
+_HOLD = f"""
+SELECT id, claim, flight FROM job
+WHERE app = %(app)s AND key = %(key)s AND state = '{State.FATAL}' AND flying FOR UPDATE
+"""
+
+
+class Forced(Struct, frozen=True):
+    """Step with an undo that counts as done, out of ``steps``."""
+
+    step: int
+    name: str
+    steps: int
+
+
+def force_done(tx: Tx, name: JobName, by: str) -> Forced | None:
+    """Write to the journal of a ``fatal`` saga that its failed undo is done; return None if no undo of it has failed.
+
+    The flight goes on when the job is run again.
+    """
+    held = tx.rows(_HOLD, app=name.app, key=name.key)
+    if not held:
+        return None
+    job, claim, flight = held[0]
+    last = journals.last(tx, job)
+    if last is None or last.mark is not Mark.DISMAL:
+        return None
+    entry = Entry(
+        seq=last.seq + 1,
+        step=last.step,
+        name=last.name,
+        steps=last.steps,
+        direction=Direction.UNDO,
+        mark=Mark.FORCED,
+        working=last.working,
+        note=by,
+    )
+    journals.append(tx, Claim(job, claim), flight, entry)
+    return Forced(last.step, last.name, last.steps)

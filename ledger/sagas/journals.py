@@ -1,0 +1,202 @@
+"""Journals of sagas' flights: a run reads the journal when it takes up a flight, and writes to it on the way.
+
+Invariants: an entry is written only under the current claim, while the job's row is held. So the next run that takes up
+the flight reads it, and a worker that comes back late adds nothing. An entry follows the one before it, or is not
+written. The same entry may be written twice under the same claim, because the answer to the first write may have been
+lost.
+
+Races:
+
+- A late write against the groomer or the next claim: either the entry is written before the claim is lost, and the next
+  run begins behind it, or it is refused.
+- A cancellation against the last entry of a flight: both lock the row. If the entry comes first, its answer does not
+  report the cancellation: the run goes on to its end, or learns of it by ``heed``. If the entry comes second, its
+  answer reports it. The cancellation is not lost in between: it stays with the job until the flight has ended.
+
+A crash leaves whole entries.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from sluice.jobs.history import Lost
+from sluice.jobs.outcome import Ending, keep
+from sluice.jobs.ref import Claim
+from sluice.jobs.sagas.entry import Direction, Entry, Event, Failure, Heard, Log, Mark
+from sluice.jobs.states import State
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import NOW, interval
+
+_STANDS = f"job.id = %(job)s AND job.state = '{State.RUNNING}' AND job.claim = %(claim)s"
+_HEED = f"SELECT turn_back FROM job WHERE {_STANDS}"
+_HOLD = f"SELECT turn_back FROM job WHERE {_STANDS} AND flight = %(flight)s FOR UPDATE"
+
+#: When the wait that the entry began is over. Null if it has no limit.
+UNTIL = "step.at + " + interval("(step.awaits ->> 'within_s')::float8")
+#: The last entry of a job's flight.
+LAST = "SELECT step.* FROM step WHERE step.job = job.id AND step.flight = job.flight ORDER BY step.seq DESC LIMIT 1"
+#: Crashes that are counted at most.
+CRASHES_MAX = 12
+#: Number of workers that a job's flight has lost since the last entry of its journal.
+CRASHES = f"""
+(SELECT count(*) FROM (
+     SELECT ending FROM round
+     WHERE job.flying AND round.job = job.id AND round.ending IS NOT NULL
+       AND round.claim >= greatest(job.took_off, (SELECT last.claim FROM ({LAST}) last))
+     ORDER BY round.claim DESC LIMIT {CRASHES_MAX}) ended
+ WHERE ended.ending = '{Lost.LEASE_LOST}')
+"""
+
+_COLUMNS = ("step", "name", "steps", "direction", "mark", "working", "awaits", "event", "failure", "note")
+_CASTS = {"working": "::json", "awaits": "::jsonb", "failure": "::jsonb"}
+_GIVEN = ", ".join(f"%({name})s{_CASTS.get(name, '')}" for name in _COLUMNS)
+# Values of type json can be compared only as texts. The same value is always written as the same text.
+_SAME = ", ".join(("claim", *(f"{name}::text" if name == "working" else name for name in _COLUMNS)))
+# If the job is not held, nothing is written. An existing entry that is the same is written again, so that it is
+# returned.
+_APPEND = f"""
+INSERT INTO step (job, flight, seq, claim, at, {", ".join(_COLUMNS)})
+SELECT %(job)s, %(flight)s, %(seq)s, %(claim)s, {NOW}, {_GIVEN}
+FROM held WHERE %(seq)s = 1 OR EXISTS (
+    SELECT 1 FROM step WHERE job = %(job)s AND flight = %(flight)s AND seq = %(seq)s - 1)
+ON CONFLICT (job, flight, seq) DO UPDATE SET seq = excluded.seq
+WHERE ({", ".join(f"step.{name}" for name in _SAME.split(", "))})
+    IS NOT DISTINCT FROM ({", ".join(f"excluded.{name}" for name in _SAME.split(", "))})
+RETURNING seq
+"""
+# One statement, because every step of every saga costs it. It sees the journal from before it waited for the job. That
+# does no harm: the previous entry existed when the run began, or is the run's own.
+_WRITE = f"""
+WITH held AS MATERIALIZED ({_HOLD}), written AS ({_APPEND})
+SELECT turn_back, EXISTS (SELECT 1 FROM written) FROM held
+"""
+_APPEND_ANYWAY = f"WITH held AS (SELECT 1) {_APPEND}"
+#: Endings of a run that has not called the user's code.
+_IDLE = f"'{Ending.NOT_BEGUN}', '{Ending.NOT_HERE}'"
+_READ = f"""
+SELECT job.turn_back,
+       CASE WHEN step.seq IS NOT NULL THEN json_build_object(
+           'seq', step.seq, {", ".join(f"'{name}', step.{name}" for name in _COLUMNS)}) END AS last,
+       (SELECT began.failure FROM step began
+        WHERE began.job = job.id AND began.flight = job.flight AND began.direction = '{Direction.SWITCH}'
+        ORDER BY began.seq DESC LIMIT 1) AS failure,
+       coalesce((SELECT jsonb_agg(DISTINCT jsonb_build_array(named.step, named.name)) FROM step named
+                 WHERE named.job = job.id AND named.flight = job.flight), '[]') AS names,
+       coalesce(step.mark = '{Mark.AWAITS}' AND {UNTIL} <= {NOW}, false) AS overdue,
+       EXISTS (SELECT 1 FROM round
+               WHERE round.job = job.id AND round.claim >= job.took_off AND round.claim < job.claim
+                 AND coalesce(round.ending NOT IN ({_IDLE}), true)) AS taken_up
+FROM job LEFT JOIN LATERAL ({LAST}) step ON true
+WHERE {_STANDS} AND job.flight = %(flight)s
+"""
+_LAST = f"""
+SELECT {", ".join(f"last.{name}" for name in ("seq", *_COLUMNS))}
+FROM job CROSS JOIN LATERAL ({LAST}) last WHERE job.id = %(job)s
+"""
+_EVENTS = """
+SELECT id, name, payload, EXISTS (SELECT 1 FROM step WHERE step.event = event.id) AS taken
+FROM event WHERE job = %(job)s AND flight = %(flight)s ORDER BY id
+"""
+# Without a lock: the value of a late worker may be shown for a moment longer, and decides nothing.
+_METER = f"""
+INSERT INTO meter (job, flight, name, done, total, at)
+SELECT id, flight, %(name)s, %(done)s, %(total)s, {NOW} FROM job WHERE {_STANDS} AND flight = %(flight)s
+ON CONFLICT (job, flight, name) DO UPDATE SET done = excluded.done, total = excluded.total, at = excluded.at
+"""
+
+
+class _Found(Struct, frozen=True):
+    turn_back: str | None
+    last: Entry | None
+    failure: Failure | None
+    names: list[tuple[int, str]]
+    overdue: bool
+    taken_up: bool
+
+
+def read(tx: Tx, right: Claim, flight: int) -> Log | None:
+    """Return the flight as it is; None if the claim is lost."""
+    named = {"job": right.job, "claim": right.number, "flight": flight}
+    found = tx.structs(_Found, _READ, **named)
+    if not found:
+        return None
+    events = tx.structs(Event, _EVENTS, **named)
+    return Log(
+        last=found[0].last,
+        names=dict(found[0].names),
+        failure=found[0].failure,
+        events=tuple(events),
+        overdue=found[0].overdue,
+        turn_back=found[0].turn_back,
+        taken_up=found[0].taken_up,
+    )
+
+
+def last(tx: Tx, job: int) -> Entry | None:
+    """Return the last entry of the job's current flight. A caller that will write another entry must hold the job."""
+    found = tx.structs(Entry, _LAST, job=job)
+    return found[0] if found else None
+
+
+def write(tx: Tx, right: Claim, flight: int, entry: Entry) -> Heard:
+    """Write the next entry, with the number after the last. Under a lost claim nothing is written."""
+    held = tx.rows(_WRITE, job=right.job, flight=flight, claim=right.number, **_columns(entry))
+    if not held:
+        return Heard(stands=False)
+    turn_back, is_written = held[0]
+    _require(is_written, right, entry)
+    return Heard(stands=True, turn_back=turn_back)
+
+
+def append(tx: Tx, right: Claim, flight: int, entry: Entry) -> None:
+    """Write the entry. The caller must hold the job's row, and know that the claim is the job's last."""
+    written = tx.rows(_APPEND_ANYWAY, job=right.job, flight=flight, claim=right.number, **_columns(entry))
+    _require(bool(written), right, entry)
+
+
+def heed(tx: Tx, right: Claim) -> Heard:
+    """Return whether the claim is current, and whether the flight was called off."""
+    found = tx.column(_HEED, job=right.job, claim=right.number)
+    return Heard(stands=bool(found), turn_back=found[0] if found else None)
+
+
+def meter(tx: Tx, right: Claim, flight: int, name: str, *, done: int, total: int | None) -> None:
+    """Store the progress of a step, for display. It is not reset when the step is undone."""
+    named = {"job": right.job, "claim": right.number, "flight": flight}
+    tx.write(_METER, **named, name=name, done=done, total=total)
+
+
+def _require(is_written: bool, right: Claim, entry: Entry) -> None:  # noqa: FBT001  # it is the condition
+    if not is_written:
+        raise AssertionError(
+            f"entry {entry.seq} of job {right.job} exists already, or does not follow the last entry"
+        )
+
+
+def _columns(entry: Entry) -> Mapping[str, Any]:
+    return {
+        "seq": entry.seq,
+        "step": entry.step,
+        "name": entry.name,
+        "steps": entry.steps,
+        "direction": entry.direction,
+        "mark": entry.mark,
+        "working": _json(entry.working),
+        "awaits": entry.awaits and _json(entry.awaits),
+        "event": entry.event,
+        "failure": entry.failure and _json(_kept(entry.failure)),
+        "note": entry.note,
+    }
+
+
+def _kept(failure: Failure) -> Failure:
+    """Return the failure within the limits of texts from users' code, and as text that the ledger can store."""
+    texts: dict[str, str] = msgspec.structs.asdict(failure)
+    return Failure(**{name: keep(text.encode("utf-8", "replace").decode()) for name, text in texts.items()})
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

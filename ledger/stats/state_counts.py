@@ -1,0 +1,178 @@
+"""Counting: how many jobs of each app are in each state, without reading the jobs.
+
+The history has one row for each transition of a job, with its source and target state. So transitions update no shared
+counters. The rows are counted afterwards, each once, in the order of their ids.
+
+Invariant: the tables contain the counts of all transitions up to ``counted``. A reader that adds the later transitions
+in the same statement (``reads.standing``) gets the exact counts of its snapshot, however late the counting is.
+
+Races: ids are issued in order and committed in any order. A row with a larger id may be committed before one with a
+smaller id, which would then be missed. So no transition is counted before all transactions that may have an id up to it
+have ended. Counting first reads the last id issued (``mark``). Only then it takes a transaction number, as every
+writing transaction does (``mark_xid``). A transaction with an id up to the mark had moved a job before, so its number
+is smaller. Once the oldest open transaction has this number or a larger one, no id up to the mark is still to be
+committed. A long transaction delays the counting, but nothing is lost.
+
+If two transactions count concurrently, one holds the row of ``tally_place`` and the other gives up. A crash leaves
+nothing, because all of it is one transaction. History is usually removed long after it was counted. Otherwise the
+transaction that removes it counts it (``count_of``). Rows of jobs are never removed.
+"""
+
+from sluice.jobs.history import Lost
+from sluice.jobs.states import State, sql_list
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import NOW
+
+#: Seconds between two counts, and most rows per count. A larger backlog is counted without the pause.
+EVERY_S = 2.0
+LIMIT = 20_000
+#: Seconds for which counts per minute are kept: 25 hours.
+MINUTES_KEPT_S = 90_000.0
+#: Sequence of the transition ids. The role of the process that counts needs the right to read it (``ledger.roles``).
+SEQUENCE = "transition_id_seq"
+#: Upper bounds of the histogram of stays, in seconds.
+BUCKETS_S = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
+    *(300.0, 900.0, 3600.0, 14_400.0, 86_400.0),
+)
+#: States in which the duration of stays is counted: until the claim, running, suspended, and until the judgement.
+TIMED = (State.READY, State.RUNNING, State.SUSPENDED, State.EXECUTED)
+
+_NEWEST = "(SELECT max(id) FROM transition)"
+_IS_DUE = f"""
+SELECT 1 FROM tally_place WHERE counted < {_NEWEST}
+  AND (at < {NOW} - make_interval(secs => {EVERY_S}) OR counted < {_NEWEST} - {LIMIT})
+"""
+_HOLD = "SELECT counted, settled, mark, mark_xid FROM tally_place FOR UPDATE SKIP LOCKED"
+# Null before the first id. From Postgres 18 on also null for a role without the right to read it; older versions raise.
+_GIVEN_OUT = f"SELECT coalesce(pg_sequence_last_value('{SEQUENCE}'), 0)"
+# In a snapshot of its own: the rows of a transaction that has ended in this snapshot are visible to later statements.
+_NUMBERS = """
+SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+"""
+_PLACE = f"""
+UPDATE tally_place
+SET counted = %(counted)s, settled = %(settled)s, mark = %(mark)s, mark_xid = %(mark_xid)s, at = {NOW}
+"""
+_HOLD_FOR_US = "SELECT counted FROM tally_place FOR UPDATE"
+_IS_UNCOUNTED = """
+SELECT 1 FROM transition WHERE job = ANY(%(jobs)s) AND id > (SELECT counted FROM tally_place) LIMIT 1
+"""
+# Adds to the earlier counts.
+_ADD = """, moved AS (
+    INSERT INTO tally (app, state, jobs, entered)
+    SELECT app, state, sum(jobs), sum(entered) FROM (
+        SELECT app, target AS state, steps AS jobs, steps AS entered FROM step
+        UNION ALL SELECT app, source, -steps, 0 FROM step WHERE source <> '-') side
+    GROUP BY app, state
+    ON CONFLICT (app, state) DO UPDATE
+        SET jobs = tally.jobs + excluded.jobs, entered = tally.entered + excluded.entered
+), minutes AS (
+    INSERT INTO tally_minute (minute, app, state, entered)
+    SELECT minute, app, target, sum(steps) FROM step GROUP BY 1, 2, 3
+    ON CONFLICT (minute, app, state) DO UPDATE SET entered = tally_minute.entered + excluded.entered
+), stays AS (
+    INSERT INTO tally_stay (app, state, bucket, stays, seconds)
+    SELECT app, source, bucket, sum(steps), sum(seconds) FROM step WHERE bucket IS NOT NULL GROUP BY 1, 2, 3
+    ON CONFLICT (app, state, bucket) DO UPDATE
+        SET stays = tally_stay.stays + excluded.stays, seconds = tally_stay.seconds + excluded.seconds
+)
+INSERT INTO tally_verb (verb, by, lost, steps)
+SELECT verb, by, lost, sum(steps) FROM step GROUP BY 1, 2, 3
+ON CONFLICT (verb, by, lost) DO UPDATE SET steps = tally_verb.steps + excluded.steps
+"""
+
+
+def _counting(rows: str) -> str:
+    """Return the statement that counts these transitions. Each row is read once for all counts, and the results are
+    small.
+
+    The previous transition of a job is mostly among the rows counted with it. A stay exactly as long as a bound belongs
+    below the bound, so ``width_bucket`` is given negative values.
+    """
+    return f"""
+    WITH step AS MATERIALIZED (
+        SELECT app, source, target, verb, by, lost, date_trunc('minute', at) AS minute,
+               {len(BUCKETS_S)} - width_bucket(-stay_s, %(bounds)s::float8[]) AS bucket,
+               count(*) AS steps, sum(stay_s) AS seconds
+        FROM (
+            SELECT app, source, target, verb, by, at,
+                   CASE WHEN note IN ({sql_list(*Lost)}) THEN note ELSE '' END AS lost,
+                   CASE WHEN source IN ({sql_list(*TIMED)}) THEN date_part('epoch', at - coalesce(came_at, (
+                       SELECT before.at FROM transition before WHERE before.job = fresh.job AND before.id < fresh.id
+                       ORDER BY before.id DESC LIMIT 1))) END AS stay_s
+            FROM (
+                SELECT id, job, at, source, target, verb, by, note,
+                       lag(at) OVER (PARTITION BY job ORDER BY id) AS came_at
+                FROM transition WHERE {rows}) fresh
+            CROSS JOIN LATERAL (SELECT app FROM job WHERE job.id = fresh.job LIMIT 1) job
+            OFFSET 0) stay
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+    )
+    {_ADD}
+    """
+
+
+_COUNT = _counting("id > %(counted)s AND id <= %(upto)s")
+_COUNT_OF = _counting("job = ANY(%(jobs)s) AND id > %(counted)s")
+#: Bounds as ``_counting`` passes them to ``width_bucket``.
+_BOUNDS = sorted(-bound for bound in BUCKETS_S)
+_FORGET = f"DELETE FROM tally_minute WHERE minute < {NOW} - make_interval(secs => {MINUTES_KEPT_S})"
+
+
+def is_due(tx: Tx) -> bool:
+    return bool(tx.rows(_IS_DUE))
+
+
+def count(tx: Tx) -> int:
+    """Count settled transitions that are not counted yet, at most ``LIMIT`` ids. Return the number of ids.
+
+    The transaction must not have written anything before.
+    """
+    if not is_due(tx):
+        return 0
+    given_out: int = tx.column(_GIVEN_OUT)[0]
+    if not (held := tx.rows(_HOLD)):  # This lock assigns our transaction number.
+        return 0
+    counted: int
+    settled: int
+    counted, settled, mark, mark_xid = held[0]
+    ours, oldest = tx.rows(_NUMBERS)[0]
+    if oldest >= mark_xid:
+        settled, mark, mark_xid = mark, given_out, ours
+    if oldest >= mark_xid:
+        settled = mark
+    upto = min(settled, counted + LIMIT)
+    if upto > counted:
+        tx.write(_COUNT, counted=counted, upto=upto, bounds=_BOUNDS)
+        tx.write(_FORGET)
+    tx.write(_PLACE, counted=max(upto, counted), settled=settled, mark=mark, mark_xid=mark_xid)
+    return max(upto - counted, 0)
+
+
+def count_of(tx: Tx, jobs: list[int]) -> None:
+    """Count the uncounted transitions of these jobs, which this transaction is about to remove.
+
+    It holds the jobs' rows, so it sees all of their transitions.
+    """
+    if not tx.rows(_IS_UNCOUNTED, jobs=jobs):
+        return
+    tx.write(_COUNT_OF, jobs=jobs, counted=tx.column(_HOLD_FOR_US)[0], bounds=_BOUNDS)
+
+
+def hold(tx: Tx) -> None:
+    """Keep other transactions from counting until this one ends."""
+    tx.rows(_HOLD_FOR_US)
+
+
+def go_on_from(tx: Tx, place: int) -> None:
+    """Count all transitions, and mark them as counted up to this id, which is above all issued ids.
+
+    The caller keeps all other transactions from moving jobs. The stored transaction number is reset, because it may be
+    of a server that no longer exists.
+    """
+    counted = tx.column(_HOLD_FOR_US)[0]
+    newest = tx.column(f"SELECT coalesce({_NEWEST}, 0)")[0]
+    if newest > counted:
+        tx.write(_COUNT, counted=counted, upto=newest, bounds=_BOUNDS)
+    tx.write(_PLACE, counted=place, settled=place, mark=place, mark_xid=0)
