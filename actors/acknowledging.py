@@ -11,7 +11,7 @@ from sluice.jobs.ref import Claim
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.keyspaces import partitions
 
-_LOG = logging.getLogger("sluice.worker")
+_LOG = logging.getLogger("sluice.executor")
 
 #: Seconds between two attempts while the ledger is unreachable.
 OFFER_AGAIN_S = 1.0
