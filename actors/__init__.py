@@ -10,9 +10,19 @@ Invariants:
   has everything that a message names.
 - Actors communicate only by messages. None waits for another.
 
-Modules with side effects: ``running`` runs users' code between the executor's two transactions, and ``load`` holds the
-jobs that a thread has claimed together. ``lifeline`` renews the lease, ``ticker`` sends the ticks, and ``lookout``
-reloads changed ``definitions``. ``process`` combines them, and ``worker`` starts processes.
+    planner/    admission, plans by keyspace, bubble up and bubble down, judgements, events, pauses, retries
+    executor/   claims, runs, outcomes, polls of external work
+    groomer/    everything that is due, lost notifications, retention
+    scheduler/  leadership, due schedules, operations by hand
+    worker/     the process that runs the handlers: startup, queues, heartbeat, definitions, logs
+    settings/   sources and values of settings, checks of transport security
+    telemetry/  counters, traces, lineage
+    client      for programs: submit, query, wait, cancel; ``tasks`` is its task API
+
+Modules with side effects: ``transactions.execution`` runs users' code between the executor's two transactions, and
+``transactions.batches`` holds the jobs that a thread has claimed together. ``command.heartbeat`` renews the lease,
+``due_schedules.leader`` sends the ticks, and ``command.definitions`` reloads changed definitions. ``command.process``
+combines them, and ``command.command`` starts processes.
 
 Must not depend on: SQL, dramatiq, the way anything is displayed.
 """

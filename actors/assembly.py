@@ -7,12 +7,13 @@ from functools import cache, partial
 
 from msgspec.structs import replace
 
-from sluice.actors import doorbell, transport
-from sluice.actors.onlooker import Onlooker
-from sluice.actors.settings import Settings
-from sluice.actors.teller import Teller
-from sluice.broker.carrier import Broker
+from sluice.actors.settings import tls
+from sluice.actors.settings.settings import Settings
+from sluice.actors.telemetry.observers import Onlooker
+from sluice.actors.worker import notify_listener
+from sluice.actors.worker.publish_buffer import Teller
 from sluice.broker.connect import connect
+from sluice.broker.interface import Broker
 from sluice.broker.messages import Message
 from sluice.broker.owner import ID_CHARS, Owner
 from sluice.jobs.address import in_schema, named, without_password
@@ -55,7 +56,7 @@ def ledger_address(settings: Settings, *, may_make: bool = True) -> Iterator[str
     raised if ``may_make`` is false.
     """
     if settings.ledger_url is not None:
-        transport.require(settings, "SLUICE_LEDGER_URL")
+        tls.require(settings, "SLUICE_LEDGER_URL")
         yield _with_names(settings.ledger_url, settings)
         return
     if not may_make and not has_postgres(settings.home):
@@ -119,7 +120,7 @@ def blobs(settings: Settings) -> BlobStore:
 def connect_broker(settings: Settings, owner: Owner | None = None) -> Iterator[Broker]:
     """Yield the broker without connecting to it. If an ``owner`` is given, it is compared with the broker's mark at the
     first use."""
-    transport.require(settings, "SLUICE_BROKER_URL")
+    tls.require(settings, "SLUICE_BROKER_URL")
     broker = connect(
         settings.broker_url,
         namespace=settings.broker_namespace,
@@ -161,7 +162,7 @@ def onlookers(settings: Settings, definition: Callable[[str], App | None]) -> li
     found = [_tracing(settings)] if settings.trace else []
     if settings.lineage:
         # Imported only here, because loading an HTTP client takes longer than many commands run.
-        from sluice.actors.lineage.lineage import lineage_of  # noqa: PLC0415 - it is loaded where it is asked for, and only there
+        from sluice.actors.telemetry.openlineage.reporter import lineage_of  # noqa: PLC0415 - it is loaded where it is asked for, and only there
 
         found.append(lineage_of(settings.lineage, definition))
     return found
@@ -183,7 +184,7 @@ def tracing(settings: Settings) -> Iterator[None]:
 def _tracing(settings: Settings) -> Onlooker:
     try:
         # Without traces, OpenTelemetry is neither loaded nor required.
-        from sluice.actors.tracing import Tracing  # noqa: PLC0415 - it is loaded where it is asked for, and only there
+        from sluice.actors.telemetry.tracing import Tracing  # noqa: PLC0415 - it is loaded where it is asked for, and only there
     except ModuleNotFoundError as error:
         raise BadSetting(
             f"SLUICE_TRACE: {error.name}, which traces need, is not installed.",
@@ -204,7 +205,7 @@ def telling(settings: Settings, ledger: Ledger) -> Iterator[Callable[[Sequence[M
         @cache
         def teller() -> Teller:
             if not is_shared(settings):
-                return opened.enter_context(closing(Teller(partial(doorbell.ring, ledger))))
+                return opened.enter_context(closing(Teller(partial(notify_listener.ring, ledger))))
             broker = opened.enter_context(connect_broker(settings, owner_of(settings, ledger)))
             return opened.enter_context(closing(Teller(broker.publish)))
 

@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sluice.actors.assembly import open_ledger
-from sluice.actors.settings import Settings
-from sluice.actors.versions import catalogue_of, kept, texts_of
+from sluice.actors.executor.assignments import catalogue_of, kept, texts_of
+from sluice.actors.settings.settings import Settings
 from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.functions import not_importing

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from sluice.actors.assembly import ledger_address
-from sluice.actors.settings import process_settings
+from sluice.actors.settings.settings import process_settings
 from sluice.jobs.errors import BadSetting, SluiceError, Unreachable
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import fleet

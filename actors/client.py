@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from sluice.actors.announce import announce, tell
-from sluice.actors.asked import sound
-from sluice.actors.landing import land
-from sluice.actors.pausing import go_on, hold_back, let_apps_go
-from sluice.actors.resuming import say
-from sluice.actors.retry import retry
-from sluice.actors.sending import sending
+from sluice.actors.dispatch import announce, tell
+from sluice.actors.planner.admission import sound
+from sluice.actors.planner.landed_partitions import land
+from sluice.actors.planner.pauses import go_on, hold_back, let_apps_go
+from sluice.actors.planner.retries import retry
+from sluice.actors.planner.saga_events import say
 from sluice.actors.tasks import Tasks
+from sluice.actors.telemetry.trace_context import sending
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.condition import Condition, needs_definitions
@@ -48,7 +48,7 @@ class Client:
     """Client of one ledger. ``publish`` sends messages to the broker; if it fails, that is only logged.
 
     ``definitions`` returns the catalogue for operations that need it. ``within`` is the trace context of this program,
-    for submissions made outside of any span (see ``actors.sending``).
+    for submissions made outside of any span (see ``actors.telemetry.trace_context``).
     """
 
     def __init__(

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from sluice.actors.assembly import open_ledger, telling, tracing
 from sluice.actors.client import Client
-from sluice.actors.definitions import Definitions
-from sluice.actors.settings import process_settings
+from sluice.actors.settings.settings import process_settings
+from sluice.actors.worker.definitions import Definitions
 from sluice.jobs.places import arm
 
 

@@ -13,8 +13,8 @@ from threading import Event
 import msgspec
 from msgspec import Struct
 
-from sluice.actors.asked import sound
-from sluice.actors.sending import current_place
+from sluice.actors.planner.admission import sound
+from sluice.actors.telemetry.trace_context import current_place
 from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
@@ -24,7 +24,7 @@ from sluice.jobs.submission import JSON, Submission, divided
 from sluice.ledger import managed_tasks
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.managed_tasks import COLLECTED, Counts, Finished, Parcel, open_tasks, standing
-from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.keyspaces.choose import keyspace_of
 
 #: Order in which outcomes are handed over: success, then ends that the task itself caused, then ends by other causes.
 OUTCOMES = (

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct
 
-from sluice.broker.proof import Proof
+from sluice.broker.tls import Proof
 from sluice.jobs.address import is_here
 from sluice.jobs.errors import BadSetting
 
@@ -52,10 +52,10 @@ def weakness(url: str) -> str:
 
 def _asked(scheme: str, url: str) -> Proof | None:
     if scheme == "rediss":
-        from sluice.broker.redis import proof as redis  # noqa: PLC0415 - a driver is imported for who has its broker
+        from sluice.broker.redis import tls as redis  # noqa: PLC0415 - a driver is imported for who has its broker
 
         return redis.asked(url)
-    from sluice.broker.rabbitmq import proof as rabbitmq  # noqa: PLC0415 - as it is above
+    from sluice.broker.rabbitmq import tls as rabbitmq  # noqa: PLC0415 - as it is above
 
     return rabbitmq.asked(url)
 

@@ -3,7 +3,7 @@
 The envelope's ``kwargs`` are a message's fields, kept as raw JSON until the message's own type is known. Input from
 outside is checked here once: size, shape, actor, fields. Options from outside are dropped, except the id under which
 Redis keeps the message: a publisher must not be able to ask for retries, callbacks or delays. If there are keys, a
-message that is not signed with one is refused unread (``keyring``).
+message that is not signed with one is refused unread (``signing``).
 """
 
 import uuid
@@ -15,8 +15,8 @@ from dramatiq import Message as Envelope
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
-from sluice.broker.keyring import NO_KEYS, Keyring
 from sluice.broker.messages import MESSAGES, Message, Resume, Submit, SubmitMany
+from sluice.broker.signing import NO_KEYS, Keyring
 from sluice.jobs.errors import BadMessage
 from sluice.jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, MESSAGE_DEPTH_MAX, NUL, is_deeper
 

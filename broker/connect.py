@@ -6,11 +6,11 @@ import re
 from dramatiq import set_encoder
 
 from sluice.broker.address import parse_address
-from sluice.broker.carrier import Broker
 from sluice.broker.codec import JsonEncoder
-from sluice.broker.keyring import NO_KEYS, Keyring
+from sluice.broker.interface import Broker
 from sluice.broker.memory import MemoryBroker
 from sluice.broker.owner import Owner
+from sluice.broker.signing import NO_KEYS, Keyring
 from sluice.jobs.errors import BadSetting
 
 QUEUE_TYPES = ("quorum", "classic")

@@ -9,11 +9,11 @@ from threading import Event, Lock
 from typing import cast
 
 from sluice.broker import codec
-from sluice.broker.carrier import Carrier
+from sluice.broker.consumer.inbox import Reception
+from sluice.broker.consumer.intake import Desk, Intake
 from sluice.broker.delivery import Delivery, Verdict
-from sluice.broker.intake import Desk, Intake
+from sluice.broker.interface import Carrier
 from sluice.broker.messages import Message
-from sluice.broker.reception import Reception
 from sluice.jobs.errors import Unreachable
 
 #: Maximum number of messages in a queue, so that a queue without a consumer does not fill the memory. Beyond it, news

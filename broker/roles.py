@@ -19,7 +19,7 @@ import re
 
 from sluice.broker.connect import NAMESPACE
 from sluice.broker.messages import CONTROL, PLANNER
-from sluice.broker.rabbitmq.queues import Names
+from sluice.broker.rabbitmq.topology import Names
 from sluice.broker.redis.keys import Keys
 
 _NOTHING = "^$"

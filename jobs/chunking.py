@@ -1,7 +1,7 @@
 """Definition of how jobs are made for an app that is keyed by chunk.
 
 A submission requests work IDs. They are cut into chunks, and each chunk is a job. The apps that it depends on are cut
-in the same way, each by its own size. They run only for work IDs without fresh results (see ``planner.chunks``).
+in the same way, each by its own size. They run only for work IDs without fresh results (see ``planner.chunk_plan``).
 """
 
 from collections.abc import Callable, Mapping

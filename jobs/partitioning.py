@@ -2,7 +2,7 @@
 
 Such an app fills one table, partition by partition. A submission requests a range of partitions. Partitions that have
 neither landed nor a live job are packed into steps; each step is a job. The tables that the app reads determine which
-of their partitions each step needs. Those are requested in turn (see ``planner.partitions``).
+of their partitions each step needs. Those are requested in turn (see ``planner.partition_plan``).
 """
 
 from collections.abc import Mapping

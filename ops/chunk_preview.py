@@ -8,9 +8,9 @@ from sluice.jobs.freshness import Age, Busy
 from sluice.jobs.work_ids import ids_of
 from sluice.ops import ages
 from sluice.ops.preview import as_document
-from sluice.planner.chunks import Chunked, Fresh
-from sluice.planner.outlook import Outlook
-from sluice.planner.preview import Preview
+from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, Fresh
+from sluice.planner.preview.forecast import Outlook
+from sluice.planner.preview.preview import Preview
 
 
 def as_chunk_document(found: Chunked, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from sluice.jobs.states import LIVE, State
 from sluice.jobs.submission import JSON
 from sluice.jobs.work_ids import Part, WorkId, parse_work_ids, parts_of
 from sluice.ops.given_tables import GivenTables, Making, given_tables, made, making
-from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.keyspaces.choose import keyspace_of
 
 Moment = str | float
 
@@ -83,7 +83,7 @@ class Given(Struct, frozen=True, kw_only=True):
 
 
 class GivenPast(Struct, frozen=True):
-    """Facts as the ``Knowledge`` of plans by chunk (``planner.chunks``)."""
+    """Facts as the ``Knowledge`` of plans by chunk (``planner.chunk_plan``)."""
 
     now: datetime
     given: Given

@@ -1,4 +1,4 @@
-"""Partitions from given facts, as plans read them (``planner.supply.Knowledge``)."""
+"""Partitions from given facts, as plans read them (``planner.table_demand.Knowledge``)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ from sluice.jobs.coverage import Extent, Held
 from sluice.jobs.known import Known
 from sluice.jobs.partition_key import read_span
 from sluice.jobs.states import LIVE, State
-from sluice.planner.partition_keys import ALWAYS, key_of, partitioning_of, read_key
-from sluice.planner.spans import in_both, places, united, without
+from sluice.planner.keyspaces.partitions.partition_keys import ALWAYS, key_of, partitioning_of, read_key
+from sluice.planner.keyspaces.partitions.ranges import in_both, places, united, without
 
 
 class GivenTables(Struct, frozen=True):

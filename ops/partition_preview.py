@@ -10,11 +10,11 @@ from sluice.jobs.partition_key import ends_of, span_text
 from sluice.jobs.plan import PlannedJob, Standing
 from sluice.jobs.ref import JobName
 from sluice.ops.preview import as_document
-from sluice.planner.outlook import Outlook
-from sluice.planner.partitions import Layout
-from sluice.planner.preview import Preview
-from sluice.planner.spans import united
-from sluice.planner.supply import Supply
+from sluice.planner.keyspaces.partitions.partition_plan import Layout
+from sluice.planner.keyspaces.partitions.ranges import united
+from sluice.planner.keyspaces.partitions.table_demand import Supply
+from sluice.planner.preview.forecast import Outlook
+from sluice.planner.preview.preview import Preview
 
 
 def as_partition_document(layout: Layout, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from sluice.jobs.plan import PlannedJob
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
 from sluice.ops import ages
-from sluice.planner.outlook import Fate
-from sluice.planner.preview import Preview
+from sluice.planner.preview.forecast import Fate
+from sluice.planner.preview.preview import Preview
 
 
 def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:

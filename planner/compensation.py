@@ -20,7 +20,7 @@ from sluice.jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
 from sluice.jobs.pooling import pool_of
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import JSON
-from sluice.planner.merge import in_order
+from sluice.planner.bubble_up.merge import in_order
 
 _GATE = "compensation"
 #: Maximum number of jobs of each kind that the reason names.

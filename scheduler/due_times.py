@@ -1,10 +1,15 @@
-"""Due times of a rule, in order. APScheduler's triggers compute the next one.
+"""Due times of a rule, in order, and their jitter.
+
+Due times of a rule, in order. APScheduler's triggers compute the next one.
 
 Cron rules use wall time. Their triggers therefore count through a calendar without zones, and the results are placed in
 the zone here. A time that clocks skip is due at the end of the gap. A time that clocks show twice is due once, the
 first time. Several wall times of one instant are one due time. ``every`` counts physical time.
+
+Jitter: delay of due times, so that not all schedules fire on the hour.
 """
 
+import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -15,7 +20,8 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from sluice.jobs.cron import Cron
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.schedule import Asked, Every, Rule, Trigger
+from sluice.jobs.firing import submission_id
+from sluice.jobs.schedule import Asked, Every, Rule, Schedule, Trigger
 from sluice.jobs.wall import instant_of, wall_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -135,3 +141,30 @@ def _call(ask: Callable[[], object]) -> datetime | None:
     if not isinstance(due, datetime) or due.tzinfo is None:
         raise BrokenTrigger(f"The trigger gave {due!r}, which is not a time with a time zone.")
     return due.astimezone(UTC) if due.year < YEAR_MAX else None
+
+
+def fire_at(schedule: Schedule, due: datetime) -> datetime:
+    """Return when a due time is fired. The delay depends only on the due time and the schedule's name, so it is the
+    same in every process.
+
+    The delay ends before the next due time, so that due times are fired in order.
+    """
+    if not schedule.jitter_s:
+        return due
+    room = timedelta(seconds=schedule.jitter_s)
+    if (following := _following(schedule, due)) is not None:
+        room = min(room, following - due)
+    return due + room * _fraction(submission_id(schedule.id, due))
+
+
+def _following(schedule: Schedule, due: datetime) -> datetime | None:
+    """Return the next due time; None if the trigger fails, because that must not prevent this firing."""
+    try:
+        return next_due(schedule.rule, schedule.zone, due)
+    except BrokenTrigger:
+        return None
+
+
+def _fraction(text: str) -> float:
+    """Return a number in [0, 1) that depends on the text alone."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / 2**48

@@ -18,7 +18,7 @@ import pytest
 import redis
 
 from sluice.broker.connect import NAMESPACE
-from sluice.broker.rabbitmq.queues import OWNER_QUEUE
+from sluice.broker.rabbitmq.topology import OWNER_QUEUE
 from tests import private_servers
 from tests.leftovers import undone_by
 

@@ -14,10 +14,10 @@ from uuid import UUID
 
 import msgspec
 
-from sluice.actors import executor
-from sluice.actors.handlers import handle
-from sluice.actors.landing import land as landing_of
-from sluice.actors.retry import retry
+from sluice.actors.executor import transactions
+from sluice.actors.planner.landed_partitions import land as landing_of
+from sluice.actors.planner.retries import retry
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Cancel, Execute, Message, Pause, Plan, Resume, Submit, Tick, Turn, Watch
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.known import Known
@@ -202,7 +202,7 @@ class World:
         known = self.known(job)
         turn = Turn(known.id, self.round(job))
         message = Execute(app=known.app, jobs=(turn,))
-        claimed, messages = executor.claim(self.ledger, self.catalogue, message, worker or self.worker)
+        claimed, messages = transactions.claim(self.ledger, self.catalogue, message, worker or self.worker)
         self.queue.extend(messages)
         self.deliver()
         return claimed[0] if claimed else None
@@ -210,7 +210,7 @@ class World:
     def record(self, claimed: Claimed, ending: Ending = Ending.DONE, **words: Any) -> bool:
         """Record an outcome for a claim, and deliver the messages that follow. Return whether it was accepted."""
         outcome = Outcome(ending=ending, **words)
-        messages, refused = executor.record(self.ledger, {claimed.right: outcome})
+        messages, refused = transactions.record(self.ledger, {claimed.right: outcome})
         self.queue.extend(messages)
         self.deliver()
         return not refused

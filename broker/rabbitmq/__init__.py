@@ -5,7 +5,7 @@ dramatiq's own consumers are not used. They acknowledge on whichever channel the
 answer can hit another message's delivery tag and lose that message. They take messages ahead of need. They hold two
 connections per queue.
 
-Here ``intake`` has one connection and ``feed`` one channel per queue. ``counter`` decides when messages are pushed to
-this process and when fetched, ``fetching`` from which queue, and ``vigil`` whether RabbitMQ still feeds a queue.
-``publisher`` has a second connection, which RabbitMQ may block without holding up acknowledgements.
+Here ``consumer`` has one connection, and ``channel`` one channel per queue. ``prefetch`` decides when messages are
+pushed to this process, when they are fetched, and from which queue. ``watchdog`` finds queues that RabbitMQ does not
+feed any more. ``publisher`` has a second connection, which RabbitMQ may block without holding up acknowledgements.
 """

@@ -16,16 +16,16 @@ from pika.exceptions import ChannelClosedByBroker
 
 from sluice.broker import codec
 from sluice.broker.address import Address
-from sluice.broker.carrier import Carrier
 from sluice.broker.codec import Letter
+from sluice.broker.consumer.inbox import Reception
+from sluice.broker.interface import Carrier
 from sluice.broker.log import one_line
 from sluice.broker.messages import Message
 from sluice.broker.owner import Owner
-from sluice.broker.rabbitmq import queues
-from sluice.broker.rabbitmq.intake import RabbitmqIntake
-from sluice.broker.rabbitmq.losses import LOSSES, reason
+from sluice.broker.rabbitmq import topology
+from sluice.broker.rabbitmq.consumer import RabbitmqIntake
+from sluice.broker.rabbitmq.errors import LOSSES, reason
 from sluice.broker.rabbitmq.publisher import Publisher
-from sluice.broker.reception import Reception
 from sluice.jobs.errors import BadSetting, ForeignBroker, Unreachable
 
 #: Maximum number of letters that are on their way at the same time.
@@ -66,7 +66,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         self._address = address
         self._queue_type = queue_type
         self._owner = owner
-        self._names = queues.Names(namespace)
+        self._names = topology.Names(namespace)
         self._is_own = owner is None
         self.parameters = _tuned(self.parameters, address.options)
         self._publisher = Publisher(_named(self.parameters, "sluice publisher"), self._names)
@@ -138,7 +138,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         for attempt in range(ATTEMPTS):
             batch = self._publisher.send(left, timeout_s=CONFIRM_S_MAX)
             if batch.returned:
-                sleep(queues.ABSENCE_S)
+                sleep(topology.ABSENCE_S)
                 self.ensure({letter.queue for letter in batch.returned})
             left, why = batch.lost + batch.returned, batch.why or why
             if not left:
@@ -162,10 +162,10 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
     def _compare(self, owner: Owner) -> None:
         for mark in owner.marks:
             try:
-                queues.declare_owner(self.channel, mark, self._queue_type, self._names)
+                topology.declare_owner(self.channel, mark, self._queue_type, self._names)
             except ChannelClosedByBroker as closed:
                 del self.channel
-                if queues.is_own(closed, owner, where=str(self._address)):
+                if topology.is_own(closed, owner, where=str(self._address)):
                     return
             else:
                 return
@@ -180,9 +180,9 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
                     return run(self.channel)
                 except ChannelClosedByBroker as closed:
                     del self.channel
-                    if closed.reply_code == queues.NOT_FOUND:
+                    if closed.reply_code == topology.NOT_FOUND:
                         return missing
-                    raise queues.refusal(str(self._address), closed) from None
+                    raise topology.refusal(str(self._address), closed) from None
                 except LOSSES as lost:
                     del self.connection
                     why = reason(lost)
@@ -190,12 +190,12 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
 
     def _ensure_queue(self, queue: str) -> None:
         self._errand(
-            lambda channel: queues.declare(channel, queue, self._queue_type, self._names), missing=None
+            lambda channel: topology.declare(channel, queue, self._queue_type, self._names), missing=None
         )
 
     def _build_queue_arguments(self, queue: str) -> dict[str, Any]:
         """Return the arguments of a queue. Parts of dramatiq declare a queue in order to count it."""
-        return queues.arguments(self._names.of(queue), self._queue_type)
+        return topology.arguments(self._names.of(queue), self._queue_type)
 
 
 def _tuned(parameters: pika.URLParameters, given: frozenset[str]) -> pika.URLParameters:

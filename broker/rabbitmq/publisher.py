@@ -1,14 +1,18 @@
-"""Publisher with confirms: it sends all messages, and then waits for all confirms.
+"""Publisher with confirms, and the messages that wait for a confirm.
+
+Publisher with confirms: it sends all messages, and then waits for all confirms.
 
 The connection is on a thread of its own that runs pika's loop. So heartbeats are answered while nothing is published,
 and any number of threads may publish at the same time. A round trip for the confirm of each message would be eleven
 times slower.
+
+Letters on their way to RabbitMQ, and the result of each.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import takewhile
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 import pika
@@ -19,9 +23,46 @@ from pika.spec import Basic
 
 from sluice.broker.codec import Letter
 from sluice.broker.log import LOG
-from sluice.broker.rabbitmq.batch import Batch
-from sluice.broker.rabbitmq.losses import reason
-from sluice.broker.rabbitmq.queues import PLAIN, Names
+from sluice.broker.rabbitmq.errors import reason
+from sluice.broker.rabbitmq.topology import PLAIN, Names
+
+
+class Batch:
+    """Letters that are sent together. ``done`` is set when each letter has been confirmed, returned or lost."""
+
+    def __init__(self, letters: Sequence[Letter]) -> None:
+        self.done = Event()
+        self.open = dict(enumerate(letters))
+        self.returned: list[Letter] = []
+        self.lost: list[Letter] = []
+        self.why = ""
+        self.is_blocked = False
+
+    def confirm(self, number: int) -> None:
+        del self.open[number]
+        self._look()
+
+    def turn_back(self, number: int) -> None:
+        """Note a letter that was returned because its queue does not exist."""
+        self.returned.append(self.open.pop(number))
+        self._look()
+
+    def lose(self, number: int, why: str) -> None:
+        """Note a letter that RabbitMQ refused."""
+        self.why = why
+        self.lost.append(self.open.pop(number))
+        self._look()
+
+    def lose_all(self, why: str, *, is_blocked: bool = False) -> None:
+        """Note that the result of all open letters is unknown; they may have arrived."""
+        self.why, self.is_blocked = why, is_blocked
+        self.lost.extend(self.open.values())
+        self.open.clear()
+        self.done.set()
+
+    def _look(self) -> None:
+        if not self.open:
+            self.done.set()
 
 
 class Publisher:

@@ -14,13 +14,13 @@ from redis.retry import Retry
 
 from sluice.broker import codec
 from sluice.broker.address import Address
-from sluice.broker.carrier import Carrier
+from sluice.broker.consumer.inbox import Reception
+from sluice.broker.interface import Carrier
 from sluice.broker.log import one_line
 from sluice.broker.messages import Message
 from sluice.broker.owner import Owner
-from sluice.broker.reception import Reception
 from sluice.broker.redis import scripts
-from sluice.broker.redis.intake import RedisIntake
+from sluice.broker.redis.consumer import RedisIntake
 from sluice.broker.redis.keys import Keys
 from sluice.jobs.errors import BadSetting, Unreachable
 

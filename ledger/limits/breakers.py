@@ -19,7 +19,7 @@ Races:
   of ``breaker`` before it reads anything else. It has not locked any job by then, so this row is the first of its
   locks. Rows that are not committed yet are counted by the next process.
 - An opening against a claim: as for any pause. Jobs that were claimed before the opening run. After a failed round, a
-  worker learns that the breaker is open before it begins its next job (``actors.breaking``).
+  worker learns that the breaker is open before it begins its next job (``actors.executor.breakers``).
 - The choice of a trial against another change of that job: a job that another transaction holds is passed over.
 - A resumption against a trial: the trial runs on as an ordinary round.
 

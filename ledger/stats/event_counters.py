@@ -2,7 +2,7 @@
 
 Rare events are counted where they happen, in the same transaction: a result that came too late, a notification that had
 to be repeated. Frequent events like round trips are counted by each process. It adds its counts to these counters with
-every heartbeat (``actors.lifeline``). If it dies, its counts since the last heartbeat are lost.
+every heartbeat (``actors.worker.heartbeat``). If it dies, its counts since the last heartbeat are lost.
 
 The rows are few, and shared by all processes. They are written at the end of a transaction, in a fixed order, and
 locked from then to its commit.

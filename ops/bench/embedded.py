@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 from sluice.actors.assembly import open_ledger
 from sluice.actors.client import Client
-from sluice.actors.doorbell import ring
-from sluice.actors.settings import Settings
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.notify_listener import ring
 from sluice.ops.bench.contenders.sluice_desk import Desk, environment
 from sluice.ops.bench.courses import Given, whole
 from sluice.ops.bench.ground import Ground

@@ -7,9 +7,10 @@ from functools import partial
 from statistics import median
 from uuid import uuid4
 
-from sluice.actors import executor, planner
-from sluice.actors.assign import assign
-from sluice.actors.journaling import Journaling
+from sluice.actors.executor import transactions
+from sluice.actors.executor.assignments import assign
+from sluice.actors.executor.job_services import Journaling
+from sluice.actors.planner import handlers
 from sluice.broker.messages import Execute, Message, Plan
 from sluice.jobs.api import saga
 from sluice.jobs.catalogue import Catalogue, load
@@ -63,12 +64,12 @@ def _claimed(ledger: Ledger, catalogue: Catalogue) -> list[Claimed]:
     """Submit all flights, and claim them for one worker."""
     wanted, worker = Submission(app="idle", id="bench"), uuid4()
     ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
-    hints: Sequence[Message] = planner.plan(ledger, catalogue, Plan(submissions=("bench",)))
+    hints: Sequence[Message] = handlers.plan(ledger, catalogue, Plan(submissions=("bench",)))
     ledger.transact(
         lambda tx: leases.join(tx, worker, host="bench", pid=0, queues=[], threads=1, lease_s=LEASE_S)
     )
     turns = tuple(turn for hint in hints if isinstance(hint, Execute) for turn in hint.jobs)
-    return executor.claim(ledger, catalogue, Execute(app="idle", jobs=turns), worker)[0]
+    return transactions.claim(ledger, catalogue, Execute(app="idle", jobs=turns), worker)[0]
 
 
 def _flown(ledger: Ledger, catalogue: Catalogue, job: Claimed) -> None:

@@ -25,9 +25,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from sluice.actors import planner
-from sluice.actors.definitions import Definitions
-from sluice.actors.settings import Settings
+from sluice.actors.planner import handlers
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.definitions import Definitions
 from sluice.broker.messages import Plan
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.submission import Submission
@@ -102,7 +102,7 @@ def _filled_s(ledger_url: str, source: Path) -> float:
             words = {"app": name, "id": f"year of {name}", "start": _DAYS[0], "end": _DAYS[1]}
             wanted = msgspec.convert(words, Submission)
             ledger.transact(partial(submissions.receive, submissions=[wanted]))
-            planner.plan(ledger, catalogue, Plan(submissions=(wanted.require_id(),)))
+            handlers.plan(ledger, catalogue, Plan(submissions=(wanted.require_id(),)))
         while ledger.transact(state_counts.count):
             pass
         time.sleep(

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 import msgspec
 from msgspec import Struct
 
-from sluice.actors import planner
-from sluice.actors.definitions import Definitions
-from sluice.actors.settings import Settings
+from sluice.actors.planner import handlers
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.definitions import Definitions
 from sluice.broker.messages import Plan
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import SluiceError
@@ -29,7 +29,7 @@ from sluice.ops.bench.flights import fly
 from sluice.ops.bench.looking import looking
 from sluice.ops.bench.pipelines import Apps, backfill, chunks, deep, grid, layers, many_apps, scattered_ids
 from sluice.ops.bench.sample import Figures
-from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.keyspaces.choose import keyspace_of
 
 _YEAR = {"start": "2025-01-01-00", "end": "2025-12-31-23"}
 
@@ -129,7 +129,7 @@ def _plan(ledger_url: str, apps: Apps, app: str, **words: str) -> Figures:
     wanted = msgspec.convert({"app": app, "id": "bench", **words}, Submission)
     ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
     idle_mb, cpu_s, began = _peak_mb(), time.process_time(), time.perf_counter()
-    planner.plan(ledger, catalogue, Plan(submissions=("bench",)))
+    handlers.plan(ledger, catalogue, Plan(submissions=("bench",)))
     wall_s = time.perf_counter() - began
     found = ledger.transact(lambda tx: submission_progress.status(tx, "bench"))
     if found is None or found.state is not SubmissionState.ACTIVE:

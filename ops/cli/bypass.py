@@ -20,7 +20,7 @@ from typing import NoReturn, TextIO
 from msgspec.structs import replace
 
 from sluice.actors.assembly import stores
-from sluice.actors.assign import assign
+from sluice.actors.executor.assignments import assign
 from sluice.jobs.app import App
 from sluice.jobs.catalogue import parse_policy
 from sluice.jobs.errors import BadRequest
@@ -42,7 +42,7 @@ from sluice.ops.cli.page import Block, Line, Verbatim
 from sluice.ops.cli.stopping import HEARD_WITHIN_S
 from sluice.ops.times import span
 from sluice.ops.words import first_line
-from sluice.planner.partition_keys import key_of, read_key
+from sluice.planner.keyspaces.partitions.partition_keys import key_of, read_key
 
 #: Seconds that an interrupted job has to end by itself. Processes of a job are killed before that.
 GRACE_S = 5.0

@@ -3,10 +3,9 @@
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.selecting import select
 from sluice.jobs.submission import Submission
-from sluice.planner.chunk_keys import is_by_chunk, require_chunk_words
-from sluice.planner.confs import meant
-from sluice.planner.fitting import require_fit
-from sluice.planner.walk import Walk
+from sluice.planner.bubble_up.walk import Walk, require_fit
+from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk, require_chunk_words
+from sluice.planner.keyspaces.partitions.partition_keys import meant
 
 
 def check(catalogue: Catalogue, submission: Submission) -> None:

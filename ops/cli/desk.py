@@ -1,7 +1,7 @@
 """Settings, definitions and output for every command."""
 
-from sluice.actors.logs import set_up_logs
-from sluice.actors.settings import Settings
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.logs import set_up_logs
 from sluice.ops.cli.output import Output
 from sluice.ops.desk.desk import Desk
 

@@ -15,9 +15,9 @@ from sluice.ledger.lifecycle import plans
 from sluice.ledger.stats import runtimes
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.desk.installation import Installation
-from sluice.planner.chunks import Chunked, chunk
-from sluice.planner.partitions import Layout
-from sluice.planner.preview import Preview, preview
+from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
+from sluice.planner.keyspaces.partitions.partition_plan import Layout
+from sluice.planner.preview.preview import Preview, preview
 
 
 def known_preview(

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from sluice.actors.settings import process_settings
+from sluice.actors.settings.settings import process_settings
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.places import arm
 from sluice.ops.cli.commands import COMMANDS

@@ -13,8 +13,8 @@ from sluice.jobs.partition_key import UNBOUNDED, read_landing_key
 from sluice.jobs.ref import JobName
 from sluice.ops.cli.excerpt import excerpt
 from sluice.ops.cli.page import Block, Line, Table
-from sluice.planner.lineage import Relatives, children, parents
-from sluice.planner.partition_keys import partitioning_of, read_key
+from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of, read_key
+from sluice.planner.keyspaces.partitions.partition_relation import Relatives, children, parents
 
 _GATE = "default"
 

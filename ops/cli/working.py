@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from sluice.actors.assembly import is_shared, own_broker
-from sluice.actors.definitions import Definitions
-from sluice.actors.doorbell import Doorbell
-from sluice.actors.lines import whole_lines
-from sluice.actors.process import Process
-from sluice.actors.settings import Settings
-from sluice.actors.upkeep import announce_everything
+from sluice.actors.groomer.redispatch import announce_everything
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.definitions import Definitions
+from sluice.actors.worker.logs import whole_lines
+from sluice.actors.worker.notify_listener import Doorbell
+from sluice.actors.worker.process import Process
 from sluice.ledger.database.connection import Ledger
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from sluice.actors.landing import Landing
-from sluice.actors.pausing import GoesOn, HeldBack
+from sluice.actors.planner.landed_partitions import Landing
+from sluice.actors.planner.pauses import GoesOn, HeldBack
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import JSON
 from sluice.ledger.database.connection import Tx

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import NamedTuple
 
-from sluice.actors.settings import Settings
+from sluice.actors.settings.settings import Settings
 from sluice.jobs.errors import BadSetting
 from sluice.ops.console.answering import Answering
 from sluice.ops.console.calls.routes import ROUTES

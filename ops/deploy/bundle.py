@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from sluice.broker.rabbitmq.queues import PLAIN, Names
+from sluice.broker.rabbitmq.topology import PLAIN, Names
 from sluice.ops.deploy.groups import Group
 
 #: Seconds between the end of a worker's grace time and its kill. The worker needs them to receive the signal, to hand

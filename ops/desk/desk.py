@@ -6,11 +6,11 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from sluice.actors.settings import Settings
+from sluice.actors.settings.settings import Settings
 from sluice.jobs.errors import BadRequest
 
 if TYPE_CHECKING:
-    from sluice.actors.definitions import Definitions
+    from sluice.actors.worker.definitions import Definitions
     from sluice.jobs.catalogue import Catalogue
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class Desk:
     @cached_property
     def definitions(self) -> "Definitions":
         """The user's definitions. BadRequest if no source was given."""
-        from sluice.actors.definitions import Definitions  # noqa: PLC0415 - slower than a help text
+        from sluice.actors.worker.definitions import Definitions  # noqa: PLC0415 - slower than a help text
 
         if not self.settings.apps:
             raise BadRequest(

@@ -20,7 +20,7 @@ from sluice.actors.assembly import (
     tracing,
 )
 from sluice.actors.client import Client
-from sluice.broker.carrier import Broker
+from sluice.broker.interface import Broker
 from sluice.broker.owner import Owner
 from sluice.jobs.errors import ForeignBroker, Unreachable
 from sluice.ledger.database.connection import Ledger, Tx

@@ -14,7 +14,7 @@ from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation
 from sluice.ops.desk.naming import Named, recorded_job
 from sluice.ops.words import command
-from sluice.planner.partition_keys import partitioning_of, read_key
+from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of, read_key
 
 #: Maximum number of jobs that the error names.
 NAMED_MAX = 3

@@ -6,8 +6,8 @@ from sluice.jobs.errors import BadKey, BadRequest, UnknownApp
 from sluice.jobs.ref import JobName
 from sluice.ops.desk.desk import Desk
 from sluice.ops.words import command
-from sluice.planner.keyspaces import keyspace_of
-from sluice.planner.partition_keys import canonical_landing
+from sluice.planner.keyspaces.choose import keyspace_of
+from sluice.planner.keyspaces.partitions.partition_keys import canonical_landing
 
 
 def named_job(desk: Desk, app: str, key: str) -> JobName:

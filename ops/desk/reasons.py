@@ -10,7 +10,7 @@ from sluice.ops.desk.installation import Installation
 from sluice.ops.desk.meant import meant_job
 from sluice.ops.why.answer import Answer
 from sluice.ops.why.explain import explain
-from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.keyspaces.choose import keyspace_of
 
 
 def reasons(desk: Desk, installation: Installation, app: str, key: str) -> tuple[Answer, datetime]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from http import HTTPStatus
 
-from sluice.actors.settings import Settings
+from sluice.actors.settings.settings import Settings
 from sluice.jobs.errors import BadSetting
 from sluice.ops.console.own_token import kept_token
 from sluice.ops.console.server import Place

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from functools import partial
 
 from sluice.actors.assembly import ledger_address, stores
-from sluice.actors.found import Found
-from sluice.actors.settings import Settings
-from sluice.actors.transport import require
-from sluice.broker import examining
+from sluice.actors.settings.settings import Settings
+from sluice.actors.settings.sources import Found
+from sluice.actors.settings.tls import require
+from sluice.broker import probe
 from sluice.broker.health import RabbitmqHealth
 from sluice.broker.messages import CONTROL
 from sluice.jobs.address import without_password
@@ -140,7 +140,7 @@ class Examination:
         settings = self._settings
         require(settings, "SLUICE_BROKER_URL")
         transport.require_management(settings, self._management)
-        found = examining.examine(
+        found = probe.examine(
             settings.broker_url,
             [*CONTROL, *(self._catalogue.queues if self._catalogue else ())],
             namespace=settings.broker_namespace,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from sluice.actors.settings import Settings
-from sluice.actors.transport import weak
+from sluice.actors.settings.settings import Settings
+from sluice.actors.settings.tls import weak
 from sluice.jobs.address import is_here, without_password
 from sluice.jobs.errors import BadSetting
 from sluice.ops.doctor.finding import Finding, warn

@@ -9,7 +9,7 @@ from time import monotonic
 
 from msgspec import Struct
 
-from sluice.broker.carrier import Broker
+from sluice.broker.interface import Broker
 from sluice.jobs.errors import SluiceError
 
 _LOG = logging.getLogger("sluice.metrics")

@@ -2,7 +2,7 @@
 
 from threading import Lock
 
-from sluice.broker.carrier import Broker
+from sluice.broker.interface import Broker
 from sluice.broker.messages import CONTROL
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from sluice.actors import breaking, executor
-from sluice.actors.breaking import has_failed
-from sluice.actors.executor import Appetite
+from sluice.actors.executor import breakers, transactions
+from sluice.actors.executor.breakers import has_failed
+from sluice.actors.executor.transactions import Appetite
 from sluice.broker.messages import Execute, Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.outcome import Ending, Outcome
@@ -106,7 +106,9 @@ class Worker:
     def execute(self, message: Execute) -> None:
         """Claim jobs for a notification, and end each job some time later."""
         at_once = self._at_once(message.app)
-        taken, messages = executor.claim(self._ledger, self._catalogue, message, self._id, at_once=at_once)
+        taken, messages = transactions.claim(
+            self._ledger, self._catalogue, message, self._id, at_once=at_once
+        )
         for told in messages:
             self._shore.send(told)
         self._begin(taken)
@@ -167,13 +169,15 @@ class Worker:
         outcome = effort.end()
         self._record(claimed.right, outcome)
         if has_failed(outcome) and self._catalogue.app(claimed.app).breaker:
-            for message in breaking.mind(self._ledger, claimed.app).messages:
+            for message in breakers.mind(self._ledger, claimed.app).messages:
                 self._shore.send(message)
 
     def _record(self, right: Claim, outcome: Outcome) -> None:
         line = self._lines.pop(right)
         appetite = Appetite(self._id, partial(self._habits.serves, self.name), self._at_once)
-        settled = executor.settle(self._ledger, self._catalogue, {right: outcome}, None if line else appetite)
+        settled = transactions.settle(
+            self._ledger, self._catalogue, {right: outcome}, None if line else appetite
+        )
         self._held.discard(right)
         for message in settled.messages:
             self._shore.send(message)
@@ -220,7 +224,7 @@ class Worker:
     def _give_back(self, strays: list[Claim]) -> None:
         if strays:
             outcome = Outcome(ending=Ending.HANDED_BACK)
-            messages, _ = executor.record(self._ledger, dict.fromkeys(strays, outcome))
+            messages, _ = transactions.record(self._ledger, dict.fromkeys(strays, outcome))
             for message in messages:
                 self._shore.send(message)
 

@@ -6,8 +6,8 @@ from functools import partial
 from threading import Event
 from typing import Any, TypeVar
 
-from sluice.actors.assign import assign
-from sluice.actors.journaling import Journaling
+from sluice.actors.executor.assignments import assign
+from sluice.actors.executor.job_services import Journaling
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.job import Assignment

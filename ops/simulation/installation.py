@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from random import Random
 
-from sluice.actors.handlers import handle
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, Message, Resume
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadMessage

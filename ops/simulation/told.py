@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sluice.actors.assign import assign
+from sluice.actors.executor.assignments import assign
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.job import Assignment

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import NamedTuple
 
-from sluice.actors import executor
 from sluice.actors.client import Client
+from sluice.actors.executor import transactions
 from sluice.broker.messages import Message, Tick
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.report import Report
@@ -99,7 +99,7 @@ class Stage:
         assert self.world.claim("a", worker=self._workers["w1"]) is None
 
     def _ends(self, outcome: str, worker: str = "w1") -> None:
-        messages, refused = executor.record(
+        messages, refused = transactions.record(
             self.world.ledger, {self._claims[worker].right: OUTCOMES[outcome]}
         )
         assert not refused
@@ -110,7 +110,7 @@ class Stage:
         round."""
         before = self.report()
         right = self._claims[worker].right
-        messages, refused = executor.record(self.world.ledger, {right: OUTCOMES[outcome]})
+        messages, refused = transactions.record(self.world.ledger, {right: OUTCOMES[outcome]})
         assert (messages, refused) == ([], [right])
         after = self.report()
         assert (after.state, dict(after.record), after.log) == (before.state, dict(before.record), before.log)

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import msgspec
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.broker.messages import Cancel, Message, SubmitMany
 from sluice.jobs.catalogue import load
 from sluice.jobs.outcome import Ending, Outcome
@@ -124,7 +124,7 @@ class Teller:
     def _end(self, jobs: list[str]) -> None:
         for job in jobs:
             outcome = Outcome(ending=Ending.DONE)
-            messages, refused = executor.record(self._world.ledger, {self._begun.pop(job).right: outcome})
+            messages, refused = transactions.record(self._world.ledger, {self._begun.pop(job).right: outcome})
             assert not refused
             self._unjudged.extend(messages)
 

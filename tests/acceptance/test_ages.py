@@ -16,7 +16,7 @@ from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
 from sluice.ledger.lifecycle import plans
 from sluice.ops.preview import as_document
-from sluice.planner.preview import preview
+from sluice.planner.preview.preview import preview
 from tests.acceptance.story import Teller
 from tests.world import World
 

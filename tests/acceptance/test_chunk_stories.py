@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
 from tests.acceptance.chunk_notation import chunk, definitions
@@ -31,7 +31,7 @@ def test_results_have_the_time_of_the_runs_end_and_count_once_judged(world: Worl
     assert claimed is not None
     world.now += timedelta(seconds=5)
     ended_at = world.now
-    messages, _ = executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    messages, _ = transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
     assert recorded(world)[chunk("E[1,2]")].state is State.EXECUTED
     assert recorded(world)[chunk("A[1,2]")].state is State.WAITING
     assert freshness(world) == {}
@@ -51,7 +51,7 @@ def test_the_latest_success_counts_even_if_it_is_judged_first(world: World) -> N
         claimed = world.claim(f"A/{job.key}")
         assert claimed is not None
         world.now += timedelta(seconds=5)
-        outcomes.append(executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})[0])
+        outcomes.append(transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})[0])
     ended_at = world.now
     for messages in reversed(outcomes):
         world.queue.extend(messages)

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from sluice.actors import executor
-from sluice.actors.handlers import handle
+from sluice.actors.executor import transactions
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Message, Plan, Submit, SubmitMany
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
@@ -73,7 +73,7 @@ def _one_judges_and_one_looks(world: World, stop_before: int) -> bool:
     needed, waiting = [f"{name.app}/{job.key}" for name, job in recorded(world).items()]
     claimed = world.claim(needed)
     assert claimed is not None
-    (executed,), _ = executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    (executed,), _ = transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
     stopped, _, seen = race(
         world.url,
         lambda: world.now,

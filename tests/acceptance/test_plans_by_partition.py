@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors.landing import land
+from sluice.actors.planner.landed_partitions import land
 from sluice.jobs.partition_key import ends_of
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState

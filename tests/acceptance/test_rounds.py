@@ -5,8 +5,8 @@ from itertools import groupby
 
 import pytest
 
-from sluice.actors import executor
 from sluice.actors.client import Client
+from sluice.actors.executor import transactions
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.reads import job_details
@@ -171,7 +171,7 @@ def test_a_retried_job_is_claimed_after_a_job_that_was_not_tried(world: World) -
     world.submit("a", "again")
     world.submit("a", "new")
     hint = world.offered.pop(0)
-    (job,), _ = executor.claim(world.ledger, world.catalogue, hint, world.worker)
+    (job,), _ = transactions.claim(world.ledger, world.catalogue, hint, world.worker)
     assert job.key == "again"
     assert world.record(job, Ending.ERROR, error="it broke")
     assert _claimed(world) == ["new", "again"]
@@ -182,8 +182,8 @@ def test_five_hundred_executed_jobs_are_judged_in_one_tick(world: World) -> None
     world.submit("a", None, keys=[str(number) for number in range(500)])
     while world.offered:
         message = world.offered.pop(0)
-        jobs, _ = executor.claim(world.ledger, world.catalogue, message, world.worker)
-        executor.record(world.ledger, {job.right: _OK for job in jobs})
+        jobs, _ = transactions.claim(world.ledger, world.catalogue, message, world.worker)
+        transactions.record(world.ledger, {job.right: _OK for job in jobs})
     assert set(world.states().values()) == {State.EXECUTED}
     world.tick(after_s=11)
     assert set(world.states().values()) == {State.SUCCEEDED}
@@ -198,6 +198,6 @@ def _claimed(world: World) -> list[str]:
     keys: list[str] = []
     while world.offered:
         message = world.offered.pop(0)
-        jobs, _ = executor.claim(world.ledger, world.catalogue, message, world.worker)
+        jobs, _ = transactions.claim(world.ledger, world.catalogue, message, world.worker)
         keys += [job.key for job in jobs]
     return keys

@@ -4,9 +4,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from sluice.actors.assembly import stores
-from sluice.actors.holdings import Holdings
-from sluice.actors.running import Running
-from sluice.actors.settings import Settings
+from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.execution import Running
+from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, Message, Turn
 from sluice.jobs.catalogue import load
 from sluice.jobs.history import Round

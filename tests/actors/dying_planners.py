@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sluice.actors.handlers import handle
-from sluice.actors.plan_attempts import PlanAttempts
+from sluice.actors.planner.plan_attempts import PlanAttempts
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.identifiers import Value
 from sluice.jobs.submission import Submission

@@ -9,10 +9,10 @@ from typing import Any, cast
 import pytest
 
 from sluice.actors.assembly import stores
-from sluice.actors.attaching import Attaching
-from sluice.actors.holdings import Holdings
-from sluice.actors.running import Running
-from sluice.actors.settings import Settings
+from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.execution import Running
+from sluice.actors.executor.job_services import Attaching
+from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, Message, Turn
 from sluice.jobs.catalogue import load
 from sluice.jobs.errors import Unreachable
@@ -175,7 +175,7 @@ def _attaching(times: int, stop: Event) -> Attaching:
 
 
 def test_storing_a_handle_is_retried_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sluice.actors.attaching.OFFER_AGAIN_S", 0.001)
+    monkeypatch.setattr("sluice.actors.executor.job_services.OFFER_AGAIN_S", 0.001)
     assert _attaching(3, Event()).keep("w1")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sluice.actors import branches
 from sluice.actors.branches import Difference
-from sluice.actors.versions import NotHere, Versions
+from sluice.actors.executor.assignments import NotHere, Versions
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.partition_key import with_version
 from sluice.jobs.ref import JobName

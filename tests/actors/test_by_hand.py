@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sluice.actors import by_hand
+from sluice.actors.scheduler import manual
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.submission import Submission
 from sluice.ledger.lifecycle import submissions
@@ -14,8 +14,8 @@ from tests.timed import Timed
 ONE = datetime(2026, 1, 1, 13, tzinfo=UTC)
 
 
-def fire(timed: Timed, due: datetime | None = None, id_: str = "s") -> by_hand.Fired:
-    return by_hand.fire(timed.ledger, timed.catalogue.schedules[id_], due)
+def fire(timed: Timed, due: datetime | None = None, id_: str = "s") -> manual.Fired:
+    return manual.fire(timed.ledger, timed.catalogue.schedules[id_], due)
 
 
 def test_each_firing_without_a_due_time_makes_a_new_submission(timed: Timed) -> None:
@@ -90,13 +90,13 @@ class TestPauses:
     def test_due_times_during_a_pause_are_not_caught_up(self, timed: Timed) -> None:
         timed.edit(s={"catch_up": "all"})
         timed.look()
-        assert by_hand.pause(timed.ledger, timed.catalogue, ["s"]) == ["s"]
-        assert by_hand.pause(timed.ledger, timed.catalogue, ["s"]) == []
+        assert manual.pause(timed.ledger, timed.catalogue, ["s"]) == ["s"]
+        assert manual.pause(timed.ledger, timed.catalogue, ["s"]) == []
         timed.look("13:00:00")
         timed.now += timedelta(hours=1, minutes=30)
         # No look happened at 14:00, and the schedule is resumed before the next one.
-        assert by_hand.resume(timed.ledger, ["s"]) == ["s"]
-        assert by_hand.resume(timed.ledger, ["s"]) == []
+        assert manual.resume(timed.ledger, ["s"]) == ["s"]
+        assert manual.resume(timed.ledger, ["s"]) == []
         timed.look("15:00:00")
         assert timed.came() == "13:00 paused, 14:00 paused, 15:00 fired"
 
@@ -105,18 +105,18 @@ class TestPauses:
         timed.look()
         timed.look("13:00:00")
         timed.look("14:00:00")
-        by_hand.pause(timed.ledger, timed.catalogue, ["s"])
+        manual.pause(timed.ledger, timed.catalogue, ["s"])
         timed.cancel(timed.submissions()[0])
         timed.look("14:30:00")
         assert timed.came() == "13:00 fired, 14:00 queued"
-        by_hand.resume(timed.ledger, ["s"])
+        manual.resume(timed.ledger, ["s"])
         timed.look("14:31:00")
         assert timed.came() == "13:00 fired, 14:00 fired"
 
     def test_a_pause_outlives_an_edit_and_a_retirement(self, timed: Timed) -> None:
         timed.edit(s={})
         timed.look()
-        by_hand.pause(timed.ledger, None, ["s"])
+        manual.pause(timed.ledger, None, ["s"])
         timed.edit(s={"cron": "30 * * * *"})
         timed.look("12:10:00")
         timed.edit()
@@ -128,21 +128,21 @@ class TestPauses:
 
     def test_a_defined_schedule_that_is_not_in_the_ledger_yet_can_be_paused(self, timed: Timed) -> None:
         timed.edit(s={})
-        assert by_hand.pause(timed.ledger, None, ["s"]) == []
-        assert by_hand.pause(timed.ledger, timed.catalogue, ["s", "nobody"]) == ["s"]
+        assert manual.pause(timed.ledger, None, ["s"]) == []
+        assert manual.pause(timed.ledger, timed.catalogue, ["s", "nobody"]) == ["s"]
         timed.look("13:00:00")
         assert timed.came() == "13:00 paused"
 
     def test_pausing_a_paused_schedule_keeps_the_time_of_its_pause(self, timed: Timed) -> None:
         timed.edit(s={}, t={})
-        by_hand.pause(timed.ledger, timed.catalogue, ["s"])
+        manual.pause(timed.ledger, timed.catalogue, ["s"])
         since = timed.now
         timed.now += timedelta(minutes=1)
-        assert by_hand.pause(timed.ledger, timed.catalogue, ["s", "t"]) == ["t"]
+        assert manual.pause(timed.ledger, timed.catalogue, ["s", "t"]) == ["t"]
         paused = timed.ledger.transact(lambda tx: schedules(tx, retired=False))
         assert {each.id: each.paused_at for each in paused} == {"s": since, "t": timed.now}
 
     def test_a_paused_schedule_can_be_fired_by_hand(self, timed: Timed) -> None:
         timed.edit(s={})
-        by_hand.pause(timed.ledger, timed.catalogue, ["s"])
+        manual.pause(timed.ledger, timed.catalogue, ["s"])
         assert fire(timed).is_new

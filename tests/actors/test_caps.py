@@ -5,7 +5,9 @@ import pytest
 
 from sluice.jobs.request_limits import POLICY_BYTES_MAX
 from sluice.jobs.submission import KEYS_MAX, Submission, SubmissionState
-from sluice.planner import chunks, partitions, supply, walk
+from sluice.planner.bubble_up import walk
+from sluice.planner.keyspaces.chunks import chunk_plan
+from sluice.planner.keyspaces.partitions import partition_plan, table_demand
 from tests.world import World
 
 
@@ -27,7 +29,7 @@ def test_the_limit_counts_the_jobs_of_all_upstream_levels(
 
 def test_the_limit_counts_chunks(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.define({"a": {"chunk_size": 1, "bash_cmd": "true"}})
-    monkeypatch.setattr(chunks, "JOBS_MAX", 3)
+    monkeypatch.setattr(chunk_plan, "JOBS_MAX", 3)
     _refused(
         world,
         world.submit("a", None, work_ids="1-5"),
@@ -39,7 +41,7 @@ def test_the_limit_counts_steps(world: World, monkeypatch: pytest.MonkeyPatch) -
     world.define(
         {"a": {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "day"}, "step_size": 1}}
     )
-    monkeypatch.setattr(partitions, "JOBS_MAX", 3)
+    monkeypatch.setattr(partition_plan, "JOBS_MAX", 3)
     _refused(
         world,
         world.submit("a", None, start="2024-04-01", end="2024-04-09"),
@@ -51,14 +53,14 @@ def test_partitions_are_counted_before_any_is_made(world: World) -> None:
     large = {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "hour"}, "step_size": 2_000_000}
     world.define({"a": large})
     hours = world.submit("a", None, start="1001-01-01-00", end="9998-01-01-00")
-    _refused(world, hours, f"The submission results in more than {supply.PARTITIONS_MAX:,} partitions")
+    _refused(world, hours, f"The submission results in more than {table_demand.PARTITIONS_MAX:,} partitions")
 
 
 def test_the_limit_does_not_count_existing_partitions(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     daily = {"bash_cmd": "true", "output_table": "t", "partition": {"unit": "day"}, "step_size": 5}
     world.define({"a": daily})
     world.land("t", "2024-04-01..2024-04-09")
-    monkeypatch.setattr(supply, "PARTITIONS_MAX", 3)
+    monkeypatch.setattr(table_demand, "PARTITIONS_MAX", 3)
     submission = world.submit("a", None, start="2024-04-01", end="2024-04-12")
     assert world.submission(submission) is SubmissionState.ACTIVE
     too_many = world.submit("a", None, start="2024-04-01", end="2024-04-30")
@@ -79,7 +81,7 @@ def test_the_limit_counts_missing_partitions_of_input_tables(
             }
         }
     )
-    monkeypatch.setattr(supply, "PARTITIONS_MAX", 5)
+    monkeypatch.setattr(table_demand, "PARTITIONS_MAX", 5)
     _refused(world, world.submit("a", None, start="2024-04-01", end="2024-04-02"), "more than 5 partitions")
 
 

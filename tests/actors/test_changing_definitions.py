@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sluice.actors.definitions import Definitions
-from sluice.actors.process import Process
-from sluice.actors.settings import Settings
-from sluice.actors.upkeep import announce_everything
-from sluice.broker.carrier import Broker
+from sluice.actors.groomer.redispatch import announce_everything
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.definitions import Definitions
+from sluice.actors.worker.process import Process
 from sluice.broker.connect import connect
+from sluice.broker.interface import Broker
 from sluice.broker.messages import CONTROL
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
@@ -71,7 +71,7 @@ class Place:
 
 @pytest.fixture
 def place(ledger_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    monkeypatch.setattr("sluice.actors.lookout.LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr("sluice.actors.worker.definitions.LOOK_EVERY_S", 0.02)
     with ExitStack() as kept:
         made = Place(tmp_path, ledger_url, kept)
         yield made

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sluice.actors.code_version import COMMIT_CHARACTERS, commit_of
-from sluice.actors.settings import read_settings
+from sluice.actors.settings.settings import read_settings
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.actors.definitions import Definitions
-from sluice.actors.settings import Settings
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.definitions import Definitions
 from sluice.jobs.catalogue.remote import Stored, Unread
 from sluice.jobs.errors import DefinitionError
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from sluice.actors.doorbell import Doorbell, ring
+from sluice.actors.worker.notify_listener import Doorbell, ring
 from sluice.broker.messages import Message, Plan, Tick
 from sluice.ledger.database import notify
 from sluice.ledger.database.connection import Tx

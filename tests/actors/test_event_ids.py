@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from sluice.actors.handlers import handle
+from sluice.actors.worker.handlers import handle
 from sluice.broker import codec
 from sluice.jobs.errors import BadMessage, BadRequest
 from sluice.jobs.states import State

@@ -11,10 +11,10 @@ from collections import Counter
 import msgspec
 from msgspec import Raw
 
-from sluice.actors import executor
-from sluice.actors.handlers import handle
-from sluice.actors.holdings import Holdings
-from sluice.actors.watching import Watching
+from sluice.actors.executor import transactions
+from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.external_work import Watching
+from sluice.actors.worker.handlers import handle
 from sluice.broker import codec
 from sluice.broker.messages import Execute, Message, SubmitMany, Watch
 from sluice.jobs.errors import BadMessage
@@ -71,9 +71,9 @@ class Shell:
     def _handle(self, message: Message) -> None:
         world = self.world
         if isinstance(message, Execute):
-            claimed, messages = executor.claim(world.ledger, world.catalogue, message, world.worker)
+            claimed, messages = transactions.claim(world.ledger, world.catalogue, message, world.worker)
             outcomes = {job.right: Outcome(ending=Ending.DONE) for job in claimed}
-            recorded, refused = executor.record(world.ledger, outcomes)
+            recorded, refused = transactions.record(world.ledger, outcomes)
             assert not refused
             world.queue.extend([*messages, *recorded])
         elif isinstance(message, Watch):

@@ -10,11 +10,11 @@ import pytest
 
 from sluice.actors.assembly import stores
 from sluice.actors.client import Client
-from sluice.actors.handlers import handle
-from sluice.actors.holdings import Holdings
-from sluice.actors.journaling import Journaling
-from sluice.actors.running import Running
-from sluice.actors.settings import Settings
+from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.execution import Running
+from sluice.actors.executor.job_services import Journaling
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, Message, Resume, Turn
 from sluice.jobs.catalogue import load
 from sluice.jobs.errors import BadMessage, BadRequest, Unreachable
@@ -249,7 +249,7 @@ ENTRY = Entry(seq=1, step=0, name="Ask", steps=2, direction=Direction.DO)
 
 
 def test_writing_an_entry_is_retried_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sluice.actors.journaling.OFFER_AGAIN_S", 0.001)
+    monkeypatch.setattr("sluice.actors.executor.job_services.OFFER_AGAIN_S", 0.001)
     heard = Heard(stands=True, turn_back="cancelled")
     assert _journaling(3, heard, Event()).write(ENTRY) == heard
     assert _journaling(3, Log(), Event()).read() == Log()

@@ -9,10 +9,10 @@ from unittest.mock import patch
 import pytest
 
 from sluice.actors.assembly import stores
-from sluice.actors.holdings import Holdings
-from sluice.actors.running import Running
-from sluice.actors.settings import Settings
-from sluice.actors.witness import Scene
+from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.execution import Running
+from sluice.actors.settings.settings import Settings
+from sluice.actors.telemetry.observers import Scene
 from sluice.jobs.job import Assignment
 from sluice.jobs.runners import process
 from sluice.jobs.states import State

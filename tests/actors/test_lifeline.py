@@ -13,9 +13,9 @@ import psycopg
 import pytest
 from psycopg.errors import DeadlockDetected
 
-from sluice.actors.holdings import Holdings
-from sluice.actors.lifeline import Lifeline
-from sluice.actors.meter import Meter
+from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.telemetry.counters import Meter
+from sluice.actors.worker.heartbeat import Lifeline
 from sluice.jobs.catalogue.known import KnownDefinitions
 from sluice.jobs.errors import BadSetting, Unreachable
 from sluice.jobs.ref import Claim

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from sluice.actors.lineage import post
-from sluice.actors.lineage.post import Post
+from sluice.actors.telemetry.openlineage import sender
+from sluice.actors.telemetry.openlineage.sender import Post
 
 #: Address of a server that does not exist: no process listens on port 1.
 NOBODY = "http://user:secret@127.0.0.1:1"
@@ -14,7 +14,7 @@ NOBODY = "http://user:secret@127.0.0.1:1"
 def test_events_that_cannot_be_sent_are_dropped_counted_and_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(post, "PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr(sender, "PAUSES_S", (0.0, 0.0))
     with caplog.at_level(logging.WARNING, "sluice.lineage"):
         made = Post(NOBODY, None)
         for _ in range(5):
@@ -28,7 +28,7 @@ def test_events_that_cannot_be_sent_are_dropped_counted_and_logged(
 def test_events_beyond_the_limit_of_the_queue_are_dropped_immediately(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(post, "WAITING_MAX", 2)
+    monkeypatch.setattr(sender, "WAITING_MAX", 2)
     monkeypatch.setattr(Post, "_send_all", lambda _: None)
     made = Post(NOBODY, None)
     for _ in range(5):

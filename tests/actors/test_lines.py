@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from sluice.actors.lines import Lines, whole_lines
+from sluice.actors.worker.logs import Lines, whole_lines
 
 
 def test_pieces_from_two_threads_make_two_whole_lines() -> None:

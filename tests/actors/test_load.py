@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.actors.paces import Paces
+from sluice.actors.executor.batches import Paces
 from sluice.broker.messages import Execute, Turn
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State

@@ -12,7 +12,7 @@ from tests.ops.typist import ROOT
 WRITTEN = r"caf\udce9.txt"
 SPEAKS = r"""
 import logging, sys
-from sluice.actors.logs import set_up_logs
+from sluice.actors.worker.logs import set_up_logs
 set_up_logs(sys.argv[1])
 logging.error("%s is not there", "caf\udce9.txt")
 try:

@@ -7,9 +7,8 @@ from threading import enumerate as enumerate_threads
 
 import pytest
 
-from sluice.actors.definitions import Definitions
-from sluice.actors.lookout import Lookout
-from sluice.actors.settings import Settings
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.definitions import Definitions, Lookout
 from sluice.jobs.errors import Unreachable
 
 A = {"job_id": "{x}", "bash_cmd": "true"}
@@ -56,7 +55,7 @@ def test_a_queue_that_cannot_be_served_is_logged_once_and_retried(
 def test_the_checks_continue_after_an_unexpected_error(
     file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("sluice.actors.lookout.LOOK_EVERY_S", 0.001)
+    monkeypatch.setattr("sluice.actors.worker.definitions.LOOK_EVERY_S", 0.001)
     looks, third = [], Event()
 
     def also_serve(queue: str) -> None:

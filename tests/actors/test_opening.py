@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors import groomer
+from sluice.actors.groomer import ticks
 from sluice.actors.tasks import OUTCOMES, NewTask, Tasks
 from sluice.broker.messages import Tick
 from sluice.jobs.errors import BadKey, BadRequest, UnknownApp
@@ -173,7 +173,7 @@ def test_ten_thousand_tasks_need_as_few_statements_as_two(crew: Crew, counting: 
     few = spent(lambda: tasks.open_many([NewTask(), NewTask()]))
     waiting = [NewTask(kwargs={"input": "1 2"}, policy={"start_after": later}) for _ in range(10_000)]
     assert spent(lambda: tasks.open_many(waiting)) == few
-    idle = spent(lambda: groomer.tick(counting, crew.world.catalogue, Tick()))
+    idle = spent(lambda: ticks.tick(counting, crew.world.catalogue, Tick()))
     assert crew.tasks.counts().states == {State.READY: 2, State.WAITING: 10_000}
     assert idle == 1
     assert spent(lambda: list(tasks.finished("succeeded"))) == 1

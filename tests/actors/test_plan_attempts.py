@@ -6,7 +6,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from sluice.actors.plan_attempts import NOT_ITS_TURN, RETRY_S, UNDECIDED
+from sluice.actors.planner.plan_attempts import NOT_ITS_TURN, RETRY_S, UNDECIDED
 from sluice.broker.messages import Plan
 from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
@@ -186,7 +186,7 @@ def test_planning_that_ends_before_the_second_check_is_not_recorded(asked: World
 def test_a_thread_records_planning_that_takes_long_and_removes_it_afterwards(
     asked: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.actors.plan_attempts.LOOK_S", 0.01)
+    monkeypatch.setattr("sluice.actors.planner.plan_attempts.LOOK_S", 0.01)
     planner = Planner(asked)
     planner.attempts.start()
     DURING[:] = [lambda: eventually(lambda: [id for id, _ in attempts(asked)] == ["long"])]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.actors.definitions import Definitions
-from sluice.actors.process import Process
-from sluice.actors.settings import Settings
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.definitions import Definitions
+from sluice.actors.worker.process import Process
 from sluice.broker.connect import connect
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from sluice.actors import planner
+from sluice.actors.planner import handlers
 from sluice.broker.messages import Plan, Submit, SubmitMany
 from sluice.jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX
 from sluice.jobs.states import State
@@ -63,7 +63,7 @@ def test_without_a_grace_time_an_unknown_app_is_refused_immediately(world: World
 def test_submissions_for_unknown_apps_do_not_delay_others_in_the_groomer(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.actors.groomer.LIMIT", 3)
+    monkeypatch.setattr("sluice.actors.groomer.ticks.LIMIT", 3)
     world.define(APPS)
     for number in range(9):
         world.submit("b", str(number))
@@ -142,5 +142,5 @@ def test_a_submission_with_the_longest_compensation_id_is_refused(world: World) 
     world.define(APPS)
     id_ = "m" * (ID_LENGTH_MAX - len("/compensation")) + "/compensation"
     message = Submit(id=id_, submission=Raw(msgspec.json.encode({"app": "a", "key": "1"})))
-    assert planner.submit(world.ledger, world.catalogue, message) == []
+    assert handlers.submit(world.ledger, world.catalogue, message) == []
     assert refusals(world) == 1

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.actors import retention
-from sluice.actors.retention import Retention, Swept
+from sluice.actors.groomer import retention
+from sluice.actors.groomer.retention import Retention, Swept
 from sluice.jobs.blobs import BlobStore
 from sluice.ledger.retention.removal import REST_S, Removed
 from tests.ledger.ages import DAY_S, KEEP_S, later, pruned

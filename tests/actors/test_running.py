@@ -8,9 +8,9 @@ from typing import NoReturn
 import pytest
 
 from sluice.actors.assembly import stores
-from sluice.actors.holdings import Holdings
-from sluice.actors.running import Running
-from sluice.actors.settings import Settings
+from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.execution import Running
+from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute
 from sluice.jobs.ref import Claim
 from sluice.jobs.runners.python import PythonRunner

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sluice.actors import by_hand
+from sluice.actors.scheduler import manual
 from sluice.jobs.submission import SubmissionState
-from sluice.scheduler.turns import QUEUED_MAX
+from sluice.scheduler.overlap import QUEUED_MAX
 from tests.timed import Timed
 
 FIVE = {"cron": "*/5 * * * *", "key": "{due:%H%M}"}
@@ -120,7 +120,7 @@ def test_a_due_time_that_was_fired_early_by_hand_is_not_fired_again(timed: Timed
     timed.edit(s={"overlap": overlap})
     timed.look()
     due = timed.standing().next_due
-    fired = by_hand.fire(timed.ledger, timed.catalogue.schedules["s"], due)
+    fired = manual.fire(timed.ledger, timed.catalogue.schedules["s"], due)
     timed.look("13:00:00")
     assert (timed.came(), timed.next()) == ("13:00 fired", "14:00")
     assert timed.submissions() == [fired.submission]

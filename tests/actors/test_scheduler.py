@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sluice.actors import scheduler
-from sluice.actors.handlers import handle
+from sluice.actors.scheduler import due_schedules
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Look, Plan, Tick
 from sluice.jobs.catalogue import load
 from sluice.jobs.schedule import Asked
@@ -15,7 +15,7 @@ from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
 from sluice.ledger.reads.invariants import breaches
 from sluice.ops.simulation.crashing import Crash
-from sluice.scheduler.policy import AWAY_S_MIN
+from sluice.scheduler.evaluate import AWAY_S_MIN
 from tests.actors.ledgers import Counting, Dying
 from tests.scheduler.test_due_times import Broken
 from tests.timed import Timed
@@ -59,12 +59,12 @@ def test_a_look_that_finds_nothing_costs_one_statement(timed: Timed) -> None:
 
 
 def test_several_schedules_are_handled_in_one_look(timed: Timed) -> None:
-    timed.edit(**{f"s{n}": {"key": f"{n}-{{due:%H}}"} for n in range(scheduler.BATCH + 20)})
+    timed.edit(**{f"s{n}": {"key": f"{n}-{{due:%H}}"} for n in range(due_schedules.BATCH + 20)})
     timed.look()
     timed.now += timedelta(hours=1)
-    messages = scheduler.look(timed.ledger, timed.catalogue, Look())
-    assert [len(each.submissions) for each in messages if isinstance(each, Plan)] == [scheduler.BATCH, 20]
-    assert len(timed.submissions()) == scheduler.BATCH + 20
+    messages = due_schedules.look(timed.ledger, timed.catalogue, Look())
+    assert [len(each.submissions) for each in messages if isinstance(each, Plan)] == [due_schedules.BATCH, 20]
+    assert len(timed.submissions()) == due_schedules.BATCH + 20
 
 
 def test_after_an_outage_only_the_latest_due_time_is_fired_by_default(timed: Timed) -> None:
@@ -237,7 +237,7 @@ class TestLosses:
         timed.edit(s={})
         timed.look()
         timed.now += timedelta(hours=1)
-        assert scheduler.look(timed.ledger, timed.catalogue, Look()) != []
+        assert due_schedules.look(timed.ledger, timed.catalogue, Look()) != []
         assert timed.states() == {}
         timed.tick(after_s=3)
         assert timed.state("a/20260101130000") is State.READY
@@ -254,7 +254,7 @@ class TestLosses:
         timed.now += timedelta(hours=1)
         dying = Dying(timed, commits, lost=lost)
         try:
-            timed.queue.extend(scheduler.look(dying, timed.catalogue, Look()))
+            timed.queue.extend(due_schedules.look(dying, timed.catalogue, Look()))
         except Crash:
             assert timed.ledger.transact(breaches) == []
         finally:

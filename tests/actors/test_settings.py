@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from sluice.actors.assembly import stores
-from sluice.actors.found import find
-from sluice.actors.settings import hand_on, read_settings, settings_of
+from sluice.actors.settings.settings import hand_on, read_settings, settings_of
+from sluice.actors.settings.sources import find
 from sluice.broker.address import parse_address
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.fence import Fence, Level
@@ -188,7 +188,7 @@ def test_the_error_for_wrong_trace_headers_does_not_show_them(tmp_path: Path, te
 
 
 def test_every_setting_is_withheld_from_jobs(tmp_path: Path) -> None:
-    """The variable that names a setting's file is also withheld. ``found.asked`` has every setting that was read."""
+    """The variable that names a setting's file is also withheld. ``sources.asked`` has every setting that was read."""
     found = find({}, folder=tmp_path)
     settings_of(found, folder=tmp_path)
     names = [*found.asked, *(f"{name}_FILE" for name in found.asked)]

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sluice.actors.definitions import Definitions
-from sluice.actors.process import Process
-from sluice.actors.settings import Settings
-from sluice.broker.carrier import Broker
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.definitions import Definitions
+from sluice.actors.worker.process import Process
 from sluice.broker.connect import connect
+from sluice.broker.interface import Broker
 from sluice.broker.messages import Submit
 from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger

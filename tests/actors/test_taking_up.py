@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors.journaling import Journaling
+from sluice.actors.executor.job_services import Journaling
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State

@@ -7,7 +7,7 @@ from threading import enumerate as enumerate_threads
 
 import pytest
 
-from sluice.actors.teller import TOGETHER, Teller
+from sluice.actors.worker.publish_buffer import TOGETHER, Teller
 from sluice.broker.messages import Message, Plan, Tick
 from sluice.jobs.errors import Unreachable
 from tests.jobs.runners.runner_bench import eventually

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.errors import DeadlockDetected
 
-from sluice.actors.ticker import CALM_PERIODS, Ticker
+from sluice.actors.scheduler.leader import CALM_PERIODS, Ticker
 from sluice.broker.messages import Look, Message, Tick
 from sluice.jobs.breaker import Breaker
 from sluice.jobs.errors import BadSetting
@@ -20,7 +20,7 @@ from sluice.ledger.lifecycle import submissions
 from sluice.ledger.limits import breakers
 from sluice.ledger.recovery import leases
 from sluice.ledger.retention import removal
-from sluice.scheduler.ticks import Ticks
+from sluice.scheduler.tick_clock import Ticks
 from tests.actors.ledgers import Refusing
 from tests.timed import Timed
 from tests.world import World

@@ -11,10 +11,10 @@ from opentelemetry.semconv._incubating.attributes import messaging_attributes as
 
 from sluice.actors.assembly import onlookers
 from sluice.actors.client import Client
-from sluice.actors.onlooker import Sight
-from sluice.actors.settings import Settings, read_settings
+from sluice.actors.settings.settings import Settings, read_settings
 from sluice.actors.tasks import NewTask, Tasks
-from sluice.actors.tracing import Tracing
+from sluice.actors.telemetry.observers import Sight
+from sluice.actors.telemetry.tracing import Tracing
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.submission import Submission
 from sluice.jobs.traceparent import of_submission, read_traceparent
@@ -36,12 +36,13 @@ def kept(world: World) -> list[str | None]:
 
 
 def test_without_tracing_opentelemetry_is_not_imported() -> None:
-    code = "import sys, sluice.actors.worker, sluice.ops.desk.installation; assert 'opentelemetry' not in sys.modules"
+    imports = "import sys, sluice.actors.worker.command, sluice.ops.desk.installation"
+    code = f"{imports}; assert 'opentelemetry' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 
 def test_tracing_without_the_extra_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "sluice.actors.tracing", raising=False)
+    monkeypatch.delitem(sys.modules, "sluice.actors.telemetry.tracing", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(BadSetting) as told:
         onlookers(Settings(trace=True), lambda _: None)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from sluice.actors import transport
 from sluice.actors.assembly import connect_broker, ledger_address
 from sluice.actors.checkup import main as checkup
-from sluice.actors.definitions import Definitions
-from sluice.actors.settings import Settings, read_settings
+from sluice.actors.settings import tls
+from sluice.actors.settings.settings import Settings, read_settings
+from sluice.actors.worker.definitions import Definitions
 from sluice.jobs.errors import BadSetting
 from tests.unheard import unheard
 
@@ -26,7 +26,7 @@ def test_each_insecure_address_is_warned_of_without_its_password(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="sluice.transport"):
-        transport.warn(_settings(tmp_path, APPS=APPS))
+        tls.warn(_settings(tmp_path, APPS=APPS))
     ledger, broker, apps, more = (record.getMessage() for record in caplog.records)
     assert ledger.startswith("SLUICE_LEDGER_URL (postgresql://far/sluice): sslmode is prefer")
     assert broker.startswith("SLUICE_BROKER_URL (amqp://far): amqp:// is plain text")
@@ -74,7 +74,7 @@ def test_servers_with_verified_certificates_are_not_refused(tmp_path: Path) -> N
         "PLAIN_TEXT": "refuse",
     }
     settings = _settings(tmp_path, **words)
-    assert [*transport.weak(settings)] == []
+    assert [*tls.weak(settings)] == []
     with ledger_address(settings) as url:
         assert url.startswith(words["LEDGER_URL"])
 
@@ -88,8 +88,8 @@ def test_servers_with_verified_certificates_are_not_refused(tmp_path: Path) -> N
 )
 def test_connections_within_the_machine_are_not_warned_of(tmp_path: Path, ledger: str, broker: str) -> None:
     words = {"LEDGER_URL": ledger, "BROKER_URL": broker, "APPS": "redis://localhost/0/apps"}
-    assert [*transport.weak(_settings(tmp_path, **words))] == []
+    assert [*tls.weak(_settings(tmp_path, **words))] == []
 
 
 def test_no_address_is_warned_of_if_plain_text_is_allowed(tmp_path: Path) -> None:
-    assert [*transport.weak(_settings(tmp_path, PLAIN_TEXT="allow", APPS=APPS))] == []
+    assert [*tls.weak(_settings(tmp_path, PLAIN_TEXT="allow", APPS=APPS))] == []

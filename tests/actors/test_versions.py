@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.actors.assign import assign
-from sluice.actors.versions import NotHere, Versions
+from sluice.actors.executor.assignments import NotHere, Versions, assign
 from sluice.jobs.catalogue import load
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from sluice.actors.assembly import stores
-from sluice.actors.meter import Count
-from sluice.actors.onlooker import Past, Sight
-from sluice.actors.running import Running
-from sluice.actors.settings import Settings
-from sluice.actors.witness import Witness
+from sluice.actors.executor.execution import Running
+from sluice.actors.settings.settings import Settings
+from sluice.actors.telemetry.counters import Count
+from sluice.actors.telemetry.observers import Past, Sight, Witness
 from sluice.broker.messages import Ended, Executed, Plan
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.job import Assignment

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sluice.actors.assembly import stores
-from sluice.actors.holdings import Holdings
-from sluice.actors.running import Running
-from sluice.actors.settings import Settings
-from sluice.actors.watching import Watching
+from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.execution import Running
+from sluice.actors.executor.external_work import Watching
+from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, Message, Turn, Watch
 from sluice.jobs.catalogue import load
 from sluice.ledger.database.connection import Ledger, Tx

@@ -5,10 +5,10 @@ import os
 import sys
 
 from sluice.broker.connect import connect
+from sluice.broker.consumer.service import serve
+from sluice.broker.consumer.supervisor import supervise
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Execute, Message
-from sluice.broker.processes import supervise
-from sluice.broker.service import serve
 
 
 def boot() -> None:

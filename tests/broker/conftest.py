@@ -10,9 +10,9 @@ import pytest
 import redis
 
 from sluice.broker.connect import Broker, connect
+from sluice.broker.consumer.service import Handler, Service, serve
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import CONTROL, Execute, Message, Turn
-from sluice.broker.service import Handler, Service, serve
 from tests.broker.proxy import Proxy
 from tests.broker.worker import Child
 from tests.servers import rabbitmq_url, redis_url
@@ -169,7 +169,7 @@ class Post:
 @pytest.fixture(autouse=True)
 def quick_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make idle worker threads check more often whether they must stop, because these tests have many of them."""
-    monkeypatch.setattr("sluice.broker.waiting.LOOK_S", 0.01)
+    monkeypatch.setattr("sluice.broker.consumer.inbox.LOOK_S", 0.01)
 
 
 @pytest.fixture(scope="session")

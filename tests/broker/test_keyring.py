@@ -9,8 +9,8 @@ import pytest
 
 from sluice.broker import codec
 from sluice.broker.codec import JsonEncoder
-from sluice.broker.keyring import NO_KEYS, Keyring, parse_keys
 from sluice.broker.messages import Plan, Submit
+from sluice.broker.signing import NO_KEYS, Keyring, parse_keys
 from sluice.jobs.errors import BadMessage
 from tests.broker.test_codec import EVERY_KIND, envelope
 

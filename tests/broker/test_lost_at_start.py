@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from sluice.broker.carrier import Broker
+from sluice.broker.interface import Broker
 from sluice.broker.messages import PLANNER
 from sluice.broker.owner import Owner
-from sluice.broker.rabbitmq.queues import OWNER_QUEUE
+from sluice.broker.rabbitmq.topology import OWNER_QUEUE
 from sluice.jobs.errors import Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
 from tests.broker.proxy import Break, Proxy

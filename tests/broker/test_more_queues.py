@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from sluice.broker.carrier import Broker
+from sluice.broker.consumer.service import serve
 from sluice.broker.delivery import Delivery
+from sluice.broker.interface import Broker
 from sluice.broker.messages import PLANNER, Message, Plan
-from sluice.broker.service import serve
 from sluice.jobs.errors import BadSetting
 from tests.broker.conftest import Post, Ran, parcel, until
 

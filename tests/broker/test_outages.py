@@ -6,9 +6,9 @@ import time
 import pytest
 
 from sluice.broker.connect import connect
+from sluice.broker.consumer.service import serve
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Message
-from sluice.broker.service import serve
 from sluice.jobs.errors import Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
 

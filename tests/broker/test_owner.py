@@ -13,7 +13,7 @@ from sluice.broker.connect import connect
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import PLANNER, Message, Submit
 from sluice.broker.owner import Owner
-from sluice.broker.rabbitmq.queues import OWNER_QUEUE
+from sluice.broker.rabbitmq.topology import OWNER_QUEUE
 from sluice.jobs.errors import BadSetting, ForeignBroker
 from tests.broker.conftest import Post, Ran, parcel, until
 

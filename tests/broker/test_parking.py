@@ -6,9 +6,9 @@ import pytest
 from msgspec import Raw
 
 from sluice.broker.codec import encode
+from sluice.broker.consumer.redelivery import PARKED_MAX, Parking
 from sluice.broker.delivery import Delivery, Verdict
 from sluice.broker.messages import PLANNER, Submit
-from sluice.broker.parking import PARKED_MAX, Parking
 from sluice.jobs.backoff import Retry
 from tests.broker.conftest import until
 

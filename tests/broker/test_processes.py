@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sluice.broker.processes import PARENT_CHECK_S
+from sluice.broker.consumer.supervisor import PARENT_CHECK_S
 from tests.broker.conftest import Post, parcel, until
 from tests.broker.worker import CHECKOUT
 

@@ -11,7 +11,7 @@ from sluice.broker.connect import connect
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import PLANNER, Message, Plan
 from sluice.broker.rabbitmq import broker as rabbitmq_broker
-from sluice.broker.rabbitmq.feed import Feed
+from sluice.broker.rabbitmq.channel import Feed
 from sluice.jobs.errors import BadSetting, Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
 

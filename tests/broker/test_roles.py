@@ -19,11 +19,11 @@ from redis.exceptions import ResponseError
 
 from sluice.broker import roles
 from sluice.broker.connect import connect
-from sluice.broker.examining import examine
+from sluice.broker.consumer.service import serve
 from sluice.broker.health import RabbitmqHealth
 from sluice.broker.messages import PLANNER, Cancel, Executed, Plan
-from sluice.broker.rabbitmq.queues import SUBMIT_EXCHANGE
-from sluice.broker.service import serve
+from sluice.broker.probe import examine
+from sluice.broker.rabbitmq.topology import SUBMIT_EXCHANGE
 from sluice.jobs.errors import Unreachable
 from tests import private_servers
 from tests.broker.conftest import Ran, parcel, until

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.broker.rota import QUIET_FIRST, Rota
+from sluice.broker.consumer.intake import QUIET_FIRST, Rota
 
 
 def serve_round(rota: Rota, waiting: dict[str, int]) -> str | None:

@@ -11,8 +11,8 @@ import pytest
 from sluice.broker import codec
 from sluice.broker.codec import JsonEncoder
 from sluice.broker.delivery import Delivery
-from sluice.broker.keyring import Keyring
 from sluice.broker.messages import PLANNER, Message
+from sluice.broker.signing import Keyring
 from tests.broker.conftest import Post, Ran, parcel, until
 from tests.broker.test_codec import envelope
 

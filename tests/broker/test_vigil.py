@@ -1,6 +1,6 @@
 """Detection of lanes that RabbitMQ does not feed any more."""
 
-from sluice.broker.rabbitmq.vigil import Vigil
+from sluice.broker.rabbitmq.watchdog import Vigil
 
 
 def look(vigil: Vigil, *, waiting: int, consumers: int = 1) -> bool:

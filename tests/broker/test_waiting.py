@@ -5,7 +5,7 @@ from threading import Thread
 
 import pytest
 
-from sluice.broker.waiting import WorkQueue
+from sluice.broker.consumer.inbox import WorkQueue
 
 
 def _fetch(queue: WorkQueue, found: list[int | None]) -> Thread:

@@ -13,9 +13,9 @@ from pathlib import Path
 from threading import Event, Thread
 
 from sluice.broker.connect import connect
+from sluice.broker.consumer.service import serve
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Execute, Message
-from sluice.broker.service import serve
 
 EARLY = 100
 CHECKOUT = Path(__file__).parents[2]

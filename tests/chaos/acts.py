@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from sluice.broker.processes import PARENT_CHECK_S
+from sluice.broker.consumer.supervisor import PARENT_CHECK_S
 from tests.chaos import fleet
 from tests.chaos.fleet import LEASE_S
 

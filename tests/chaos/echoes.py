@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sluice.broker.carrier import Broker
+from sluice.broker.interface import Broker
 from sluice.broker.messages import Ended, Execute, Executed, Look, Message, Plan, Submit, Tick, Turn
 from sluice.ledger.database.connection import Ledger
 

@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 from msgspec import Struct
 
-from sluice.actors import worker
+from sluice.actors.worker import command
+from sluice.broker.consumer.service import Service
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Message
-from sluice.broker.service import Service
 from sluice.jobs.places import Crash, Place
 from sluice.ledger.lifecycle import dependencies, plans
 from sluice.ledger.recovery import grooming_steps
@@ -120,7 +120,7 @@ def main(arguments: Sequence[str]) -> int:
         broken.apply(monkeypatch)
         if crash := broken.dying_at:
             monkeypatch.setenv("SLUICE_CRASH_AT", f"{crash.place.word}@{crash.time}")
-        return worker.main(arguments[2:])
+        return command.main(arguments[2:])
 
 
 if __name__ == "__main__":

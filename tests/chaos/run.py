@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 from msgspec import Struct
 
-from sluice.actors.by_hand import pause
 from sluice.actors.client import Client
-from sluice.broker.carrier import Broker
+from sluice.actors.scheduler.manual import pause
 from sluice.broker.connect import connect
+from sluice.broker.interface import Broker
 from sluice.broker.messages import GROOMER, SCHEDULER
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import Unreachable

@@ -15,7 +15,7 @@ from threading import Event, Thread
 import msgspec
 
 from sluice.actors.client import Client
-from sluice.broker.carrier import Broker
+from sluice.broker.interface import Broker
 from sluice.broker.messages import Cancel, Submit
 from sluice.jobs.errors import BadRequest, SluiceError
 from sluice.jobs.submission import Submission

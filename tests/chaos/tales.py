@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from sluice.actors import executor, planner
+from sluice.actors.executor import transactions
+from sluice.actors.planner import handlers
 from sluice.broker.messages import Executed, Message, Submit
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import LIVE, State
@@ -98,7 +99,7 @@ def a_hint_that_is_lost(told: Told) -> None:
     """Lose the message that a job was executed, which is for the planner."""
     told.accept("d")
     claimed = told.begin("d")
-    executor.record(told.ledger, {claimed.right: Outcome(ending=Ending.ERROR, error="it broke")})
+    transactions.record(told.ledger, {claimed.right: Outcome(ending=Ending.ERROR, error="it broke")})
 
 
 def one_flight_and_two_workers(told: Told) -> None:
@@ -129,14 +130,14 @@ def _plan_and_judge(told: Told, key: str, *, stop_before: int) -> None:
     told.run(f"b/{key}")
     claimed = told.begin(f"a/{key}")
     told.do("end", claimed)
-    executor.record(told.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    transactions.record(told.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
     raw = msgspec.Raw(msgspec.json.encode({"app": "c", "key": key}))
 
     def plan(ledger: Ledger) -> Sequence[Message]:
         return taken_in(ledger, told.catalogue, Submit(id=f"late.{key}", submission=raw))
 
     def judge(ledger: Ledger) -> Sequence[Message]:
-        return planner.executed(ledger, told.catalogue, Executed(jobs=(claimed.id,)))
+        return handlers.executed(ledger, told.catalogue, Executed(jobs=(claimed.id,)))
 
     _, planned, judged = race(told.url, lambda: told.now, plan, judge, stop_before)
     told.queue.extend([*(planned or ()), *(judged or ())])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.actors import worker
+from sluice.actors.worker import command
 from sluice.ledger.lifecycle import outcomes
 from tests.chaos import mutants, run
 from tests.chaos.checker import named
@@ -57,7 +57,7 @@ def test_a_worker_process_is_started_without_the_guard(monkeypatch: pytest.Monke
         seen.append((arguments, "job.claim = given.claim" in outcomes._FINISH))
         return 0
 
-    monkeypatch.setattr(worker, "main", start)
+    monkeypatch.setattr(command, "main", start)
     assert mutants.main(["a late worker's success is taken", "--", "--queues", "a"]) == 0
     assert seen == [(["--queues", "a"], False)]
 

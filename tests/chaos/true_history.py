@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.broker.messages import Look
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
@@ -83,7 +83,7 @@ class Told(World):
     def record(self, claimed: Claimed, ending: Ending = Ending.DONE, **words: Any) -> bool:
         """Record the outcome as a worker does that takes on no further job. Return whether it was accepted."""
         outcomes = {claimed.right: Outcome(ending=ending, **words)}
-        settled = executor.settle(self.ledger, self.catalogue, outcomes)
+        settled = transactions.settle(self.ledger, self.catalogue, outcomes)
         self.queue.extend(settled.messages)
         self.deliver()
         return not settled.refused

@@ -11,7 +11,7 @@ import msgspec
 import psycopg
 
 from sluice.actors.client import Client
-from sluice.broker.carrier import Broker
+from sluice.broker.interface import Broker
 from sluice.broker.messages import Cancel, Submit
 from sluice.jobs.states import LIVE, State
 from sluice.jobs.submission import Submission

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.broker.carrier import Broker
 from sluice.broker.connect import connect
+from sluice.broker.interface import Broker
 from sluice.jobs.places import PLACES
 from sluice.ledger.database.connection import Ledger
 from tests.crashes.lanes import LANES, Lane

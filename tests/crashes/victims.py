@@ -16,8 +16,8 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from time import monotonic
 
-from sluice.actors import worker
 from sluice.actors.connect import connect
+from sluice.actors.worker import command
 from sluice.jobs.places import Point
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import Submission
@@ -99,7 +99,7 @@ class Victims:
 
 def work(arguments: Sequence[str]) -> int:
     """Run ``python -m actors.worker``."""
-    return worker.main(arguments)
+    return command.main(arguments)
 
 
 def up(arguments: Sequence[str]) -> int:

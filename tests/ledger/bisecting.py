@@ -6,8 +6,9 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from sluice.actors import executor, groomer
-from sluice.actors.handlers import handle
+from sluice.actors.executor import transactions
+from sluice.actors.groomer import ticks
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, Message, Tick
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
@@ -76,7 +77,7 @@ class Farm:
         assert claimed is not None
         self.runs.append((claimed.app, self.ids(name)))
         outcome = Outcome(ending=Ending.ERROR, error="it broke")
-        messages, _ = executor.record(self.world.ledger, {claimed.right: outcome})
+        messages, _ = transactions.record(self.world.ledger, {claimed.right: outcome})
         return list(messages)
 
     def time_out(self, name: str) -> list[Message]:
@@ -88,7 +89,7 @@ class Farm:
         assert claimed is not None
         self.runs.append((claimed.app, self.ids(name)))
         self.world.now += timedelta(seconds=8)
-        messages = groomer.tick(self.world.ledger, self.world.catalogue, Tick())
+        messages = ticks.tick(self.world.ledger, self.world.catalogue, Tick())
         # The same tick notifies idle workers again of ready jobs, which no planner handles.
         return [message for message in messages if not isinstance(message, Execute)]
 

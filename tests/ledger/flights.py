@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from sluice.actors.announce import announce
+from sluice.actors.dispatch import announce
 from sluice.broker.messages import Cancel, Message
 from sluice.jobs.outcome import Ending
 from sluice.jobs.ref import JobName

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.broker.messages import Execute, Turn
 from sluice.jobs.calendar import Calendar, Span
 from sluice.jobs.outcome import Ending, Outcome
@@ -140,12 +140,12 @@ def days(first: str, last: str) -> list[str]:
 
 def _run(world: World, app: str, steps: list[str], failing: Collection[str]) -> None:
     turns = tuple(Turn(world.known(step).id, world.round(step)) for step in steps)
-    claimed, messages = executor.claim(
+    claimed, messages = transactions.claim(
         world.ledger, world.catalogue, Execute(app=app, jobs=turns), world.worker
     )
     world.queue.extend(messages)
     outcomes = {each.right: _outcome(f"{app}/{without_version(each.key)[0]}" in failing) for each in claimed}
-    world.queue.extend(executor.record(world.ledger, outcomes)[0])
+    world.queue.extend(transactions.record(world.ledger, outcomes)[0])
     world.deliver()
     world.offered.clear()
 

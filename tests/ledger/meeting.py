@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from sluice.actors import executor, groomer, planner
-from sluice.actors.executor import Appetite
+from sluice.actors.executor import transactions
+from sluice.actors.executor.transactions import Appetite
+from sluice.actors.groomer import ticks
+from sluice.actors.planner import handlers
 from sluice.broker.messages import Cancel, Execute, Executed, Message, Submit, Tick, Turn
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import LIVE, State
@@ -58,12 +60,12 @@ class Meeting:
             assert claimed is not None
             self.claims[name] = claimed
             if name == "a":
-                executor.record(self.world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+                transactions.record(self.world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
 
     def judge(self, name: str) -> Act:
         job = self.world.known(name).id
         message = Executed(jobs=(job,))
-        return Act(Verb.JUDGE, lambda ledger: list(planner.executed(ledger, self.world.catalogue, message)))
+        return Act(Verb.JUDGE, lambda ledger: list(handlers.executed(ledger, self.world.catalogue, message)))
 
     def plan(self, app: str, **words: object) -> Act:
         raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": "1", **words}))
@@ -76,14 +78,14 @@ class Meeting:
 
     def cancel(self) -> Act:
         message = Cancel(submission=self.submission)
-        return Act(Verb.CANCEL, lambda ledger: list(planner.cancel(ledger, self.world.catalogue, message)))
+        return Act(Verb.CANCEL, lambda ledger: list(handlers.cancel(ledger, self.world.catalogue, message)))
 
     def groom(self) -> Act:
-        return Act(Verb.GROOM, lambda ledger: list(groomer.tick(ledger, self.world.catalogue, Tick())))
+        return Act(Verb.GROOM, lambda ledger: list(ticks.tick(ledger, self.world.catalogue, Tick())))
 
     def record(self, name: str, ending: Ending = Ending.DONE) -> Act:
         outcome = {self.claims[name].right: Outcome(ending=ending)}
-        return Act(Verb.RECORD, lambda ledger: list(executor.record(ledger, outcome)[0]))
+        return Act(Verb.RECORD, lambda ledger: list(transactions.record(ledger, outcome)[0]))
 
     def settle(self, *names: str) -> Act:
         """Settle runs as a worker that would claim up to two of the jobs that become ready."""
@@ -91,7 +93,7 @@ class Meeting:
         appetite = Appetite(self.world.worker, lambda _: True, lambda _: 2)
 
         def settle(ledger: Ledger) -> list[Message]:
-            settled = executor.settle(ledger, self.world.catalogue, outcomes, appetite)
+            settled = transactions.settle(ledger, self.world.catalogue, outcomes, appetite)
             self.claims |= {claimed.app: claimed for claimed in settled.taken}
             return list(settled.messages)
 
@@ -102,7 +104,7 @@ class Meeting:
         message = Execute(app=known.app, jobs=(Turn(known.id, self.world.round(name)),))
 
         def claim(ledger: Ledger) -> list[Message]:
-            return list(executor.claim(ledger, self.world.catalogue, message, self.world.worker)[1])
+            return list(transactions.claim(ledger, self.world.catalogue, message, self.world.worker)[1])
 
         return Act(Verb.CLAIM, claim)
 

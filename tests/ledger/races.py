@@ -13,8 +13,8 @@ from uuid import UUID
 import msgspec
 import psycopg
 
-from sluice.actors import executor
-from sluice.actors.handlers import handle
+from sluice.actors.executor import transactions
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Cancel, Execute, Executed, Message, Pause, Resume, Submit, Tick, Turn
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.ledger.database.connection import Ledger, Tx
@@ -190,7 +190,7 @@ class Acts:
 
         def act(ledger: Ledger) -> list[Message]:
             message = Execute(app=app, jobs=turns)
-            taken, messages = executor.claim(ledger, self.world.catalogue, message, by)
+            taken, messages = transactions.claim(ledger, self.world.catalogue, message, by)
             self.taken += taken
             return list(messages)
 
@@ -199,7 +199,7 @@ class Acts:
     def record(self, claimed: Claimed, ending: Ending = Ending.DONE) -> Act:
         """Record the outcome of a claimed job."""
         outcome = {claimed.right: Outcome(ending=ending)}
-        return lambda ledger: list(executor.record(ledger, outcome)[0])
+        return lambda ledger: list(transactions.record(ledger, outcome)[0])
 
     def judge(self, job: int) -> Act:
         """Judge a job with a recorded outcome."""

@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 
-from sluice.actors import executor, groomer, planner
+from sluice.actors.executor import transactions
+from sluice.actors.groomer import ticks
+from sluice.actors.planner import handlers
 from sluice.broker.messages import Cancel, Executed, Message, Submit, Tick
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.ref import JobName
@@ -54,7 +56,7 @@ class Meeting:
 
     def _records(self, outcome: Outcome) -> Act:
         right = self.claimed.right
-        return lambda ledger: executor.record(ledger, {right: outcome})[1]
+        return lambda ledger: transactions.record(ledger, {right: outcome})[1]
 
     def writes(self) -> Act:
         return lambda ledger: self.sagas.write(self.claimed, did(2), ledger)
@@ -63,17 +65,17 @@ class Meeting:
         return lambda ledger: self.sagas.say("approved", token=token, ledger=ledger)
 
     def cancelled(self) -> Act:
-        return self._handled(planner.cancel, Cancel(submission=self.submission))
+        return self._handled(handlers.cancel, Cancel(submission=self.submission))
 
     def wanted(self, **words: Any) -> Act:
         request = msgspec.Raw(msgspec.json.encode({"app": "a", "key": "1", **words}))
         return self._handled(taken_in, Submit(id="anew", submission=request))
 
     def judged(self) -> Act:
-        return self._handled(planner.executed, Executed(jobs=(self.claimed.id,)))
+        return self._handled(handlers.executed, Executed(jobs=(self.claimed.id,)))
 
     def groomed(self) -> Act:
-        return self._handled(groomer.tick, Tick())
+        return self._handled(ticks.tick, Tick())
 
     def taken_over(self) -> Act:
         """Return an act: the groomer ends the expired lease, then another worker takes over and reads the journal."""

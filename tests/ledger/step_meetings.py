@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from sluice.actors import executor, landing, pausing, planner
+from sluice.actors.executor import transactions
+from sluice.actors.planner import handlers, landed_partitions, pauses
 from sluice.broker.messages import Cancel, Executed, Landed, Pause, Submit
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.ledger.database.connection import Ledger
@@ -28,15 +29,15 @@ def plan(world: World, app: str, first: str, last: str, **words: object) -> Act:
 
 
 def cancel(world: World, id_: str) -> Act:
-    return lambda ledger: list(planner.cancel(ledger, world.catalogue, Cancel(submission=id_)))
+    return lambda ledger: list(handlers.cancel(ledger, world.catalogue, Cancel(submission=id_)))
 
 
 def record(world: World, claimed: Claimed, ending: Ending = Ending.DONE) -> Act:
     """Return an act that records the outcome of a claim and judges it."""
 
     def act(ledger: Ledger) -> list[Any]:
-        messages, _ = executor.record(ledger, {claimed.right: Outcome(ending=ending)})
-        judged = planner.executed(ledger, world.catalogue, Executed(jobs=(claimed.id,)))
+        messages, _ = transactions.record(ledger, {claimed.right: Outcome(ending=ending)})
+        judged = handlers.executed(ledger, world.catalogue, Executed(jobs=(claimed.id,)))
         return [*messages, *judged]
 
     return act
@@ -44,7 +45,7 @@ def record(world: World, claimed: Claimed, ending: Ending = Ending.DONE) -> Act:
 
 def land(world: World, table: str, *texts: str) -> Act:
     message = Landed(table=table, partitions=texts)
-    return lambda ledger: list(landing.landed(ledger, world.catalogue, message))
+    return lambda ledger: list(landed_partitions.landed(ledger, world.catalogue, message))
 
 
 def running(world: World) -> tuple[str, Claimed]:
@@ -119,7 +120,7 @@ def a_plan_and_a_pause(world: World) -> tuple[Act, Act]:
     id_ = ask(world, "g", "2024-04-01", "2024-04-02")
     return (
         plan(world, "j", "2024-04-01", "2024-04-03"),
-        lambda ledger: list(pausing.pause(ledger, world.catalogue, Pause(submission=id_))),
+        lambda ledger: list(pauses.pause(ledger, world.catalogue, Pause(submission=id_))),
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors import breaking, executor
+from sluice.actors.executor import breakers, transactions
 from sluice.broker.messages import Execute, Turn
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
@@ -31,10 +31,10 @@ class Meeting:
         claimed = self._running[nth]
         assert claimed
         outcome = Outcome(ending=ending, error="it broke")
-        return not executor.settle(ledger, self.world.catalogue, {claimed.right: outcome}).refused
+        return not transactions.settle(ledger, self.world.catalogue, {claimed.right: outcome}).refused
 
     def minds(self, ledger: Ledger) -> bool:
-        return breaking.mind(ledger, "a").is_open
+        return breakers.mind(ledger, "a").is_open
 
     def ends_and_minds(self, ledger: Ledger) -> bool:
         self.ends(ledger)
@@ -42,7 +42,7 @@ class Meeting:
 
     def claims(self, ledger: Ledger, job: str = "a/3") -> list[Claimed]:
         message = Execute(app="a", jobs=(Turn(self.world.known(job).id, 0),))
-        claimed, _ = executor.claim(ledger, self.world.catalogue, message, self.world.worker)
+        claimed, _ = transactions.claim(ledger, self.world.catalogue, message, self.world.worker)
         return claimed
 
 
@@ -119,7 +119,7 @@ class Trying:
         broken(self.world)
 
     def minds(self, ledger: Ledger) -> bool:
-        return breaking.mind(ledger, "a").is_open
+        return breakers.mind(ledger, "a").is_open
 
     def resumes(self, ledger: Ledger) -> list[str]:
         return ledger.transact(lambda tx: app_pauses.resume(tx, ["a"]))

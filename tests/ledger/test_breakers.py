@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors import breaking, executor
+from sluice.actors.executor import breakers, transactions
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.reads.quiescence import idle
@@ -227,9 +227,9 @@ def test_an_evaluation_after_the_last_failure_reports_the_open_breaker(world: Wo
     define(world)
     submit(world, 4)
     fail(world, "a/0", "a/1")
-    assert not breaking.mind(world.ledger, "a").is_open
+    assert not breakers.mind(world.ledger, "a").is_open
     fail(world, "a/2")
-    assert breaking.mind(world.ledger, "a").is_open
+    assert breakers.mind(world.ledger, "a").is_open
     assert world.claim("a/3") is None
 
 
@@ -243,6 +243,6 @@ def test_a_breaker_adds_no_statement_to_the_end_of_a_round(world: World, words: 
         claimed = world.claim(app)
         assert claimed
         before = world.ledger.round_trips()
-        executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.ERROR, error="it broke")})
+        transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.ERROR, error="it broke")})
         asked.append(world.ledger.round_trips() - before)
     assert asked[-1] == STATEMENTS, "each of the two connections prepares the statements once"

@@ -1,6 +1,6 @@
 """Claims: the worker that may run a job, and the results that are accepted."""
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
 from tests.world import LEASE_S, World
@@ -19,9 +19,9 @@ def test_a_notification_for_an_earlier_round_claims_the_current_round(world: Wor
     hint = world.offered[0]
     world.finish("a", Ending.ERROR)
 
-    taken, _ = executor.claim(world.ledger, world.catalogue, hint, world.worker)
+    taken, _ = transactions.claim(world.ledger, world.catalogue, hint, world.worker)
     assert [(job.key, job.round) for job in taken] == [("1", 1)]
-    assert executor.claim(world.ledger, world.catalogue, hint, world.worker)[0] == []
+    assert transactions.claim(world.ledger, world.catalogue, hint, world.worker)[0] == []
     assert world.claim("a") is None
 
 

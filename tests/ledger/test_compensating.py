@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.jobs.submission import SubmissionState
@@ -236,7 +236,7 @@ def test_a_job_executed_before_the_cancellation_of_its_saga_is_undone_once_judge
     world.submit("send", id="s", mode="saga")
     claimed = world.claim("book")
     assert claimed is not None
-    told, _ = executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    told, _ = transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
     world.cancel("s")
     world.tick()
     assert world.submission(UNDONE) is SubmissionState.RECEIVED

@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 
-from sluice.actors import executor, groomer
-from sluice.actors.upkeep import announce_everything
+from sluice.actors.executor import transactions
+from sluice.actors.groomer import ticks
+from sluice.actors.groomer.redispatch import announce_everything
 from sluice.broker.messages import Ended, Tick
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
@@ -44,7 +45,7 @@ def test_a_lost_executed_message_is_repeated(world: World) -> None:
     world.submit("a")
     claimed = world.claim("a")
     assert claimed is not None
-    executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
     assert world.state("a") is State.EXECUTED
     world.tick(after_s=LATER_S)
     assert world.state("a") is State.SUCCEEDED
@@ -56,7 +57,7 @@ def test_the_groomer_makes_up_for_a_propagation_that_a_planner_missed(world: Wor
     world.submit("a")
     claimed = world.claim("a")
     assert claimed is not None
-    executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
 
     def judge_and_die(tx: Tx) -> None:
         dependencies.tell(tx, list(judgements.judge(tx, [claimed.id], judge).ended))
@@ -73,7 +74,7 @@ def test_missing_propagations_are_announced_at_growing_intervals(world: World) -
     world.submit("a")
     claimed = world.claim("a")
     assert claimed is not None
-    executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
     world.ledger.transact(
         lambda tx: dependencies.tell(tx, list(judgements.judge(tx, [claimed.id], judge).ended))
     )
@@ -81,7 +82,7 @@ def test_missing_propagations_are_announced_at_growing_intervals(world: World) -
     for _ in range(100):
         world.now += timedelta(seconds=1)
         told += [
-            each for each in groomer.tick(world.ledger, world.catalogue, Tick()) if isinstance(each, Ended)
+            each for each in ticks.tick(world.ledger, world.catalogue, Tick()) if isinstance(each, Ended)
         ]
     assert told == 5 * [Ended(jobs=(claimed.id,))]  # after 3, 9, 21, 45 and 93 seconds
 
@@ -101,7 +102,7 @@ def test_all_messages_that_a_broker_lost_can_be_repeated_at_once(world: World) -
     world.submit("b", push="wanted")
     claimed = world.claim("b")
     assert claimed is not None
-    executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+    transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
     world.ledger.transact(lambda tx: submissions.receive(tx, [Submission(app="d", key="1", id="d")]))
     world.lose_messages()
     world.now += timedelta(microseconds=1)

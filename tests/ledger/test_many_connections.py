@@ -10,8 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from sluice.actors import executor
-from sluice.actors.handlers import handle
+from sluice.actors.executor import transactions
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, Executed, Message, Turn
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
@@ -58,9 +58,9 @@ class Worker:
         ended = 0
         for turn in self._hints:
             message = Execute(app="a", jobs=(turn,))
-            claimed, _ = executor.claim(self._ledger, self._world.catalogue, message, self._id)
+            claimed, _ = transactions.claim(self._ledger, self._world.catalogue, message, self._id)
             for job in claimed:
-                news, refused = executor.record(self._ledger, {job.right: Outcome(ending=Ending.DONE)})
+                news, refused = transactions.record(self._ledger, {job.right: Outcome(ending=Ending.DONE)})
                 assert not refused
                 self._judge(list(news))
             ended += len(claimed)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors import planner
+from sluice.actors.planner import handlers
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission, SubmissionState
@@ -34,7 +34,7 @@ class Pile:
         self.world.now += timedelta(seconds=0.001)
 
     def plan(self, *ids: str) -> list[Message]:
-        return [*planner.plan(self.world.ledger, self.world.catalogue, Plan(submissions=ids))]
+        return [*handlers.plan(self.world.ledger, self.world.catalogue, Plan(submissions=ids))]
 
     def unplanned(self, *ids: str) -> list[str]:
         return [id for id in ids if self.world.submission(id) is SubmissionState.RECEIVED]
@@ -135,7 +135,7 @@ def test_a_large_submission_behind_the_named_one_waits_for_its_own_message(
 def test_at_most_one_batch_of_submissions_is_planned_together(
     pile: Pile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planner, "BATCH", 3)
+    monkeypatch.setattr(handlers, "BATCH", 3)
     for id in ("1", "2", "3", "4"):
         pile.receive(id)
     pile.plan("1")
@@ -195,7 +195,7 @@ class Meeting:
             self.pile.receive(id, "c", key="same" if id != "2" else "other")
 
     def told(self, id: str) -> Callable[[Ledger], list[Message]]:
-        return lambda ledger: [*planner.plan(ledger, self.world.catalogue, Plan(submissions=(id,)))]
+        return lambda ledger: [*handlers.plan(ledger, self.world.catalogue, Plan(submissions=(id,)))]
 
 
 @pytest.mark.parametrize("swapped", [False, True])

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.broker.messages import Execute, Turn
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
@@ -21,7 +21,7 @@ def hint(world: World, *jobs: str) -> Execute:
 
 def takes(world: World, message: Execute, at_once: int = 1) -> str:
     """Claim jobs with this message. Return their keys in the order in which the worker would run them."""
-    taken, _ = executor.claim(world.ledger, world.catalogue, message, world.worker, at_once=at_once)
+    taken, _ = transactions.claim(world.ledger, world.catalogue, message, world.worker, at_once=at_once)
     return " ".join(job.key for job in taken)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
@@ -131,7 +131,7 @@ def test_a_failed_chunk_without_pending_propagation_is_split_after_the_repair(wo
     claimed = world.claim(farm.chunks()[0].name)
     assert claimed is not None
     outcome = Outcome(ending=Ending.ERROR, error="it broke")
-    executor.record(world.ledger, {claimed.right: outcome})
+    transactions.record(world.ledger, {claimed.right: outcome})
     world.ledger.transact(lambda tx: judgements.judge(tx, [claimed.right.job], judge))
     assert world.ledger.transact(lambda tx: tx.write("DELETE FROM owed")) == 1
     assert [breach.rule for breach in world.ledger.transact(breaches)] == [SPLIT_OWED]

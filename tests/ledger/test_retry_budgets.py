@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sluice.actors import executor
-from sluice.actors.handlers import handle
+from sluice.actors.executor import transactions
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Executed, Message
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
@@ -78,7 +78,7 @@ class Meeting:
             self.world.submit("a", key)
             claimed = self.world.claim(f"a/{key}")
             assert claimed is not None
-            executor.record(
+            transactions.record(
                 self.world.ledger, {claimed.right: Outcome(ending=Ending.ERROR, error="it broke")}
             )
             self.failed.append(claimed.right.job)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from sluice.actors import planner
-from sluice.actors.retry import retry
+from sluice.actors.planner import handlers
+from sluice.actors.planner.retries import retry
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.outcome import Ending
@@ -40,7 +40,7 @@ class Retried(Acts):
                 retry(ledger, submission)
             except BadRequest:
                 return []
-            return [*planner.plan(ledger, self.world.catalogue, Plan(submissions=(submission,)))]
+            return [*handlers.plan(ledger, self.world.catalogue, Plan(submissions=(submission,)))]
 
         return act
 

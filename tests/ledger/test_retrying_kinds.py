@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.actors.retry import retry
+from sluice.actors.planner.retries import retry
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State

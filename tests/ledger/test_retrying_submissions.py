@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors.retry import retry
+from sluice.actors.planner.retries import retry
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State

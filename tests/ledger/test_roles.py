@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
 
-from sluice.actors.ticker import Ticker
+from sluice.actors.scheduler.leader import Ticker
 from sluice.broker.messages import Message
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.states import State

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
-from sluice.actors import by_hand, scheduler
+from sluice.actors.scheduler import due_schedules, manual
 from sluice.broker.messages import Look
 from sluice.jobs.firing import Firing, FiringOutcome, Standing, submission_id
 from sluice.jobs.submission import Submission
@@ -107,7 +107,7 @@ class TestRaces:
             timed.now += timedelta(hours=2)
 
             def look(ledger: Ledger) -> list[object]:
-                return list(scheduler.look(ledger, timed.catalogue, Look()))
+                return list(due_schedules.look(ledger, timed.catalogue, Look()))
 
             stopped, _, _ = race(timed.url, lambda: timed.now, look, look, statement)
             timed.look()
@@ -129,10 +129,10 @@ class TestRaces:
             timed.now = due
 
             def look(ledger: Ledger) -> bool:
-                return bool(scheduler.look(ledger, timed.catalogue, Look()))
+                return bool(due_schedules.look(ledger, timed.catalogue, Look()))
 
             def fire(ledger: Ledger, due: datetime = due) -> bool:
-                return by_hand.fire(ledger, timed.catalogue.schedules["s"], due).is_new
+                return manual.fire(ledger, timed.catalogue.schedules["s"], due).is_new
 
             stopped, looked, fired = race(timed.url, lambda: timed.now, look, fire, statement)
             row = timed.firings()[-1]
@@ -155,10 +155,10 @@ class TestRaces:
             timed.now = due
 
             def look(ledger: Ledger) -> bool:
-                return bool(scheduler.look(ledger, timed.catalogue, Look()))
+                return bool(due_schedules.look(ledger, timed.catalogue, Look()))
 
             def pause(ledger: Ledger) -> bool:
-                return bool(by_hand.pause(ledger, timed.catalogue, ["s"]))
+                return bool(manual.pause(ledger, timed.catalogue, ["s"]))
 
             stopped, _, paused = race(timed.url, lambda: timed.now, look, pause, statement)
             assert paused
@@ -166,7 +166,7 @@ class TestRaces:
             assert timed.firings()[-1].due == due
             assert timed.firings()[-1].outcome in ("fired", "paused")
             assert timed.standing().paused_at is not None
-            by_hand.resume(timed.ledger, ["s"])
+            manual.resume(timed.ledger, ["s"])
             if not stopped:
                 return
         raise AssertionError("it has more statements than this test looks at")

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.broker.messages import Cancel
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State
@@ -129,7 +129,7 @@ def test_long_running_work_keeps_its_slot_while_no_worker_holds_it(world: World)
     world.define({"a": {"job_id": "{x}", "concurrency": 1, **manager}})
     world.submit("a", "one", id="one")
     world.submit("a", "two")
-    assert executor.leave(world.ledger, _taken(world).right, {"pid": 7}, every_s=5.0, said="") is not None
+    assert transactions.leave(world.ledger, _taken(world).right, {"pid": 7}, every_s=5.0, said="") is not None
     world.tick(after_s=100)
     assert in_line(world) == ["a/two"]
     world.cancel("one")

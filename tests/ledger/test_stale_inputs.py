@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.reruns import STALE_INPUT
@@ -132,7 +132,7 @@ def test_a_parent_that_is_already_under_way_does_not_run_once_more(world: World,
     world.submit("z" if state is State.WAITING else "a", rerun="downstream", push="wanted")
     claimed = begun(world, "a") if state in (State.RUNNING, State.EXECUTED) else None
     if claimed and state is State.EXECUTED:
-        executor.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
+        transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
     assert world.state("a") is state
     world.submit("c", push="wanted")
     assert (world.state("a"), world.state("c")) == (state, State.WAITING)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.broker.messages import Execute, Message, Turn
 from sluice.ledger.lifecycle.claims import Claimed
 from tests.world import LEASE_S, World
@@ -106,7 +106,7 @@ def test_a_notification_is_repeated_at_longer_and_longer_intervals(world: World)
 def _claimed(world: World, message: Execute) -> tuple[list[str], Sequence[Message]]:
     """Claim with this notification. Return the keys of the claimed jobs, and the messages to send."""
     claimed: list[Claimed]
-    claimed, messages = executor.claim(world.ledger, world.catalogue, message, world.worker)
+    claimed, messages = transactions.claim(world.ledger, world.catalogue, message, world.worker)
     return [job.key for job in claimed], messages
 
 

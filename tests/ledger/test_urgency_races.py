@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.broker.messages import Execute, Turn
 from tests.ledger import races
 from tests.ledger.races import Act, Acts
@@ -22,7 +22,7 @@ def hint(world: World, *jobs: str) -> Act:
     turns = tuple(Turn(world.known(job).id, world.round(job)) for job in jobs)
     message = Execute(app=world.known(jobs[0]).app, jobs=turns)
     worker = world.hire()
-    return lambda ledger: [job.key for job in executor.claim(ledger, world.catalogue, message, worker)[0]]
+    return lambda ledger: [job.key for job in transactions.claim(ledger, world.catalogue, message, worker)[0]]
 
 
 def meet(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors.handlers import handle
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Tick
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors import executor
+from sluice.actors.executor import transactions
 from sluice.jobs.outcome import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger import external_work
@@ -58,7 +58,7 @@ class Meeting(Acts):
 
     def leave(self) -> Act:
         right = self.claimed.right
-        return lambda ledger: executor.leave(ledger, right, HANDLE, every_s=5.0, said="")
+        return lambda ledger: transactions.leave(ledger, right, HANDLE, every_s=5.0, said="")
 
     def announce(self) -> None:
         """Let a poll become due, and send its notification."""
@@ -79,7 +79,7 @@ class Meeting(Acts):
 
     def ends(self) -> Act:
         outcome = {self.claimed.right: FAILED}
-        return lambda ledger: executor.record(ledger, outcome)[1]
+        return lambda ledger: transactions.record(ledger, outcome)[1]
 
     def is_ended(self) -> Act:
         right = self.claimed.right

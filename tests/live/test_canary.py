@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 import psutil
 import pytest
 
-from sluice.broker.keyring import SECRET_LENGTH_MIN
+from sluice.broker.signing import SECRET_LENGTH_MIN
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from tests.live.collector import Collector, collecting

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from sluice.actors.client import Client
-from sluice.actors.definitions import Definitions
-from sluice.actors.settings import Settings
+from sluice.actors.settings.settings import Settings
+from sluice.actors.worker.definitions import Definitions
 from sluice.broker.connect import connect
 from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger

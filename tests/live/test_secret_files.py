@@ -14,7 +14,7 @@ import pytest
 
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
-from sluice.broker.keyring import SECRET_LENGTH_MIN, parse_keys
+from sluice.broker.signing import SECRET_LENGTH_MIN, parse_keys
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
 from sluice.ledger.database.connection import Ledger

@@ -18,7 +18,8 @@ from uuid import uuid4
 
 import pytest
 
-from sluice.actors import executor, planner
+from sluice.actors.executor import transactions
+from sluice.actors.planner import handlers
 from sluice.broker.messages import Execute, Executed, Turn
 from sluice.jobs.calendar import Calendar
 from sluice.jobs.catalogue import Catalogue, load
@@ -171,11 +172,11 @@ class _Worker:
     def work_off(self) -> None:
         while ready := self._ledger.transact(lambda tx: tx.rows(_READY)):
             for hint in _hints(ready):
-                claimed, _ = executor.claim(self._ledger, self._catalogue, hint, self._id)
+                claimed, _ = transactions.claim(self._ledger, self._catalogue, hint, self._id)
                 outcomes = {each.right: Outcome(ending=Ending.DONE) for each in claimed}
-                executor.record(self._ledger, outcomes)
+                transactions.record(self._ledger, outcomes)
                 executed = Executed(jobs=tuple(each.id for each in claimed))
-                planner.executed(self._ledger, self._catalogue, executed)
+                handlers.executed(self._ledger, self._catalogue, executed)
 
 
 def _hints(ready: list[tuple[int, str, int]]) -> Iterator[Execute]:

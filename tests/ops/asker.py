@@ -7,7 +7,7 @@ from threading import Thread
 from typing import Any
 
 from sluice.actors.client import Client
-from sluice.actors.settings import Settings
+from sluice.actors.settings.settings import Settings
 from sluice.ops.console.answering import Answering
 from sluice.ops.console.calls.routes import ROUTES
 from sluice.ops.console.exchange import Answer, Request

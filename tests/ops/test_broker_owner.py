@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from sluice.actors.arrival import wait_for_servers
-from sluice.actors.settings import read_settings
+from sluice.actors.settings.settings import read_settings
+from sluice.actors.worker.startup import wait_for_servers
 from sluice.jobs.errors import ForeignBroker
 from tests.ops.typist import Typist
 from tests.servers import redis_url

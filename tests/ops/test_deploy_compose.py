@@ -13,7 +13,7 @@ import compose_spec
 import pytest
 import yaml
 
-from sluice.actors.settings import read_settings
+from sluice.actors.settings.settings import read_settings
 from sluice.broker.connect import connect
 from sluice.jobs.durations import parse_duration_s
 from tests.ops.composed import CHOICES, GIVEN, filled, read_services, text

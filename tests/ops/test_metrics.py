@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from sluice.actors.executor import record
-from sluice.actors.meter import Meter
+from sluice.actors.executor.transactions import record
+from sluice.actors.telemetry.counters import Meter
 from sluice.broker.messages import CONTROL
 from sluice.jobs.catalogue.known import KnownDefinitions
 from sluice.jobs.outcome import Ending, Outcome

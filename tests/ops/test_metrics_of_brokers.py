@@ -9,8 +9,8 @@ import pika
 import pytest
 import redis as redis_client
 
-from sluice.broker.carrier import Broker
 from sluice.broker.connect import connect
+from sluice.broker.interface import Broker
 from sluice.broker.messages import Execute
 from sluice.jobs.errors import Unreachable
 from sluice.ops.metrics import carried

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from sluice.actors.lineage import post
-from sluice.actors.settings import read_settings
+from sluice.actors.settings.settings import read_settings
+from sluice.actors.telemetry.openlineage import sender
 from sluice.jobs.subject import Subject
 from sluice.ledger.reads.run_records import PARENTS_MAX
 from sluice.ledger.reads.state_statistics import REPAIRS
@@ -59,7 +59,7 @@ def test_the_page_has_the_attributes_of_the_spans() -> None:
 
 
 def test_the_page_has_the_limits_of_lineage() -> None:
-    assert post.WAITING_MAX == 1000
+    assert sender.WAITING_MAX == 1000
     assert "a queue of a thousand" in section("Lineage")
-    assert len(post.PAUSES_S) + 1 == 3
+    assert len(sender.PAUSES_S) + 1 == 3
     assert "after three tries" in section("Lineage")

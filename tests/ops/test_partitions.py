@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from sluice.actors.acknowledging import Acknowledging
+from sluice.actors.executor.job_services import Acknowledging
 from sluice.jobs.calendar import Calendar
 from sluice.jobs.outcome import Ending
 from sluice.jobs.states import State

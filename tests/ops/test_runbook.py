@@ -13,7 +13,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from sluice.actors import executor, groomer
+from sluice.actors.executor import transactions
+from sluice.actors.groomer import ticks
 from sluice.broker.connect import connect
 from sluice.broker.messages import Execute, Plan, Tick, Turn
 from sluice.jobs.catalogue import Catalogue
@@ -144,7 +145,7 @@ def test_a_ledger_with_roles_is_restored_on_a_server_without_them(server: str, t
         with closing(Ledger(made.url("worker"), connections=1)) as ledger:
             assert _claims(ledger, world.catalogue, "b") > _above(ledger)
         with closing(Ledger(made.url("control"), connections=1, clock=_soon)) as ledger:
-            assert Plan(submissions=("theirs",)) in groomer.tick(ledger, world.catalogue, Tick())
+            assert Plan(submissions=("theirs",)) in ticks.tick(ledger, world.catalogue, Tick())
 
 
 def _claims(ledger: Ledger, catalogue: Catalogue, app: str) -> int:
@@ -153,7 +154,7 @@ def _claims(ledger: Ledger, catalogue: Catalogue, app: str) -> int:
     words: dict[str, Any] = {"host": "test", "pid": 1, "queues": [], "threads": 1, "lease_s": LEASE_S}
     ledger.transact(lambda tx: leases.join(tx, worker, **words))
     (job,) = ledger.transact(lambda tx: tx.column("SELECT id FROM job WHERE app = %(app)s", app=app))
-    claimed, _ = executor.claim(ledger, catalogue, Execute(app=app, jobs=(Turn(job, 0),)), worker)
+    claimed, _ = transactions.claim(ledger, catalogue, Execute(app=app, jobs=(Turn(job, 0),)), worker)
     return claimed[0].claim
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors import by_hand
+from sluice.actors.scheduler import manual
 from sluice.ledger.reads.quiescence import idle
 from sluice.ops.cli.main import main
 from tests.timed import Timed
@@ -129,7 +129,7 @@ class TestLs:
         timed.look()
         due = timed.standing("often").next_due
         assert due is not None
-        by_hand.pause(timed.ledger, None, ["rests"])
+        manual.pause(timed.ledger, None, ["rests"])
         timed.edit(often={"every": "1h"}, rests=YEARLY)
         timed.now = due + timedelta(seconds=2)
         timed.look()

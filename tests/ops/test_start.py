@@ -56,7 +56,9 @@ def test_ls_imports_no_progress_bars(desk: Typist) -> None:
 
 
 def test_a_worker_imports_no_migrations_and_no_broker_driver() -> None:
-    probe = "import sys, sluice.actors.worker; print(*{name.partition('.')[0] for name in sys.modules})"
+    probe = (
+        "import sys, sluice.actors.worker.command; print(*{name.partition('.')[0] for name in sys.modules})"
+    )
     done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
     assert {"sluice", "psycopg"} <= {*done.stdout.split()}
     assert {*done.stdout.split()} & {

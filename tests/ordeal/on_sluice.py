@@ -6,8 +6,8 @@ from functools import partial
 import msgspec
 
 from sluice import app
-from sluice.broker.carrier import Broker
 from sluice.broker.connect import connect
+from sluice.broker.interface import Broker
 from sluice.broker.messages import Submit
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.job import Job

@@ -15,8 +15,8 @@ from sluice.jobs.known import Known
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.planner.preview import Preview, preview
-from sluice.planner.template_keys import TemplateKeyspace
+from sluice.planner.keyspaces.template_keys import TemplateKeyspace
+from sluice.planner.preview.preview import Preview, preview
 
 DATED = {"job_id": "{date}"}
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

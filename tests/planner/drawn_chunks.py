@@ -10,7 +10,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.freshness import Age, Busy
 from sluice.jobs.submission import Submission
 from sluice.jobs.work_ids import WorkId, parse_work_ids
-from sluice.planner.chunks import Chunked, chunk
+from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
 from tests.planner.definitions import catalogue_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,8 +7,8 @@ from sluice.jobs.calendar import Calendar, Span
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.partitioning import Partitioning, TableDependency
 from sluice.jobs.ref import JobName
-from sluice.planner.partition_keys import asked_for, partitioning_of
-from sluice.planner.partitions import Layout
+from sluice.planner.keyspaces.partitions.partition_keys import asked_for, partitioning_of
+from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from tests.planner.drawn_lineages import Drawn, Lore, loaded, maker
 
 

@@ -2,7 +2,7 @@
 
 from sluice.jobs.gate import Need
 from sluice.jobs.ref import JobName
-from sluice.planner.template_keys import TemplateKeyspace
+from sluice.planner.keyspaces.template_keys import TemplateKeyspace
 from tests.planner.definitions import catalogue_of
 
 ROOT = {"job_id": "{n}"}

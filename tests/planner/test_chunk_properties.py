@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sluice.jobs.plan import PlannedJob
 from sluice.jobs.ref import JobName
 from sluice.jobs.work_ids import WorkId, ids_of, parse_work_ids, parts_of
-from sluice.planner.cuts import cuts, positions, touching
+from sluice.planner.keyspaces.chunks.chunk_plan import cuts, positions, touching
 from tests.planner.drawn_chunks import IDS, NOW, Drawn, drawn_chunks, planned
 
 Ids = frozenset[WorkId]

@@ -11,8 +11,7 @@ from sluice.jobs.catalogue.submitters import OPEN
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.policy import Policy
 from sluice.jobs.submission import Submission
-from sluice.planner.fitting import require_fit, terms_of
-from sluice.planner.walk import Walk
+from sluice.planner.bubble_up.walk import Walk, require_fit, terms_of
 from tests.planner.definitions import catalogue_of
 
 #: A value for each option that is closed unless the app opens it for its submitters.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sluice.jobs.calendar import UNITS, Span
 from sluice.jobs.catalogue.tables import table_of
-from sluice.planner.lineage import Relatives, children, parents
+from sluice.planner.keyspaces.partitions.partition_relation import Relatives, children, parents
 from tests.jobs.catalogue import faults_of_work
 from tests.world import catalogue_of
 

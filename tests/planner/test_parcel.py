@@ -6,7 +6,7 @@ import pytest
 
 from sluice.jobs.urgency import Urgency
 from sluice.ledger.lifecycle.readiness import Ready
-from sluice.planner.parcel import parcels
+from sluice.planner.batches import parcels
 
 SOON, LATER = datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
 TINY_S = 0.02

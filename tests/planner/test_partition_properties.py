@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sluice.jobs.calendar import UNITS, Calendar, Span
 from sluice.jobs.partitioning import Offset, TableDependency
 from sluice.jobs.ref import JobName
-from sluice.planner.partition_keys import asked_for, partitioning_of
-from sluice.planner.restating import tables_of, touched
-from sluice.planner.supply import Supply
+from sluice.planner.keyspaces.partitions.partition_keys import asked_for, partitioning_of
+from sluice.planner.keyspaces.partitions.refill import tables_of, touched
+from sluice.planner.keyspaces.partitions.table_demand import Supply
 from tests.planner.drawn_lineages import WINDOWS, Drawn, Lore, drawn_lineages, loaded
 from tests.planner.expected_partitions import Expected, moments, overlapping, partitions_of, restated
 

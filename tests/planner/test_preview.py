@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.planner.outlook import Fate
+from sluice.planner.preview.forecast import Fate
 from tests.planner.definitions import catalogue_of, previewed
 
 _APPS = {

@@ -6,7 +6,7 @@ definitions that it refused or misread. Both functions must give the same relati
 
 import pytest
 
-from sluice.planner.template_keys import TemplateKeyspace
+from sluice.planner.keyspaces.template_keys import TemplateKeyspace
 from tests.planner.definitions import catalogue_of, children, jobs, parents
 from tests.planner.relations_misread_by_stolos import RELATIONS_MISREAD_BY_STOLOS
 from tests.planner.relations_of_groups import RELATIONS_OF_GROUPS

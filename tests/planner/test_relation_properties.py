@@ -7,8 +7,8 @@ from itertools import chain
 from hypothesis import given
 
 from sluice.jobs.catalogue.links import Alternative, Link
-from sluice.planner import relation
-from sluice.planner.template_keys import TemplateKeyspace
+from sluice.planner.keyspaces import template_keys
+from sluice.planner.keyspaces.template_keys import TemplateKeyspace
 from tests.planner.definitions import children, parents
 from tests.planner.drawn_definitions import Words, drawn_apps, loaded, tried_jobs, tried_keys
 
@@ -38,13 +38,13 @@ def test_each_alternative_by_itself_is_the_same_relation_from_both_ends(drawn: d
             needing = {
                 key: child.read_key(key)
                 for key in tried_keys(child)
-                if relation.admits(alternative, child.read_key(key))
+                if template_keys.admits(alternative, child.read_key(key))
             }
             for link in alternative.links:
-                above = {(p, c) for c, ids in needing.items() for p in relation.parents(link, ids)}
+                above = {(p, c) for c, ids in needing.items() for p in template_keys.parents(link, ids)}
                 below = {(p, c) for p in tried_keys(link.parent) for c in _children(alternative, link, p)}
                 assert above == below
 
 
 def _children(alternative: Alternative, link: Link, key: str) -> Iterable[str]:
-    return relation.children(alternative, link, key, link.parent.read_key(key))
+    return template_keys.children(alternative, link, key, link.parent.read_key(key))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.jobs.calendar import Span
-from sluice.planner.spans import in_both, meeting, places, steps, united, without
+from sluice.planner.keyspaces.partitions.ranges import in_both, meeting, places, steps, united, without
 
 #: So few numbers that spans often touch, overlap and contain each other.
 _NUMBERS = st.integers(-12, 12)

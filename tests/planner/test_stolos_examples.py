@@ -8,8 +8,8 @@ from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import BadKey
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import Submission
-from sluice.planner.outlook import Fate
-from sluice.planner.template_keys import TemplateKeyspace
+from sluice.planner.keyspaces.template_keys import TemplateKeyspace
+from sluice.planner.preview.forecast import Fate
 from tests.planner.definitions import children, jobs, parents, previewed
 from tests.planner.stolos_jobs import ENUMERATED, FILTERED, JOBS, JOBS_TO_RUN, STOLOS_APPS
 

@@ -9,7 +9,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadKey, BadRequest
 from sluice.jobs.ref import JobName
 from sluice.jobs.submission import Submission
-from sluice.planner.template_keys import TemplateKeyspace
+from sluice.planner.keyspaces.template_keys import TemplateKeyspace
 from tests.planner.definitions import catalogue_of, children, parents
 
 

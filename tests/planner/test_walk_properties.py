@@ -13,8 +13,8 @@ from sluice.jobs.plan import Standing
 from sluice.jobs.ref import JobName
 from sluice.jobs.states import State
 from sluice.jobs.submission import Submission
-from sluice.planner.preview import Preview
-from sluice.planner.template_keys import TemplateKeyspace
+from sluice.planner.keyspaces.template_keys import TemplateKeyspace
+from sluice.planner.preview.preview import Preview
 from tests.planner.definitions import children, parents, previewed
 from tests.planner.drawn_definitions import Words, drawn_apps, loaded, tried_jobs
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from sluice.jobs.firing import Standing
 from sluice.jobs.schedule import Schedule
-from sluice.scheduler.jitter import fire_at
+from sluice.scheduler.due_times import fire_at
 from tests.planner.definitions import catalogue_of
 
 APPS: dict[str, Any] = {"a": {"job_id": "{x}", "bash_cmd": "true"}}

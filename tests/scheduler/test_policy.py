@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from sluice.jobs.firing import Busy, FiringOutcome, Overlapping, submission_id
 from sluice.jobs.schedule import Asked, Schedule
-from sluice.scheduler.jitter import fire_at
-from sluice.scheduler.passed import PASSED_MAX, PUNCTUAL_S
-from sluice.scheduler.policy import AWAY_S_MIN, Settled, settle
-from sluice.scheduler.turns import QUEUED_MAX
+from sluice.scheduler.due_times import fire_at
+from sluice.scheduler.evaluate import AWAY_S_MIN, Settled, settle
+from sluice.scheduler.misfires import PASSED_MAX, PUNCTUAL_S
+from sluice.scheduler.overlap import QUEUED_MAX
 from tests.scheduler.calendar import at, moments
 from tests.scheduler.entries import schedule_of, standing_of
 from tests.scheduler.test_due_times import Broken

@@ -2,14 +2,15 @@
 
 import pytest
 
-from sluice.actors import executor, planner
+from sluice.actors.executor import transactions
+from sluice.actors.planner import handlers
 from sluice.jobs.simulated import Faults
 from sluice.jobs.states import LIVE, sql_list
 from sluice.ledger.keyspaces import bisection, freshness, partitions
 from sluice.ledger.lifecycle import claims, dependencies, outcomes, plans
 from sluice.ledger.limits import breakers, pauses
 from sluice.ledger.recovery import grooming_steps, leases
-from sluice.planner.partitions import Layout
+from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from tests.simulation import guards_of_sagas
 from tests.simulation.ground import Ground
 from tests.simulation.mutants import Mutant, both, code, sql
@@ -39,7 +40,9 @@ _OF_JOBS = {
         first=30,
     ),
     "who has succeeded tells nobody": Mutant(
-        code(executor, "_tell", lambda tx, catalogue, finished, begin: ([], [])), theme="templates", first=1
+        code(transactions, "_tell", lambda tx, catalogue, finished, begin: ([], [])),
+        theme="templates",
+        first=1,
     ),
     "lost hints are not repeated": Mutant(NO_REPETITION, theme="templates", faults=LOSSES),
     "lost leases are not noticed": Mutant(
@@ -48,7 +51,7 @@ _OF_JOBS = {
         faults=DEADLY,
     ),
     "parents' news are not owed": Mutant(
-        code(planner.submissions, "_OWE", "SELECT 1 WHERE false"), theme="templates", faults=DEADLY, first=6
+        code(handlers.submissions, "_OWE", "SELECT 1 WHERE false"), theme="templates", faults=DEADLY, first=6
     ),
     "one parent opens the gate": Mutant(
         sql(dependencies, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates", first=4
@@ -68,7 +71,7 @@ _OF_JOBS = {
         code(plans.urgency, "_WAIT_ALREADY", "SELECT 1 WHERE false"), theme="templates", first=53
     ),
     "nobody cancels": Mutant(
-        code(planner.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"), theme="templates", first=26
+        code(handlers.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"), theme="templates", first=26
     ),
     "an open breaker holds nobody back": Mutant(
         sql(claims, "_CLAIM", "app_pause.app = job.app", "app_pause.app = ''"),

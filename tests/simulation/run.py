@@ -16,7 +16,7 @@ from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.quiescence import open_submissions, unfinished
 from sluice.ops.simulation.fate import Fate, Fault
 from sluice.ops.simulation.telling import words_of
-from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.keyspaces.choose import keyspace_of
 from tests.simulation.breakers import begun_in_spite, open_breakers
 from tests.simulation.chunks import twice_at_once, unaccounted
 from tests.simulation.definitions import (

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.scheduler import due_times, policy
-from sluice.scheduler.passed import Passed
+from sluice.scheduler import due_times, evaluate
+from sluice.scheduler.misfires import Passed
 from tests.simulation.year import Year
 from tests.simulation.year_check import check
 
@@ -50,7 +50,7 @@ def test_the_check_notices_missing_daylight_saving_changes(
 def test_the_check_notices_if_due_times_of_the_old_rule_are_dropped(
     months: Year, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(policy, "passed_by_old_rule", lambda *_: Passed([], None))
+    monkeypatch.setattr(evaluate, "passed_by_old_rule", lambda *_: Passed([], None))
     months.run()
     with pytest.raises(AssertionError):
         check(months)

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from sluice.actors import by_hand
-from sluice.actors.handlers import handle
+from sluice.actors.scheduler import manual
+from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, Look, Message, Plan, Tick
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.firing import Busy
@@ -191,12 +191,12 @@ class Year:
         if self.pauses and self.pauses[-1][1] > self.now:
             return
         resumed = self.now + timedelta(hours=self.rng.uniform(1, 60))
-        if by_hand.pause(self.plain, self._catalogue(), ["paused"]):
+        if manual.pause(self.plain, self._catalogue(), ["paused"]):
             self.pauses.append((self.now, resumed))
             self._at(resumed, self._resume)
 
     def _resume(self) -> None:
-        by_hand.resume(self.plain, ["paused"])
+        manual.resume(self.plain, ["paused"])
 
     def _catalogue(self) -> Catalogue:
         """Return the present definitions. Each variant is loaded once."""

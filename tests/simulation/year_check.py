@@ -14,7 +14,7 @@ from sluice.jobs.submission import SubmissionState
 from sluice.ledger.reads import submission_progress
 from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.schedule_states import Fired
-from sluice.scheduler.turns import QUEUED_MAX
+from sluice.scheduler.overlap import QUEUED_MAX
 from tests.simulation.year import Year
 from tests.simulation.year_entries import ENTRIES
 

@@ -84,9 +84,7 @@ def test_what_names_no_place_is_refused(text: str) -> None:
 
 def test_to_import_everything_arms_nothing() -> None:
     """The environment says that this process is to die at once, and nobody has put it together from its settings."""
-    code = (
-        "import sluice.actors.worker, sluice.ops.cli.main\nfrom sluice.jobs.places import PLACES, reached\n"
-    )
+    code = "import sluice.actors.worker.command, sluice.ops.cli.main\nfrom sluice.jobs.places import PLACES, reached\n"
     code += "for point in PLACES.values():\n    reached(point)\nprint('alive')"
     environment = os.environ | {"SLUICE_CRASH_AT": "commit.begins"}
     done = subprocess.run(

@@ -17,11 +17,11 @@ RULES: dict[Rule, tuple[tuple[str, str], tuple[str, str]]] = {
         ("tests/test_gate.py", "from tests.jobs import gate\n"),
     ),
     layers.public_names_are_for_users: (
-        ("planner/walk.py", "from sluice import app\n"),
+        ("planner/bubble_up/walk.py", "from sluice import app\n"),
         ("jobs/examples/gate.py", "from sluice import app\n"),
     ),
     layers.imports_point_down: (
-        ("planner/walk.py", "def f():\n    from sluice.ledger.database.transitions import move\n"),
+        ("planner/bubble_up/walk.py", "def f():\n    from sluice.ledger.database.transitions import move\n"),
         ("actors/walk.py", "from sluice.ledger.database.transitions import move\n"),
     ),
     layers.the_desk_knows_no_asker: (

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import closing
 
-from sluice.actors import planner
+from sluice.actors.planner import handlers
 from sluice.broker.connect import connect
 from sluice.broker.messages import Plan
 from sluice.jobs.catalogue import load
@@ -29,7 +29,7 @@ def _start(ground: Ground) -> Figures:
     wanted = Submission(app="bench_flat", key="0", id="start")
     with closing(Ledger(ground.ledger_url)) as ledger, closing(connect(ground.broker_url)) as broker:
         ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
-        broker.publish(planner.plan(ledger, load([APPS]), Plan(submissions=("start",))))
+        broker.publish(handlers.plan(ledger, load([APPS]), Plan(submissions=("start",))))
     return started(ground, command(processes=1), environment(ground))
 
 

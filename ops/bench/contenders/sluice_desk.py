@@ -12,7 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from sluice.actors.client import Client
-from sluice.actors.teller import Teller
+from sluice.actors.worker.publish_buffer import Teller
 from sluice.broker.connect import connect
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.submission import Submission, SubmissionState
@@ -115,7 +115,7 @@ def desk_of(ground: Ground, processes: int = PROCESSES) -> Iterator[Desk]:
 
 def command(processes: int) -> list[str]:
     words = ["--processes", str(processes), "--threads", str(THREADS)]
-    return [sys.executable, "-m", "sluice.actors.worker", *words]
+    return [sys.executable, "-m", "sluice.actors.worker.command", *words]
 
 
 def environment(ground: Ground) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from sluice.actors.branches import Difference, Moved, sync
-from sluice.actors.definitions import Definitions
+from sluice.actors.worker.definitions import Definitions
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

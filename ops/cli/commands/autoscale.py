@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from functools import partial
 
-from sluice.actors.settings import hand_on
+from sluice.actors.settings.settings import hand_on
 from sluice.jobs.durations import duration_s
 from sluice.jobs.errors import BadSetting
 from sluice.ops.autoscale.crew import Crew

@@ -11,7 +11,7 @@ from sluice.ops.cli.page import Table
 from sluice.ops.cli.parsing import job_options
 from sluice.ops.cli.partition_relatives import is_of_partitions, partition_children
 from sluice.ops.desk.naming import related
-from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.keyspaces.choose import keyspace_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:

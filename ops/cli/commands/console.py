@@ -2,7 +2,7 @@
 
 import argparse
 
-from sluice.actors.lookout import Lookout
+from sluice.actors.worker.definitions import Lookout
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

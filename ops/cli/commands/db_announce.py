@@ -6,7 +6,7 @@ The groomer sends them too, but later.
 
 import argparse
 
-from sluice.actors import upkeep
+from sluice.actors.groomer import redispatch
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
@@ -27,7 +27,7 @@ def run(desk: CommandDesk, _: Options) -> int:
             where=desk.settings.broker_url,
             advice="Name the broker with --broker or SLUICE_BROKER_URL. `sluice up` announces jobs at its start.",
         )
-    announced = upkeep.announce_everything(installation.ledger, installation.broker.publish)
+    announced = redispatch.announce_everything(installation.ledger, installation.broker.publish)
     plural = "job was" if announced == 1 else "jobs were"
     desk.output.answer({"announced": announced}, Line(f"{announced} {plural} announced again."))
     return DONE

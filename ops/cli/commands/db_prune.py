@@ -5,8 +5,8 @@ data that plans need. With SLUICE_KEEP_HISTORY the groomer does the same in smal
 import argparse
 
 from sluice.actors.assembly import blobs
-from sluice.actors.retention import Swept, preview, prune
-from sluice.actors.settings import keep_s
+from sluice.actors.groomer.retention import Swept, preview, prune
+from sluice.actors.settings.settings import keep_s
 from sluice.jobs.blobs import BlobsUnavailable
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import Options

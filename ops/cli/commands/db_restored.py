@@ -6,7 +6,7 @@ are announced if a broker is configured.
 
 import argparse
 
-from sluice.actors import upkeep
+from sluice.actors.groomer import redispatch
 from sluice.jobs.errors import LedgerBusy
 from sluice.ledger import installation as identity
 from sluice.ledger.recovery import restoration
@@ -36,7 +36,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     if options.copy:
         installation.ledger.transact(identity.renew)
     publish = installation.broker.publish if installation.shares_a_broker else None
-    announced = upkeep.announce_everything(installation.ledger, publish) if publish else 0
+    announced = redispatch.announce_everything(installation.ledger, publish) if publish else 0
     desk.output.answer(
         {"above": above, "announced": announced},
         Line(f"All new numbers are above {above}. Start the workers.", "green"),

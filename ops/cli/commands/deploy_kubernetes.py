@@ -6,7 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
-from sluice.broker.rabbitmq.queues import Names
+from sluice.broker.rabbitmq.topology import Names
 from sluice.jobs.durations import duration_s
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import Options

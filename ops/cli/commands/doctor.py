@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 
-from sluice.actors.settings import process_found
+from sluice.actors.settings.settings import process_found
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE, FAILED, OUT_OF_REACH

@@ -25,7 +25,7 @@ from sluice.ops.cli.page import Block, Line, Spread, Table, colour
 from sluice.ops.cli.result import in_words
 from sluice.ops.desk.installation import Installation
 from sluice.ops.grid import Axis, Mark, Row, Strip, as_document, axis, mark, strip, total
-from sluice.planner.partition_keys import partitioning_of
+from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
 
 #: Number of columns if the line has no limit, for people and for programs. Programs can read more columns.
 COLUMNS, COLUMNS_OF_DOCUMENT = 100, 1000

@@ -16,7 +16,7 @@ from sluice.ops.cli.parsing import job_options
 from sluice.ops.cli.partition_relatives import is_of_partitions, partition_parents
 from sluice.ops.desk.naming import related
 from sluice.ops.times import span
-from sluice.planner.keyspaces import keyspace_of
+from sluice.planner.keyspaces.choose import keyspace_of
 
 #: Maximum number of values shown for an identifier of a group.
 VALUES_MAX = 12

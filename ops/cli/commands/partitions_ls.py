@@ -20,7 +20,7 @@ from sluice.ops.cli.exits import DONE
 from sluice.ops.cli.page import Block, Line, Table
 from sluice.ops.desk.installation import Installation
 from sluice.ops.times import moment
-from sluice.planner.supply import ALL
+from sluice.planner.keyspaces.partitions.table_demand import ALL
 
 #: Maximum number of runs of a table that are read in one call.
 RUNS_MAX = 10_000

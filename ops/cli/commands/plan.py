@@ -28,11 +28,11 @@ from sluice.ops.facts import Given, GivenPast, no_facts, read_facts
 from sluice.ops.partition_preview import as_partition_document
 from sluice.ops.preview import as_document
 from sluice.ops.times import span
-from sluice.planner.chunk_keys import is_by_chunk
-from sluice.planner.chunks import chunk
-from sluice.planner.confs import meant
-from sluice.planner.partitions import Layout
-from sluice.planner.preview import preview
+from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
+from sluice.planner.keyspaces.chunks.chunk_plan import chunk
+from sluice.planner.keyspaces.partitions.partition_keys import meant
+from sluice.planner.keyspaces.partitions.partition_plan import Layout
+from sluice.planner.preview.preview import preview
 
 #: Maximum number of parents of one app or table that are named individually. Only parents outside the plan have names
 #: here.

@@ -5,7 +5,7 @@ schedule.
 import argparse
 from datetime import datetime
 
-from sluice.actors.by_hand import fire
+from sluice.actors.scheduler.manual import fire
 from sluice.jobs.firing import iso
 from sluice.jobs.submission import SubmissionState
 from sluice.ops.cli.asking import moment_option

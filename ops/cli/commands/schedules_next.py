@@ -15,7 +15,7 @@ from sluice.ops.cli.exits import DONE
 from sluice.ops.cli.page import Table
 from sluice.ops.desk.timetable import coming_of, defined
 from sluice.ops.times import moment
-from sluice.scheduler.jitter import fire_at
+from sluice.scheduler.due_times import fire_at
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from sluice.actors.by_hand import pause
+from sluice.actors.scheduler.manual import pause
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

@@ -4,7 +4,7 @@ made up for.
 
 import argparse
 
-from sluice.actors.by_hand import resume
+from sluice.actors.scheduler.manual import resume
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from sluice.actors import by_hand
+from sluice.actors.scheduler import manual
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ledger.reads.schedule_states import Fired, Scheduled
 from sluice.ops.console import deeds
@@ -83,13 +83,13 @@ def pause(office: Office, asked: Asked[Nothing, Nothing]) -> SchedulesPaused:
     ids = _known(office, asked.words[0])
     ledger = office.ledger_doing(asked.who, "schedules pause", {"schedules": ids}, deeds.all_paused)
     catalogue = office.catalogue if office.has_definitions else None
-    return SchedulesPaused(by_hand.pause(ledger, catalogue, ids))
+    return SchedulesPaused(manual.pause(ledger, catalogue, ids))
 
 
 def resume(office: Office, asked: Asked[Nothing, Nothing]) -> SchedulesResumed:
     ids = _known(office, asked.words[0])
     ledger = office.ledger_doing(asked.who, "schedules resume", {"schedules": ids}, deeds.all_resumed)
-    return SchedulesResumed(by_hand.resume(ledger, ids))
+    return SchedulesResumed(manual.resume(ledger, ids))
 
 
 def fire(office: Office, asked: Asked[Nothing, Due]) -> ByHand:
@@ -98,7 +98,7 @@ def fire(office: Office, asked: Asked[Nothing, Due]) -> ByHand:
         require_due(office.installation, schedule, due)
     about = {"schedule": schedule.id, "due": due}
     ledger = office.ledger_doing(asked.who, "schedules fire", about, deeds.fired)
-    fired = by_hand.fire(ledger, schedule, due)
+    fired = manual.fire(ledger, schedule, due)
     office.client.have_planned([fired.submission])
     return ByHand(schedule=schedule.id, submission=fired.submission, due=fired.due, new=fired.is_new)
 

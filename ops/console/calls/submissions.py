@@ -28,7 +28,7 @@ from sluice.ops.console.gate import Role
 from sluice.ops.console.office import Office
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.planner.fitting import mode_of, require_fit
+from sluice.planner.bubble_up.walk import mode_of, require_fit
 
 #: Options of a submission that the audit keeps as they are.
 _NAMING = ("id", "app", "key", "start", "end", "mode", "branch", "rerun")

@@ -2,7 +2,7 @@
 
 import sys
 
-from sluice.actors.worker import main
+from sluice.actors.worker.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

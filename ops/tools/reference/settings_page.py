@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from sluice.actors.found import Found
-from sluice.actors.settings import settings_of
+from sluice.actors.settings.settings import settings_of
+from sluice.actors.settings.sources import Found
 from sluice.jobs.durations import parse_duration_s
 from sluice.ops.times import span
 

@@ -16,8 +16,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.policy import Policy
 from sluice.jobs.sagas.debug import Debug
 from sluice.jobs.submission import Submission
-from sluice.planner.fitting import require_fit
-from sluice.planner.walk import Walk
+from sluice.planner.bubble_up.walk import Walk, require_fit
 from tests.jobs.catalogue.sources import faults, write
 from tests.planner.definitions import catalogue_of, faults_of
 

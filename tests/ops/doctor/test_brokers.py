@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from sluice.broker.address import parse_address
 from sluice.broker.connect import connect
-from sluice.broker.examining import examine
 from sluice.broker.health import Management, Node, RabbitmqHealth, RedisHealth, Ruled
 from sluice.broker.messages import Execute, Turn
-from sluice.broker.rabbitmq import management, queues
+from sluice.broker.probe import examine
+from sluice.broker.rabbitmq import health, topology
 from sluice.jobs.errors import SluiceError
 from sluice.ops.doctor import brokers
 from sluice.ops.doctor.finding import Finding, Level
@@ -121,8 +121,8 @@ def _until_it_lists(url: str, place: str) -> None:
     """
     address = parse_address(url, setting="here")
     deadline = time.monotonic() + 30
-    while not any(node.memory_alarm for node in management.examine(address, [], place).nodes):
-        assert time.monotonic() < deadline, management.examine(address, [], place)
+    while not any(node.memory_alarm for node in health.management_facts(address, [], place).nodes):
+        assert time.monotonic() < deadline, health.management_facts(address, [], place)
         time.sleep(0.1)
 
 
@@ -156,7 +156,7 @@ def _send(method: str, url: str, document: object = None) -> None:
 def test_policies_that_drop_messages_are_reported(own: tuple[PrivateServer, str]) -> None:
     server, place = own
     with closing(pika.BlockingConnection(pika.URLParameters(server.url))) as connection:
-        queues.declare(connection.channel(), "fetch", "quorum")
+        topology.declare(connection.channel(), "fetch", "quorum")
     with _ruled(place, max_length=5, message_ttl=1000, delivery_limit=2):
         said = _policies(server.url, place, "delivery-limit")
     assert "The queue fetch drops messages beyond 5." in said
@@ -169,7 +169,7 @@ def _policies(url: str, place: str, word: str) -> str:
     """Return the warnings as soon as the management API lists this key of the policy."""
     address = parse_address(url, setting="here")
     deadline = time.monotonic() + 30
-    while not any(word in each.words for each in management.examine(address, QUEUES, place).ruled):
+    while not any(word in each.words for each in health.management_facts(address, QUEUES, place).ruled):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     return _said(_examined(url, management=place), Level.WARN)

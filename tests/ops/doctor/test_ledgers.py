@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
-from sluice.actors.settings import process_found, read_settings
+from sluice.actors.settings.settings import process_found, read_settings
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import server_health
 from sluice.ledger.reads.invariants import GATES_COUNT, Breach

@@ -1,0 +1,28 @@
+"""Announcement of ready jobs by messages on the queues of their apps."""
+
+from sluice.broker.messages import Ended, Execute, Message, Turn
+from sluice.jobs.states import By
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.limits import pools
+from sluice.ledger.stats import runtimes
+from sluice.planner.batches import parcels
+
+
+def tell(ended: list[int]) -> list[Message]:
+    """Return a message that has the children of these jobs notified. The jobs have ended without a judgement."""
+    return [Ended(jobs=tuple(ended))] if ended else []
+
+
+def announce(tx: Tx, ready: list[Ready], by: By = By.PLANNER) -> list[Execute]:
+    """Return one message for each batch of ready jobs. They are sent after the commit, but the ledger already counts
+    them as sent.
+
+    Call this last in a transaction: it also gives the slots of pools that the transaction has freed to waiting jobs.
+    """
+    ready = ready + pools.admit(tx, by)
+    known_s = runtimes.known_s(tx, [job.app for job in ready]) if len(ready) > 1 else {}
+    return [
+        Execute(app=parcel.app, jobs=tuple(Turn(job.job, job.round) for job in parcel.jobs))
+        for parcel in parcels(ready, known_s)
+    ]

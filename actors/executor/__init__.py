@@ -1,0 +1,1 @@
+"""The executor: claims, runs, recorded outcomes, and the polls of external work."""

@@ -1,0 +1,91 @@
+"""Circuit breakers: reaction to failed rounds, directly after the failure, and on each tick if that was missed.
+
+Nothing here runs in the transaction that ends a round. That transaction inserts a row for the breaker
+(``ledger.breakers``) and waits for nothing. A transaction that evaluates a breaker locks the breaker's row first,
+and no job before it.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import NamedTuple
+
+from sluice.actors.dispatch import announce
+from sluice.broker.messages import Message
+from sluice.jobs.breaker import Breaker
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import By
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.limits import breakers
+from sluice.ledger.limits.breakers import Minded
+from sluice.ledger.recovery import grooming_steps
+
+#: Ready jobs of a resumed app that are announced in one transaction, and the number of such transactions. The groomer
+#: announces the rest.
+BATCH = 1000
+BATCHES_MAX = 100
+
+
+class Broken(NamedTuple):
+    """Result of evaluating a breaker. ``is_open``: the app's jobs must not be started now. ``messages`` announce jobs
+    that may start."""
+
+    is_open: bool
+    messages: Sequence[Message]
+
+
+def has_failed(outcome: Outcome) -> bool:
+    """Return whether a breaker counts this outcome as a failure."""
+    return outcome.ending in (Ending.ERROR, Ending.DISMAL, Ending.TIMED_OUT)
+
+
+def mind(ledger: Ledger, app: str, by: By = By.EXECUTOR) -> Broken:
+    """Evaluate the breaker of an app, after failed rounds of it were recorded."""
+    return _follow(ledger, app, *ledger.transact(partial(_look, app=app, look=breakers.mind, by=by)))
+
+
+def tick(ledger: Ledger, catalogue: Catalogue) -> list[Message]:
+    """Update the breakers in the ledger to their definitions. Evaluate the breakers that are due.
+
+    A breaker of an app that these definitions do not have is left as it is, because another process may have the app.
+    """
+    messages: list[Message] = []
+    for app, stated in ledger.transact(breakers.known).items():
+        if (defined := catalogue.get(app)) and defined.breaker != stated:
+            messages += _restate(ledger, app, defined.breaker)
+    for app in ledger.transact(breakers.due):
+        messages += mind(ledger, app, By.GROOMER).messages
+    return messages
+
+
+def _restate(ledger: Ledger, app: str, breaker: Breaker | None) -> Sequence[Message]:
+    if breaker is not None:
+        ledger.transact(lambda tx: breakers.restate(tx, app, breaker))
+        return []
+    return _follow(ledger, app, *ledger.transact(partial(_look, app=app, look=breakers.drop))).messages
+
+
+def _look(
+    tx: Tx, *, app: str, look: Callable[[Tx, str], Minded], by: By = By.GROOMER
+) -> tuple[Minded, Sequence[Message]]:
+    minded = look(tx, app)
+    return minded, announce(tx, minded.trial, by)
+
+
+def _follow(ledger: Ledger, app: str, minded: Minded, messages: Sequence[Message]) -> Broken:
+    """Return the messages and, after the breaker has closed, announcements of the jobs that it held back. The groomer
+    announces jobs beyond the limit."""
+    sent = [*messages]
+    if minded.closed:
+        before = ledger.transact(lambda tx: tx.instant())
+        for _ in range(BATCHES_MAX):
+            batch = ledger.transact(partial(_announced, app=app, before=before))
+            if not batch:
+                break
+            sent += batch
+    return Broken(minded.is_open, sent)
+
+
+def _announced(tx: Tx, *, app: str, before: datetime) -> Sequence[Message]:
+    return announce(tx, grooming_steps.announce_ready(tx, BATCH, before=before, app=app), By.GROOMER)

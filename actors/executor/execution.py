@@ -1,0 +1,355 @@
+"""Execution of a batch: claim, acknowledge, run each job, record. The runs lie between the executor's two
+transactions."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import Event
+from typing import TypeVar
+from uuid import UUID
+
+import msgspec
+
+from sluice.actors.executor import breakers, transactions
+from sluice.actors.executor.assignments import NotHere, Versions, assign
+from sluice.actors.executor.batches import HELD_UP_S, NOTHING_TAKEN, Load, Paces, Relief, Taken
+from sluice.actors.executor.breakers import has_failed
+from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.job_services import (
+    Acknowledging,
+    Attaching,
+    Journaling,
+    Transacting,
+    not_taken_up,
+)
+from sluice.actors.executor.transactions import Appetite, Settled
+from sluice.actors.telemetry.observers import Scene, Witness
+from sluice.broker.delivery import Delivery
+from sluice.broker.messages import Execute, Executed, Message
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest, SluiceError, Unreachable
+from sluice.jobs.job import Acknowledge, Assignment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.places import Place, reached
+from sluice.jobs.ref import Claim
+from sluice.jobs.runners import Runner, runner_for
+from sluice.jobs.runners.call import account
+from sluice.jobs.runners.stores import Stores
+from sluice.jobs.subject import about
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle.claims import Claimed
+
+_T = TypeVar("_T")
+
+_LOG = logging.getLogger("sluice.executor")
+
+#: Seconds that outcomes of a batch may wait to be recorded together. This is checked before each run.
+RECORD_WITHIN_S = 0.1
+#: Seconds for which a thread continues with jobs that follow from its own. Then waiting messages have their turn.
+TURN_S = 0.5
+#: Seconds between two attempts to record an outcome while the ledger is unreachable. They end when the process has to
+#: end.
+OFFER_AGAIN_S = 1.0
+#: Seconds between two checks whether a lease that could not be trusted is renewed: 0.2, a tenth of the two seconds
+#: within which work goes on after an outage.
+LEASE_AGAIN_S = 0.2
+
+_GIVES_BACK = frozenset({Ending.NOT_BEGUN, Ending.HANDED_BACK})
+_NOT_STARTED = Outcome(ending=Ending.NOT_BEGUN, error="its worker was stopped before it began")
+_NOT_KNOWN = Outcome(ending=Ending.HANDED_BACK, error="its worker did not receive the claim")
+_NOTHING_LEFT = Outcome(ending=Ending.DONE, output="All of its partitions had been made by an earlier round.")
+_NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it ended")
+
+
+class Running:
+    """Execution of jobs in this process. ``catalogue`` returns the present definitions; a batch keeps those it was
+    claimed by.
+
+    ``send`` publishes notifications; it may fail without harm. ``serves`` returns whether this process receives
+    notifications for an app.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        catalogue: Callable[[], Catalogue],
+        holdings: Holdings,
+        worker: UUID,
+        send: Callable[[Sequence[Message]], None],
+        *,
+        stores: Stores,
+        serves: Callable[[str], bool] = lambda _: False,
+        witness: Witness | None = None,
+        log_failures: bool = True,
+    ) -> None:
+        self._ledger = ledger
+        self._versions = Versions(ledger)
+        self._catalogue = catalogue
+        self._holdings = holdings
+        self._worker = worker
+        self._send = send
+        self._stores = stores
+        self._witness = witness or Witness(ledger)
+        self._log_failures = log_failures
+        self._runners: dict[str, tuple[App, Runner]] = {}
+        self._paces = Paces()
+        self._appetite = Appetite(worker, serves, self._paces.at_once)
+        self._relief = Relief(self._relieve)
+        self._ending = Event()
+        self._left_alone: set[str] = set()
+        #: Jobs that this process has handed back since it began to stop, as ``app/key``.
+        self.handed_back: list[str] = []
+
+    def start(self) -> None:
+        """Start the relief thread: from now on no job waits behind a long one in a thread of this process."""
+        self._relief.start()
+
+    def execute(self, message: Execute, delivery: Delivery) -> None:
+        """Execute one batch. Its message is acknowledged once the jobs are claimed, because from then on a lease
+        protects them.
+
+        While the lease cannot be trusted the message waits, because jobs that are claimed could not begin.
+        """
+        while not (self._holdings.may_begin or self._holdings.draining):
+            self._ending.wait(LEASE_AGAIN_S)
+        if self._holdings.draining:
+            delivery.give_back()
+            return
+        catalogue = self._catalogue()
+        if message.app not in catalogue:
+            self._leave_alone(message.app)
+            delivery.acknowledge()
+            return
+        asked_at = self._holdings.clock()
+        claimed, messages = transactions.claim(
+            self._ledger, catalogue, message, self._worker, at_once=self._paces.at_once(message.app)
+        )
+        delivery.acknowledge()
+        reached(Place.CLAIM_ACKNOWLEDGED)
+        self._send(messages)
+        self._run_on(catalogue, Taken(asked_at, claimed))
+
+    def give_back(self, strays: list[Claim]) -> None:
+        """Hand back claims that this process does not know (see ``ledger.leases.strays``)."""
+        _LOG.warning(
+            "%d claims of this worker are unknown to it; their jobs go back to the queue", len(strays)
+        )
+        messages, _ = transactions.record(self._ledger, dict.fromkeys(strays, _NOT_KNOWN))
+        self._send(messages)
+
+    def give_up(self) -> None:
+        """Hand back the running jobs, and stop waiting for an unreachable ledger, because the process is about to end.
+
+        Only the process can be ended, not a thread. A late result of a thread is refused, because its claim is gone.
+        """
+        self._ending.set()
+        if left := self._holdings.claims():
+            self._settle(self._catalogue(), dict.fromkeys(left, _NOT_ENDED))
+
+    def _run_on(self, catalogue: Catalogue, taken: Taken) -> None:
+        """Run these jobs. Then claim and run jobs that follow from them, by the definitions of that moment, until the
+        thread's turn is over."""
+        over_at = time.monotonic() + TURN_S
+        while claimed := taken.jobs:
+            subjects = self._witness.take_up(claimed)
+            stops = self._holdings.take((job.right for job in claimed), subjects, asked_at=taken.asked_at)
+            try:
+                outcomes = self._run_all(catalogue, Load(claimed), stops)
+                goes_on = time.monotonic() < over_at and not self._holdings.draining
+                catalogue = self._catalogue()
+                taken = self._settle(catalogue, outcomes, self._appetite if goes_on else None)
+                if taken.jobs:
+                    reached(Place.HAND_OFF_BEGINS)
+            finally:
+                self._holdings.forget(stops)
+                self._witness.forget(stops)
+
+    def _leave_alone(self, app: str) -> None:
+        """Log once that an app is not claimed here. Its jobs stay ready: the groomer repeats the notification until the
+        app is back or another worker has it."""
+        if app not in self._left_alone:
+            self._left_alone.add(app)
+            _LOG.warning(
+                "%s was removed from the definitions; its jobs are not claimed here and stay ready", app
+            )
+
+    def _run_all(self, catalogue: Catalogue, load: Load, stops: dict[Claim, Event]) -> dict[Claim, Outcome]:
+        """Run the jobs of a load, and return the outcomes that have yet to be recorded."""
+        if len(stops) > 1:
+            self._relief.watch(load)
+        try:
+            recorded_at = time.monotonic()
+            while job := load.next():
+                if time.monotonic() - recorded_at > RECORD_WITHIN_S:
+                    self._settle(self._catalogue(), load.outcomes())
+                    recorded_at = time.monotonic()
+                with self._witness.at(job.right, self._holdings.subject_of(job.right)) as scene:
+                    reached(Place.RUN_BEGINS)
+                    outcome = self._run(catalogue, job, stops[job.right], scene)
+                    reached(Place.RUN_ENDED)
+                    scene.outcome = outcome
+                    if outcome and self._log_failures and has_failed(outcome):
+                        _LOG.error("%s failed in round %d: %s", job.name, job.round, outcome.error)
+                self._holdings.release([job.right])
+                if outcome is None:
+                    self._send([Executed(jobs=(job.id,))])
+                elif outcome.ending is not Ending.GOES_ON:
+                    load.note(job.right, outcome)
+                    if has_failed(outcome) and self._breaks(load):
+                        load.hold_back()
+        finally:
+            self._relief.forget(load)
+        return load.outcomes()
+
+    def _breaks(self, load: Load) -> bool:
+        """If the app has a breaker, record the failures now, and return whether the breaker is open."""
+        catalogue = self._catalogue()
+        app = catalogue.get(load.app)
+        if not (app and app.breaker):
+            return False
+        self._settle(catalogue, load.outcomes())
+        try:
+            broken = breakers.mind(self._ledger, load.app)
+        except Unreachable as error:
+            _LOG.warning("the breaker of %s is left to the groomer: %s", load.app, error)
+            return False
+        self._send(broken.messages)
+        return broken.is_open
+
+    def _relieve(self, app: str, outcomes: dict[Claim, Outcome]) -> None:
+        self._paces.suppose(app, HELD_UP_S)
+        self._holdings.release(outcomes)
+        self._settle(self._catalogue(), outcomes)
+
+    def _run(self, catalogue: Catalogue, job: Claimed, stop: Event, scene: Scene) -> Outcome | None:
+        """Run one job, and return its outcome, or None if the run committed its own success."""
+        if stop.is_set() or not self._holdings.may_begin:
+            return _NOT_STARTED
+        transacting = Transacting(self._ledger, job.right)
+        journal = Journaling(self._ledger, job, stop) if job.flying else None
+        began = time.monotonic()
+        try:
+            assignment = scene.begins(assign(self._versions.of(catalogue, job.name), job))
+            if assignment.span and not assignment.partitions:
+                return _NOTHING_LEFT
+            outcome = self._run_assigned(assignment, job, stop, transacting, journal)
+        except NotHere as error:
+            return Outcome(ending=Ending.NOT_HERE, error=error.what)
+        except SluiceError as error:
+            return not_taken_up(journal, f"{error.what} {error.advice}".strip())
+        except Exception as error:
+            # Without an outcome the claim would be run again after each lease, indefinitely.
+            _LOG.exception(
+                "%s could not be run in round %d, because of a defect of Sluice", job.name, job.round
+            )
+            outcome = not_taken_up(journal, f"Sluice could not run it: {account(error)}")
+        took_s = time.monotonic() - began
+        if outcome.ending is not Ending.GOES_ON:
+            self._paces.note(job.app, took_s)
+        if transacting.committed:
+            self._send(transacting.messages)
+            self._complete(job, transacting.output, outcome)
+            return None
+        return msgspec.structs.replace(outcome, took_s=took_s)
+
+    def _run_assigned(
+        self,
+        assignment: Assignment,
+        job: Claimed,
+        stop: Event,
+        transacting: Transacting,
+        journal: Journaling | None,
+    ) -> Outcome:
+        if journal and assignment.app.saga is None:
+            raise BadRequest(f"{job.name.app} is no saga any more.")
+        return self._runner_of(assignment.app).run(
+            assignment,
+            # Another worker continues a flight where it stands, so this one leaves it before the grace time is over.
+            stop=self._holdings.leave_of(job.right) if journal else stop,
+            report=_unheard,
+            transaction=transacting.open,
+            attachment=Attaching(self._ledger, job, stop, self._send),
+            acknowledge=self._acknowledge(assignment, job, stop),
+            journal=journal,
+        )
+
+    def _complete(self, job: Claimed, committed: str, outcome: Outcome) -> None:
+        """Add the results after a run's own commit to its round: an error, or more output than ``committed``."""
+        error = outcome.error if has_failed(outcome) else None
+        if error is not None:
+            _LOG.error(
+                "%s failed after its transaction was committed; it stays succeeded: %s", job.name, error
+            )
+        if error is not None or outcome.output != committed:
+            complete = partial(
+                transactions.complete, self._ledger, job.right, output=outcome.output, error=error
+            )
+            self._repeat(complete, f"the output of {job.name} after its transaction waits")
+
+    def _repeat(self, write: Callable[[], _T], waits: str) -> _T | None:
+        """Write to the ledger, again and again while it is unreachable. None if the process has to end before that
+        succeeds."""
+        while True:
+            try:
+                return write()
+            except Unreachable as error:
+                _LOG.warning("%s for the ledger: %s", waits, error)
+                if self._ending.wait(OFFER_AGAIN_S):
+                    return None
+
+    def _runner_of(self, app: App) -> Runner:
+        """Return the runner of an app. There is one for each definition, and it is kept until another definition
+        replaces it."""
+        known, runner = self._runners.get(app.name, (None, None))
+        if known is not app or runner is None:
+            runner = runner_for(app, self._stores)
+            self._runners[app.name] = (app, runner)
+        return runner
+
+    def _acknowledge(self, assignment: Assignment, job: Claimed, stop: Event) -> Acknowledge | None:
+        partitioning = assignment.app.partitioning
+        if partitioning is None:
+            return None
+        return Acknowledging(self._ledger, job.right, partitioning.calendar, stop).acknowledge
+
+    def _settle(
+        self, catalogue: Catalogue, outcomes: dict[Claim, Outcome], appetite: Appetite | None = None
+    ) -> Taken:
+        """Record the outcomes, and return the jobs that this thread runs next."""
+        if not outcomes:
+            return NOTHING_TAKEN
+        news = self._paces.news()
+
+        def settle() -> tuple[float, Settled]:
+            asked_at = self._holdings.clock()
+            return asked_at, transactions.settle(self._ledger, catalogue, outcomes, appetite, paces_s=news)
+
+        answer = self._repeat(settle, f"the outcomes of {len(outcomes)} jobs wait")
+        if answer is None:
+            return NOTHING_TAKEN
+        asked_at, settled = answer
+        for claim in self._holdings.note_gone(settled.refused):
+            subject = about(self._holdings.subject_of(claim))
+            _LOG.warning(
+                "claim %d of job %d came too late; its result is dropped",
+                claim.number,
+                claim.job,
+                extra=subject,
+            )
+        if self._holdings.draining:
+            self._note_handed_back(outcomes, settled.refused)
+        self._witness.recorded(outcomes, settled.refused)
+        self._send(settled.messages)
+        return Taken(asked_at, settled.taken)
+
+    def _note_handed_back(self, outcomes: dict[Claim, Outcome], refused: Sequence[Claim]) -> None:
+        for claim, outcome in outcomes.items():
+            if outcome.ending in _GIVES_BACK and claim not in refused:
+                subject = self._holdings.subject_of(claim)
+                self.handed_back.append(f"{subject.app}/{subject.key}")
+
+
+def _unheard(done: int, total: int | None) -> None:
+    """Ignore progress, which has no listener yet."""

@@ -1,0 +1,246 @@
+"""Services of the ledger for a run: finished partitions, handles, the journal, transactions of the user.
+
+``job.done(partition)``: acknowledgement of a partition of a running step. It stays made even if the rest fails.
+
+Connection between a run and the external work that it started (see ``jobs.managed``).
+
+The ledger decides whether the claim still holds. While the ledger is unreachable, the lease decides.
+
+Connection between a run and the journal of its flight (see ``jobs.sagas.journal``).
+
+The ledger decides whether the claim still holds. While the ledger is unreachable, the lease decides.
+
+``job.transaction()``: the user's writes and the job's success commit together, or neither does.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from threading import Event
+from typing import TypeVar
+
+from sluice.actors.dispatch import announce
+from sluice.actors.executor import transactions
+from sluice.broker.messages import Message
+from sluice.jobs.calendar import Calendar
+from sluice.jobs.errors import SluiceError, Unreachable
+from sluice.jobs.managed import Keeper
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.places import Place, reached
+from sluice.jobs.ref import Claim
+from sluice.jobs.sagas.entry import Entry, Heard, Log
+from sluice.jobs.sagas.journal import Journal
+from sluice.jobs.states import By
+from sluice.jobs.submission import JSON
+from sluice.ledger import external_work
+from sluice.ledger.database.connection import Ledger, Tx, UserConnection
+from sluice.ledger.keyspaces import partitions
+from sluice.ledger.lifecycle import outcomes
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.sagas import journals
+
+_LOG = logging.getLogger("sluice.executor")
+
+#: Seconds between two attempts while the ledger is unreachable.
+OFFER_AGAIN_S = 1.0
+
+
+class Acknowledging:
+    """Acknowledgements of one run. Each is in the ledger before the run continues; while the ledger is unreachable, the
+    run waits."""
+
+    def __init__(self, ledger: Ledger, right: Claim, calendar: Calendar, stop: Event) -> None:
+        self._ledger = ledger
+        self._right = right
+        self._calendar = calendar
+        self._stop = stop
+
+    def acknowledge(self, text: str) -> None:
+        """Acknowledge a partition of this step.
+
+        ClaimLost if the claim was taken over, or if the partition is not this job's to make. Unreachable if the run is
+        stopped while it waits for the ledger.
+        """
+        note = partial(partitions.acknowledge, right=self._right, partition=self._calendar.read(text))
+        while True:
+            try:
+                held = self._ledger.transact(note)
+                break
+            except Unreachable as error:
+                _LOG.warning("the acknowledgement of partition %s waits for the ledger: %s", text, error)
+                if self._stop.wait(OFFER_AGAIN_S):
+                    raise
+        if not held:
+            raise ClaimLost(f"Claim {self._right.number} was taken over; another run makes {text} now.")
+
+
+class Attaching:
+    """Attachment of one run. While its ``stop`` event is not set, the claim is trusted. ``send`` publishes
+    notifications for jobs that waited for the work to start."""
+
+    def __init__(
+        self, ledger: Ledger, job: Claimed, stop: Event, send: Callable[[Sequence[Message]], None]
+    ) -> None:
+        self.handle = job.handle
+        self._ledger = ledger
+        self._job = job
+        self._stop = stop
+        self._send = send
+
+    def keep(self, handle: JSON, *, look_every_s: float | None = None, said: str = "") -> bool:
+        while True:
+            try:
+                if look_every_s is None:
+                    return self._ledger.transact(lambda tx: external_work.keep(tx, self._job.right, handle))
+                return self._leave(handle, look_every_s, said)
+            except Unreachable as error:
+                _LOG.warning(
+                    "the handle of the work that %s started waits for the ledger: %s", self._job.name, error
+                )
+                if self._stop.wait(OFFER_AGAIN_S):
+                    return False
+
+    def keeper(self, handle: JSON) -> Keeper:
+        """Return the keeper of the work. If the ledger is unreachable, the answer lets the run end its work because of
+        its own timeout, but not because of a stop."""
+        try:
+            return self._ledger.transact(lambda tx: external_work.keeper(tx, self._job.right, handle))
+        except Unreachable as error:
+            _LOG.warning(
+                "the current owner of the work of %s cannot be determined: %s", self._job.name, error
+            )
+            return Keeper.ANOTHER if self._stop.is_set() else Keeper.OURS
+
+    def ended(self, handle: JSON) -> None:
+        try:
+            self._ledger.transact(lambda tx: external_work.forget(tx, self._job.right, handle))
+        except Unreachable as error:
+            _LOG.warning(
+                "the work of %s was ended, but its handle could not be removed: %s", self._job.name, error
+            )
+
+    def not_ended(self, handle: JSON) -> None:
+        try:
+            self._ledger.transact(lambda tx: external_work.bequeath(tx, self._job.right, handle))
+        except Unreachable as error:
+            _LOG.warning("the work of %s, %s, could not be ended: %s", self._job.name, handle, error)
+
+    def _leave(self, handle: JSON, every_s: float, said: str) -> bool:
+        messages = transactions.leave(self._ledger, self._job.right, handle, every_s=every_s, said=said)
+        if messages is None:
+            return False
+        self._send(messages)
+        return True
+
+
+_NOT_READ = Outcome(ending=Ending.NOT_BEGUN, error="its worker could not read its journal")
+
+T = TypeVar("T")
+
+
+class Journaling:
+    """Journal of one run. While its ``stop`` event is not set, the claim is trusted, and the run waits for an
+    unreachable ledger.
+
+    The wait is necessary because the run must not continue beyond an entry that is not written.
+    """
+
+    def __init__(self, ledger: Ledger, job: Claimed, stop: Event) -> None:
+        self._ledger = ledger
+        self._job = job
+        self._stop = stop
+        self._turn_back: str | None = None
+
+    def read(self) -> Log | None:
+        return self._asked(lambda tx: journals.read(tx, self._job.right, self._job.flight))
+
+    def write(self, entry: Entry) -> Heard:
+        def work(tx: Tx) -> Heard:
+            heard = journals.write(tx, self._job.right, self._job.flight, entry)
+            reached(Place.ENTRY_WRITTEN)
+            return heard
+
+        heard = self._asked(work)
+        reached(Place.ENTRY_COMMITTED)
+        return self._noted(heard or Heard(stands=False))
+
+    def heed(self) -> Heard:
+        """Return whether the claim stands and whether the flight was called off. If the ledger is unreachable, return
+        the last known answer, because the caller can ask again."""
+        try:
+            return self._noted(self._ledger.transact(lambda tx: journals.heed(tx, self._job.right)))
+        except Unreachable as error:
+            _LOG.warning("whether %s was cancelled is unknown: %s", self._job.name, error)
+            return Heard(stands=not self._stop.is_set(), turn_back=self._turn_back)
+
+    def meter(self, name: str, done: int, total: int | None) -> None:
+        right, flight = self._job.right, self._job.flight
+        try:
+            self._ledger.transact(lambda tx: journals.meter(tx, right, flight, name, done=done, total=total))
+        except Unreachable as error:
+            _LOG.warning("the progress of %s cannot be recorded: %s", self._job.name, error)
+
+    def _asked(self, ask: Callable[[Tx], T]) -> T | None:
+        while True:
+            try:
+                return self._ledger.transact(ask)
+            except Unreachable as error:
+                _LOG.warning("the journal of %s waits for the ledger: %s", self._job.name, error)
+                if self._stop.wait(OFFER_AGAIN_S):
+                    return None
+
+    def _noted(self, heard: Heard) -> Heard:
+        self._turn_back = heard.turn_back
+        return heard
+
+
+def not_taken_up(journal: Journal | None, why: str) -> Outcome:
+    """Return the outcome of a job that cannot be run: ``ERROR``, or ``DISMAL`` for a saga that has begun.
+
+    Such a saga can be undone once the cause is fixed. If its journal cannot be read, the job is handed back.
+    """
+    if journal is None:
+        return Outcome(ending=Ending.ERROR, error=why)
+    log = journal.read()
+    if log is None:
+        return _NOT_READ
+    return Outcome(ending=Ending.DISMAL if log.has_begun else Ending.ERROR, error=why)
+
+
+class ClaimLost(SluiceError):
+    """Raised when the job was taken over, so that nothing that this run wrote may stay."""
+
+
+class Transacting:
+    """Transaction of one run.
+
+    ``committed``: the job has succeeded, and nothing that the run does afterwards changes that. ``output`` is then the
+    output that was stored with the success, and ``messages`` must be sent.
+    """
+
+    def __init__(self, ledger: Ledger, right: Claim) -> None:
+        self.committed = False
+        self.output = ""
+        self.messages: Sequence[Message] = []
+        self._ledger = ledger
+        self._right = right
+
+    @contextmanager
+    def open(self, output: Callable[[], str]) -> Iterator[UserConnection]:
+        """Yield a connection to the ledger's own database. If the block ends without an error, the job succeeds.
+
+        ``output`` returns the text that the run has printed so far.
+        """
+        if self.committed:
+            raise SluiceError("A job has one transaction, and this job's has been committed.")
+        with self._ledger.transaction() as tx:
+            yield tx.connection
+            tx.hurry()
+            self.output = output()
+            if outcomes.record(tx, {self._right: Outcome(ending=Ending.DONE, output=self.output)}).refused:
+                raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")
+            self.messages = announce(tx, [], By.EXECUTOR)
+            reached(Place.USER_WRITTEN)
+        reached(Place.USER_COMMITTED)
+        self.committed = True

@@ -1,0 +1,213 @@
+"""The executor's two transactions: ``claim`` and ``settle``. The worker runs the jobs between them (see
+``actors.executor.execution``). ``settle`` may also claim the next jobs, so that no message is needed between it and the
+next claim.
+
+``leave`` replaces ``settle`` for external work that continues until it is stopped: the claim stays valid, without a
+worker. ``record`` is for outcomes without a run in this process: claims that the process does not know, and polled
+external work.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from msgspec import Struct
+
+from sluice.actors.dispatch import announce, tell
+from sluice.actors.planner.bubble_down import may_push
+from sluice.actors.planner.bubble_up import follow_turns
+from sluice.broker.messages import Execute, Executed, Message
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.outcome import Outcome
+from sluice.jobs.places import Place, reached
+from sluice.jobs.ref import Claim
+from sluice.jobs.states import By
+from sluice.jobs.submission import JSON
+from sluice.jobs.urgency import in_turn
+from sluice.ledger import external_work
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import claims, demand, dependencies, outcomes, rounds, submissions
+from sluice.ledger.lifecycle.claims import NOTHING_TAKEN, Claimed, Terms
+from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.limits import breakers
+from sluice.ledger.stats import event_counters, runtimes
+from sluice.ledger.stats.event_counters import What
+
+
+def claim(
+    ledger: Ledger, catalogue: Catalogue, message: Execute, worker: UUID, *, at_once: int = 1
+) -> tuple[list[Claimed], Sequence[Message]]:
+    """Claim jobs for a notification. Return the jobs, the most urgent first, and messages for jobs that waited for
+    these to run.
+
+    The claim takes at most ``at_once`` jobs, or as many as the notification names if that is more. The message has done
+    its work once this returns.
+    """
+
+    def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
+        turns = [(turn.job, turn.round) for turn in message.jobs]
+        terms = _terms(catalogue, message.app, worker)
+        _know(tx, catalogue, message.app)
+        taken = claims.claim(tx, message.app, turns, terms, at_once=at_once)
+        ready = dependencies.tell(tx, taken.awaited).ready
+        messages = announce(tx, [*ready, *taken.passed_over], By.EXECUTOR)
+        reached(Place.CLAIM_WRITTEN)
+        return taken.jobs, messages
+
+    claimed = ledger.transact(work)
+    reached(Place.CLAIM_COMMITTED)
+    return claimed
+
+
+def leave(
+    ledger: Ledger, right: Claim, handle: JSON, *, every_s: float, said: str
+) -> Sequence[Message] | None:
+    """Store the handle of started work and leave the work to polls. Return messages for jobs that waited for its start,
+    or None if the claim is lost."""
+
+    def work(tx: Tx) -> Sequence[Message] | None:
+        if not external_work.leave(tx, right, handle, watch_s=every_s, said=said):
+            return None
+        messages = announce(tx, dependencies.tell(tx, external_work.awaited(tx, right)).ready, By.EXECUTOR)
+        reached(Place.LEAVE_WRITTEN)
+        return messages
+
+    left = ledger.transact(work)
+    reached(Place.LEAVE_COMMITTED)
+    return left
+
+
+def record(ledger: Ledger, by_claim: Mapping[Claim, Outcome]) -> tuple[Sequence[Message], list[Claim]]:
+    """Record the outcomes. Return the messages that follow, and the claims that were no longer this worker's to end."""
+
+    def work(tx: Tx) -> tuple[Sequence[Message], list[Claim]]:
+        recorded = outcomes.record(tx, by_claim)
+        event_counters.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
+        messages = [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)]
+        reached(Place.RECORD_WRITTEN)
+        return messages, recorded.refused
+
+    told = ledger.transact(work)
+    reached(Place.RECORD_COMMITTED)
+    return told
+
+
+def complete(ledger: Ledger, right: Claim, *, output: str, error: str | None) -> None:
+    """Add to a round that committed its own success the output and the error of the run after that commit."""
+    ledger.transact(lambda tx: rounds.complete_committed(tx, right, output=output, error=error))
+
+
+class Appetite(Struct, frozen=True):
+    """Capacity of a worker that has just ended jobs: without a message it takes on jobs of apps that it ``serves``,
+    ``at_once`` of them together."""
+
+    worker: UUID
+    serves: Callable[[str], bool]
+    at_once: Callable[[str], int]
+
+
+class Settled(NamedTuple):
+    """Result of ``settle``. ``refused`` are the claims that were no longer this worker's to end. ``taken`` are the jobs
+    that it must run now, by these definitions."""
+
+    messages: Sequence[Message]
+    refused: list[Claim]
+    taken: list[Claimed]
+
+
+def settle(
+    ledger: Ledger,
+    catalogue: Catalogue,
+    by_claim: Mapping[Claim, Outcome],
+    appetite: Appetite | None = None,
+    *,
+    paces_s: Mapping[str, float] | None = None,
+) -> Settled:
+    """Record the outcomes, and claim jobs that may start now. The planner is notified of everything that must be judged
+    or planned.
+
+    Jobs that need no judgement succeed here: their children are notified, and some of the children that may start are
+    claimed. One commit replaces three (record, judge, claim), without a message between them. ``paces_s`` has the
+    current mean duration of a run by app.
+    """
+
+    def work(tx: Tx) -> Settled:
+        finished = outcomes.finish(tx, by_claim)
+        rest = {right: outcome for right, outcome in by_claim.items() if right.job not in finished}
+        recorded = outcomes.record(tx, rest) if rest else outcomes.NOTHING
+        runtimes.note(tx, [*(paces_s or {}).items()])
+        plate = _Plate(tx, catalogue, appetite) if appetite else None
+        pushing, ready = _tell(tx, catalogue, finished, plate.begin if plate else None)
+        taken = plate.taken if plate else NOTHING_TAKEN
+        ready += dependencies.tell(tx, taken.awaited).ready + recorded.ready
+        messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
+        event_counters.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
+        reached(Place.SETTLE_WRITTEN)
+        return Settled([*messages, *_news(recorded)], recorded.refused, taken.jobs)
+
+    settled = ledger.transact(work)
+    reached(Place.SETTLE_COMMITTED)
+    return settled
+
+
+def _tell(
+    tx: Tx, catalogue: Catalogue, finished: Mapping[int, str], begin: dependencies.Begin | None
+) -> tuple[list[int], list[Ready]]:
+    """Notify the children of finished jobs. Return the jobs for which the planner must plan children, and the jobs that
+    are ready and were not claimed."""
+    if not finished:
+        return [], []
+    ended = [*finished]
+    # Read before the children are notified: that may end the last job that a submission waits for, and so the
+    # submission.
+    concerned = demand.concerned(
+        tx, ended, may_push=[job for job, app in finished.items() if may_push(catalogue, app)]
+    )
+    submissions.owe(tx, concerned.pushing)
+    ready = follow_turns(tx, catalogue, dependencies.tell(tx, ended, begin))
+    submissions.settle(tx, concerned.watching)
+    return concerned.pushing, ready
+
+
+class _Plate:
+    """Jobs that a worker takes on: of the jobs that may start, the most urgent one, and more jobs of its app. They are
+    chosen as for a notification of that job from the broker."""
+
+    def __init__(self, tx: Tx, catalogue: Catalogue, appetite: Appetite) -> None:
+        self._tx = tx
+        self._catalogue = catalogue
+        self._appetite = appetite
+        self.taken = NOTHING_TAKEN
+
+    def begin(self, opened: list[Ready]) -> set[int]:
+        """Claim some of these jobs and return their ids. None are claimed if the worker already has some."""
+        served = [job for job in opened if self._appetite.serves(job.app) and job.app in self._catalogue]
+        if self.taken.jobs or not served:
+            return set()
+        first = min(served, key=in_turn)
+        at_once = self._appetite.at_once(first.app)
+        among = [job for job in served if job.app == first.app and not job.alone]
+        named = [first] if first.alone else sorted(among, key=in_turn)[:at_once]
+        terms = _terms(self._catalogue, first.app, self._appetite.worker)
+        _know(self._tx, self._catalogue, first.app)
+        self.taken = claims.begin(self._tx, first.app, named, terms, at_once=at_once)
+        reached(Place.HAND_OFF_TAKEN)
+        return {job.id for job in self.taken.jobs}
+
+
+def _news(recorded: outcomes.Recorded) -> list[Message]:
+    executed = [Executed(jobs=tuple(recorded.executed))] if recorded.executed else []
+    return [*executed, *tell(recorded.ended)]
+
+
+def _terms(catalogue: Catalogue, name: str, worker: UUID) -> Terms:
+    app = catalogue.get(name)
+    return Terms(worker, app.digest, app.unbounded, app.saga is not None) if app else Terms(worker)
+
+
+def _know(tx: Tx, catalogue: Catalogue, name: str) -> None:
+    """Register the app's breaker, so that its rounds are counted from the first one. An app without a breaker costs
+    nothing."""
+    app = catalogue.get(name)
+    if app and app.breaker:
+        breakers.know(tx, name, app.breaker)

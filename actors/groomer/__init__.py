@@ -1,0 +1,1 @@
+"""The groomer: one bounded step after the other on each tick."""

@@ -1,0 +1,187 @@
+"""The groomer: on every tick it repeats lost notifications and handles everything that has become due.
+
+Each step is a bounded transaction of its own, so that one tick is short even if much has piled up. The rest waits for
+the next tick. Breakers come last, each in a transaction of its own (``actors.executor.breakers``).
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from sluice.actors.dispatch import announce, tell
+from sluice.actors.executor import breakers
+from sluice.broker.messages import Executed, Message, Plan, Tick, Watch
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.places import Place, reached
+from sluice.jobs.states import By
+from sluice.ledger import external_work
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import plan_attempts, submissions
+from sluice.ledger.limits import pools
+from sluice.ledger.reads import fleet
+from sluice.ledger.recovery import grooming_steps, leases
+from sluice.ledger.recovery.grooming_steps import Chore
+from sluice.ledger.recovery.leases import LostWorker
+from sluice.ledger.sagas import events, suspension
+from sluice.ledger.stats import event_counters
+from sluice.ledger.stats.event_counters import What
+
+_LOG = logging.getLogger("sluice.groomer")
+_Step = Callable[[Tx], Sequence[Message]]
+
+#: Maximum number of rows that one step handles in one tick.
+LIMIT = 1000
+#: Polls of one app that one thread makes in sequence. Each asks a system that may be slow to answer.
+LOOKS_TOGETHER = 10
+
+
+def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Message]:
+    due = ledger.transact(grooming_steps.due)
+    messages: list[Message] = []
+    lost: list[LostWorker] = []
+    for chore, step in _steps(catalogue, lost).items():
+        # Jobs that an earlier step leaves waiting (retries of lost and late jobs, resumed sagas) are released in the
+        # same tick.
+        if chore in due or (chore is Chore.RELEASE and due & _FREEING):
+            messages += ledger.transact(partial(_stepped, step))
+            reached(Place.GROOM_COMMITTED)
+    for worker in lost:
+        _LOG.warning("%s", _told(worker))
+    if Chore.BREAK in due:
+        messages += breakers.tick(ledger, catalogue)
+    return messages
+
+
+def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step]:
+    """Return the steps of a tick in their order. ``TAKE_LOST`` sets ``lost`` to the workers that it finds lost."""
+    return {
+        Chore.EXPIRE: _ending(grooming_steps.expire),
+        Chore.TIME_OUT: _ending(grooming_steps.time_out),
+        Chore.TAKE_LOST: partial(_take_lost, lost),
+        Chore.HAND_ON: _hand_on,
+        Chore.WAKE: _wake,
+        Chore.TELL: _tell,
+        Chore.PLAN: _plan,
+        Chore.RELEASE: _release,
+        Chore.ADMIT: _admit,
+        Chore.ANNOUNCE_READY: _announce_ready,
+        Chore.ANNOUNCE_IDLE: partial(_announce_idle, apps=[*catalogue]),
+        Chore.ANNOUNCE_EXECUTED: _announce_executed,
+        Chore.WATCH: _watch,
+        Chore.SETTLE: _settle,
+        Chore.FORGET_ATTEMPTS: _forget_attempts,
+    }
+
+
+def _stepped(step: _Step, tx: Tx) -> Sequence[Message]:
+    messages = step(tx)
+    reached(Place.GROOM_WRITTEN)
+    return messages
+
+
+def _ending(step: Callable[[Tx, int], list[int]]) -> _Step:
+    """Return a step that ends jobs and has their children notified. Other jobs of their pools may then run."""
+
+    def work(tx: Tx) -> Sequence[Message]:
+        ended = step(tx, LIMIT)
+        return [*tell(ended), *announce(tx, [], By.GROOMER)]
+
+    return work
+
+
+def _take_lost(lost: list[LostWorker], tx: Tx) -> Sequence[Message]:
+    """Take back the jobs of lost workers, and set ``lost`` to these workers."""
+    taken = grooming_steps.take_lost(tx, LIMIT)
+    lost[:] = leases.lost(tx, taken.requeued, taken.ended)
+    return [*tell(taken.ended), *announce(tx, [], By.GROOMER)]
+
+
+def _told(worker: LostWorker) -> str:
+    taken = "1 job was" if worker.jobs == 1 else f"{worker.jobs} jobs were"
+    failed = f"; {worker.failed} failed, lost too often" if worker.failed else ""
+    return f"the worker {worker.pid} on {worker.host} is lost, its lease ended: {taken} taken back{failed}"
+
+
+def _tell(tx: Tx) -> Sequence[Message]:
+    owed = grooming_steps.owed(tx, LIMIT)
+    _count(tx, Chore.TELL, len(owed))
+    return [*tell(owed), *announce(tx, [], By.GROOMER)]
+
+
+def _plan(tx: Tx) -> Sequence[Message]:
+    received = grooming_steps.unplanned(tx, LIMIT)
+    _count(tx, Chore.PLAN, len(received))
+    return [Plan(submissions=tuple(received))] if received else []
+
+
+def _hand_on(tx: Tx) -> Sequence[Message]:
+    events.hand_on(tx, LIMIT)
+    return []
+
+
+def _wake(tx: Tx) -> Sequence[Message]:
+    suspension.resume_late(tx, LIMIT)
+    return []
+
+
+def _release(tx: Tx) -> Sequence[Message]:
+    return announce(tx, grooming_steps.release_due(tx, LIMIT), By.GROOMER)
+
+
+def _admit(tx: Tx) -> Sequence[Message]:
+    pools.look(tx, LIMIT)
+    return announce(tx, [], By.GROOMER)
+
+
+def _announce_ready(tx: Tx) -> Sequence[Message]:
+    """Announce all of these jobs again. Only jobs of apps with an idle worker count as repaired.
+
+    The other jobs wait for a worker, or for their app to be resumed. Their notifications may still be in the queue.
+    """
+    ready = grooming_steps.announce_ready(tx, LIMIT)
+    idle = fleet.idle_for(tx, {job.app for job in ready})
+    _count(tx, Chore.ANNOUNCE_READY, sum(job.app in idle for job in ready))
+    return announce(tx, ready, By.GROOMER)
+
+
+def _announce_idle(tx: Tx, apps: Sequence[str]) -> Sequence[Message]:
+    """Announce jobs again that an idle worker would have claimed if their notification had not been lost."""
+    late = grooming_steps.late_apps(tx, apps)
+    idle = fleet.idle_for(tx, late) if late else set()
+    ready = grooming_steps.announce_idle(tx, LIMIT, idle) if idle else []
+    _count(tx, Chore.ANNOUNCE_READY, len(ready))
+    return announce(tx, ready, By.GROOMER)
+
+
+def _announce_executed(tx: Tx) -> Sequence[Message]:
+    executed = grooming_steps.announce_executed(tx, LIMIT)
+    _count(tx, Chore.ANNOUNCE_EXECUTED, len(executed))
+    return [Executed(jobs=tuple(executed))] if executed else []
+
+
+def _watch(tx: Tx) -> Sequence[Message]:
+    due = external_work.send(tx, LIMIT)
+    return [
+        Watch(app=app, jobs=tuple(jobs[place : place + LOOKS_TOGETHER]))
+        for app, jobs in due.items()
+        for place in range(0, len(jobs), LOOKS_TOGETHER)
+    ]
+
+
+def _settle(tx: Tx) -> Sequence[Message]:
+    _count(tx, Chore.SETTLE, submissions.settle_unwatched(tx, LIMIT))
+    return []
+
+
+def _forget_attempts(tx: Tx) -> Sequence[Message]:
+    plan_attempts.forget_settled(tx, LIMIT)
+    return []
+
+
+def _count(tx: Tx, chore: Chore, many: int) -> None:
+    """Count the work of a chore that a message should have caused. The history already shows which jobs the chore
+    moves."""
+    event_counters.add(tx, {(What.REPAIRED, chore): many})
+
+
+_FREEING = {Chore.EXPIRE, Chore.TIME_OUT, Chore.TAKE_LOST, Chore.HAND_ON, Chore.WAKE}

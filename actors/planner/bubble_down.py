@@ -1,0 +1,82 @@
+"""Bubble down: plan the children that depend on the end of a job, although no submission requested them."""
+
+import logging
+from collections.abc import Iterator
+
+from sluice.actors.dispatch import announce
+from sluice.actors.planner.bubble_up import follow_turns
+from sluice.broker.messages import Message
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.plan import PlannedJob
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import LIVE
+from sluice.jobs.subject import about, of_name
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle import demand, plans, submissions
+from sluice.planner.bubble_up.merge import Push, follow, merge_pushes
+from sluice.planner.keyspaces.choose import keyspace_of
+
+_LOG = logging.getLogger("sluice.planner")
+
+
+def may_push(catalogue: Catalogue, app: str) -> bool:
+    """Return whether the end of a job of this app can cause children to be planned."""
+    return app in catalogue and catalogue[app].partitioning is None and bool(catalogue.children_of(app))
+
+
+def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Message]:
+    """Plan the children of these ended jobs, and remove the jobs from the propagation outbox (``owed``)."""
+    pushes = [push for pusher in demand.pushers(tx, ended) for push in _pushes(catalogue, pusher)]
+    states = plans.find(tx, sorted({push.child for push in pushes}))
+    # A child that has already ended is not run again because its parent was.
+    live = [push for push in pushes if push.child not in states or states[push.child].state in LIVE]
+    planned = dict(_planned(catalogue, live))
+    told = plans.plan(tx, merge_pushes(catalogue, planned)) if planned else None
+    submissions.repay(tx, ended)
+    submissions.settle_watchers(tx, ended)
+    return [*announce(tx, follow_turns(tx, catalogue, told))] if told else []
+
+
+def _pushes(catalogue: Catalogue, pusher: demand.Pusher) -> list[Push]:
+    numbers = tuple(pusher.submissions)
+    return [
+        Push(child, numbers, pusher.kwargs or {}, pusher.overrides or {})
+        for child in _children(catalogue, pusher)
+    ]
+
+
+def _children(catalogue: Catalogue, pusher: demand.Pusher) -> list[JobName]:
+    """Return the children to plan for an ended job.
+
+    An app has none if it has left the definitions or its keys have changed. If a user's function fails for the children
+    of one app, the children of other apps are still returned.
+    """
+    try:
+        app = catalogue.app(pusher.app)
+        return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state))
+    except BadRequest as error:
+        subject = about(of_name(pusher.name))
+        _LOG.error("not all downstream jobs of %s are planned: %s", pusher.name, error, extra=subject)
+    if pusher.app not in catalogue:
+        return []
+    return [child for of in catalogue.children_of(pusher.app) for child in _of_app(catalogue, pusher, of)]
+
+
+def _of_app(catalogue: Catalogue, pusher: demand.Pusher, of: str) -> list[JobName]:
+    """Return the children that belong to one app, or none if its function fails. The caller has logged the error."""
+    app = catalogue.app(pusher.app)
+    try:
+        return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state, of=of))
+    except BadRequest:
+        return []
+
+
+def _planned(catalogue: Catalogue, pushes: list[Push]) -> Iterator[tuple[Push, tuple[PlannedJob, ...]]]:
+    """Yield each push with its jobs. A push that cannot be planned is left out alone, so that the others do not wait
+    for it."""
+    for push in pushes:
+        try:
+            yield push, follow(catalogue, push)
+        except BadRequest as error:
+            _LOG.error("%s is not planned: %s", push.child, error, extra=about(of_name(push.child)))

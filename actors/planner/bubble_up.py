@@ -1,0 +1,100 @@
+"""Walks up to missing parents, for several submissions together: one query per step for all, and each may fail
+alone."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import partial
+
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.submission import Submission
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle import demand, plans, submissions
+from sluice.ledger.lifecycle.dependencies import Told
+from sluice.ledger.lifecycle.readiness import Ready
+from sluice.planner.bubble_up.merge import merge
+from sluice.planner.bubble_up.walk import Walk
+
+#: Called with the number of a submission that cannot be carried out, and the reason.
+Refuse = Callable[[int, str], None]
+
+
+def plan_together(
+    tx: Tx, catalogue: Catalogue, wanted: Iterable[tuple[int, Submission]], refuse: Refuse
+) -> tuple[list[int], list[Ready]]:
+    """Walk and plan for these submissions. Return the numbers of the planned submissions, and the jobs that may run
+    now."""
+    wanted = [*wanted]
+    now = _now(tx, catalogue, (submission for _, submission in wanted))
+    arrived = _arrive(tx, _begun(catalogue, wanted, now, refuse), now, refuse)
+    numbers = [walk.number for walk in arrived]
+    submissions.activate(tx, numbers)
+    told = plans.plan(tx, merge(catalogue, arrived))
+    return numbers, follow_turns(tx, catalogue, told)
+
+
+def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:
+    """Return the ready jobs, including jobs that become ready by another alternative. If a job lost the alternative
+    that it waited for, the submissions that request it walk to the next one.
+
+    Each job is handled once per call, and a walk chooses only alternatives that are not lost, so this ends. If jobs
+    have no alternative left, the groomer has their children planned, because that is seldom defined and seldom urgent.
+    """
+    ready, seen, stranded = told.ready, set[int](), dict(told.stranded)
+    while turned := [job for job in told.turned if job not in seen]:
+        seen.update(turned)
+        askers = demand.askers(tx, turned)
+        now = _now(tx, catalogue, (asker.submission for asker in askers))
+        walks = _begun(catalogue, [(asker.number, asker.submission) for asker in askers], now, _stay)
+        told = plans.plan(tx, merge(catalogue, _arrive(tx, walks, now, _stay)))
+        ready = ready + told.ready
+        stranded |= told.stranded
+    submissions.owe(tx, [job for job, app in stranded.items() if catalogue.follows_failure(app)])
+    submissions.settle_watchers(tx, list(stranded))
+    return ready
+
+
+def _now(tx: Tx, catalogue: Catalogue, wanted: Iterable[Submission]) -> datetime | None:
+    """Return the time by which the age of inputs is judged. None, without a query, if no app limits it."""
+    return tx.instant() if any(catalogue.minds_age(submission.app) for submission in wanted) else None
+
+
+def _begun(
+    catalogue: Catalogue, wanted: Iterable[tuple[int, Submission]], now: datetime | None, refuse: Refuse
+) -> list[Walk]:
+    """Return a walk for each submission. If definitions have changed since it was made, a submission may have none."""
+    return [
+        walk
+        for number, submission in wanted
+        if (walk := _attempt(partial(Walk, catalogue, number, submission, now), number, refuse))
+    ]
+
+
+def _arrive(tx: Tx, walks: list[Walk], now: datetime | None, refuse: Refuse) -> list[Walk]:
+    """Return the walks that reach their end."""
+    look = plans.look if now else plans.find
+    walking, arrived = walks, [walk for walk in walks if walk.arrived]
+    while walking := [walk for walk in walking if not walk.arrived]:
+        known = look(tx, sorted({name for walk in walking for name in walk.asks()}))
+        walking = [walk for walk in walking if _attempt(partial(walk.step, known), walk.number, refuse)]
+        arrived += [walk for walk in walking if walk.arrived]
+    return arrived
+
+
+def _attempt(step: Callable[[], Walk], number: int, refuse: Refuse) -> Walk | None:
+    """Take one step, or refuse its submission with the reason.
+
+    Every exception is caught, because filters and two-way functions are users' code, and a batch must not fail because
+    of one row.
+    """
+    try:
+        return step()
+    except BadRequest as error:
+        refuse(number, f"{error.what} {error.advice}".strip())
+    except Exception as error:
+        refuse(number, f"{type(error).__name__}: {error}")
+    return None
+
+
+def _stay(number: int, reason: str) -> None:
+    """Do nothing: the job keeps waiting at the gates it has, because its submission was admitted long ago."""

@@ -1,0 +1,104 @@
+"""Planning of submissions about work IDs, each by itself and in its own transaction.
+
+An app may have to select the work IDs by a function that queries other systems. That happens first, outside of any
+transaction. Then planners take turns by app, so that each of them sees all work in progress. If that includes work that
+the submission would run itself, the submission waits for it to end and is planned again.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from sluice.actors.dispatch import announce
+from sluice.actors.planner.bubble_up import follow_turns
+from sluice.broker.messages import Message
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.freshness import Busy
+from sluice.jobs.places import Place, reached
+from sluice.jobs.selecting import Selected, select
+from sluice.jobs.submission import Submission
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.keyspaces import freshness
+from sluice.ledger.lifecycle import plans, submissions
+from sluice.ledger.lifecycle.submissions import Received
+from sluice.planner.keyspaces.chunks.chunk_graph import nodes_of
+from sluice.planner.keyspaces.chunks.chunk_keys import require_chunk_words
+from sluice.planner.keyspaces.chunks.chunk_plan import chunk
+
+#: Seconds that users' code may take to select work IDs. After that, another planner assumes that this one has died and
+#: selects again.
+SELECT_S = 60.0
+#: Seconds until a submission that waits for a job is planned again. The job's end triggers that earlier; this delay
+#: covers a missed trigger.
+LOOK_AGAIN_S = 30.0
+#: Seconds until a submission that waits for another submission is planned again. The other one is about to be planned,
+#: and then has jobs to wait for.
+LOOK_SOON_S = 1.0
+
+
+def has_to_ask(submission: Submission) -> bool:
+    """Return whether users' code selects the work IDs. It must run once, and not in every planner that receives the
+    message."""
+    return submission.work_ids is None and submission.kwargs.get("work_ids") is None
+
+
+def plan_by_chunk(
+    ledger: Ledger, catalogue: Catalogue, received: Received, submission: Submission
+) -> Sequence[Message]:
+    """Plan the submission, refuse it, cancel it if its app finds nothing to do, or leave it waiting."""
+    app = catalogue.app(submission.app)
+    try:
+        require_chunk_words(app, submission)
+        selected = select(app, submission)
+    except BadRequest as error:
+        reason = f"{error.what} {error.advice}".strip()
+        ledger.transact(lambda tx: submissions.refuse(tx, received.number, reason))
+        return []
+    if not selected.work_ids:
+        reason = f"There are no work IDs: {app.name} has nothing to do."
+        ledger.transact(lambda tx: submissions.call_off(tx, received.number, reason))
+        return []
+    work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission, selected=selected)
+    messages = ledger.transact(work)
+    reached(Place.CHUNKS_COMMITTED)
+    return messages
+
+
+def _plan(
+    tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission, selected: Selected
+) -> Sequence[Message]:
+    held = submissions.take(tx, id)
+    if held is None:
+        return []
+    number = held.number
+    try:
+        nodes = nodes_of(catalogue, submission, selected.kwargs)
+        freshness.take_turns(tx, {node.app.name for node in nodes})
+        past = freshness.Past(tx, tx.instant(), number)
+        chunked = chunk(catalogue, submission, selected.work_ids, selected.kwargs, past, number=number)
+    except BadRequest as error:
+        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        return []
+    if chunked.waits_for:
+        _wait(tx, number, chunked.waits_for)
+        return []
+    submissions.activate(tx, [number])
+    told = plans.plan(tx, chunked.plan(number))
+    submissions.settle(tx, [number])
+    messages = announce(tx, follow_turns(tx, catalogue, told))
+    reached(Place.CHUNKS_WRITTEN)
+    return messages
+
+
+def _wait(tx: Tx, number: int, waits_for: Sequence[Busy]) -> None:
+    """Wait for the job that was planned last. By its end few of the others are left, and each attempt costs a plan."""
+    last = max(waits_for, key=lambda busy: busy.job or 0)
+    more = f", and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
+    state = f", which is {last.state}" if last.state else ", which is not planned yet"
+    submissions.wait(
+        tx,
+        number,
+        job=last.job,
+        reason=f"waits for {last.what}{state}{more}",
+        within_s=LOOK_AGAIN_S if last.job else LOOK_SOON_S,
+    )

@@ -1,0 +1,264 @@
+"""The planner: admits submissions, plans them, judges executed jobs, and notifies their children.
+
+Every handler takes a ledger, the catalogue and a message, and returns messages. It can safely run again.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from sluice.actors.dispatch import announce, tell
+from sluice.actors.planner.admission import RESERVED, admit
+from sluice.actors.planner.bubble_down import may_push, push_children
+from sluice.actors.planner.bubble_up import Refuse, follow_turns, plan_together
+from sluice.actors.planner.chunk_plans import SELECT_S, has_to_ask, plan_by_chunk
+from sluice.actors.planner.compensation_plans import plan_compensation
+from sluice.actors.planner.partition_plans import plan_by_partition
+from sluice.actors.planner.plan_attempts import PlanAttempts, Underway, sort_out
+from sluice.actors.planner.retries import plan_retry
+from sluice.broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadMessage
+from sluice.jobs.places import Place, reached
+from sluice.jobs.ref import JobName
+from sluice.jobs.request_limits import oversized
+from sluice.jobs.retry_budget import RetryBudget
+from sluice.jobs.submission import COMPENSATION, Submission
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.keyspaces import bisection
+from sluice.ledger.lifecycle import dependencies, judgements, requests, submissions
+from sluice.planner.judge import judge
+from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
+from sluice.planner.keyspaces.partitions.partition_keys import is_by_partition
+
+#: Maximum number of submissions that are planned in one transaction.
+BATCH = 200
+#: Seconds until a submission for an unknown app is checked again: 2, about as often as definitions are.
+UNKNOWN_APP_RETRY_S = 2.0
+#: Reason of the wait. After the grace period the submission is refused, and the reason lists similar names.
+UNKNOWN_APP = "Its app is not defined yet."
+
+
+def submit(
+    ledger: Ledger, catalogue: Catalogue, message: Submit, attempts: PlanAttempts | None = None
+) -> Sequence[Message]:
+    """Admit a submission. A small one is left to a Plan message, so that several are planned together."""
+    admitted = admit(ledger, [(message.id, message.submission)])
+    planning = Plan(submissions=tuple(row.require_id() for row in admitted))
+    if all(_is_small(catalogue, row) for row in admitted):
+        return [planning] if admitted else []
+    return plan(ledger, catalogue, planning, attempts)
+
+
+def submit_many(
+    ledger: Ledger, catalogue: Catalogue, message: SubmitMany, attempts: PlanAttempts | None = None
+) -> Sequence[Message]:
+    """Admit and plan submissions. A row without an id gets one from the message's id, so that a repeated message
+    changes nothing."""
+    rows = [(f"{message.id}/{place}", row) for place, row in enumerate(message.submissions)]
+    admitted = admit(ledger, rows)
+    planning = Plan(submissions=tuple(row.require_id() for row in admitted))
+    return plan(ledger, catalogue, planning, attempts)
+
+
+def plan(
+    ledger: Ledger, catalogue: Catalogue, message: Plan, attempts: PlanAttempts | None = None
+) -> Sequence[Message]:
+    """Plan received submissions. If another planner has taken a submission, that one is left alone. Submissions that
+    have piled up behind them are planned in the same transaction, so that their own messages find nothing left to
+    do."""
+    messages: list[Message] = []
+    with (attempts or PlanAttempts(ledger)).underway() as underway:
+        for start in range(0, len(message.submissions), BATCH):
+            ids = list(message.submissions[start : start + BATCH])
+            apart, sent = ledger.transact(partial(_plan, catalogue=catalogue, ids=ids, underway=underway))
+            reached(Place.PLAN_COMMITTED)
+            messages += sent
+            for received, submission in apart:
+                underway.begin([received])
+                plan_one = _plan_apart(catalogue, received, submission)
+                messages += plan_one(ledger, catalogue, received, submission)
+    return messages
+
+
+def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Message]:
+    """Cancel a submission, or one job whichever submissions request it. The next message notifies the children of the
+    jobs."""
+
+    def work(tx: Tx) -> list[Message]:
+        if message.submission is not None:
+            ended = submissions.cancel(tx, message.submission) or []
+        elif message.app is None or message.key is None:
+            raise BadMessage("A cancel message names a submission, or an app and a key.")
+        else:
+            ended = submissions.cancel_job(tx, JobName(message.app, message.key))
+        messages = [*tell(ended), *announce(tx, [])]
+        reached(Place.CANCEL_WRITTEN)
+        return messages
+
+    messages = ledger.transact(work)
+    reached(Place.CANCEL_COMMITTED)
+    return messages
+
+
+def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequence[Message]:
+    """Judge jobs, split failed chunks, and open the gates of their children. Then plan children that no submission
+    requested, in a transaction of its own."""
+
+    def work(tx: Tx) -> tuple[list[int], list[Message]]:
+        judged = judgements.judge(tx, list(message.jobs), judge, partial(_budget, catalogue))
+        halved = bisection.split(tx, judged.failed)
+        ended = {**judged.ended, **halved.cancelled}
+        ready = follow_turns(tx, catalogue, dependencies.tell(tx, list(ended)))
+        childless = [job for job, app in ended.items() if not may_push(catalogue, app)]
+        submissions.repay(tx, childless)
+        submissions.settle_watchers(tx, childless)
+        pushing = [job for job in ended if job not in childless]
+        messages: list[Message] = [*announce(tx, judged.ready + halved.ready + ready)]
+        reached(Place.JUDGE_WRITTEN)
+        return pushing, messages
+
+    pushing, messages = ledger.transact(work)
+    reached(Place.JUDGE_COMMITTED)
+    return messages + _push(ledger, catalogue, pushing)
+
+
+def _budget(catalogue: Catalogue, app: str) -> RetryBudget | None:
+    found = catalogue.get(app)
+    return found.retry_budget if found else None
+
+
+def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Message]:
+    """Notify the children of jobs that ended without a judgement, or that were judged by a planner that died."""
+
+    def work(tx: Tx) -> tuple[list[int], list[Message]]:
+        halved = bisection.split(tx, list(message.jobs))
+        dependencies.hold(tx, list(message.jobs))
+        ended = [*message.jobs, *halved.cancelled]
+        ready = follow_turns(tx, catalogue, dependencies.tell(tx, ended))
+        messages: list[Message] = [*announce(tx, halved.ready + ready)]
+        reached(Place.ENDED_WRITTEN)
+        return ended, messages
+
+    told, messages = ledger.transact(work)
+    reached(Place.ENDED_COMMITTED)
+    return messages + _push(ledger, catalogue, told)
+
+
+def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Message]:
+    """Plan children apart from the judgement: that holds the parents' rows, and planning locks rows in an order of its
+    own."""
+
+    def work(tx: Tx) -> list[Message]:
+        messages = push_children(tx, catalogue, ended)
+        reached(Place.PUSH_WRITTEN)
+        return messages
+
+    if not ended:
+        return []
+    messages = ledger.transact(work)
+    reached(Place.PUSH_COMMITTED)
+    return messages
+
+
+#: A submission as it is in the ledger, and as it was read.
+_Read = tuple[submissions.Received, Submission]
+#: Function that plans one submission in a transaction of its own.
+PlanOne = Callable[[Ledger, Catalogue, submissions.Received, Submission], Sequence[Message]]
+
+
+def _plan(
+    tx: Tx, *, catalogue: Catalogue, ids: list[str], underway: Underway
+) -> tuple[list[_Read], Sequence[Message]]:
+    """Plan the submissions that are not planned yet. If one cannot be carried out, it is refused alone.
+
+    Submissions about work IDs are left to ``actors.planner.chunk_plans``, about partitions to
+    ``actors.partition_plans``, compensations to ``actors.planner.compensation_plans``, retries to ``actors.retries``.
+    Unless they are named alone, these and large ones are left to a message of their own. So the announcement of the
+    other jobs does not wait for them. A submission for an app that these definitions do not have is tried again until
+    its grace period is over.
+    """
+    refuse = partial(submissions.refuse, tx)
+    held = submissions.hold_piled_up(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
+    held, attempted = sort_out(tx, held, underway.worker)
+    reread = [(each, read) for each in held if (read := _reread(each, refuse))]
+    early = {each.number for each, read in reread if each.recent and not _is_known(catalogue, read)}
+    submissions.set_aside(tx, [*early], for_s=UNKNOWN_APP_RETRY_S, reason=UNKNOWN_APP)
+    wanted = [(each, read) for each, read in reread if each.number not in early]
+    again = [(each, read) for each, read in wanted if _is_retried(catalogue, each, read)]
+    first = [(each, read) for each, read in wanted if not _is_retried(catalogue, each, read)]
+    undoing = [(each, read) for each, read in first if read.compensates is not None]
+    forward = [(each, read) for each, read in first if read.compensates is None]
+    by_chunk = [(each, read) for each, read in forward if _is_by_chunk(catalogue, read)]
+    by_partition = [(each, read) for each, read in forward if is_by_partition(catalogue, read)]
+    apart = [*again, *undoing, *by_chunk, *by_partition]
+    numbers = {each.number for each, _ in apart}
+    walked = [(each, read) for each, read in wanted if each.number not in numbers]
+    alone = {each.number for each, _ in wanted if each.named and len(ids) == 1}
+    later = {each.number: each for each, read in wanted if each.number in numbers or _names_many(read)}
+    later = {number: each for number, each in later.items() if number not in alone}
+    asking = [each.number for each, read in by_chunk if each.number in alone and has_to_ask(read)]
+    submissions.set_aside(tx, asking, for_s=SELECT_S)
+    together = [(each, read) for each, read in walked if each.number not in later]
+    underway.begin(each for each, _ in together)
+    planned, ready = plan_together(tx, catalogue, [(each.number, read) for each, read in together], refuse)
+    submissions.settle(tx, planned)
+    messages = [*announce(tx, ready), *_for_later(later.values()), *attempted]
+    reached(Place.PLAN_WRITTEN)
+    return [(each, read) for each, read in apart if each.number in alone], messages
+
+
+def _for_later(left: Iterable[submissions.Received]) -> list[Message]:
+    """Return a message for each submission that this transaction has locked and leaves. The planner of its own message
+    may have skipped it."""
+    return [Plan(submissions=(each.id,)) for each in left]
+
+
+def _names_many(submission: Submission) -> bool:
+    """Return whether it names more keys than a small submission, or no keys: that means all that its definition
+    enumerates."""
+    return submission.key is None and not 0 < len(submission.keys or ()) <= submissions.FEW_KEYS
+
+
+def _plan_apart(catalogue: Catalogue, received: submissions.Received, submission: Submission) -> PlanOne:
+    if _is_retried(catalogue, received, submission):
+        return plan_retry
+    if submission.compensates is not None:
+        return plan_compensation
+    return plan_by_chunk if _is_by_chunk(catalogue, submission) else plan_by_partition
+
+
+def _is_retried(catalogue: Catalogue, received: submissions.Received, submission: Submission) -> bool:
+    """Return whether its jobs are run again. A submission about partitions is planned as at first: existing partitions
+    are left alone."""
+    return received.again and not is_by_partition(catalogue, submission)
+
+
+def _is_known(catalogue: Catalogue, submission: Submission) -> bool:
+    return submission.app in catalogue or is_by_partition(catalogue, submission)
+
+
+def _is_small(catalogue: Catalogue, submission: Submission) -> bool:
+    return len(submission.keys or ()) <= submissions.FEW_KEYS and not (
+        _is_by_chunk(catalogue, submission) or is_by_partition(catalogue, submission)
+    )
+
+
+def _is_by_chunk(catalogue: Catalogue, submission: Submission) -> bool:
+    return (
+        submission.branch is None
+        and submission.app in catalogue
+        and is_by_chunk(catalogue[submission.app], submission)
+    )
+
+
+def _reread(received: submissions.Received, refuse: Refuse) -> Submission | None:
+    """Return the submission as it was admitted. If it was inserted by SQL it may turn out to be invalid, and is
+    refused."""
+    submission, reason = requests.read(received.body)
+    if submission and submission.compensates is None and received.id.endswith(COMPENSATION):
+        reason = RESERVED
+    if submission and not reason:
+        reason = oversized(submission.kwargs, submission.policy)
+    if reason:
+        refuse(received.number, reason)
+    return None if reason else submission

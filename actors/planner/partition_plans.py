@@ -1,0 +1,128 @@
+"""Planning of submissions about partitions, each by itself and in its own transaction.
+
+Planners take turns by table. So a planner sees the partitions that others have claimed, joins their jobs, and claims
+the rest. It locks the jobs that it joins, so that they cannot end before it has recorded that it waits for them. If one
+has ended before the lock, the planner reads the tables again.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import islice
+
+from msgspec.structs import replace
+
+from sluice.actors.branches import branch_of
+from sluice.actors.dispatch import announce
+from sluice.actors.executor import assignments
+from sluice.broker.messages import Message
+from sluice.jobs.calendar import Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.plan import PlannedJob, Wish
+from sluice.jobs.submission import Submission
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.keyspaces import partition_jobs, partitions
+from sluice.ledger.keyspaces.partitions import Joined
+from sluice.ledger.lifecycle import demand, submissions
+from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.lifecycle.submissions import Received
+from sluice.ledger.limits import pauses, priorities
+from sluice.planner.keyspaces.partitions.partition_keys import meant
+from sluice.planner.keyspaces.partitions.partition_plan import Layout
+from sluice.planner.keyspaces.partitions.refill import tables_of
+from sluice.planner.keyspaces.partitions.table_demand import Supply
+
+#: Number of jobs that are inserted together.
+BATCH = 5_000
+
+
+def plan_by_partition(
+    ledger: Ledger, catalogue: Catalogue, received: Received, submission: Submission
+) -> Sequence[Message]:
+    """Plan the submission, or refuse it."""
+    work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission)
+    return ledger.transact(work)
+
+
+def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> Sequence[Message]:
+    held = submissions.take(tx, id)
+    if held is None:
+        return []
+    number = held.number
+    if held.again:
+        submission = replace(submission, rerun=None)
+        demand.forget_steps(tx, number)
+    try:
+        catalogue = catalogue if submission.branch is None else branch_of(tx, submission.branch)
+        submission = meant(catalogue, submission)
+        partitions.take_turns(tx, tables_of(catalogue, submission))
+        layout, joined = _lay_out(tx, catalogue, submission)
+    except BadRequest as error:
+        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        return []
+    pauses.hold_still(tx, [number])
+    submissions.activate(tx, [number])
+    demand.want(tx, [(number, job, Wish.PULLED) for job in joined.jobs])
+    priorities.lend(tx, priorities.ask(tx, dict.fromkeys(joined.jobs, layout.priority)))
+    let_go = pauses.follow(tx, joined.paused)
+    assignments.keep(tx, [supply.app for supply in layout.supplies if supply.app and supply.steps])
+    ready = _Entering(tx, layout, number).enter()
+    submissions.settle(tx, [number])
+    return announce(tx, let_go + ready)
+
+
+def _lay_out(tx: Tx, catalogue: Catalogue, submission: Submission) -> tuple[Layout, Joined]:
+    """Return the layout of the submission, and the locked jobs in progress that it waits for.
+
+    Each repetition finds another job dead, and no other planner claims partitions during this time, so this ends.
+    """
+    while True:
+        layout = Layout(catalogue, submission, partitions.Tables(tx))
+        joined = partitions.join(tx, [job.id for supply in layout.supplies for job in supply.joined])
+        if joined is not None:
+            return layout, joined
+
+
+class _Entering:
+    """Insertion of the jobs of one layout into the ledger, table by table."""
+
+    def __init__(self, tx: Tx, layout: Layout, number: int) -> None:
+        self._tx = tx
+        self._layout = layout
+        self._number = number
+        self._ids = {job.name: job.id for supply in layout.supplies for job in supply.joined}
+        self._joined = {*self._ids}
+        self._again: list[int] = []
+
+    def enter(self) -> list[Ready]:
+        """Insert the jobs, and return the jobs that may run now."""
+        ready: list[Ready] = []
+        for supply in self._layout.supplies:
+            wish = Wish.ASKED if self._layout.is_asked_for(supply) else Wish.PULLED
+            self._want((job.id for job in supply.joined), wish)
+            ahead = zip(self._layout.jobs(supply), supply.steps, strict=True)
+            while batch := list(islice(ahead, BATCH)):
+                ready += self._enter(supply, batch, wish)
+        partitions.want_along(self._tx, self._again)
+        return ready
+
+    def _enter(self, supply: Supply, batch: Sequence[tuple[PlannedJob, Span]], wish: Wish) -> list[Ready]:
+        jobs = [job for job, _ in batch]
+        if supply.app is None:
+            self._ids.update(partition_jobs.expect(self._tx, jobs))
+            return []
+        entered = partition_jobs.enter(self._tx, jobs, self._ids, self._joined, even=self._layout.is_even)
+        self._ids.update(entered.ids)
+        self._joined |= entered.living
+        self._again += entered.again
+        made = [
+            partitions.Step(self._ids[job.name], step)
+            for job, step in batch
+            if job.name not in entered.living
+        ]
+        partitions.claim(self._tx, supply.table, supply.app.version, made)
+        self._want((self._ids[job.name] for job in jobs), wish)
+        return entered.ready
+
+    def _want(self, jobs: Iterable[int], wish: Wish) -> None:
+        demand.want(self._tx, [(self._number, job, wish) for job in jobs])

@@ -1,0 +1,76 @@
+"""Pausing and resuming of submissions, by a message or by a client, and of apps."""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from functools import partial
+from typing import NamedTuple
+
+from sluice.actors.dispatch import announce
+from sluice.broker.messages import Message, Pause, Plan
+from sluice.jobs.catalogue import Catalogue
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.limits import app_pauses, pauses
+from sluice.ledger.recovery import grooming_steps
+
+#: Number of ready jobs that are announced in one transaction.
+BATCH = 1000
+
+
+class GoesOn(NamedTuple):
+    """Result of resuming a submission. ``let_go`` is the number of released jobs. ``messages`` announce jobs that may
+    run now, or have the submission planned if it was not yet."""
+
+    let_go: int
+    messages: Sequence[Message]
+
+
+class HeldBack(NamedTuple):
+    """Result of pausing a submission. ``jobs`` are held back, or None if no such submission is open. ``messages``
+    announce the jobs that run in their place."""
+
+    jobs: list[int] | None
+    messages: Sequence[Message]
+
+
+def pause(ledger: Ledger, catalogue: Catalogue, message: Pause) -> Sequence[Message]:
+    return hold_back(ledger, message.submission).messages
+
+
+def hold_back(ledger: Ledger, submission: str) -> HeldBack:
+    """Pause a submission. Jobs with a slot of a pool leave it to other jobs."""
+
+    def work(tx: Tx) -> HeldBack:
+        return HeldBack(pauses.pause(tx, submission), announce(tx, []))
+
+    return ledger.transact(work)
+
+
+def go_on(ledger: Ledger, submission: str) -> GoesOn | None:
+    """Resume a submission. None if it does not exist or is not paused."""
+    return ledger.transact(partial(_go_on, submission=submission))
+
+
+def let_apps_go(
+    ledger: Ledger, apps: Collection[str], publish: Callable[[Sequence[Message]], None]
+) -> list[str]:
+    """Resume apps, and return the names of the apps that were paused. Their ready jobs are announced; if that is
+    interrupted, the groomer continues."""
+    began = ledger.transact(lambda tx: tx.instant())
+    resumed = ledger.transact(lambda tx: app_pauses.resume(tx, apps))
+    for app in resumed:
+        while messages := ledger.transact(partial(_announced, app=app, before=began)):
+            publish(messages)
+    return resumed
+
+
+def _announced(tx: Tx, *, app: str, before: datetime) -> Sequence[Message]:
+    return announce(tx, grooming_steps.announce_ready(tx, BATCH, before=before, app=app))
+
+
+def _go_on(tx: Tx, *, submission: str) -> GoesOn | None:
+    resumed = pauses.resume(tx, submission)
+    if resumed is None:
+        return None
+    if not resumed.is_planned:
+        return GoesOn(0, [Plan(submissions=(submission,))])
+    return GoesOn(len(resumed.let_go) + len(resumed.ready), announce(tx, resumed.ready))

@@ -1,0 +1,128 @@
+"""Retry of a submission: it is opened again, and its jobs that have not succeeded run again.
+
+Invariants: the submission keeps its jobs and requests no others. Opening it is one guarded write. So of two retries one
+is refused, and a cancellation comes before or after it. The jobs that run again are read when it is planned, and
+checked again once their rows are held. So a job that has succeeded in between stays as it is. Jobs of other submissions
+that ended because of these stay ended; a retry of those submissions revives them.
+
+A crash leaves a submission in state ``received``, and the groomer has it planned.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from sluice.actors.dispatch import announce
+from sluice.actors.planner.bubble_up import follow_turns
+from sluice.broker.messages import Message
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.ref import JobName
+from sluice.jobs.submission import COMPENSATION, Submission, SubmissionState
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import demand, plans, submissions
+from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.lifecycle.submissions import Received
+from sluice.ledger.limits import pauses
+from sluice.ledger.reads import submission_progress
+from sluice.planner.rerun_plan import plan_again
+
+#: Maximum number of jobs that the submission's reason names, if they cannot run again.
+NAMED_MAX = 5
+
+
+def retry(ledger: Ledger, id: str) -> None:
+    """Open a submission again. BadRequest, with the reason, if it does not exist or cannot be retried."""
+    ledger.transact(partial(_retry, id=id))
+
+
+def plan_retry(
+    ledger: Ledger, catalogue: Catalogue, received: Received, _submission: Submission
+) -> Sequence[Message]:
+    """Run the unsuccessful jobs of an opened submission again, in a transaction of its own."""
+    return ledger.transact(partial(_plan, catalogue=catalogue, id=received.id))
+
+
+def _retry(tx: Tx, *, id: str) -> bool:
+    """Return whether this call has opened it. A submission that waits to be planned has been opened already."""
+    if submissions.retry(tx, id):
+        return True
+    found = submission_progress.status(tx, id)
+    if found is None or found.state is not SubmissionState.RECEIVED:
+        raise _refusal(id, found)
+    return False
+
+
+def _plan(tx: Tx, *, catalogue: Catalogue, id: str) -> Sequence[Message]:
+    held = submissions.take(tx, id)
+    if held is None:
+        return []
+    number = held.number
+    submissions.activate(tx, [number])
+    ready = _run_again(tx, catalogue, number)
+    submissions.settle(tx, [number])
+    return announce(tx, ready)
+
+
+def _run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[Ready]:
+    """Run the unsuccessful jobs again, and return the jobs that may start.
+
+    A live job may be cancelled for another submission while this one is not active yet. So the live jobs are held, and
+    the unsuccessful ones read once more: either the cancellation waits, and finds this submission active, or its effect
+    is seen here, and the job runs again too. Live jobs may also be paused for another submission, and go on.
+    """
+    ready: list[Ready] = []
+    tried: set[JobName] = set()
+    names = demand.unsuccessful(tx, number)
+    while True:
+        tried.update(names)
+        if names:
+            again = plan_again(catalogue, number, names)
+            ready += follow_turns(tx, catalogue, plans.plan(tx, again.plan))
+            if again.left_out:
+                submissions.note(tx, number, _listed(again.left_out))
+        ready += pauses.follow(tx, demand.live(tx, number))
+        names = demand.unsuccessful(tx, number)
+        if tried.issuperset(names):
+            return ready
+
+
+def _listed(left_out: Mapping[JobName, str]) -> str:
+    named = "; ".join(f"{name}: {reason}" for name, reason in [*left_out.items()][:NAMED_MAX])
+    more = f"; and {len(left_out) - NAMED_MAX} more" if len(left_out) > NAMED_MAX else ""
+    return f"Not run again: {named}{more}"
+
+
+def _refusal(id: str, found: submission_progress.Status | None) -> BadRequest:
+    """Return why a submission cannot be retried."""
+    if found is None:
+        return BadRequest(
+            f"There is no submission {id}.",
+            advice="`sluice submissions` lists them; for one job give its app and its key.",
+        )
+    if found.is_open:
+        return BadRequest(
+            f"Submission {id} is {found.state}; only an ended submission can be run again.",
+            advice=f"`sluice submissions {id}` shows how far it is.",
+        )
+    if found.state is SubmissionState.SUCCEEDED:
+        return BadRequest(f"Submission {id} is {found.state}: none of its jobs has to be run again.")
+    if found.state is SubmissionState.REFUSED:
+        return BadRequest(
+            f"Submission {id} was refused: {found.reason}", advice="Correct it and submit it again."
+        )
+    if found.paused_at is not None:
+        return BadRequest(f"Submission {id} is paused.", advice=f"Run `sluice resume {id}` first.")
+    return _being_undone(id)
+
+
+def _being_undone(id: str) -> BadRequest:
+    if id.endswith(COMPENSATION):
+        saga = id.removesuffix(COMPENSATION)
+        return BadRequest(
+            f"Submission {saga}, which {id} undoes, is being run again.",
+            advice=f"`sluice submissions {saga}` shows how far it is.",
+        )
+    return BadRequest(
+        f"Submission {id} is being undone; it can be run again only after that.",
+        advice=f"`sluice submissions {id}{COMPENSATION}` shows how far the undo is.",
+    )

@@ -1,0 +1,1 @@
+"""The scheduler: leadership, due schedules, and operations by hand."""

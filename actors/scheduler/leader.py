@@ -1,0 +1,91 @@
+"""Thread of the scheduler. The leader sends Tick messages to the groomer and Look messages to the scheduler, and
+updates the state counts itself.
+
+If nothing is due in the ledger it sends nothing for a while. Two messages per second, handled by two processes, would
+be most of the work of an idle installation. The two kinds pause independently: a groomer that always finds work must
+not keep new schedules from being found.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from threading import Event, Thread
+from time import monotonic
+from uuid import UUID
+
+from sluice.actors.worker.logs import Complaints
+from sluice.broker.messages import SCHEDULER, Look, Message, Tick
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.places import Place, reached
+from sluice.ledger import schedules
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.recovery import grooming_steps, leases
+from sluice.ledger.retention import removal
+from sluice.ledger.stats import state_counts
+from sluice.scheduler.tick_clock import Ticks
+
+_LOG = logging.getLogger("sluice.scheduler")
+
+#: Number of periods without a heartbeat after which a leader is replaced.
+TERM_PERIODS = 3
+#: Number of periods after which a message is sent even if nothing seems due. Changed definitions are visible only to
+#: the processes that have loaded them.
+CALM_PERIODS = 5
+
+
+class Ticker:
+    """Ticks of one process. Of all processes that have a ticker, one leads. If two believe that they lead, this costs
+    one extra tick."""
+
+    def __init__(
+        self, ledger: Ledger, holder: UUID, send: Callable[[Sequence[Message]], None], *, period_s: float
+    ) -> None:
+        self._ledger = ledger
+        self._holder = holder
+        self._send = send
+        self._ticks = Ticks(period_s, monotonic())
+        self._calm: dict[type[Message], int] = {Tick: 0, Look: 0}
+        self._complaints = Complaints(_LOG, "no tick")
+        self._ended = Event()
+        self._thread = Thread(target=self._live, name="ticker", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def tick(self) -> None:
+        """Do the work of one period, if this process leads."""
+        term_s = self._ticks.period_s * TERM_PERIODS
+        if self._ledger.transact(lambda tx: leases.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s)):
+            reached(Place.TICK_LED)
+            messages = self._ledger.transact(self._due)
+            sent = {type(message) for message in messages}
+            self._calm = {kind: 0 if kind in sent else calm + 1 for kind, calm in self._calm.items()}
+            self._send(messages)
+            reached(Place.TICK_SENT)
+            self._ledger.transact(state_counts.count)
+
+    def _live(self) -> None:
+        while True:
+            now_s = monotonic()
+            if self._ended.wait(self._ticks.after(now_s) - now_s):
+                return
+            try:
+                self.tick()
+            except Unreachable as error:
+                _LOG.warning("no tick: %s", error)
+            except Exception as error:
+                # Without ticks nothing is repaired, and no other process takes over while this one is alive.
+                self._complaints.tell(error)
+            else:
+                self._complaints.forget()
+
+    def _due(self, tx: Tx) -> list[Message]:
+        tick = self._is_overdue(Tick) or grooming_steps.is_due(tx) or removal.is_due(tx)
+        look = self._is_overdue(Look) or schedules.any_due(tx)
+        return [*([Tick()] if tick else []), *([Look()] if look else [])]
+
+    def _is_overdue(self, kind: type[Message]) -> bool:
+        return self._calm[kind] >= CALM_PERIODS

@@ -1,0 +1,1 @@
+"""Settings: their sources, their values, and checks of transport security."""

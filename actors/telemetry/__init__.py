@@ -1,0 +1,1 @@
+"""Counters, and observers of runs: traces and lineage."""

@@ -1,0 +1,121 @@
+"""Lineage of steps (jobs that make partitions): decides which event is sent when."""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from sluice.actors.settings.settings import LineageServer
+from sluice.actors.telemetry.counters import Count
+from sluice.actors.telemetry.observers import Past, Remembered, Sight
+from sluice.actors.telemetry.openlineage.events import Dataset, Event, Names, now
+from sluice.actors.telemetry.openlineage.sender import Post
+from sluice.jobs.app import App
+from sluice.jobs.job import Assignment
+from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.states import State
+from sluice.ledger.reads.run_records import Origin, Planned
+from sluice.ledger.stats.event_counters import What
+
+_START, _COMPLETE, _FAIL, _ABORT = "START", "COMPLETE", "FAIL", "ABORT"
+#: Endings that are not judged. The process that recorded them sends the event. A run that has not begun has no event.
+_UNJUDGED = {Ending.TIMED_OUT: _FAIL, Ending.HANDED_BACK: _ABORT}
+_VERDICTS = {State.SUCCEEDED: _COMPLETE, State.EXPIRED: _ABORT, State.CANCELLED: _ABORT}
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def lineage_of(server: LineageServer, definition: Callable[[str], App | None]) -> "Lineage":
+    """Return the observer that sends lineage to this server."""
+    return Lineage(Names(server.jobs, server.tables), Post(server.url, server.token), definition)
+
+
+class Lineage:
+    """Observer that sends lineage. ``definition`` returns the present definition of an app, or None."""
+
+    def __init__(self, names: Names, post: Post, definition: Callable[[str], App | None]) -> None:
+        self._names = names
+        self._post = post
+        self._definition = definition
+        self._told = Remembered()
+
+    def run(self, sight: Sight) -> "StepRun":
+        return StepRun(self, sight)
+
+    def began(self, sight: Sight, assignment: Assignment) -> None:
+        if assignment.table is None or assignment.span is None:
+            return
+        job = sight.job
+        outputs = self._names.outputs(assignment.app, assignment.table, job.key)
+        self._tell(_START, sight, inputs=list(self._names.inputs(assignment)), outputs=outputs)
+
+    def recorded(self, sight: Sight, outcome: Outcome, *, refused: bool) -> None:
+        ending = _ABORT if refused else _UNJUDGED.get(outcome.ending)
+        if sight.job.partitions is None or ending is None or outcome.ending is Ending.NOT_BEGUN:
+            return
+        self._tell(ending, sight, error=None if ending == _ABORT else outcome.error)
+
+    def lost(self, past: Past) -> None:
+        self._look_back(past, _ABORT)
+
+    def judged(self, past: Past) -> None:
+        self._look_back(past, _VERDICTS.get(State(past.stretch.ending), _FAIL))
+
+    def planned(self, submission: Planned) -> None:
+        """Do nothing: planning makes no partitions yet."""
+
+    def counts(self) -> Mapping[What, Count]:
+        return {What.LINEAGE_DROPPED: lambda: self._post.dropped}
+
+    def close(self) -> None:
+        self._post.close()
+
+    def _look_back(self, past: Past, ending: str) -> None:
+        stretch = past.stretch
+        if stretch.place is None or not self._told.is_news(stretch.right):
+            return
+        done = self._names.outputs(self._definition(stretch.app), stretch.place, stretch.key)
+        event = Event(
+            event_type=ending,
+            event_time=stretch.ended_at,
+            run=self._names.run(stretch.right, past.origin, stretch.error if ending == _FAIL else None),
+            job=self._names.job(stretch.app),
+            inputs=[],
+            outputs=done if ending == _COMPLETE else [],
+        )
+        self._post.send(_ENCODER.encode(event))
+
+    def _tell(
+        self,
+        what: str,
+        sight: Sight,
+        *,
+        inputs: list[Dataset] | None = None,
+        outputs: list[Dataset] | None = None,
+        error: str | None = None,
+    ) -> None:
+        origin: Origin | None = sight.origin
+        event = Event(
+            event_type=what,
+            event_time=now(),
+            run=self._names.run(sight.job.right, origin, error),
+            job=self._names.job(sight.job.app),
+            inputs=inputs or [],
+            outputs=outputs or [],
+        )
+        self._post.send(_ENCODER.encode(event))
+
+
+class StepRun:
+    """One run of a job that may be a step."""
+
+    traceparent = None
+
+    def __init__(self, lineage: Lineage, sight: Sight) -> None:
+        self._lineage = lineage
+        self._sight = sight
+
+    def begin(self, assignment: Assignment) -> None:
+        self._lineage.began(self._sight, assignment)
+
+    def end(self, outcome: Outcome | None) -> None:
+        """Do nothing: the event is sent once the outcome is in the ledger."""

@@ -1,0 +1,1 @@
+"""A worker process: startup, queues, heartbeat, definitions and logs."""

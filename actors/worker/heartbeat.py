@@ -1,0 +1,200 @@
+"""Registration of one process in the ledger: it joins, sends heartbeats, and leaves."""
+
+import logging
+import os
+import socket
+from collections.abc import Callable
+from threading import Event, Lock, Thread
+from uuid import UUID
+
+from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.telemetry.counters import Meter
+from sluice.actors.worker.logs import Complaints
+from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.ref import Claim
+from sluice.jobs.subject import about
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.recovery import leases
+
+_LOG = logging.getLogger("sluice.worker")
+
+
+class Lifeline:
+    """Heartbeat of a worker: renews its lease every third of its length, and stops the runs of lost claims.
+
+    A second thread stops all runs once the lease can no longer be trusted (``Holdings``). It waits only for its clock.
+    So it works even if a heartbeat neither returns nor fails, for example on a connection that is open and silent. Both
+    threads go on as long as the process lives: once the lease is renewed, runs may begin again.
+
+    ``give_back`` hands back claims that are this worker's according to the ledger, are as old as a lease, and are
+    unknown here.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        holdings: Holdings,
+        id: UUID,
+        *,
+        queues: list[str],
+        threads: int,
+        code: str | None,
+        give_back: Callable[[list[Claim]], None],
+        known: Callable[[], KnownDefinitions],
+        meter: Meter | None = None,
+    ) -> None:
+        self.id = id
+        self._ledger = ledger
+        self._holdings = holdings
+        self._queues = queues
+        self._threads = threads
+        self._code = code
+        self._lease_s = holdings.lease_s
+        self._give_back = give_back
+        self._known = known
+        self._recorded: KnownDefinitions | None = None
+        self._meter = meter or Meter(ledger)
+        self._complaints = Complaints(_LOG, "a heartbeat failed")
+        self._renewed_at = 0.0
+        self._failed = False
+        self._lapsed = False
+        self._lock = Lock()
+        self._ended = Event()
+        self._loops = [
+            Thread(target=self._live, name="lifeline", daemon=True),
+            Thread(target=self._watch_lease, name="lease", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Join. No claim is accepted before. Unreachable if the ledger does not answer."""
+        began = self._holdings.clock()
+        host, pid = socket.gethostname(), os.getpid()
+        known = self._known()
+
+        def join(tx: Tx) -> None:
+            leases.join(
+                tx,
+                self.id,
+                host=host,
+                pid=pid,
+                queues=self._queues,
+                threads=self._threads,
+                code=self._code,
+                lease_s=self._lease_s,
+            )
+            leases.know(tx, self.id, known)
+
+        self._ledger.transact(join)
+        self._recorded = known
+        self._renewed_at = began
+        self._renewed(began)
+        for thread in self._loops:
+            thread.start()
+
+    def end(self) -> None:
+        """Leave. The groomer gives jobs that are still held after this to other workers."""
+        self._ended.set()
+        for thread in self._loops:
+            thread.join()
+        try:
+            self._ledger.transact(lambda tx: leases.leave(tx, self.id))
+            self._meter.read()
+        except Unreachable as error:
+            _LOG.warning(
+                "the worker left without reporting it to the ledger; its lease will expire: %s", error
+            )
+        except Exception:
+            # The caller has more to close.
+            _LOG.exception(
+                "the worker left without reporting everything to the ledger; its lease will expire"
+            )
+
+    def enforce(self) -> None:
+        """Stop all runs if the lease can no longer be trusted, and log that once until the lease is renewed."""
+        with self._lock:
+            if self._lapsed or self._holdings.trusted_for_s > 0:
+                return
+            self._lapsed = True
+            stopped = self._holdings.stop_all()
+        _LOG.warning(
+            "the lease has not been renewed for %.1f s, so %s stopped before it ends;"
+            " no run begins until it is renewed",
+            self._holdings.clock() - self._renewed_at,
+            "1 run is" if stopped == 1 else f"{stopped} runs are",
+        )
+
+    def beat(self) -> None:
+        """Renew the lease once, stop the runs of lost claims, and hand back claims that are unknown here."""
+        began = self._holdings.clock()
+        held = self._holdings.claims()
+        standing = self._ledger.transact(lambda tx: leases.beat(tx, self.id, held, lease_s=self._lease_s))
+        for claim in self._holdings.keep_only(standing, held):
+            _LOG.warning(
+                "claim %d of job %d is gone; its run is stopped and its result dropped",
+                claim.number,
+                claim.job,
+                extra=about(self._holdings.subject_of(claim)),
+            )
+        self._renewed(began)
+        self._return_strays()
+        self._record_definitions()
+        self._meter.read()
+
+    def _record_definitions(self) -> None:
+        """Record the definitions if they have changed since the last time."""
+        known = self._known()
+        if known is not self._recorded:
+            self._ledger.transact(lambda tx: leases.know(tx, self.id, known))
+            self._recorded = known
+
+    def _watch_lease(self) -> None:
+        """Call ``enforce`` when it is due. While the lease cannot be trusted, only a heartbeat changes that."""
+        wait_s = self._holdings.trusted_for_s
+        while not self._ended.wait(wait_s):
+            self.enforce()
+            trusted_for_s = self._holdings.trusted_for_s
+            wait_s = trusted_for_s if trusted_for_s > 0 else self._lease_s / 3
+
+    def _live(self) -> None:
+        wait_s = self._lease_s / 3
+        while not self._ended.wait(wait_s):
+            wait_s = self._lease_s / 3
+            try:
+                self.beat()
+            except Unreachable as error:
+                self._could_not_renew(error)
+            except Exception as error:
+                self._failed = True
+                self._complaints.tell(error)
+            else:
+                self._complaints.forget()
+                # If a late answer leaves the lease untrusted, the next heartbeat follows without a pause.
+                wait_s = wait_s if self._holdings.trusted_for_s > 0 else 0.0
+
+    def _return_strays(self) -> None:
+        known = self._holdings.known()
+        strays = self._ledger.transact(lambda tx: leases.strays(tx, self.id, known, grace_s=self._lease_s))
+        # Answers to claims may have come since the first read. If the answer comes later than this, its run does not
+        # begin.
+        known = self._holdings.known()
+        if strays := [claim for claim in strays if claim not in known]:
+            self._give_back(strays)
+
+    def _could_not_renew(self, error: Unreachable) -> None:
+        """Log the start of an outage; its end is logged by ``_renewed``."""
+        if not self._failed:
+            _LOG.warning("the heartbeat failed and is repeated every %.3g s: %s", self._lease_s / 3, error)
+        self._failed = True
+
+    def _renewed(self, at: float) -> None:
+        """Trust the lease from ``at`` on, and log the end of an outage."""
+        with self._lock:
+            self._holdings.renew(at)
+            if self._holdings.trusted_for_s <= 0:
+                return
+            before, self._renewed_at = self._renewed_at, at
+            was_away = self._failed or self._lapsed
+            self._failed = self._lapsed = False
+        if was_away:
+            _LOG.info("the ledger is back and the lease is renewed, after %.1f s", at - before)

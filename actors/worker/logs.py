@@ -1,0 +1,146 @@
+"""Logs of a process, whole lines of output, and repeated errors that are logged once.
+
+Log of a process on stderr: lines for people, or JSON for machines.
+
+A JSON line about a job names it in fields of its own, as far as they are known: ``app``, ``key``, ``round``, ``claim``,
+and the ``submission`` that its run began for.
+
+Whole lines of output for jobs that print in several threads.
+
+``print`` writes a line in two pieces, its text and its end, so threads that print at the same time mix their lines.
+Here each thread's pieces wait until they form a line, or until the thread flushes.
+
+Errors that a thread survives, because its process would be useless without it.
+
+Such an error is unexpected, so it is logged with its traceback. The same error may occur in each period. So each kind
+is logged once, and again only after a period without an error.
+"""
+
+import logging
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from logging import Logger
+from threading import RLock, get_ident
+from typing import Any, TextIO
+
+import msgspec
+
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.subject import subject_of
+
+_TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = {
+            "at": datetime.fromtimestamp(record.created, UTC),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "pid": record.process,
+            "message": _written(record.getMessage()),
+        }
+        if subject := subject_of(record):
+            line |= msgspec.to_builtins(subject)
+        if record.exc_info:
+            line["error"] = _written(self.formatException(record.exc_info))
+        return msgspec.json.encode(line).decode()
+
+
+def _written(text: str) -> str:
+    """Replace half surrogate pairs by their escapes. They occur in file names that are not UTF-8, and cannot be
+    encoded."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+class _Stderr:
+    """Writer to the present ``sys.stderr``. A live display replaces that, so that log lines appear above the
+    display."""
+
+    def write(self, text: str) -> None:
+        sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+def set_up_logs(kind: str, *, verbose: bool = False) -> None:
+    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, only warnings and errors."""
+    handler = logging.StreamHandler(_Stderr())
+    handler.setFormatter(_JsonLines() if kind == "json" else logging.Formatter(_TEXT))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("pika").setLevel(logging.CRITICAL)
+    logging.getLogger("alembic.runtime.plugins").setLevel(logging.WARNING)
+
+
+@contextmanager
+def whole_lines() -> Iterator[None]:
+    """Write stdout by whole lines while the block lasts."""
+    stream = sys.stdout
+    lines = Lines(stream)
+    sys.stdout = lines
+    try:
+        yield
+    finally:
+        sys.stdout = stream
+        lines.close()
+
+
+class Lines:
+    """Text stream in front of another one, which handles everything that this class does not."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lock = RLock()  # A signal handler may print while its thread holds the lock.
+        self._begun: defaultdict[int, str] = defaultdict(str)
+
+    def write(self, text: str) -> int:
+        whole, end, rest = text.rpartition("\n")
+        with self._lock:
+            if end:
+                self._stream.write(self._begun.pop(get_ident(), "") + whole + end)
+            if rest:
+                self._begun[get_ident()] += rest
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        self.write("".join(lines))
+
+    def flush(self) -> None:
+        """Write the unfinished line of this thread, for example a prompt or a progress bar."""
+        with self._lock:
+            self._stream.write(self._begun.pop(get_ident(), ""))
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Write the unfinished lines of all threads as they are. The stream stays open."""
+        with self._lock:
+            for text in self._begun.values():
+                self._stream.write(text)
+            self._begun.clear()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Complaints:
+    """Error log of one thread. ``about`` names the operation that failed."""
+
+    def __init__(self, log: Logger, about: str) -> None:
+        self._log = log
+        self._about = about
+        self._told: set[tuple[type[Exception], str]] = set()
+
+    def tell(self, error: Exception) -> None:
+        """Log an error that is being handled, unless its kind was logged since the last success."""
+        kind = (type(error), error.what if isinstance(error, SluiceError) else "")
+        if kind not in self._told:
+            self._told.add(kind)
+            self._log.error("%s: %s", self._about, error, exc_info=error)
+
+    def forget(self) -> None:
+        """Note a success, so that every kind of error is logged again."""
+        self._told.clear()

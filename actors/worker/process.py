@@ -1,0 +1,241 @@
+"""One worker process: its queues, its lease, and, if it serves the scheduler's queue, the ticks."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from threading import Timer
+from uuid import UUID, uuid4
+
+from sluice.actors.assembly import blobs, onlookers, stores
+from sluice.actors.client import Client
+from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.execution import Running
+from sluice.actors.executor.external_work import Watching
+from sluice.actors.groomer.retention import Retention
+from sluice.actors.planner.plan_attempts import PlanAttempts
+from sluice.actors.scheduler.leader import Ticker
+from sluice.actors.settings.settings import Settings
+from sluice.actors.telemetry.counters import Meter
+from sluice.actors.telemetry.observers import Witness
+from sluice.actors.worker.definitions import Definitions, Lookout
+from sluice.actors.worker.handlers import HANDLERS, handle
+from sluice.actors.worker.heartbeat import Lifeline
+from sluice.actors.worker.publish_buffer import Teller
+from sluice.broker.consumer.service import Handler, Service, serve
+from sluice.broker.delivery import Delivery
+from sluice.broker.interface import Broker
+from sluice.broker.messages import CONTROL, SCHEDULER, Execute, Message, Plan, Submit, Tick, Watch
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.places import Place, reached
+from sluice.jobs.queues import expand, follows_apps
+from sluice.ledger.database.connection import Ledger
+
+_LOG = logging.getLogger("sluice.process")
+
+#: Slots for planner and groomer messages. These are short, and two slots keep a slow one from holding up the rest.
+CONTROL_SLOTS = 2
+#: Seconds before the end of the grace time at which running jobs are stopped.
+STOP_BEFORE_S = 5.0
+#: Maximum number of jobs that the log line about handed-back jobs names.
+NAMED_MAX = 10
+#: Seconds that the end of the process waits until admitted submissions are planned. The groomer finds the rest.
+GOODBYE_S = 1.0
+
+
+class Process:
+    """A process that runs jobs and handlers. Start it by ``start``, or have dramatiq's supervisor start it by
+    ``enlist``.
+
+    ``queues`` is as in ``jobs.queues.expand``. ``kept`` has resources that nothing else closes; it is closed when the
+    process has stopped.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        definitions: Definitions,
+        ledger: Ledger,
+        broker: Broker,
+        *,
+        queues: Sequence[str] = (),
+        threads: int,
+        kept: ExitStack | None = None,
+    ) -> None:
+        self._settings = settings
+        self._kept = kept or ExitStack()
+        self._definitions = definitions
+        self._ledger = ledger
+        self._broker = broker
+        self._holdings = Holdings(lease_s=settings.lease_s)
+        self._to_plan = Teller(self._plan)
+        self.client = Client(ledger, self._send, within=settings.traceparent)
+        served = expand(queues, definitions.current.queues)
+        # A process that serves all queues may have no app yet.
+        threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
+        worker = uuid4()
+        self._attempts = PlanAttempts(ledger, worker)
+        self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
+        self._witness = self._watched(settings)
+        self._running = self._runs(worker)
+        self._watching = Watching(ledger, self._catalogue, self._holdings, self._send)
+        self._lifeline = self._lives(worker, queues, threads)
+        self._ticker = (
+            Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
+        )
+        self._service = self._serve(served, threads)
+        self._lookout = Lookout(definitions, self._service.also_serve if follows_apps(queues) else None)
+        self._last_call = Timer(max(settings.grace_s - STOP_BEFORE_S, 0.0), self._holdings.stop_all)
+        self._last_call.daemon = True
+
+    def start(self) -> None:
+        """Start work in threads of this process."""
+        self._begin()
+        self._service.start()
+
+    def stop(self) -> None:
+        """Stop in order: running jobs get the grace time, jobs that have not begun are handed back immediately."""
+        self._service.stop(grace_s=self._settings.grace_s)
+
+    def enlist(self) -> None:
+        """Leave start and stop to dramatiq's supervisor. This is a child process of it."""
+        self._begin()
+        self._service.enlist()
+
+    def started(self) -> None:
+        """Start to check the definitions, because the service takes messages now (see ``broker.service``)."""
+        self._lookout.start()
+
+    def stopping(self) -> None:
+        """Stop the ticks and let the runs end, because the service takes no more messages."""
+        in_progress = len(self._holdings.claims())
+        _LOG.info(
+            "stopping: %s in progress, with up to %g s to end",
+            "1 run is" if in_progress == 1 else f"{in_progress} runs are",
+            self._settings.grace_s,
+        )
+        if self._ticker:
+            self._ticker.end()
+        self._holdings.drain()
+        # Runs that can be stopped are stopped early enough to record that before the grace time is over.
+        self._last_call.start()
+        self._lookout.end()
+
+    def stopped(self) -> None:
+        """Hand back jobs that still run, and release everything. No handler runs any more, or the grace time is over
+        and the process ends."""
+        self._last_call.cancel()
+        self._to_plan.close(within_s=GOODBYE_S)
+        self._running.give_up()
+        _LOG.info("stopped: %s", _named(self._running.handed_back))
+        self._witness.close()
+        self._attempts.close()
+        self._lifeline.end()
+        self._kept.close()
+
+    def _begin(self) -> None:
+        self._lifeline.start()
+        self._running.start()
+        self._attempts.start()
+        if self._ticker:
+            self._ticker.start()
+
+    def _watched(self, settings: Settings) -> Witness:
+        looking_on = onlookers(settings, lambda name: self._catalogue().get(name))
+        return Witness(self._ledger, looking_on, names=settings.log == "json")
+
+    def _runs(self, worker: UUID) -> Running:
+        return Running(
+            self._ledger,
+            self._catalogue,
+            self._holdings,
+            worker,
+            self._send,
+            stores=stores(self._settings),
+            serves=self._serves,
+            witness=self._witness,
+            log_failures=self._settings.log_failures,
+        )
+
+    def _lives(self, worker: UUID, queues: Sequence[str], threads: int) -> Lifeline:
+        return Lifeline(
+            self._ledger,
+            self._holdings,
+            worker,
+            queues=list(queues),
+            threads=threads,
+            code=self._settings.code_version,
+            give_back=self._running.give_back,
+            known=lambda: self._definitions.known,
+            meter=Meter(self._ledger, self._witness.counts()),
+        )
+
+    def _serve(self, queues: list[str], threads: int) -> Service:
+        handlers: Mapping[str, Handler] = {kind.actor: self._handle for kind in HANDLERS} | {
+            Execute.actor: self._execute,
+            Watch.actor: self._watch,
+        }
+        return serve(
+            self._broker,
+            handlers,
+            queues,
+            control_slots=CONTROL_SLOTS if any(queue in CONTROL for queue in queues) else 0,
+            app_slots=threads,
+            attendant=self,
+        )
+
+    def _handle(self, message: Message, delivery: Delivery) -> None:
+        messages = self._handled(message)
+        if isinstance(message, Submit) and any(isinstance(each, Plan) for each in messages):
+            self._to_plan.tell(messages)
+            self._plan(self._to_plan.held_up())
+        else:
+            self._send(messages)
+        if isinstance(message, Tick):
+            self._retention.tick()
+
+    def _handled(self, message: Message) -> Sequence[Message]:
+        messages = handle(self._ledger, self._definitions.current, message, self._attempts)
+        self._witness.handled(message)
+        return messages
+
+    def _plan(self, messages: Sequence[Message]) -> None:
+        """Plan submissions that came one by one and were admitted here."""
+        for message in messages:
+            self._send(self._handled(message))
+
+    def _catalogue(self) -> Catalogue:
+        return self._definitions.current
+
+    def _serves(self, app: str) -> bool:
+        return self._service.serves(app)
+
+    def _execute(self, message: Message, delivery: Delivery) -> None:
+        if isinstance(message, Execute):
+            self._running.execute(message, delivery)
+
+    def _watch(self, message: Message, delivery: Delivery) -> None:
+        if isinstance(message, Watch):
+            self._watching.watch(message, delivery)
+
+    def _send(self, messages: Sequence[Message]) -> None:
+        """Publish notifications. They may be lost, because the ledger has everything that they name."""
+        if not messages:
+            return
+        try:
+            reached(Place.PUBLISH_BEGINS)
+            self._broker.publish(messages)
+            reached(Place.PUBLISH_RETURNED)
+        except Unreachable as error:
+            _LOG.warning(
+                "%d notifications were not sent, the groomer will repeat them: %s", len(messages), error
+            )
+
+
+def _named(handed_back: Sequence[str]) -> str:
+    """Return the log text about the jobs that were handed back."""
+    if not handed_back:
+        return "no job was handed back"
+    more = len(handed_back) - NAMED_MAX
+    names = ", ".join(handed_back[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+    return f"{'1 job was' if len(handed_back) == 1 else f'{len(handed_back)} jobs were'} handed back: {names}"

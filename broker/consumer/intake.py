@@ -1,0 +1,177 @@
+"""Thread that takes messages off a broker, and the order of the queues that share slots.
+
+Thread that takes messages off a broker: the part that all brokers have in common.
+
+Order of queues that share slots. Pure.
+"""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterable
+from threading import Event, Thread
+from time import monotonic
+from typing import NamedTuple
+
+from sluice.broker.consumer.inbox import Reception
+from sluice.broker.consumer.slots import Pool
+from sluice.broker.delivery import Delivery, Verdict
+from sluice.broker.log import LOG, one_line
+
+#: Maximum number of quiet queues that are asked first, if asking an empty queue costs a round trip while a slot is
+#: free.
+QUIET_FIRST = 8
+
+
+class Rota:
+    """Order in which no queue waits indefinitely.
+
+    First come a few quiet queues, beginning with the queue that was asked longest ago. Then come the queues that had
+    messages, beginning with the queue that was served longest ago.
+    """
+
+    def __init__(self, queues: Iterable[str]) -> None:
+        self._quiet = dict.fromkeys(queues)
+        self._busy: dict[str, None] = {}
+
+    def add(self, queue: str) -> None:
+        """Add a queue, which has not been asked yet."""
+        self._quiet[queue] = None
+
+    def order(self, *, asking_is_free: bool = False) -> list[str]:
+        """Return every queue once, in the order in which to ask."""
+        quiet = list(self._quiet)
+        first = len(quiet) if asking_is_free else QUIET_FIRST
+        return quiet[:first] + list(self._busy) + quiet[first:]
+
+    def served(self, queue: str) -> None:
+        """Note that a queue had a message, so that other queues come first."""
+        self._quiet.pop(queue, None)
+        self._busy.pop(queue, None)
+        self._busy[queue] = None
+
+    def was_empty(self, queue: str) -> None:
+        self._busy.pop(queue, None)
+        self._quiet.pop(queue, None)
+        self._quiet[queue] = None
+
+
+#: Bounds in seconds of the pause before the next connection. It is short after the first loss and grows with each
+#: failed attempt.
+RETRY_S_MAX = 1.0
+RETRY_S_MIN = 0.05
+#: Seconds after which an idle thread checks its work. Any event wakes it earlier.
+IDLE_S = 1.0
+
+
+class Desk(NamedTuple):
+    """A pool of slots, and the order of the queues that share it."""
+
+    pool: Pool
+    rota: Rota
+
+
+class Intake(ABC):
+    """Thread that takes messages while slots are free, and sends the settlements of handled messages.
+
+    One thread does both, so there is no race between taking a slot and taking a message, nor between queues. Any thread
+    may call ``settle``, ``also_take`` and ``wake``; they leave a note and return.
+    """
+
+    #: Exceptions by which a lost connection or a refusing server appears. Any other exception is a defect of Sluice.
+    losses: tuple[type[Exception], ...] = ()
+
+    def __init__(self, name: str, reception: Reception) -> None:
+        self._name = name
+        self._reception = reception
+        self._parking = reception.parking
+        slots = reception.slots
+        self._desks = [Desk(pool, Rota(())) for pool in (slots.control, slots.apps) if pool.size]
+        self._joining: deque[str] = deque(reception.queues)
+        self._outbox: deque[tuple[Delivery, Verdict]] = deque()
+        self._taking = True
+        self._leaving = Event()
+        self._complaint = ""
+        self._thread = Thread(target=self._run, name="sluice-intake", daemon=True)
+        slots.control.on_free = slots.apps.on_free = self.wake
+        reception.parking.on_space = self.wake
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def also_take(self, queue: str) -> None:
+        """Take messages of this queue too, from now on. The reception has a mailbox for it."""
+        self._joining.append(queue)
+        self.wake()
+
+    def stop_taking(self) -> None:
+        """Take nothing from now on. Messages that are held and have not started go back."""
+        self._taking = False
+        self.wake()
+
+    def close(self, *, timeout_s: float = 5.0) -> None:
+        """Send the remaining settlements and disconnect. Messages that still run are given back."""
+        self._taking = False
+        self._leaving.set()
+        self.wake()
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+
+    def settle(self, delivery: Delivery, verdict: Verdict) -> None:
+        self._outbox.append((delivery, verdict))
+        self.wake()
+
+    def explain(self, error: Exception) -> str:
+        """Return the text of an exception that is in ``losses``."""
+        return one_line(error)
+
+    @abstractmethod
+    def wake(self) -> None:
+        """End the wait of the intake thread: a slot is free, a settlement waits, or the thread has to stop."""
+
+    @abstractmethod
+    def _work(self) -> None:
+        """Connect, and work until the thread has to end. Raises an exception of ``losses`` when the broker is lost."""
+
+    @abstractmethod
+    def _disconnect(self) -> None:
+        """Disconnect in order. Afterwards, unsettled messages belong to the broker again."""
+
+    def _admit(self) -> list[str]:
+        """Add the queues that have joined since the last call to their ``Desk``, and return them. Only for the intake
+        thread."""
+        joined = [self._joining.popleft() for _ in range(len(self._joining))]
+        for queue in joined:
+            pool = self._reception.slots.of(queue)
+            next(desk for desk in self._desks if desk.pool is pool).rota.add(queue)
+        return joined
+
+    def _run(self) -> None:
+        retry_s = RETRY_S_MIN
+        while not self._leaving.is_set():
+            began = monotonic()
+            try:
+                self._work()
+            except self.losses as error:
+                self._complain(error)
+            except Exception:
+                # The thread must survive a defect of Sluice: otherwise the process would look alive and do nothing.
+                LOG.exception("The intake from %s failed and starts again.", self._name)
+            lasted = monotonic() - began > RETRY_S_MAX
+            retry_s = RETRY_S_MIN if lasted else min(retry_s * 2, RETRY_S_MAX)
+            self._leaving.wait(retry_s)
+        try:
+            self._disconnect()
+        except self.losses as error:
+            LOG.info("%s was lost while disconnecting: %s", self._name, one_line(error))
+
+    def _complain(self, error: Exception) -> None:
+        """Log that the broker is lost and why. This happens once, however often the attempts fail in the same way."""
+        what = self.explain(error)
+        if what != self._complaint:
+            LOG.warning("No connection to %s, trying again at least every second: %s", self._name, what)
+            self._complaint = what
+
+    def _is_back(self) -> None:
+        if self._complaint:
+            LOG.warning("Connected to %s again.", self._name)
+            self._complaint = ""

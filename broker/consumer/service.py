@@ -1,0 +1,211 @@
+"""Handlers on queues: the use of a broker by a worker process.
+
+``serve`` binds them. ``Service`` runs them, either by itself (``start``, ``stop``) or as the broker that dramatiq's
+command line finds in each process it starts (``enlist``; see ``broker.supervisor``).
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
+
+import dramatiq
+from dramatiq import Actor, Middleware, Worker
+from dramatiq.common import iter_queue
+
+from sluice.broker.consumer.inbox import Reception, WorkQueue
+from sluice.broker.consumer.intake import Intake
+from sluice.broker.consumer.slots import Slots
+from sluice.broker.delivery import Delivery
+from sluice.broker.interface import Broker, Carrier
+from sluice.broker.log import LOG, one_line
+from sluice.broker.messages import Message
+from sluice.jobs.errors import BadMessage, BadSetting
+
+#: Runs one message. If it returns, the message is acknowledged; for exceptions see ``Service.run``.
+Handler = Callable[[Message, Delivery], None]
+
+#: Suffixes that dramatiq adds to a queue's name: an app called x.XQ would get the dead letters of x.
+_RESERVED = (".DQ", ".XQ")
+
+
+class Attendant(Protocol):
+    """Receiver of the beginning and the end of the service, whether they come from ``start`` and ``stop`` or from
+    dramatiq's supervisor."""
+
+    def started(self) -> None:
+        """Handle the beginning: messages are taken from now on."""
+        ...
+
+    def stopping(self) -> None:
+        """Handle the stop: no message is taken any more, and running handlers have the grace time left."""
+        ...
+
+    def stopped(self) -> None:
+        """Handle the end: every handler has ended, or the grace time is over."""
+        ...
+
+
+def serve(
+    broker: Broker,
+    handlers: Mapping[str, Handler],
+    queues: Collection[str],
+    *,
+    control_slots: int,
+    app_slots: int,
+    attendant: Attendant | None = None,
+) -> "Service":
+    """Bind handlers, by the ``actor`` of their messages, to the queues that this process consumes.
+
+    Missing queues are created; Unreachable or BadSetting if that is not possible. A broker serves once; connect again
+    for a second service.
+    """
+    if not isinstance(broker, Carrier):
+        raise TypeError(f"{broker!r} does not come from broker.connect.connect")
+    slots = Slots(control=control_slots, apps=app_slots)
+    for queue in queues:
+        _check(queue, slots)
+    broker.ensure(queues)
+    return Service(broker, handlers, tuple(dict.fromkeys(queues)), slots, attendant)
+
+
+class Service:
+    """One process's share of the work. ``slots`` shows how busy it is."""
+
+    def __init__(
+        self,
+        broker: Carrier,
+        handlers: Mapping[str, Handler],
+        queues: tuple[str, ...],
+        slots: Slots,
+        attendant: Attendant | None,
+    ) -> None:
+        self.slots = slots
+        self._broker = broker
+        self._handlers = dict(handlers)
+        self._reception = Reception(queues, self._handlers, slots, broker.encoder)
+        self._intake = broker.intake(self._reception)
+        self._worker: Worker | None = None
+        broker.receive_into(self._reception)
+        broker.add_middleware(_Attendance(self._reception, self._intake, attendant))
+        for name in self._handlers:
+            # Any queue is accepted here: dramatiq's worker finds actors by name, and messages are not sent through
+            # actors.
+            Actor(self.run, broker=broker, actor_name=name, queue_name=queues[0], priority=0, options={})
+        for queue in queues:
+            broker.declare_queue(queue)
+
+    def start(self) -> None:
+        """Run in threads of this process, and return."""
+        self._worker = Worker(self._broker)
+        self._worker.start()
+
+    def also_serve(self, queue: str) -> None:
+        """Take messages from one more queue, in the existing slots. Nothing happens if the queue is already served.
+
+        The queue is created if it is missing; Unreachable or BadSetting if that is not possible. Call this between
+        ``started`` and the end. A service that is ending ignores it.
+        """
+        if queue in self._reception.queues:
+            return
+        _check(queue, self.slots)
+        self._broker.ensure([queue])
+        with self._reception.door:
+            if not self._reception.closed.is_set():
+                self._reception.open(queue)
+                self._intake.also_take(queue)
+                self._broker.declare_queue(queue)
+
+    def serves(self, queue: str) -> bool:
+        """Return whether messages of this queue are taken here."""
+        return queue in self._reception.queues
+
+    def stop(self, *, grace_s: float) -> None:
+        """Take nothing more, give back messages that have not started, and wait for running handlers.
+
+        A message that still runs after the grace time is given back while it runs.
+        """
+        if self._worker is not None:
+            self._worker.stop(timeout=int(grace_s * 1000))
+
+    def enlist(self) -> None:
+        """Make this the broker that dramatiq's command line starts in this process."""
+        dramatiq.set_broker(self._broker)
+
+    def run(self, message: Message, delivery: Delivery) -> None:
+        """Run one message from start to end, in a worker thread of dramatiq. Never raises."""
+        try:
+            if self._reception.closed.is_set():
+                delivery.give_back()
+                return
+            self._handlers[message.actor](message, delivery)
+            delivery.acknowledge()
+            self._reception.parking.forget(delivery)
+        except BadMessage as error:
+            LOG.error("%s goes to the dead letters: %s", delivery, one_line(error))
+            delivery.reject()
+        except BaseException as error:
+            # Even a SystemExit, because that would end this thread for good and lose its slot.
+            self._failed(message, delivery, error)
+        finally:
+            self.slots.of(delivery.queue_name).release()
+
+    def _failed(self, message: Message, delivery: Delivery, error: BaseException) -> None:
+        if delivery.verdict is not None:
+            follows = f"it was {delivery.verdict.value} before"
+        elif message.news:
+            follows = f"it is given back in {self._reception.parking.park(delivery):g} s"
+        else:
+            delivery.acknowledge()
+            follows = "the notification is dropped, and the groomer will repeat it"
+        LOG.error("%s failed, %s: %s: %s", delivery, follows, type(error).__name__, one_line(error))
+        LOG.debug("How %s failed.", delivery, exc_info=error)
+
+
+class _Attendance(Middleware):
+    """Middleware that starts and ends the intake together with the worker, in both ways to start the worker."""
+
+    def __init__(self, reception: Reception, intake: Intake, attendant: Attendant | None) -> None:
+        self._reception = reception
+        self._intake = intake
+        self._attendant = attendant
+        self._work = WorkQueue()
+
+    def before_worker_boot(self, _: dramatiq.Broker, worker: Worker) -> None:
+        """Set one thread per slot, whatever number the command line had: no message with a slot may wait for a
+        thread."""
+        worker.worker_threads = self._reception.slots.total
+        worker.work_queue = self._work
+
+    def after_worker_boot(self, _: dramatiq.Broker, __: Worker) -> None:
+        self._intake.start()
+        if self._attendant:
+            self._attendant.started()
+
+    def before_worker_shutdown(self, _: dramatiq.Broker, worker: Worker) -> None:
+        """Give back unstarted messages now, and not when the longest handler has ended."""
+        self._reception.slots.close()
+        with self._reception.door:
+            # dramatiq is about to iterate over its consumers, and none may be added from now on.
+            self._reception.close()
+        self._intake.stop_taking()
+        self._reception.parking.close()
+        for item in iter_queue(worker.work_queue):
+            item.message.give_back()
+        if self._attendant:
+            self._attendant.stopping()
+        self._work.close()
+
+    def after_worker_shutdown(self, _: dramatiq.Broker, __: Worker) -> None:
+        self._intake.close()
+        if self._attendant:
+            self._attendant.stopped()
+
+
+def _check(queue: str, slots: Slots) -> None:
+    if queue.endswith(_RESERVED):
+        raise BadSetting(
+            f"A queue cannot be called {queue!r}: the ending is reserved.", advice="Rename the app."
+        )
+    if slots.of(queue).size < 1:
+        raise BadSetting(
+            f"There is no slot to run messages from queue {queue}.", advice="Give it at least one."
+        )

@@ -1,0 +1,1 @@
+"""Walks from the requested jobs to their missing parents."""

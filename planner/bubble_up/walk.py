@@ -1,0 +1,349 @@
+"""Walks from the requested jobs to their missing parents, and the terms of the jobs that they reach.
+
+Walk from the requested jobs to their missing parents (bubble up), for all keyspaces.
+
+A walk is a dialogue. ``asks`` returns the jobs that it needs the state of. ``step`` takes these states, until the walk
+has arrived. So it stays pure, and any number of walks share one look-up per step.
+
+If a job is going to run, a parent that succeeded longer ago than ``max_lag`` allows counts as missing. That parent runs
+again, and the walk continues upstream from it.
+
+Terms of jobs: whether a submission's policy fits the requested app, and the resulting terms for each app.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import chain
+from typing import NamedTuple, Self
+
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.graph import cycles
+from sluice.jobs.catalogue.policy import parse_policy
+from sluice.jobs.catalogue.submitters import refused_options
+from sluice.jobs.errors import BadKey, BadRequest
+from sluice.jobs.gate import DEAD_FOR, MET, Gate, Need
+from sluice.jobs.known import Known
+from sluice.jobs.plan import PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.policy import Policy
+from sluice.jobs.pooling import pool_of, require_names
+from sluice.jobs.ref import JobName
+from sluice.jobs.request_limits import large_policy
+from sluice.jobs.sagas.debug import Debug
+from sluice.jobs.states import DEAD, LIVE, TERMINAL, State
+from sluice.jobs.submission import JSON, Submission
+from sluice.planner.bubble_up.input_age import Ages
+from sluice.planner.keyspaces.choose import keyspace_of
+from sluice.planner.keyspaces.chunks.chunk_keys import no_such_chunk, was_split
+from sluice.planner.keyspaces.protocol import Keyspace
+
+
+class Terms(NamedTuple):
+    """Terms for the jobs of one app. ``overrides`` are the options that replace options of its definition."""
+
+    overrides: Mapping[str, JSON]
+    policy: Policy
+
+
+def mode_of(app: App, submission: Submission) -> Mapping[str, JSON]:
+    """Return the app's options for the mode of the submission. Any option is accepted there, because the app's author
+    wrote it."""
+    modes = app.partitioning.modes if app.partitioning else {}
+    return modes.get(submission.layout_mode or "", {})
+
+
+def terms_of(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = {}) -> Terms:
+    """Return the terms for the jobs of an app; BadRequest if ``asked`` or ``mode`` cannot be read.
+
+    ``asked`` is the policy of a submission, ``mode`` is the result of ``mode_of``. Options of the submission that the
+    app does not leave to submitters do not apply. For the requested app, ``require_fit`` has refused them, so this
+    concerns only the other apps that the submission reaches.
+    """
+    if not asked and not mode:
+        return Terms({}, app.policy)
+    refused = dict(refused_options(app.policy.overridden(parse_policy(mode)), asked))
+    overrides = {**mode, **{option: value for option, value in asked.items() if option not in refused}}
+    return Terms(overrides, app.policy.overridden(parse_policy(overrides)))
+
+
+def require_fit(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = {}) -> None:
+    """Raise BadRequest if a submission for this app requests terms that do not fit it, or that submitters may not set.
+
+    Other apps that the submission reaches keep their own terms instead, except that sagas among them obey ``debug``.
+    """
+    if not asked and not mode:
+        return
+    own = app.policy.overridden(parse_policy(mode))
+    if refused := list(refused_options(own, asked)):
+        raise BadRequest(
+            f"policy: {'; '.join(f'{option}: {why}' for option, why in refused)}.",
+            where=app.name,
+            advice="Leave it out and submit again.",
+        )
+    policy = own.overridden(parse_policy(asked))
+    if reason := large_policy({**mode, **asked}):
+        raise BadRequest(f"Its {reason}.", where=app.name, advice="Shorten it and submit again.")
+    require_names(app, policy)
+    if app.saga is None and policy.debug != Debug():
+        raise BadRequest(
+            f"debug: {app.name} is no saga, so it has no steps that could fail.",
+            where=app.name,
+            advice="Leave it out, or submit the saga itself.",
+        )
+
+
+#: Maximum number of jobs that one submission may result in.
+JOBS_MAX = 1_000_000
+
+_UNDECIDED = frozenset({None, State.EXPECTED})
+#: States in which a job is over. A cancelled job is not: it runs when it is wanted again, and then requests its parents
+#: like a new job.
+_OVER = TERMINAL - {State.CANCELLED}
+_UNDER_WAY = LIVE - {State.EXPECTED}
+
+
+class Walk:
+    """Walk of one submission. Any method raises BadRequest if the submission cannot be carried out.
+
+    ``now`` is the time by which the age of inputs is judged. Without it, inputs may be of any age.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, number: int, submission: Submission, now: datetime | None = None
+    ) -> None:
+        if submission.after is not None:
+            raise BadRequest(
+                "after is only for submissions of work IDs.",
+                where=submission.app,
+                advice="Leave it out: the definition of an app determines the parents of a job with a key.",
+            )
+        self.number = number
+        self.submission = submission
+        self._catalogue = catalogue
+        self._terms: dict[str, Terms] = {}
+        self._states: dict[JobName, State | None] = {}
+        self._ages = Ages(catalogue, now) if now else None
+        self._planned: dict[JobName, PlannedJob] = {}
+        self._bridged = False
+        self._choices: list[tuple[JobName, tuple[Gate, ...]]] = []
+        self._stale: dict[JobName, int] = {}
+        self._taken_along: set[JobName] = set()
+        require_fit(catalogue.app(submission.app), submission.policy)
+        self._roots = tuple(self._expand())
+        self._asked_for = frozenset(self._roots)
+        self._frontier = dict.fromkeys(self._roots)
+
+    def asks(self) -> set[JobName]:
+        """Return the jobs of which the states must be known before the walk can go on; empty when it has arrived."""
+        unknown = {name for name in self._frontier if name not in self._states}
+        for _, gates in self._choices:
+            unknown.update(name for name in _parents(gates) if name not in self._states)
+        return unknown
+
+    def step(self, known: Mapping[JobName, Known]) -> Self:
+        """Go on with the states of the jobs that ``asks`` returned. A job missing from ``known`` is new to the
+        ledger."""
+        for name in self.asks():
+            found = known.get(name)
+            self._states[name] = found.state if found else None
+            if found and self._ages:
+                self._ages.note(name, found)
+        choices, self._choices = self._choices, []
+        for name, gates in choices:
+            self._pull(name, gates)
+        frontier, self._frontier = self._frontier, {}
+        for name in frontier:
+            self._visit(name)
+        if len(self._planned) > JOBS_MAX:
+            raise BadRequest(
+                f"The submission results in more than {JOBS_MAX} jobs.", where=self.submission.app
+            )
+        if self._bridged and self.arrived:
+            self._refuse_circles()
+        return self
+
+    @property
+    def arrived(self) -> bool:
+        return not self._frontier and not self._choices
+
+    def jobs(self) -> Iterable[PlannedJob]:
+        """Return every wanted job, and every parent that a wanted job names."""
+        return self._planned.values()
+
+    def wants(self) -> Iterator[tuple[int, JobName, Wish]]:
+        """Yield the jobs that this submission requests, each with the reason."""
+        for name, job in self._planned.items():
+            if job.standing is not Standing.EXPECTED:
+                yield self.number, name, Wish.ASKED if name in self._asked_for else Wish.PULLED
+
+    def reruns(self) -> Iterator[Rerun]:
+        """Yield the requested reruns, and the reruns of parents that are too old. Jobs that do not pass their filter
+        are left out."""
+        if self.submission.rerun is not None:
+            names = tuple(name for name in self._roots if self._planned[name].standing is Standing.WANTED)
+            yield Rerun(self.number, names, self.submission.rerun == "downstream")
+        if self._stale:
+            yield Rerun(self.number, tuple(self._stale), stale=self._stale)
+
+    def _expand(self) -> Iterable[JobName]:
+        """Yield the requested jobs. A named key that fits no dependency group is refused, because its job would run
+        without its parents."""
+        app = self._catalogue.app(self.submission.app)
+        keyspace = keyspace_of(app, self._catalogue)
+        for key in keyspace.expand(app, self.submission):
+            if self.submission.named_keys is not None:
+                _require_match(keyspace, app, key)
+            yield JobName(app.name, key)
+
+    def _visit(self, name: JobName) -> None:
+        state = self._states[name]
+        if name in self._planned and self._planned[name].standing is not Standing.EXPECTED:
+            return
+        app = self._catalogue.app(name.app)
+        if app.chunking and state is None:
+            raise no_such_chunk(name)
+        if state is State.SPLIT:
+            raise was_split(name)
+        keyspace = keyspace_of(app, self._catalogue)
+        again = self._runs_again(name)
+        if (state in _UNDECIDED or (again and state in TERMINAL)) and not keyspace.passes(app, name.key):
+            self._add(name, Standing.SKIPPED)
+            return
+        if state in _OVER and not again:
+            if name in self._taken_along:
+                self._look_behind(keyspace, app, name)
+            else:
+                self._add(name, Standing.WANTED)
+            return
+        gates = keyspace.gates(app, name.key)
+        if not gates:
+            _require_match(keyspace, app, name.key)
+        self._bridged = self._bridged or self._catalogue.has_bridges(app.name)
+        # Chunks and compensations keep the needs that they were planned with.
+        keeps = app.chunking or self._catalogue.undoes(name.app)
+        self._add(name, Standing.WANTED, gates, digest=None if keeps else app.digest)
+        if gates:
+            self._choices.append((name, gates))
+
+    def _look_behind(self, keyspace: Keyspace, app: App, name: JobName) -> None:
+        """Request the needs of a dead job that a rerun revives along with its child. The job itself is not wanted,
+        because it keeps its terms."""
+        if keyspace.passes(app, name.key) and (gates := keyspace.gates(app, name.key)):
+            self._add(name, Standing.EXPECTED, gates)
+            self._choices.append((name, gates))
+
+    def _runs_again(self, name: JobName) -> bool:
+        """Return whether the job will run even if it has ended."""
+        return name in self._stale or (self.submission.rerun is not None and name in self._asked_for)
+
+    def _pull(self, name: JobName, gates: tuple[Gate, ...]) -> None:
+        """Request the parents of one gate, or of all gates (``pull: all``). Parents of the other gates are only
+        named."""
+        job = self._planned[name]
+        if self._ages:
+            job = self._planned[name] = self._ages.told(job, gates)
+        chosen = gates if self._terms_of(name.app).policy.pull == "all" else self._choose(job, gates)
+        for gate in gates:
+            for need in gate.needs:
+                if gate in chosen and self._states[need.parent] not in _OVER:
+                    self._frontier[need.parent] = None
+                elif need.parent not in self._planned:
+                    self._add(need.parent, Standing.EXPECTED)
+        if job.stale:
+            self._refresh(job, chosen)
+        if self._ages and (self._runs_again(name) or name in self._taken_along):
+            self._take_along(gates, self._ages)
+
+    def _refresh(self, job: PlannedJob, gates: tuple[Gate, ...]) -> None:
+        """Request another run of the stale parents of these gates."""
+        for need in chain.from_iterable(gate.needs for gate in gates):
+            if job.discounts(need) and not self._runs_again(need.parent):
+                self._stale[need.parent] = job.stale[need.parent]
+                self._planned.pop(need.parent, None)
+                self._frontier[need.parent] = None
+
+    def _take_along(self, gates: tuple[Gate, ...], ages: Ages) -> None:
+        """Visit the dead parents of a job that runs again. They run again too, so their inputs may also be too old."""
+        for need in chain.from_iterable(gate.needs for gate in gates):
+            state = self._states[need.parent]
+            dead = state in _OVER and state in DEAD and state in DEAD_FOR[need.when]
+            if dead and need.parent not in self._taken_along and ages.matter(need.parent.app):
+                self._taken_along.add(need.parent)
+                self._frontier[need.parent] = None
+
+    def _choose(self, job: PlannedJob, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
+        """Return the first gate that is met or under way, else the first that can still be met, else the first.
+
+        A waiting job has a gate that can be met, even if the present states of its parents do not show it: a parent may
+        have been in the needed state when the need was settled, and have changed since. The states do not show which
+        gate that is, so all gates are returned.
+        """
+        for gate in gates:
+            if all(map(self._is_coming, gate.needs)) and not (job.stale and self._lacks(job, gate)):
+                return (gate,)
+        for gate in gates:
+            if all(map(self._is_possible, gate.needs)):
+                return (gate,)
+        return gates if self._states[job.name] is State.WAITING else gates[:1]
+
+    def _lacks(self, job: PlannedJob, gate: Gate) -> bool:
+        """Return whether the gate has a stale parent for which no rerun has been requested yet."""
+        return any(job.discounts(need) and not self._runs_again(need.parent) for need in gate.needs)
+
+    def _is_coming(self, need: Need) -> bool:
+        state = self._states[need.parent]
+        return state in MET[need.when] or state in _UNDER_WAY
+
+    def _is_possible(self, need: Need) -> bool:
+        state = self._states[need.parent]
+        return state not in _OVER or state in MET[need.when]
+
+    def _refuse_circles(self) -> None:
+        """Refuse jobs that would wait for themselves. Two-way functions can cause that; the other dependencies in
+        definitions cannot."""
+        parents = {name: [*_parents(job.gates)] for name, job in self._planned.items() if job.gates}
+        for path in cycles(parents):
+            raise BadRequest(
+                f"A job would wait for itself: {' -> '.join(map(str, path))}.",
+                where=self.submission.app,
+                advice="Fix the two-way function that leads back.",
+            )
+
+    def _add(
+        self,
+        name: JobName,
+        standing: Standing,
+        gates: tuple[Gate, ...] = (),
+        *,
+        digest: str | None = None,
+    ) -> None:
+        overrides, policy = self._terms_of(name.app)
+        self._planned[name] = PlannedJob(
+            name=name,
+            standing=standing,
+            gates=gates,
+            digest=digest,
+            policy=policy,
+            offset_s=policy.start_offset_s(name, str(self.number)),
+            overrides=overrides,
+            kwargs=self.submission.kwargs,
+            pool=pool_of(self._catalogue.app(name.app), policy, name.key, self.submission.kwargs),
+        )
+
+    def _terms_of(self, app: str) -> Terms:
+        if app not in self._terms:
+            self._terms[app] = terms_of(self._catalogue.app(app), self.submission.policy)
+        return self._terms[app]
+
+
+def _parents(gates: tuple[Gate, ...]) -> Iterable[JobName]:
+    return (need.parent for gate in gates for need in gate.needs)
+
+
+def _require_match(keyspace: Keyspace, app: App, key: str) -> None:
+    if keyspace.unmatched(app, key):
+        raise BadKey(
+            f"{app.name}/{key} fits none of the app's dependency groups, so it would run without its parents.",
+            where=app.origin,
+            advice="Check the key for a typing error, or add a group for it.",
+        )

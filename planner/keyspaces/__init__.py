@@ -1,0 +1,1 @@
+"""The three ways to key jobs: templates, chunks of work IDs, and partitions of tables."""

@@ -1,0 +1,1 @@
+"""Jobs that are keyed by chunks of work IDs."""

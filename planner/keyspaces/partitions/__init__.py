@@ -1,0 +1,1 @@
+"""Jobs that are keyed by partitions of tables."""

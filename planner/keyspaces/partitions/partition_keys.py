@@ -1,0 +1,177 @@
+"""Keys of jobs that fill partitions, and the partitions that submissions request by app or by conf.
+
+Keys of jobs that fill partitions, and the partitions that submissions request.
+
+Submissions for partitions, by app or by conf. A conf stands for the app that its mode ends in, run in that mode.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Calendar, Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadKey, BadRequest
+from sluice.jobs.partition_key import (
+    UNBOUNDED,
+    landing_key,
+    read_landing_key,
+    read_span,
+    span_text,
+    with_version,
+    without_version,
+)
+from sluice.jobs.partitioning import Partitioning
+from sluice.jobs.submission import Submission
+from sluice.planner.keyspaces.partitions.ranges import united
+from sluice.planner.keyspaces.protocol import Planned
+
+_FOREIGN = ("work_ids", "after")
+#: Span that stands for all partitions of a long-running service, which has a single job.
+ALWAYS = Span(0, 0)
+
+
+class PartitionKeyspace(Planned):
+    """Keyspace of apps that fill partitions. A key names the partitions that one job makes. Which jobs exist depends on
+    the partitions that existed when they were planned."""
+
+    def canonical(self, app: App, key: str) -> str:
+        return key_of(app, read_key(app, key))
+
+    def expand(self, app: App, submission: Submission) -> Iterator[str]:
+        return (key_of(app, span) for span in asked_for(app, submission))
+
+
+def partitioning_of(app: App) -> Partitioning:
+    """Return the partitioning of an app; BadRequest if the app is not keyed by partition."""
+    if app.partitioning is None:
+        raise BadRequest(f"{app.name} is not keyed by partition.", where=app.name)
+    return app.partitioning
+
+
+def key_of(app: App, span: Span) -> str:
+    """Return the key of the job that makes these partitions."""
+    text = UNBOUNDED if app.unbounded else span_text(partitioning_of(app).calendar, span)
+    return with_version(text, app.version)
+
+
+def read_key(app: App, key: str) -> Span:
+    """Return the partitions that a key names; BadKey if it does not fit the app or has another version."""
+    calendar = partitioning_of(app).calendar
+    text, version = without_version(key)
+    if version not in ("", app.version):
+        raise BadKey(
+            f"{key!r} is of version {version} of {app.name}; the definitions have {app.version}.",
+            where=app.origin,
+            advice="Leave the version out to use the current version.",
+        )
+    if app.unbounded:
+        if text != UNBOUNDED:
+            raise BadKey(
+                f"{key!r} is not a key of {app.name}, whose only job is {UNBOUNDED!r}.", where=app.origin
+            )
+        return ALWAYS
+    try:
+        return read_span(calendar, text)
+    except ValueError as error:
+        raise BadKey(
+            f"{key!r} is not a key of {app.name}: {error}.",
+            where=app.origin,
+            advice=f"Write it like {calendar.example}, or {calendar.example}..{calendar.example} for several.",
+        ) from None
+
+
+def canonical_landing(calendar: Calendar, table: str, key: str) -> str:
+    """Return the canonical spelling of a partition of an external table; BadKey if the key names no partition."""
+    try:
+        partition, or_later = read_landing_key(calendar, key)
+    except ValueError as error:
+        raise BadKey(f"{key!r} is not a partition of {table}: {error}.", where=table) from None
+    return landing_key(calendar, partition, or_later=or_later)
+
+
+def asked_for(app: App, submission: Submission) -> list[Span]:
+    """Return the partitions that a submission requests; BadRequest if its options do not determine them, or if they
+    begin before the app's first partition."""
+    if foreign := submission.words_of(_FOREIGN):
+        raise BadRequest(
+            f"{app.name} is keyed by partition; {' and '.join(foreign)} do not name partitions.",
+            where=app.name,
+            advice=f"Give start and end, like {partitioning_of(app).calendar.example}.",
+        )
+    if app.unbounded:
+        return [ALWAYS]
+    asked = united(_asked_for(app, submission))
+    earliest = partitioning_of(app).first
+    if earliest is not None and asked and asked[0].first < earliest:
+        calendar = partitioning_of(app).calendar
+        raise BadRequest(
+            f"{app.name} has no partition {calendar.write(asked[0].first)}: its first is {calendar.write(earliest)}.",
+            where=app.origin,
+        )
+    return asked
+
+
+def span_of(app: App, submission: Submission) -> Span | None:
+    """Return the partitions from the start to the end of a submission; None if it does not have both."""
+    if submission.start is None or submission.end is None:
+        return None
+    calendar = partitioning_of(app).calendar
+    try:
+        span = Span(calendar.read(submission.start), calendar.read(submission.end))
+    except ValueError as error:
+        raise BadRequest(f"{error}.", where=app.name) from None
+    if span.last < span.first:
+        raise BadRequest(
+            f"The submission ends, at {submission.end}, before it starts, at {submission.start}.",
+            where=app.name,
+        )
+    return span
+
+
+def _asked_for(app: App, submission: Submission) -> list[Span]:
+    if submission.named_keys is not None:
+        return [read_key(app, key) for key in submission.named_keys]
+    if span := span_of(app, submission):
+        return [span]
+    example = partitioning_of(app).calendar.example
+    raise BadRequest(
+        f"{app.name} is keyed by partition; the submission does not name any.",
+        where=app.name,
+        advice=f"Give start and end, like {example}.",
+    )
+
+
+def is_by_partition(catalogue: Catalogue, submission: Submission) -> bool:
+    """Return whether the submission is about partitions. Branches and confs apply to nothing else."""
+    name = submission.app
+    if submission.branch is not None or name in catalogue.confs:
+        return True
+    return name in catalogue and catalogue[name].partitioning is not None
+
+
+def meant(catalogue: Catalogue, submission: Submission) -> Submission:
+    """Return the submission with the app in place of a conf; BadRequest if the conf or the app has no such mode."""
+    name, mode = submission.app, submission.layout_mode
+    terminals = catalogue.confs.get(name)
+    if terminals is None:
+        app = catalogue.app(name)
+        if mode is not None and app.partitioning and mode not in app.partitioning.modes:
+            raise _no_such_mode(name, mode, app.partitioning.modes)
+        return submission
+    if mode is None and len(terminals) == 1:
+        (mode,) = terminals
+    if mode is None or mode not in terminals:
+        raise _no_such_mode(name, mode, terminals)
+    return replace(submission, app=terminals[mode], mode=mode)
+
+
+def _no_such_mode(name: str, mode: str | None, modes: Iterable[str]) -> BadRequest:
+    known = ", ".join(modes) or "it has none"
+    what = (
+        f"{name} has no mode {mode!r}."
+        if mode
+        else f"{name} has several modes; the submission does not name any."
+    )
+    return BadRequest(what, where=name, advice=f"Its modes: {known}.")

@@ -1,0 +1,152 @@
+"""Relation between partitions by the definitions alone, independent of existing partitions.
+
+It relates partitions and not jobs, because a step is cut only when it is planned. ``parents`` and ``children`` are two
+readings of ``TableDependency.needed_for`` and are inverse to each other.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from sluice.jobs.app import App
+from sluice.jobs.calendar import BEGINNING_S, Calendar, Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.tables import TableOf
+from sluice.jobs.gate import When
+from sluice.jobs.partition_key import OR_LATER, UNBOUNDED
+from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
+from sluice.jobs.ref import JobName
+from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
+
+#: Seconds since 1970 at the start of the year 9999. No partition is later.
+_END_S = 253_370_764_800
+
+
+class Relatives(Struct, frozen=True, kw_only=True):
+    """Partitions of one table, or the one job of a long-running service (``span`` is None).
+
+    ``app`` makes them; it is None for an external table. ``or_later``: any later partition serves instead of the only
+    one in ``span``. ``endless``: all earlier partitions belong to it too; of children, all later ones.
+    """
+
+    table: str
+    app: App | None
+    calendar: Calendar
+    span: Span | None
+    when: When = "succeeded"
+    or_later: bool = False
+    endless: bool = False
+
+    @property
+    def names(self) -> Iterator[JobName]:
+        """Job names of the partitions, each as if it were a step of its own."""
+        name = self.app.name if self.app else self.table
+        if self.span is None:
+            yield JobName(name, UNBOUNDED)
+            return
+        for each in range(self.span.first, self.span.last + 1):
+            yield JobName(name, self.calendar.write(each) + (OR_LATER if self.or_later else ""))
+
+
+def parents(catalogue: Catalogue, app: App, output: Span) -> Iterator[Relatives]:
+    """Yield the partitions that ``output`` is made from, in the order of the definition."""
+    own = partitioning_of(app)
+    for each in own.dependencies:
+        producer = catalogue.fills(each.table)
+        if producer and producer.unbounded:
+            yield _of(each, producer, None, when="running")
+            continue
+        reach = each.needed_for(output, own.calendar)
+        if reach is None:
+            continue
+        if each.cumulative:
+            yield _of(each, producer, Span(reach.last, reach.last), or_later=True)
+            continue
+        earliest = partitioning_of(producer).first if producer else None
+        start = each.calendar.at(own.calendar.start_s(output.first)) if earliest is None else earliest
+        first = min(start, reach.last) if reach.first is None else reach.first
+        yield _of(each, producer, Span(first, reach.last), endless=reach.first is None and earliest is None)
+
+
+def children(catalogue: Catalogue, table: TableOf, made: Span) -> Iterator[Relatives]:
+    """Yield the partitions that are made from ``made``, in the order of the definitions."""
+    for app, dependency in catalogue.readers_of(table.name):
+        own = partitioning_of(app)
+        if app.unbounded:
+            yield Relatives(table=own.table, app=app, calendar=own.calendar, span=None)
+            continue
+        first, last = _readers(dependency, own, made)
+        if last is None or first <= last:
+            span = Span(first, first if last is None else last)
+            yield Relatives(table=own.table, app=app, calendar=own.calendar, span=span, endless=last is None)
+
+
+def _of(
+    dependency: TableDependency,
+    producer: App | None,
+    span: Span | None,
+    *,
+    when: When = "succeeded",
+    or_later: bool = False,
+    endless: bool = False,
+) -> Relatives:
+    return Relatives(
+        table=dependency.table,
+        app=producer,
+        calendar=dependency.calendar,
+        span=span,
+        when=when,
+        or_later=or_later,
+        endless=endless,
+    )
+
+
+def _readers(dependency: TableDependency, own: Partitioning, made: Span) -> tuple[int, int | None]:
+    """Return the first and the last output that needs any of ``made``.
+
+    The last is None if all later outputs need it, and less than the first if no output does. The later an output is,
+    the later the range that it needs begins and ends.
+    """
+    begin_s = dependency.calendar.start_s(made.first)
+    end_s = dependency.calendar.start_s(made.last + 1)
+    if dependency.start_cutoff_s is not None:
+        begin_s = max(begin_s, dependency.start_cutoff_s)
+    cut_s = dependency.end_cutoff_s
+    first = _first(own, dependency.end_offset, begin_s + 1, after=True)
+    if begin_s >= end_s or (cut_s is not None and cut_s <= begin_s):
+        return first, first - 1
+    lasts = [*_lasts(dependency, own, end_s)]
+    return _trimmed(dependency, own, Span(first, min(lasts))) if lasts else (first, None)
+
+
+def _lasts(dependency: TableDependency, own: Partitioning, end_s: int) -> Iterator[int]:
+    """Yield upper bounds: outputs after any of them need no partition that ends by ``end_s``."""
+    cut_s = dependency.end_cutoff_s
+    if dependency.cumulative:
+        if cut_s is None or cut_s > end_s:
+            yield _first(own, dependency.end_offset, end_s + 1, after=True) - 1
+    else:
+        cut_s = end_s if cut_s is None else min(end_s, cut_s)
+    if dependency.start_offset is not None and cut_s is not None:
+        yield _first(own, dependency.start_offset, cut_s) - 1
+
+
+def _trimmed(dependency: TableDependency, own: Partitioning, span: Span) -> tuple[int, int]:
+    """Return the first and last output of the span, without outputs at its ends that need nothing at all."""
+    first, last = span
+    while first <= last and dependency.needed_for(Span(first, first), own.calendar) is None:
+        first += 1
+    while first <= last and dependency.needed_for(Span(last, last), own.calendar) is None:
+        last -= 1
+    return first, last
+
+
+def _first(own: Partitioning, offset: Offset, moment_s: int, *, after: bool = False) -> int:
+    """Return the first output that begins no earlier than the offset after the moment; with ``after``, that ends no
+    earlier."""
+    calendar = own.calendar
+    outputs = range(calendar.at(BEGINNING_S) if own.first is None else own.first, calendar.at(_END_S))
+    return outputs[0] + bisect_left(
+        outputs, moment_s, key=lambda output: offset.before(output + after, calendar)
+    )

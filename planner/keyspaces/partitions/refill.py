@@ -1,0 +1,75 @@
+"""Downstream partitions that must be made again because some of the partitions that they are made from are."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from sluice.jobs.app import App
+from sluice.jobs.calendar import Span
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.coverage import Held
+from sluice.jobs.partitioning import TableDependency
+from sluice.jobs.submission import Submission
+from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
+from sluice.planner.keyspaces.partitions.ranges import places, united
+from sluice.planner.keyspaces.partitions.table_demand import ALL
+
+#: Query for the partitions of a table, in a version and within a span, that exist or are under way.
+Look = Callable[[str, str, Span], Sequence[Held]]
+
+
+def tables_of(catalogue: Catalogue, submission: Submission) -> set[str]:
+    """Return every table of which a plan for the submission may claim a partition, or wait for one."""
+    app = catalogue.app(submission.app)
+    asked = [app]
+    if submission.rerun == "downstream":
+        asked += _downwards(catalogue, partitioning_of(app).table)
+    tables = {partitioning_of(each).table for each in asked}
+    ahead = [*asked]
+    while ahead:
+        for dependency in partitioning_of(ahead.pop()).dependencies:
+            if dependency.table not in tables:
+                tables.add(dependency.table)
+                ahead += filter(None, [catalogue.fills(dependency.table)])
+    return tables
+
+
+def touched(catalogue: Catalogue, table: str, changed: Sequence[Span], held: Look) -> dict[str, list[Span]]:
+    """Return, by table, the changed partitions, and the partitions of downstream tables that exist or are under way and
+    need a changed one."""
+    runs = {table: united(changed)}
+    for app in _downwards(catalogue, table):
+        own = partitioning_of(app)
+        there = [each.span for each in held(own.table, app.version, ALL)]
+        found = [partition for span in there for partition in _of(app, span, runs)]
+        if found:
+            runs[own.table] = united(Span(each, each) for each in found)
+    return runs
+
+
+def _downwards(catalogue: Catalogue, table: str) -> list[App]:
+    """Return the apps that read the table or a table made from it, each after the apps that it reads from."""
+    reached: dict[str, App] = {}
+    ahead = [table]
+    while ahead:
+        for app, _ in catalogue.readers_of(ahead.pop()):
+            if app.name not in reached and not app.unbounded:
+                reached[app.name] = app
+                ahead.append(partitioning_of(app).table)
+    return sorted(reached.values(), key=lambda app: catalogue.rank(app.name))
+
+
+def _of(app: App, span: Span, changed: Mapping[str, Sequence[Span]]) -> Iterator[int]:
+    """Yield the partitions of this span that are made from changed partitions."""
+    dependencies = [each for each in partitioning_of(app).dependencies if each.table in changed]
+    for partition in range(span.first, span.last + 1):
+        if any(_needs(app, partition, each, changed[each.table]) for each in dependencies):
+            yield partition
+
+
+def _needs(app: App, partition: int, dependency: TableDependency, changed: Sequence[Span]) -> bool:
+    reach = dependency.needed_for(Span(partition, partition), partitioning_of(app).calendar)
+    if reach is None:
+        return False
+    if dependency.cumulative:
+        return changed[-1].last >= reach.last
+    first = ALL.first if reach.first is None else reach.first
+    return len(places(changed, Span(first, reach.last))) > 0

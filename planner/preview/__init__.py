@@ -1,0 +1,1 @@
+"""Plans that are shown and not entered."""

@@ -1,0 +1,159 @@
+"""Preview of a submission: its plan, without any change to the ledger."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from graphlib import TopologicalSorter
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.known import Known
+from sluice.jobs.plan import PlannedJob, Rerun, Standing
+from sluice.jobs.ref import JobName
+from sluice.jobs.states import DEAD, TERMINAL, State
+from sluice.jobs.submission import Submission
+from sluice.planner.bubble_up.merge import in_order, put
+from sluice.planner.bubble_up.walk import Walk
+from sluice.planner.keyspaces.choose import keyspace_of
+from sluice.planner.preview.forecast import Outlook
+
+Lookup = Callable[[list[JobName]], Mapping[JobName, Known]]
+
+#: States of jobs that ended only because another job did.
+_STRANDED = frozenset({State.UPSTREAM_FAILED, State.SKIPPED})
+
+
+class Preview(Struct, frozen=True, kw_only=True):
+    """Jobs that would be planned, in order.
+
+    ``known`` contains the known jobs among them and among their parents. ``stale`` are the jobs that would run again
+    because of their age.
+    """
+
+    jobs: tuple[PlannedJob, ...]
+    known: Mapping[JobName, Known]
+    outlook: Outlook
+    stale: Collection[JobName] = ()
+
+
+def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: datetime) -> Preview:
+    """Walk as the planner would, using the states that ``lookup`` returns. BadRequest if the planner would refuse.
+
+    If an alternative would turn out to be lost, the planner walks again and requests the next alternative. So this
+    function also walks again, until a walk predicts no further job that ends without running.
+    """
+    known: dict[JobName, Known] = {}
+    jobs: dict[JobName, PlannedJob] = {}
+    again: set[JobName] = set()
+    stale: set[JobName] = set()
+    stranded: dict[JobName, Known] = {}
+    while True:
+        walk = _walked(Walk(catalogue, 0, submission, now), lookup, known, stranded)
+        planned = {job.name: job for job in walk.jobs()}
+        for rerun in walk.reruns():
+            again |= _taken_along(_Kin(catalogue, known, lookup), planned, rerun, submission)
+            stale.update(rerun.stale)
+        for job in planned.values():
+            put(jobs, job)
+        ordered = _parents_first(catalogue, jobs)
+        outlook = Outlook(ordered, {name: job.state for name, job in known.items()}, again=again)
+        found = outlook.stranded()
+        if found.keys() <= stranded.keys():
+            return Preview(jobs=ordered, known=known, outlook=outlook, stale=stale)
+        stranded |= {name: Known(0, *name, state) for name, state in found.items()}
+
+
+def _walked(
+    walk: Walk, lookup: Lookup, known: dict[JobName, Known], stranded: Mapping[JobName, Known]
+) -> Walk:
+    """Run a walk to its end. The jobs that it looks up are added to ``known``; ``stranded`` overrides their states."""
+    while not walk.arrived:
+        known.update(lookup(sorted(walk.asks() - known.keys())))
+        walk.step({**known, **stranded})
+    return walk
+
+
+def _taken_along(
+    kin: "_Kin", planned: dict[JobName, PlannedJob], rerun: Rerun, submission: Submission
+) -> set[JobName]:
+    """Return the jobs that a rerun would revive. They and their parents are added to ``planned``."""
+    revived = kin.revived(rerun.names, downstream=rerun.downstream)
+    wanted = {name for name, job in planned.items() if job.standing is not Standing.EXPECTED}
+    for name in revived - wanted:
+        stale = planned[name].stale if name in planned else {}
+        planned[name] = replace(kin.planned(name, submission), stale=stale)
+    for name in kin.unknown_parents(planned.values()):
+        planned[name] = PlannedJob(name=name, standing=Standing.EXPECTED)
+    return revived
+
+
+def _parents_first(catalogue: Catalogue, jobs: Mapping[JobName, PlannedJob]) -> tuple[PlannedJob, ...]:
+    """Sort jobs so that parents come first. The ranks of the apps determine this order, except if two-way functions
+    relate the jobs: then their needs do."""
+    ordered = in_order(catalogue, jobs.values())
+    if not any(catalogue.has_bridges(app) for app in {job.name.app for job in ordered}):
+        return ordered
+    needs = {job.name: [need.parent for gate in job.gates for need in gate.needs] for job in ordered}
+    return tuple(jobs[name] for name in TopologicalSorter(needs).static_order())
+
+
+class _Kin:
+    """Jobs that run again because another job does. The ledger uses the needs that it has stored; the preview uses the
+    definitions."""
+
+    def __init__(self, catalogue: Catalogue, known: dict[JobName, Known], lookup: Lookup) -> None:
+        self._catalogue = catalogue
+        self._known = known
+        self._lookup = lookup
+
+    def revived(self, names: Iterable[JobName], *, downstream: bool) -> set[JobName]:
+        """Return these jobs, their dead ancestors, and the jobs that ended because of any of these. With
+        ``downstream``, return all ended descendants instead of only the latter."""
+        roots = self._closure(names, self._parents, DEAD)
+        return self._closure(roots, self._children, TERMINAL if downstream else _STRANDED)
+
+    def planned(self, name: JobName, submission: Submission) -> PlannedJob:
+        app = self._catalogue.app(name.app)
+        return PlannedJob(
+            name=name,
+            standing=Standing.WANTED,
+            gates=keyspace_of(app, self._catalogue).gates(app, name.key),
+            policy=app.policy,
+            overrides=submission.policy,
+            kwargs=submission.kwargs,
+        )
+
+    def unknown_parents(self, jobs: Collection[PlannedJob]) -> set[JobName]:
+        """Return the parents that are named by the jobs and are not among them, and look up their states."""
+        named = {need.parent for job in jobs for gate in job.gates for need in gate.needs}
+        unknown = named - {job.name for job in jobs}
+        self._look_up(unknown)
+        return unknown
+
+    def _closure(
+        self,
+        names: Iterable[JobName],
+        neighbours: Callable[[JobName], Iterable[JobName]],
+        of: Collection[State],
+    ) -> set[JobName]:
+        reached = set(names)
+        ahead = reached
+        while ahead:
+            found = {each for name in ahead for each in neighbours(name)} - reached
+            self._look_up(found)
+            ahead = {name for name in found if name in self._known and self._known[name].state in of}
+            reached |= ahead
+        return reached
+
+    def _look_up(self, names: set[JobName]) -> None:
+        self._known.update(self._lookup(sorted(names - self._known.keys())))
+
+    def _parents(self, name: JobName) -> Iterable[JobName]:
+        app = self._catalogue.app(name.app)
+        gates = keyspace_of(app, self._catalogue).gates(app, name.key)
+        return (need.parent for gate in gates for need in gate.needs)
+
+    def _children(self, name: JobName) -> Iterable[JobName]:
+        app = self._catalogue.app(name.app)
+        return keyspace_of(app, self._catalogue).children(app, name.key)

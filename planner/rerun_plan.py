@@ -1,0 +1,68 @@
+"""Rerun of a submission's jobs under today's definitions, without jobs that it never requested."""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from sluice.jobs.app import App
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.plan import Plan, PlannedJob, Rerun, Standing
+from sluice.jobs.pooling import pool_of
+from sluice.jobs.ref import JobName
+from sluice.planner.bubble_up.merge import in_order, put
+from sluice.planner.keyspaces.choose import keyspace_of
+
+
+class Again(Struct, frozen=True):
+    """Plan that runs the jobs again. ``left_out`` are the jobs that cannot run any more, each with the reason."""
+
+    plan: Plan
+    left_out: Mapping[JobName, str]
+
+
+def plan_again(catalogue: Catalogue, number: int, names: Iterable[JobName]) -> Again:
+    """Plan these jobs of a submission again. Their parents are named, but not requested."""
+    jobs: dict[JobName, PlannedJob] = {}
+    again: list[JobName] = []
+    left_out: dict[JobName, str] = {}
+    for name in names:
+        try:
+            planned = _planned(catalogue, number, name)
+        except BadRequest as error:
+            left_out[name] = error.what
+        except Exception as error:
+            # Filters and two-way functions are users' code.
+            left_out[name] = f"{type(error).__name__}: {error}"
+        else:
+            again.append(name)
+            for job in planned:
+                put(jobs, job)
+    rerun = Rerun(number, tuple(again), alone=True)
+    return Again(Plan(jobs=in_order(catalogue, jobs.values()), wants=(), reruns=(rerun,)), left_out)
+
+
+def _planned(catalogue: Catalogue, number: int, name: JobName) -> tuple[PlannedJob, ...]:
+    """Return the job and its parents. The job keeps its own kwargs and overrides, because the ledger has them."""
+    app = catalogue.app(name.app)
+    keyspace = keyspace_of(app, catalogue)
+    if not keyspace.passes(app, name.key):
+        raise BadRequest(f"{name} does not pass valid_if_or any more.", where=app.name)
+    keeps = _keeps_its_needs(catalogue, app)
+    gates = () if keeps else keyspace.gates(app, name.key)
+    job = PlannedJob(
+        name=name,
+        standing=Standing.WANTED,
+        gates=gates,
+        digest=None if keeps else app.digest,
+        policy=app.policy,
+        offset_s=app.policy.start_offset_s(name, str(number)),
+        pool=pool_of(app, app.policy, name.key, {}),
+    )
+    parents = (need.parent for gate in gates for need in gate.needs)
+    return (job, *(PlannedJob(name=parent, standing=Standing.EXPECTED) for parent in parents))
+
+
+def _keeps_its_needs(catalogue: Catalogue, app: App) -> bool:
+    """Return whether the app's jobs keep the needs that they were planned with. Chunks and compensations do."""
+    return app.chunking is not None or catalogue.undoes(app.name)
