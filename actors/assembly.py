@@ -16,13 +16,13 @@ from sluice.broker.connect import connect
 from sluice.broker.interface import Broker
 from sluice.broker.messages import Message
 from sluice.broker.owner import ID_CHARS, Owner
-from sluice.jobs.address import in_schema, named, without_password
-from sluice.jobs.app import App
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachable
+from sluice.jobs.model.app import App
 from sluice.jobs.programs.store import ProgramStore
-from sluice.jobs.runners.sandbox import Sandbox
-from sluice.jobs.runners.stores import Stores
+from sluice.jobs.runners.process.sandbox import Sandbox
+from sluice.jobs.runners.resources import Stores
+from sluice.jobs.text.server_address import in_schema, named, without_password
 from sluice.ledger import installation
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.embedded import EmbeddedUnavailable, has_postgres, start

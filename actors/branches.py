@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from sluice.actors.assembly import open_ledger
 from sluice.actors.executor.assignments import catalogue_of, kept, texts_of
 from sluice.actors.settings.settings import Settings
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.functions import not_importing
-from sluice.jobs.catalogue.lineage import stamped
-from sluice.jobs.catalogue.remote import BRANCH, Stored, Unread
+from sluice.jobs.catalogue.resolve.tables import stamped
+from sluice.jobs.catalogue.sources.functions import not_importing
+from sluice.jobs.catalogue.sources.remote import BRANCH, Stored, Unread
 from sluice.jobs.errors import BadRequest, DefinitionError, SluiceError
+from sluice.jobs.model.app import App
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import versions
 from sluice.ledger.keyspaces.versions import Change, Kept

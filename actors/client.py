@@ -21,16 +21,15 @@ from sluice.actors.tasks import Tasks
 from sluice.actors.telemetry.trace_context import sending
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.condition import Condition, needs_definitions
-from sluice.jobs.condition_text import parse_condition
 from sluice.jobs.errors import BadRequest, Unreachable
-from sluice.jobs.key_reading import KeyReadings, key_readings
-from sluice.jobs.paging import Order
-from sluice.jobs.places import Place, reached
-from sluice.jobs.ref import JobName
-from sluice.jobs.report import Report
-from sluice.jobs.round_record import log_of, record_of
-from sluice.jobs.submission import JSON, Submission, SubmissionState
+from sluice.jobs.keys.key_fields import KeyReadings, key_readings
+from sluice.jobs.model.history import Report, log_of, record_of
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON, Submission, SubmissionState
+from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.text.filter_parser import parse_condition
+from sluice.jobs.text.filters import Condition, needs_definitions
+from sluice.jobs.text.paging import Order
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.limits import app_pauses

@@ -1,7 +1,7 @@
 """Version of the users' code in a process: the commit that its folder was checked out at.
 
 It is read from git's own files, because a machine that runs jobs need not have git. Changes since the commit do not
-show here. They show in the digests of the definitions (``jobs.catalogue.digest``).
+show here. They show in the digests of the definitions (``jobs.catalogue.resolve.digest``).
 """
 
 from pathlib import Path

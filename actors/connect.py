@@ -7,7 +7,7 @@ from sluice.actors.assembly import open_ledger, telling, tracing
 from sluice.actors.client import Client
 from sluice.actors.settings.settings import process_settings
 from sluice.actors.worker.definitions import Definitions
-from sluice.jobs.places import arm
+from sluice.jobs.observe.failpoints import arm
 
 
 @contextmanager

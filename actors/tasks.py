@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from sluice.actors.planner.admission import sound
 from sluice.actors.telemetry.trace_context import current_place
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.identifiers import Whole
+from sluice.jobs.keys.identifiers import Whole
+from sluice.jobs.model.app import App
+from sluice.jobs.model.submission import JSON, Submission, divided
 from sluice.jobs.states import State
-from sluice.jobs.submission import JSON, Submission, divided
 from sluice.ledger import managed_tasks
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.managed_tasks import COLLECTED, Counts, Finished, Parcel, open_tasks, standing

@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 from msgspec import Struct
 
 from sluice.broker.tls import Proof
-from sluice.jobs.address import is_here
 from sluice.jobs.errors import BadSetting
+from sluice.jobs.text.server_address import is_here
 
 SCHEMES = ("memory", "amqp", "amqps", "redis", "rediss")
 _EXAMPLE = (

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from sluice.broker.messages import MESSAGES, Message, Resume, Submit, SubmitMany
 from sluice.broker.signing import NO_KEYS, Keyring
 from sluice.jobs.errors import BadMessage
-from sluice.jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, MESSAGE_DEPTH_MAX, NUL, is_deeper
+from sluice.jobs.model.request_limits import DEPTH_MAX, ID_LENGTH_MAX, MESSAGE_DEPTH_MAX, NUL, is_deeper
 
 #: Maximum bytes of a body: 4 MiB, enough for a submission of 100,000 keys. A larger body is refused before it is
 #: parsed.

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from msgspec import Meta, Raw, Struct
 
-from sluice.jobs import queues
-from sluice.jobs.submission import JSON
+from sluice.jobs.model import queues
+from sluice.jobs.model.submission import JSON
 
 PLANNER, GROOMER, SCHEDULER = queues.CONTROL
 #: Queues of the system's own work. Every other queue is an app's.
@@ -51,7 +51,7 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class Submit(Message, frozen=True):
     """A submission. The envelope's keyword arguments are kept as received: the fields of
-    ``jobs.submission.Submission``."""
+    ``jobs.model.submission.Submission``."""
 
     actor: ClassVar[str] = "submit"
     news: ClassVar[bool] = True

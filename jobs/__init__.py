@@ -12,6 +12,14 @@ This package defines the types that all other packages use:
     @app(job_id="{date}_{client_id}", identifiers={"date": "date", "client_id": "int"})
     def preprocess(date, client_id): ...
 
+    model/       apps, jobs, plans, submissions, history      catalogue/   definitions, read and checked
+    keys/        identifiers, work IDs, partitions            runners/     functions, commands, programs
+    policy/      limits, retries, priorities                  sagas/       flights of sagas and their steps
+    schedules/   due times and their submissions              managers/    job managers for external work
+    programs/    store of fetched programs                    blobs/       store of large outputs
+    text/        parsing and formatting of values             observe/     failpoints, log fields, traces
+    states       the states and all transitions               api, retry   for users
+
 Invariants: these types are values. They do not change and do no I/O. An app in a catalogue has been checked. A key in
 a ``JobName`` is canonical. State names are spelled in ``states`` only.
 

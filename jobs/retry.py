@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sluice.jobs.durations import parse_duration_s
+from sluice.jobs.text.units import parse_duration_s
 
 
 class Pauses(Protocol):

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from sluice.jobs.job import Assignment
+from sluice.jobs.model.job import Assignment
 
 
 class Faults(Struct, frozen=True, kw_only=True):

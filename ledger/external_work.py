@@ -16,7 +16,7 @@ Races: a poll against a cancellation. Either the cancellation finds the round en
 refused and the next poll ends the work. A plan against ``leave``: as with a claim (``dependencies``), children that
 wait for the job to run are searched for after its work is marked as started, in a later statement.
 
-Handles, by which job managers find the work that they started (see ``jobs.managed``).
+Handles, by which job managers find the work that they started (see ``jobs.model.external_work``).
 
 Invariants: a handle is stored only under the current claim. It survives lost leases and hand-backs, so the next claim
 of the round reads it. It is removed when the job starts again from nothing: with a recorded outcome, with a timeout
@@ -30,11 +30,11 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.managed import Keeper
-from sluice.jobs.outcome import KEPT_BYTES
-from sluice.jobs.ref import Claim, JobName
+from sluice.jobs.model.external_work import Keeper
+from sluice.jobs.model.job import KEPT_BYTES
+from sluice.jobs.model.names import Claim, JobName
+from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import LIVE, TERMINAL, State, sql_list
-from sluice.jobs.submission import JSON
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.recovery.grooming_steps import PATIENCE_DOUBLINGS_MAX, PATIENCE_S

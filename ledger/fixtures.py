@@ -22,10 +22,10 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from sqlalchemy import DateTime, Table
 
-from sluice.jobs.address import without_password
 from sluice.jobs.errors import Unreachable
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import CLAIM, FAIL, RECORD, RELEASE, SUCCEED, WANT, By, State
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.conninfo import dialled
 from sluice.ledger.schema import migrate

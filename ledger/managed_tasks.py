@@ -27,9 +27,9 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON, Submission, SubmissionState, conflict
 from sluice.jobs.states import LIVE, REVIVABLE, REVIVE, SPLIT, State, sql_list
-from sluice.jobs.submission import JSON, Submission, SubmissionState, conflict
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.keyspaces.bisection import divisible

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sluice.jobs.firing import Busy, Firing, FiringOutcome, Standing
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.schedules.schedule import Busy, Firing, FiringOutcome, Standing
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 

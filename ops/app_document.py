@@ -2,16 +2,16 @@
 
 from msgspec.structs import asdict
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.functions import path_of
-from sluice.jobs.chunking import Chunking
-from sluice.jobs.masking import masked, masked_kwargs
-from sluice.jobs.policy import Policy
-from sluice.jobs.program import Program
+from sluice.jobs.catalogue.sources.functions import path_of
+from sluice.jobs.keys.chunks import Chunking
+from sluice.jobs.keys.identifiers import Values
+from sluice.jobs.model.app import App
+from sluice.jobs.model.program import Program
+from sluice.jobs.policy.policy import Policy
 from sluice.jobs.programs.source import masked_source
-from sluice.jobs.sagas.saga import Saga
-from sluice.jobs.values import Values
+from sluice.jobs.sagas.spec import Saga
+from sluice.jobs.text.redaction import masked, masked_kwargs
 from sluice.ops import partitioning_document
 
 #: Maximum number of values of an identifier in the document. Of more values, only the first and the last are included.

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sluice.jobs.freshness import Age, Busy
-from sluice.jobs.work_ids import ids_of
+from sluice.jobs.keys.work_ids import ids_of
+from sluice.jobs.model.freshness import Age, Busy
 from sluice.ops import ages
 from sluice.ops.preview import as_document
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, Fresh

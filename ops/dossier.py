@@ -4,12 +4,11 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from sluice.jobs.calendar import Calendar
-from sluice.jobs.history import Round, Transition
-from sluice.jobs.masking import masked, masked_kwargs, masked_value
-from sluice.jobs.partition_key import span_text
-from sluice.jobs.round_record import log_of, record_of
-from sluice.jobs.work_ids import ids_of
+from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.keys.partitions import span_text
+from sluice.jobs.keys.work_ids import ids_of
+from sluice.jobs.model.history import Round, Transition, log_of, record_of
+from sluice.jobs.text.redaction import masked, masked_kwargs, masked_value
 from sluice.ledger.reads.job_details import Dossier, Job
 from sluice.ops import saga_document
 

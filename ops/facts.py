@@ -10,14 +10,14 @@ import msgspec
 from msgspec import Struct
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.durations import parse_instant
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.freshness import Age, Busy
-from sluice.jobs.known import Known
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.work_ids import Part, WorkId, parse_work_ids, parts_of
+from sluice.jobs.model.freshness import Age, Busy
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Known
+from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import LIVE, State
-from sluice.jobs.submission import JSON
-from sluice.jobs.work_ids import Part, WorkId, parse_work_ids, parts_of
+from sluice.jobs.text.units import parse_instant
 from sluice.ops.given_tables import GivenTables, Making, given_tables, made, making
 from sluice.planner.keyspaces.choose import keyspace_of
 
@@ -83,7 +83,7 @@ class Given(Struct, frozen=True, kw_only=True):
 
 
 class GivenPast(Struct, frozen=True):
-    """Facts as the ``Knowledge`` of plans by chunk (``planner.chunk_plan``)."""
+    """Facts as the ``Knowledge`` of plans by chunk (``planner.keyspaces.chunks.chunk_plan``)."""
 
     now: datetime
     given: Given

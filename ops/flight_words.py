@@ -1,9 +1,9 @@
 """Short texts about a saga's flight: its position, and why it is undone."""
 
+from sluice.jobs.sagas.abort_reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
 from sluice.jobs.sagas.answers import ANSWERS
-from sluice.jobs.sagas.course import next_leg
-from sluice.jobs.sagas.entry import Direction, Failure
-from sluice.jobs.sagas.reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
+from sluice.jobs.sagas.journal import Direction, Failure
+from sluice.jobs.sagas.next_step import next_leg
 from sluice.ledger.reads.saga_details import Flight
 from sluice.ledger.sagas.journals import CRASHES_MAX
 from sluice.ops.words import first_line

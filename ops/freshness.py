@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.app import App
-from sluice.jobs.chunking import Chunking
-from sluice.jobs.masking import masked_kwargs
-from sluice.jobs.work_ids import WorkId, in_order
+from sluice.jobs.keys.chunks import Chunking
+from sluice.jobs.keys.work_ids import WorkId, in_order
+from sluice.jobs.model.app import App
+from sluice.jobs.text.redaction import masked_kwargs
 from sluice.ledger.reads.last_successes import Success
 
 

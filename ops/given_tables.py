@@ -1,17 +1,17 @@
-"""Partitions from given facts, as plans read them (``planner.table_demand.Knowledge``)."""
+"""Partitions from given facts, as plans read them (``planner.keyspaces.partitions.table_demand.Knowledge``)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from sluice.jobs.app import App
-from sluice.jobs.calendar import Calendar, Span
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.tables import TableOf, table_of
-from sluice.jobs.coverage import Extent, Held
-from sluice.jobs.known import Known
-from sluice.jobs.partition_key import read_span
+from sluice.jobs.catalogue.resolve.tables import TableOf, table_of
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.partitions import read_span
+from sluice.jobs.model.app import App
+from sluice.jobs.model.partition_state import Extent, Held
+from sluice.jobs.model.plan import Known
 from sluice.jobs.states import LIVE, State
 from sluice.planner.keyspaces.partitions.partition_keys import ALWAYS, key_of, partitioning_of, read_key
 from sluice.planner.keyspaces.partitions.ranges import in_both, places, united, without

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sluice.jobs.calendar import UNITS, Calendar, Span, Unit
+from sluice.jobs.keys.calendar import UNITS, Calendar, Span, Unit
 from sluice.jobs.states import DEAD, State
 from sluice.ledger.reads.table_partitions import Place
 

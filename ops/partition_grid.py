@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sluice.jobs.calendar import UNITS, Calendar, Span, Unit
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.tables import TableOf, tables_of
+from sluice.jobs.catalogue.resolve.tables import TableOf, tables_of
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.calendar import UNITS, Calendar, Span, Unit
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import partition_grid

@@ -5,10 +5,10 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from sluice.jobs.calendar import Calendar, Span
-from sluice.jobs.partition_key import ends_of, span_text
-from sluice.jobs.plan import PlannedJob, Standing
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.partitions import ends_of, span_text
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import PlannedJob, Standing
 from sluice.ops.preview import as_document
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.ranges import united

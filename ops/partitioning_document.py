@@ -1,7 +1,7 @@
 """JSON document of an app's partitioning: ``partitions`` in the JSON of ``sluice apps show``."""
 
-from sluice.jobs.calendar import Calendar
-from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
+from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.keys.partitions import Offset, Partitioning, TableDependency
 
 
 def as_document(partitioning: Partitioning) -> dict[str, object]:

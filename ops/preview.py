@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sluice.jobs.freshness import is_fresh
-from sluice.jobs.gate import Gate, Need
-from sluice.jobs.masking import masked, masked_kwargs
-from sluice.jobs.plan import PlannedJob
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.dependency import Gate, Need
+from sluice.jobs.model.freshness import is_fresh
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import State
+from sluice.jobs.text.redaction import masked, masked_kwargs
 from sluice.ops import ages
 from sluice.planner.preview.forecast import Fate
 from sluice.planner.preview.preview import Preview

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from sluice.jobs.masking import masked_kwargs, masked_value
-from sluice.jobs.sagas.entry import Failure
+from sluice.jobs.sagas.journal import Failure
+from sluice.jobs.text.redaction import masked_kwargs, masked_value
 from sluice.ledger.reads.job_details import Dossier
 from sluice.ledger.reads.saga_details import Flight, Line, Said
 

@@ -1,4 +1,4 @@
-"""Times as text for people, always in UTC. ``jobs.durations`` parses the times that people write."""
+"""Times as text for people, always in UTC. ``jobs.text.units`` parses the times that people write."""
 
 from datetime import UTC, datetime
 

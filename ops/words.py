@@ -2,7 +2,7 @@
 
 from shlex import quote
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 
 
 def legible(text: str) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from sluice.jobs.masking import masked
+from sluice.jobs.text.redaction import masked
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import fleet, pool_queue
 from sluice.ledger.reads.pool_queue import Pool, Pools, Slot

@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from sluice.jobs.urgency import Ranked, in_turn
+from sluice.jobs.policy.priority import Ranked, in_turn
 
 #: Seconds of work in one batch, as far as known. Batches are small so that no worker holds work that another could run.
 WORK_S = 0.05

@@ -10,16 +10,15 @@ from graphlib import CycleError, TopologicalSorter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sluice.jobs.app import IRREVERSIBLE
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.compensation import compensation_of, is_reversible
-from sluice.jobs.effect import Earlier, Effect
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.gate import Gate, Need
-from sluice.jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
-from sluice.jobs.pooling import pool_of
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import JSON
+from sluice.jobs.model.app import IRREVERSIBLE
+from sluice.jobs.model.compensation import Earlier, Effect, compensation_of, is_reversible
+from sluice.jobs.model.dependency import Gate, Need
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Plan, PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.model.pool import pool_of
+from sluice.jobs.model.submission import JSON
 from sluice.planner.bubble_up.merge import in_order
 
 _GATE = "compensation"

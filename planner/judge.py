@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.judgement import Case, Verdict
 from sluice.jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, Verb
-from sluice.jobs.verdict import Case, Verdict
 
 #: Minimum duration in seconds of a healthy round of a long-running service. It must also be longer than the longest
 #: retry delay.

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.plan import Plan, PlannedJob, Rerun, Standing
-from sluice.jobs.pooling import pool_of
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Plan, PlannedJob, Rerun, Standing
+from sluice.jobs.model.pool import pool_of
 from sluice.planner.bubble_up.merge import in_order, put
 from sluice.planner.keyspaces.choose import keyspace_of
 

@@ -18,11 +18,9 @@ from zoneinfo import ZoneInfo
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
-from sluice.jobs.cron import Cron
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.firing import submission_id
-from sluice.jobs.schedule import Asked, Every, Rule, Schedule, Trigger
-from sluice.jobs.wall import instant_of, wall_of
+from sluice.jobs.schedules.cron import Cron, instant_of, wall_of
+from sluice.jobs.schedules.schedule import Asked, Every, Rule, Schedule, Trigger, submission_id
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE = timedelta(minutes=1)

@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sluice.jobs.firing import Busy, Firing, FiringOutcome, Overlapping, Standing
-from sluice.jobs.schedule import Schedule
+from sluice.jobs.schedules.schedule import Busy, Firing, FiringOutcome, Overlapping, Schedule, Standing
 from sluice.scheduler.due_times import BrokenTrigger, fire_at, first_due
 from sluice.scheduler.misfires import judge, passed_by_old_rule, passed_by_own_rule
 from sluice.scheduler.overlap import Turns

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from sluice.jobs.firing import FiringOutcome, Standing, iso
-from sluice.jobs.schedule import Rule, Schedule, read_rule, spelled
+from sluice.jobs.schedules.schedule import FiringOutcome, Rule, Schedule, Standing, iso, read_rule, spelled
 from sluice.scheduler.due_times import BrokenTrigger, fire_at, next_due
 
 #: Maximum number of due times of one schedule that are handled together. The rest follows.

@@ -7,9 +7,8 @@ Firings of one schedule in order, each given the submissions that are open by th
 
 from datetime import datetime
 
-from sluice.jobs.app import App
-from sluice.jobs.firing import Busy, Firing, FiringOutcome, Overlapping, submission_id
-from sluice.jobs.schedule import Schedule
+from sluice.jobs.model.app import App
+from sluice.jobs.schedules.schedule import Busy, Firing, FiringOutcome, Overlapping, Schedule, submission_id
 
 
 def overlap_of(schedule: Schedule, app: App) -> Overlapping:

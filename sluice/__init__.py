@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from sluice.actors.client import Client
     from sluice.jobs import retry
     from sluice.jobs.api import app, saga, schedule
-    from sluice.jobs.job import Job
-    from sluice.jobs.managed import ManagesJobs, Status
+    from sluice.jobs.model.external_work import ManagesJobs, Status
+    from sluice.jobs.model.job import Job
+    from sluice.jobs.model.submission import Submission
     from sluice.jobs.sagas.answers import Fatal, Rerun, Retry, Stop, Success, Wait
     from sluice.jobs.sagas.flight import Flight
     from sluice.jobs.sagas.step import Step
-    from sluice.jobs.submission import Submission
 
 __all__ = [
     "Client",
@@ -49,14 +49,14 @@ _MODULES = {
     "Client": "sluice.actors.client",
     "Fatal": _ANSWERS,
     "Flight": "sluice.jobs.sagas.flight",
-    "Job": "sluice.jobs.job",
-    "ManagesJobs": "sluice.jobs.managed",
+    "Job": "sluice.jobs.model.job",
+    "ManagesJobs": "sluice.jobs.model.external_work",
     "Rerun": _ANSWERS,
     "Retry": _ANSWERS,
-    "Status": "sluice.jobs.managed",
+    "Status": "sluice.jobs.model.external_work",
     "Step": "sluice.jobs.sagas.step",
     "Stop": _ANSWERS,
-    "Submission": "sluice.jobs.submission",
+    "Submission": "sluice.jobs.model.submission",
     "Success": _ANSWERS,
     "Wait": _ANSWERS,
     "app": "sluice.jobs.api",

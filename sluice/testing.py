@@ -55,33 +55,30 @@ from typing import Any
 from msgspec.structs import replace
 
 from sluice.jobs.api import Build, Definition
-from sluice.jobs.app import App
 from sluice.jobs.blobs import BlobStore
-from sluice.jobs.catalogue import faults as definition_faults
+from sluice.jobs.catalogue import errors as definition_faults
 from sluice.jobs.catalogue import load
-from sluice.jobs.catalogue.draft import Entry
-from sluice.jobs.catalogue.faults import At
-from sluice.jobs.catalogue.sagas import read_saga
+from sluice.jobs.catalogue.errors import At
+from sluice.jobs.catalogue.fields.draft import Entry
+from sluice.jobs.catalogue.fields.work_options import read_saga
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.fence import Fence
-from sluice.jobs.job import Assignment, Claimed, idempotency_token
-from sluice.jobs.outcome import Outcome
-from sluice.jobs.programs.rules import Rules
+from sluice.jobs.keys.work_ids import WorkId, parse_work_ids, text_of
+from sluice.jobs.model.app import App
+from sluice.jobs.model.job import Assignment, Claimed, Outcome, idempotency_token
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.policy.sandbox_settings import Fence
+from sluice.jobs.programs.source import Rules
 from sluice.jobs.programs.store import ProgramStore
-from sluice.jobs.ref import JobName
 from sluice.jobs.runners import runner_for
-from sluice.jobs.runners.blame import blame
-from sluice.jobs.runners.joblog import job_log, worker_log
-from sluice.jobs.runners.saga import call
-from sluice.jobs.runners.sandbox import Sandbox
-from sluice.jobs.runners.stores import Stores
+from sluice.jobs.runners.output import job_log, worker_log
+from sluice.jobs.runners.process.sandbox import Sandbox
+from sluice.jobs.runners.resources import Stores
+from sluice.jobs.runners.saga_run import blame, call
 from sluice.jobs.sagas.debug import Debug
-from sluice.jobs.sagas.everywhere import Everywhere, Flown, Report, flown_in
-from sluice.jobs.sagas.rehearsal import Rehearsal, Trouble
-from sluice.jobs.sagas.saga import Saga
+from sluice.jobs.sagas.rehearsal import Everywhere, Flown, Rehearsal, Report, Trouble, flown_in
+from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.simulated import Faults, Took
-from sluice.jobs.submission import JSON
-from sluice.jobs.work_ids import WorkId, parse_work_ids, text_of
 
 __all__ = ["Debug", "Faults", "Flown", "Outcome", "Report", "Took", "fly", "fly_everywhere", "run"]
 

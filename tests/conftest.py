@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from hypothesis import settings
 
-from sluice.jobs.address import in_schema
+from sluice.jobs.text.server_address import in_schema
 from sluice.ledger.database.conninfo import SCHEMA
 from sluice.ledger.fixtures import scratch_ledger
 from tests import leftovers

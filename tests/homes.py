@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sluice.jobs.address import in_schema
+from sluice.jobs.text.server_address import in_schema
 from sluice.ledger.database.conninfo import SCHEMA
 from sluice.ledger.embedded import start
 from sluice.ledger.schema import migrate

@@ -55,10 +55,12 @@ def test_each_public_name_is_the_object_of_its_module(name: str) -> None:
     assert name in dir(sluice)
 
 
-@pytest.mark.parametrize("loaded", ["sluice.jobs.retry", "sluice.jobs.app", "sluice.jobs.schedule", "sys"])
+@pytest.mark.parametrize(
+    "loaded", ["sluice.jobs.retry", "sluice.jobs.model.app", "sluice.jobs.schedules.schedule", "sys"]
+)
 def test_no_module_replaces_a_public_name(loaded: str) -> None:
     said = (
-        f"import {loaded}, sluice\nfrom sluice import app, retry, saga, schedule\nimport sluice.jobs.sagas.saga\n"
+        f"import {loaded}, sluice\nfrom sluice import app, retry, saga, schedule\nimport sluice.jobs.sagas.spec\n"
         "print(*[type(each).__name__ for each in (app, saga, schedule, retry, sluice.app, sluice.saga)])\n"
         "print(sluice.retry is retry, retry.fixed(seconds=1, times=2).begin(0.0).next_s(0.0, 0.5))"
     )

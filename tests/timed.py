@@ -7,7 +7,7 @@ from typing import Any
 
 from sluice.broker.messages import Look
 from sluice.jobs.catalogue import Catalogue, load
-from sluice.jobs.firing import FiringOutcome, Standing
+from sluice.jobs.schedules.schedule import FiringOutcome, Standing
 from sluice.ledger import schedules
 from sluice.ledger.reads.schedule_states import Fired, recent
 from tests.world import World

@@ -20,11 +20,11 @@ from sluice.actors.planner.retries import retry
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Cancel, Execute, Message, Pause, Plan, Resume, Submit, Tick, Turn, Watch
 from sluice.jobs.catalogue import Catalogue, load
-from sluice.jobs.known import Known
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import Claim, JobName
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import Claim, JobName
+from sluice.jobs.model.plan import Known
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.database.driver import Swift
 from sluice.ledger.fixtures import empty

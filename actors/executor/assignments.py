@@ -14,16 +14,15 @@ from typing import Any
 
 import msgspec
 
-from sluice.jobs.app import App
-from sluice.jobs.calendar import Span
 from sluice.jobs.catalogue import Catalogue, load, parse_policy
 from sluice.jobs.errors import DefinitionError, SluiceError
-from sluice.jobs.job import Assignment, idempotency_token
-from sluice.jobs.partition_key import without_version
-from sluice.jobs.partitioning import Partitioning, inputs_of
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import JSON
-from sluice.jobs.work_ids import ids_of
+from sluice.jobs.keys.calendar import Span
+from sluice.jobs.keys.partitions import Partitioning, inputs_of, without_version
+from sluice.jobs.keys.work_ids import ids_of
+from sluice.jobs.model.app import App
+from sluice.jobs.model.job import Assignment, idempotency_token
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import versions
 from sluice.ledger.keyspaces.versions import Kept

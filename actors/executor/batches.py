@@ -16,8 +16,8 @@ from threading import Event, Lock, Thread
 from typing import NamedTuple
 
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import Claim
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import Claim
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.planner.batches import jobs_at_once
 

@@ -1,8 +1,8 @@
 """Circuit breakers: reaction to failed rounds, directly after the failure, and on each tick if that was missed.
 
 Nothing here runs in the transaction that ends a round. That transaction inserts a row for the breaker
-(``ledger.breakers``) and waits for nothing. A transaction that evaluates a breaker locks the breaker's row first,
-and no job before it.
+(``ledger.limits.breakers``) and waits for nothing. A transaction that evaluates a breaker locks the breaker's row
+first, and no job before it.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from sluice.actors.dispatch import announce
 from sluice.broker.messages import Message
-from sluice.jobs.breaker import Breaker
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.states import By
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.limits import breakers

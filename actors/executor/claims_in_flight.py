@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from threading import Event, Lock
 
-from sluice.jobs.ref import Claim
-from sluice.jobs.subject import Subject, of_claim
+from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.log_context import Subject, of_claim
 
 
 class Holdings:

@@ -27,17 +27,16 @@ from sluice.actors.executor.transactions import Appetite, Settled
 from sluice.actors.telemetry.observers import Scene, Witness
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Execute, Executed, Message
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, SluiceError, Unreachable
-from sluice.jobs.job import Acknowledge, Assignment
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.places import Place, reached
-from sluice.jobs.ref import Claim
+from sluice.jobs.model.app import App
+from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Outcome
+from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.log_context import about
 from sluice.jobs.runners import Runner, runner_for
-from sluice.jobs.runners.call import account
-from sluice.jobs.runners.stores import Stores
-from sluice.jobs.subject import about
+from sluice.jobs.runners.function.call import account
+from sluice.jobs.runners.resources import Stores
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import Claimed
 
@@ -132,7 +131,7 @@ class Running:
         self._run_on(catalogue, Taken(asked_at, claimed))
 
     def give_back(self, strays: list[Claim]) -> None:
-        """Hand back claims that this process does not know (see ``ledger.leases.strays``)."""
+        """Hand back claims that this process does not know (see ``ledger.recovery.leases.strays``)."""
         _LOG.warning(
             "%d claims of this worker are unknown to it; their jobs go back to the queue", len(strays)
         )

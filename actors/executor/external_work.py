@@ -15,11 +15,11 @@ from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Message, Watch
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.outcome import Outcome
-from sluice.jobs.ref import Claim
-from sluice.jobs.runners import looking
-from sluice.jobs.runners.looking import Maker
-from sluice.jobs.subject import Speaking, Subject, about, of_claim
+from sluice.jobs.model.job import Outcome
+from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.log_context import Speaking, Subject, about, of_claim
+from sluice.jobs.runners import external
+from sluice.jobs.runners.external import Maker
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.external_work import Seen, Watched
@@ -88,7 +88,7 @@ class Watching:
                 if job.is_over:
                     seen += self._end(make, job)
                 else:
-                    look = looking.look(make, job.name, job.handle, misses=job.misses)
+                    look = external.look(make, job.name, job.handle, misses=job.misses)
                     if look.outcome is not None:
                         outcomes[job.right] = look.outcome
                     else:
@@ -100,14 +100,14 @@ class Watching:
 
     def _end(self, make: Maker, job: Watched) -> list[Seen]:
         """End the work of a job that is over. Return nothing if that succeeded: its handle is removed."""
-        trouble = looking.end(make, job.handle)
+        trouble = external.end(make, job.handle)
         if trouble is None:
             self._ledger.transact(lambda tx: external_work.forget(tx, job.right, job.handle))
             return []
         _LOG.warning(
             "%s has ended, but its work could not be ended: %s", job.name, trouble.partition("\n")[0]
         )
-        said = looking.short(trouble)
+        said = external.short(trouble)
         return [Seen(right=job.right, is_over=True, missed=True, said=said, line=f"{said}\n")]
 
     def _write(self, jobs: Sequence[Watched], seen: list[Seen], outcomes: dict[Claim, Outcome]) -> None:
@@ -132,7 +132,7 @@ def _subject(job: Watched) -> Subject:
     return Subject(app=job.app, key=job.key, claim=job.claim)
 
 
-def _seen(job: Watched, look: looking.Look) -> Seen:
+def _seen(job: Watched, look: external.Look) -> Seen:
     return Seen(
         right=job.right,
         is_over=False,

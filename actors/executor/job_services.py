@@ -2,7 +2,7 @@
 
 ``job.done(partition)``: acknowledgement of a partition of a running step. It stays made even if the rest fails.
 
-Connection between a run and the external work that it started (see ``jobs.managed``).
+Connection between a run and the external work that it started (see ``jobs.model.external_work``).
 
 The ledger decides whether the claim still holds. While the ledger is unreachable, the lease decides.
 
@@ -23,16 +23,15 @@ from typing import TypeVar
 from sluice.actors.dispatch import announce
 from sluice.actors.executor import transactions
 from sluice.broker.messages import Message
-from sluice.jobs.calendar import Calendar
 from sluice.jobs.errors import SluiceError, Unreachable
-from sluice.jobs.managed import Keeper
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.places import Place, reached
-from sluice.jobs.ref import Claim
-from sluice.jobs.sagas.entry import Entry, Heard, Log
-from sluice.jobs.sagas.journal import Journal
+from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.model.external_work import Keeper
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import Claim
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.sagas.journal import Entry, Heard, Journal, Log
 from sluice.jobs.states import By
-from sluice.jobs.submission import JSON
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx, UserConnection
 from sluice.ledger.keyspaces import partitions

@@ -18,12 +18,12 @@ from sluice.actors.planner.bubble_down import may_push
 from sluice.actors.planner.bubble_up import follow_turns
 from sluice.broker.messages import Execute, Executed, Message
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.outcome import Outcome
-from sluice.jobs.places import Place, reached
-from sluice.jobs.ref import Claim
+from sluice.jobs.model.job import Outcome
+from sluice.jobs.model.names import Claim
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.policy.priority import in_turn
 from sluice.jobs.states import By
-from sluice.jobs.submission import JSON
-from sluice.jobs.urgency import in_turn
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import claims, demand, dependencies, outcomes, rounds, submissions

@@ -9,8 +9,8 @@ from itertools import islice
 from msgspec import Struct
 
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable
-from sluice.jobs.places import Place, reached
-from sluice.jobs.runners.keeping import is_output
+from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.runners.output_blobs import is_output
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.transitions import LONGEST_S
 from sluice.ledger.retention import blob_deletions, removal

@@ -12,7 +12,7 @@ from sluice.actors.dispatch import announce, tell
 from sluice.actors.executor import breakers
 from sluice.broker.messages import Executed, Message, Plan, Tick, Watch
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.places import Place, reached
+from sluice.jobs.observe.failpoints import Place, reached
 from sluice.jobs.states import By
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx

@@ -15,9 +15,9 @@ import msgspec
 
 from sluice.jobs.catalogue import parse_policy
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.places import Place, reached
-from sluice.jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, oversized, unfit
-from sluice.jobs.submission import COMPENSATION, SCHEDULED, Submission, conflict, is_reserved
+from sluice.jobs.model.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, oversized, unfit
+from sluice.jobs.model.submission import COMPENSATION, SCHEDULED, Submission, conflict, is_reserved
+from sluice.jobs.observe.failpoints import Place, reached
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
 

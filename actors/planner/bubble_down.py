@@ -8,10 +8,10 @@ from sluice.actors.planner.bubble_up import follow_turns
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.plan import PlannedJob
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import PlannedJob
+from sluice.jobs.observe.log_context import about, of_name
 from sluice.jobs.states import LIVE
-from sluice.jobs.subject import about, of_name
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import demand, plans, submissions
 from sluice.planner.bubble_up.merge import Push, follow, merge_pushes

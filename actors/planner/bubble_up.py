@@ -7,7 +7,7 @@ from functools import partial
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import demand, plans, submissions
 from sluice.ledger.lifecycle.dependencies import Told

@@ -12,11 +12,11 @@ from sluice.actors.dispatch import announce
 from sluice.actors.planner.bubble_up import follow_turns
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.work_id_selection import Selected, select
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.freshness import Busy
-from sluice.jobs.places import Place, reached
-from sluice.jobs.selecting import Selected, select
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.freshness import Busy
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.observe.failpoints import Place, reached
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import freshness
 from sluice.ledger.lifecycle import plans, submissions

@@ -12,7 +12,7 @@ from sluice.actors.dispatch import announce
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.submission import COMPENSATION, Submission
+from sluice.jobs.model.submission import COMPENSATION, Submission
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import plans, submissions
 from sluice.ledger.lifecycle.submissions import Received

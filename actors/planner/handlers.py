@@ -18,11 +18,11 @@ from sluice.actors.planner.retries import plan_retry
 from sluice.broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadMessage
-from sluice.jobs.places import Place, reached
-from sluice.jobs.ref import JobName
-from sluice.jobs.request_limits import oversized
-from sluice.jobs.retry_budget import RetryBudget
-from sluice.jobs.submission import COMPENSATION, Submission
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.request_limits import oversized
+from sluice.jobs.model.submission import COMPENSATION, Submission
+from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import bisection
 from sluice.ledger.lifecycle import dependencies, judgements, requests, submissions
@@ -172,10 +172,10 @@ def _plan(
     """Plan the submissions that are not planned yet. If one cannot be carried out, it is refused alone.
 
     Submissions about work IDs are left to ``actors.planner.chunk_plans``, about partitions to
-    ``actors.partition_plans``, compensations to ``actors.planner.compensation_plans``, retries to ``actors.retries``.
-    Unless they are named alone, these and large ones are left to a message of their own. So the announcement of the
-    other jobs does not wait for them. A submission for an app that these definitions do not have is tried again until
-    its grace period is over.
+    ``actors.planner.partition_plans``, compensations to ``actors.planner.compensation_plans``, retries to
+    ``actors.planner.retries``. Unless they are named alone, these and large ones are left to a message of their own. So
+    the announcement of the other jobs does not wait for them. A submission for an app that these definitions do not
+    have is tried again until its grace period is over.
     """
     refuse = partial(submissions.refuse, tx)
     held = submissions.hold_piled_up(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)

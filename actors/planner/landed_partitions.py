@@ -6,11 +6,11 @@ from functools import partial
 from msgspec import Struct
 
 from sluice.broker.messages import Ended, Landed, Message
-from sluice.jobs.calendar import Calendar
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.tables import table_of
+from sluice.jobs.catalogue.resolve.tables import table_of
 from sluice.jobs.errors import BadMessage, BadRequest
-from sluice.jobs.partition_key import read_landing_key, read_span
+from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.keys.partitions import read_landing_key, read_span
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import partitions
 

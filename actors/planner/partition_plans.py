@@ -15,11 +15,11 @@ from sluice.actors.branches import branch_of
 from sluice.actors.dispatch import announce
 from sluice.actors.executor import assignments
 from sluice.broker.messages import Message
-from sluice.jobs.calendar import Span
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.plan import PlannedJob, Wish
-from sluice.jobs.submission import Submission
+from sluice.jobs.keys.calendar import Span
+from sluice.jobs.model.plan import PlannedJob, Wish
+from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import partition_jobs, partitions
 from sluice.ledger.keyspaces.partitions import Joined

@@ -16,8 +16,8 @@ from sluice.actors.planner.bubble_up import follow_turns
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import COMPENSATION, Submission, SubmissionState
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import COMPENSATION, Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import demand, plans, submissions
 from sluice.ledger.lifecycle.readiness import Ready

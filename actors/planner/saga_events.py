@@ -11,9 +11,9 @@ from sluice.actors.planner.pauses import go_on
 from sluice.broker.messages import Message, Resume
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadMessage, BadRequest
-from sluice.jobs.json_value import as_json
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.jobs.sagas.answers import check_event
+from sluice.jobs.text.json_value import as_json
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.sagas import events
 from sluice.ledger.sagas.events import Became, Said

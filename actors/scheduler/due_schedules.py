@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from sluice.actors.dispatch import announce, tell
 from sluice.broker.messages import Look, Message, Plan
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.firing import Standing
-from sluice.jobs.places import Place, reached
-from sluice.jobs.submission import Refusal, Submission, conflict
+from sluice.jobs.model.submission import Refusal, Submission, conflict
+from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.schedules.schedule import Standing
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import requests, submissions

@@ -15,7 +15,7 @@ from uuid import UUID
 from sluice.actors.worker.logs import Complaints
 from sluice.broker.messages import SCHEDULER, Look, Message, Tick
 from sluice.jobs.errors import Unreachable
-from sluice.jobs.places import Place, reached
+from sluice.jobs.observe.failpoints import Place, reached
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.recovery import grooming_steps, leases

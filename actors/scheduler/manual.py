@@ -8,9 +8,8 @@ from uuid import uuid4
 from sluice.actors.scheduler.due_schedules import take_up
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.firing import Firing, FiringOutcome, by_hand_id, submission_id
-from sluice.jobs.schedule import Schedule
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.schedules.schedule import Firing, FiringOutcome, Schedule, by_hand_id, submission_id
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions

@@ -17,13 +17,12 @@ from sluice.actors.settings import sources
 from sluice.actors.settings import sources as places
 from sluice.actors.settings.sources import OF_A_FILE, PREFIX, Found
 from sluice.broker.signing import NO_KEYS, Keyring, parse_keys
-from sluice.jobs.address import schema_name
-from sluice.jobs.durations import duration_s
-from sluice.jobs.fence import Fence, Level
-from sluice.jobs.places import Crash, read_crash
-from sluice.jobs.programs.rules import Rules
-from sluice.jobs.sizes import parse_size_bytes
-from sluice.jobs.submission import UNKNOWN_APP_GRACE_S
+from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
+from sluice.jobs.observe.failpoints import Crash, read_crash
+from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.programs.source import Rules
+from sluice.jobs.text.server_address import schema_name
+from sluice.jobs.text.units import duration_s, parse_size_bytes
 
 #: Folder with the settings of systemd units.
 _ETC = Path("/etc/sluice")

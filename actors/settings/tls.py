@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from sluice.actors.settings.settings import Settings
 from sluice.broker import address
-from sluice.jobs.address import without_password
 from sluice.jobs.errors import BadSetting
+from sluice.jobs.text.server_address import without_password
 
 _LOG = logging.getLogger("sluice.transport")
 _LEDGER, _BROKER, _APPS = "SLUICE_LEDGER_URL", "SLUICE_BROKER_URL", "SLUICE_APPS"

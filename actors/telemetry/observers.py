@@ -27,10 +27,9 @@ from msgspec import Struct
 from sluice.actors.telemetry.counters import Count
 from sluice.broker.messages import Ended, Executed, Message, Plan, Submit, SubmitMany
 from sluice.jobs.errors import Unreachable
-from sluice.jobs.job import Assignment
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import Claim
-from sluice.jobs.subject import Speaking, Subject
+from sluice.jobs.model.job import Assignment, Ending, Outcome
+from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.log_context import Speaking, Subject
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ledger.reads import run_records
@@ -107,7 +106,7 @@ class Onlooker(Protocol):
 
 _LOG = logging.getLogger("sluice.witness")
 
-#: Endings that may be judged when they are recorded, if there is nothing to decide (see ``ledger.outcomes``).
+#: Endings that may be judged when they are recorded, if there is nothing to decide (see ``ledger.lifecycle.outcomes``).
 _JUDGED = {Ending.DONE, Ending.ERROR, Ending.DISMAL}
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from sluice.broker.messages import PLANNER
-from sluice.jobs.submission import Submission
-from sluice.jobs.traceparent import Place, read_traceparent
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.observe.traceparent import Place, read_traceparent
 
 
 @contextmanager

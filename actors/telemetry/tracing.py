@@ -1,7 +1,7 @@
 """Traces by OpenTelemetry. This is the only module that needs it, and it is loaded only if ``SLUICE_TRACE`` is on.
 
 One trace connects the submitter, the planner, each run, its verdict, and the runs that come after, in any processes.
-The IDs of spans are derived from the ledger (``jobs.traceparent``).
+The IDs of spans are derived from the ledger (``jobs.observe.traceparent``).
 
     submit planner        the submitter, if it has a span of its own
       plan planner        the submission, from its receipt until it was planned
@@ -42,11 +42,10 @@ from opentelemetry.trace import (
 from sluice.actors.telemetry.counters import Count
 from sluice.actors.telemetry.observers import Past, Remembered, Sight
 from sluice.broker.messages import PLANNER
-from sluice.jobs.job import Assignment
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import Claim
+from sluice.jobs.model.job import Assignment, Ending, Outcome
+from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.traceparent import Place, of_run, of_submission, of_verdict, read_traceparent
 from sluice.jobs.states import State
-from sluice.jobs.traceparent import Place, of_run, of_submission, of_verdict, read_traceparent
 from sluice.ledger.reads.run_records import Origin, Planned
 from sluice.ledger.stats.event_counters import What
 

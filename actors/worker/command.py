@@ -22,8 +22,8 @@ from sluice.actors.worker.startup import may_be_told_to_end, wait_for_servers
 from sluice.broker.consumer.supervisor import supervise
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, BadSetting, SluiceError
-from sluice.jobs.places import arm
-from sluice.jobs.queues import CONTROL, expand
+from sluice.jobs.model.queues import CONTROL, expand
+from sluice.jobs.observe.failpoints import arm
 
 #: Options of the parent's command line, passed on to the child processes that dramatiq starts.
 _QUEUES = "SLUICE_WORKER_QUEUES"

@@ -14,12 +14,12 @@ from threading import Event, Thread
 
 from sluice.actors.settings import tls
 from sluice.actors.settings.settings import Settings
-from sluice.jobs.address import without_password
 from sluice.jobs.catalogue import Catalogue, load
-from sluice.jobs.catalogue.known import KnownDefinitions, known
-from sluice.jobs.catalogue.remote import BRANCH, Fetch, Stored, Unread
-from sluice.jobs.catalogue.snapshot import Snapshot, imported, snapshot
+from sluice.jobs.catalogue.resolve.digest import KnownDefinitions, known
+from sluice.jobs.catalogue.sources.changes import Snapshot, imported, snapshot
+from sluice.jobs.catalogue.sources.remote import BRANCH, Fetch, Stored, Unread
 from sluice.jobs.errors import BadSetting, DefinitionError, Fault, Unreachable
+from sluice.jobs.text.server_address import without_password
 
 _LOG = logging.getLogger("sluice.definitions")
 

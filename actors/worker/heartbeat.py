@@ -10,10 +10,10 @@ from uuid import UUID
 from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.telemetry.counters import Meter
 from sluice.actors.worker.logs import Complaints
-from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import Unreachable
-from sluice.jobs.ref import Claim
-from sluice.jobs.subject import about
+from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.log_context import about
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.recovery import leases
 

@@ -29,7 +29,7 @@ from typing import Any, TextIO
 import msgspec
 
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.subject import subject_of
+from sluice.jobs.observe.log_context import subject_of
 
 _TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 

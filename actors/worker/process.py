@@ -27,8 +27,8 @@ from sluice.broker.interface import Broker
 from sluice.broker.messages import CONTROL, SCHEDULER, Execute, Message, Plan, Submit, Tick, Watch
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import Unreachable
-from sluice.jobs.places import Place, reached
-from sluice.jobs.queues import expand, follows_apps
+from sluice.jobs.model.queues import expand, follows_apps
+from sluice.jobs.observe.failpoints import Place, reached
 from sluice.ledger.database.connection import Ledger
 
 _LOG = logging.getLogger("sluice.process")
@@ -47,8 +47,8 @@ class Process:
     """A process that runs jobs and handlers. Start it by ``start``, or have dramatiq's supervisor start it by
     ``enlist``.
 
-    ``queues`` is as in ``jobs.queues.expand``. ``kept`` has resources that nothing else closes; it is closed when the
-    process has stopped.
+    ``queues`` is as in ``jobs.model.queues.expand``. ``kept`` has resources that nothing else closes; it is closed when
+    the process has stopped.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Process:
         self._service.enlist()
 
     def started(self) -> None:
-        """Start to check the definitions, because the service takes messages now (see ``broker.service``)."""
+        """Start to check the definitions, because the service takes messages now (see ``broker.consumer.service``)."""
         self._lookout.start()
 
     def stopping(self) -> None:

@@ -12,7 +12,7 @@ from threading import Condition, Thread
 from time import monotonic
 
 from sluice.broker.delivery import Delivery
-from sluice.jobs.backoff import Retry
+from sluice.jobs.policy.retry_delay import Retry
 
 #: Number of parked messages at which a queue is not taken from until one has left. If the ledger is unreachable, all
 #: news fails, and it should stay in the broker and not in this process's memory.

@@ -1,7 +1,7 @@
 """Handlers on queues: the use of a broker by a worker process.
 
 ``serve`` binds them. ``Service`` runs them, either by itself (``start``, ``stop``) or as the broker that dramatiq's
-command line finds in each process it starts (``enlist``; see ``broker.supervisor``).
+command line finds in each process it starts (``enlist``; see ``broker.consumer.supervisor``).
 """
 
 from collections.abc import Callable, Collection, Mapping

@@ -13,7 +13,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from sluice.broker.log import one_line
-from sluice.jobs.catalogue.remote import Stored, Unread
+from sluice.jobs.catalogue.sources.remote import Stored, Unread
 
 CONNECT_S_MAX = 3.0
 ANSWER_S_MAX = 5.0

@@ -9,7 +9,7 @@ asked for. The first fetch from Oslo breaks, and is tried again half a second la
 import time
 
 from sluice import app
-from sluice.jobs.job import Job
+from sluice.jobs.model.job import Job
 
 SHOPS = ["bergen", "graz", "lyon", "oslo", "porto", "turku"]
 

@@ -1,4 +1,6 @@
-"""Requirements for every job manager, as tests for pytest. They need no ledger, no broker and no worker.
+"""Conformance tests for job managers.
+
+Requirements for every job manager, as tests for pytest. They need no ledger, no broker and no worker.
 
     from sluice.jobs.managers.conformance import Conformance, sample
 
@@ -13,22 +15,126 @@ The tests start real work through the manager, and end it. Each test uses a toke
 
 Two equal handles count as the same work. If that proves nothing (a handle may be the token itself), override
 ``same_work``, or count the started work in ``started``.
+
+Calls to a job manager in one test: made as a fleet of workers would, with checks of the answers.
 """
 
+import logging
+import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
-from sluice.jobs.catalogue.functions import path_of
-from sluice.jobs.catalogue.managed import as_manager
-from sluice.jobs.identifiers import Value
-from sluice.jobs.job import Claimed
-from sluice.jobs.managed import ManagesJobs, Stage
-from sluice.jobs.managers.trial import Trial, insist
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import JSON
+from sluice.jobs.catalogue.sources.functions import as_manager, path_of
+from sluice.jobs.keys.identifiers import Value
+from sluice.jobs.managers.isolated_calls import ask_apart, job_of
+from sluice.jobs.model.external_work import POLL_S, ManagesJobs, Stage, Status, read_status
+from sluice.jobs.model.job import Claimed
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.runners.function.call import settled
+
+T = TypeVar("T")
+_LOG = logging.getLogger("sluice.conformance")
+
+
+class Trial:
+    """Calls of one test. Each call uses a new manager object, as in a fleet of workers."""
+
+    def __init__(self, manager: type[ManagesJobs], *, within_s: float, poll_s: float | None) -> None:
+        self._manager = manager
+        self._within_s = within_s
+        self._pause_s: float = poll_s or getattr(manager, "poll_s", None) or POLL_S
+        self._handles: list[JSON] = []
+
+    def run(self, job: Claimed) -> JSON:
+        return self._kept(settled(self._manager().run(job_of(job))))
+
+    def run_apart(self, job: Claimed) -> JSON:
+        """Start the work in another process, which is killed as soon as it has the handle."""
+        return self._kept(ask_apart(self._manager, "run", claimed=job, within_s=self._within_s))
+
+    def stage(self, handle: JSON) -> Stage:
+        return _read(settled(self._manager().check(handle))).stage
+
+    def stage_unless_it_raises(self, handle: JSON) -> Stage | None:
+        """Return the stage of a handle. For an unknown handle a manager may also raise; then None."""
+        try:
+            answer = settled(self._manager().check(handle))
+        except Exception as error:
+            _LOG.info("%r is unknown to the job manager: %s", handle, error)
+            return None
+        return _read(answer).stage
+
+    def stage_apart(self, handle: JSON) -> Stage:
+        return _read(ask_apart(self._manager, "check", handle=handle, within_s=self._within_s)).stage
+
+    def cancel(self, handle: JSON) -> None:
+        settled(self._manager().cancel(handle))
+
+    def ends(self, handle: JSON, stage: Stage) -> Status:
+        """Wait for the end and return its status, which must be this stage."""
+        status = self._until(lambda: self._unless_running(handle), f"it has not {stage}")
+        insist(status.stage is stage, f"it has not {stage} but {status.stage}: {status.text}")
+        return status
+
+    def is_over(self, handle: JSON) -> None:
+        """Check that cancelled work ends. After that it must be failed or unknown."""
+
+        def over() -> Stage | None:
+            stage = self.stage_unless_it_raises(handle)
+            return None if stage is Stage.RUNNING else stage or Stage.FAILED
+
+        stage = self._until(over, "it was cancelled and still runs")
+        insist(stage is Stage.FAILED, f"it was cancelled and check() returned {stage}")
+
+    def clear_up(self) -> None:
+        """End all work that the test has started. A failure to end it is logged, so that it hides no other failure."""
+        for handle in self._handles:
+            try:
+                self.cancel(handle)
+            except Exception as error:
+                _LOG.warning("%r may still run: cancel() failed: %s", handle, error)
+
+    def _kept(self, handle: Any) -> JSON:
+        """Return the handle as the ledger would return it."""
+        insist(handle is not None, "run() returned no handle")
+        self._handles.append(handle)
+        try:
+            kept = msgspec.json.decode(msgspec.json.encode(handle))
+        except (TypeError, ValueError, msgspec.MsgspecError) as error:
+            raise AssertionError(f"the handle {handle!r} is no JSON value: {error}") from None
+        self._handles[-1] = kept
+        return kept
+
+    def _unless_running(self, handle: JSON) -> Status | None:
+        status = _read(settled(self._manager().check(handle)))
+        return None if status.stage is Stage.RUNNING else status
+
+    def _until(self, look: Callable[[], T | None], complaint: str) -> T:
+        until = time.monotonic() + self._within_s
+        while True:
+            found = look()
+            if found is not None:
+                return found
+            insist(time.monotonic() < until, f"{complaint} after {self._within_s:g} s")
+            time.sleep(self._pause_s)
+
+
+def insist(holds: bool, complaint: str) -> None:  # noqa: FBT001  # It reads as a sentence.
+    if not holds:
+        raise AssertionError(complaint)
+
+
+def _read(answer: object) -> Status:
+    try:
+        return read_status(answer)
+    except ValueError as fault:
+        raise AssertionError(f"check() returned a value that is no status: {fault}") from None
 
 
 def sample(

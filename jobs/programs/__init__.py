@@ -38,11 +38,9 @@ Races:
 A crash leaves folders in ``aside`` and ``runs`` that no process holds any more; the next sweep removes them. A record
 without its version, or a version without its record, is fetched again, or found by its digest.
 
-    source.py  unfit.py  rules.py  names.py     valid sources and names, limits, and the texts of refusals
-    web.py  wire.py  hosts.py                   http and https          rsync.py  watched.py   rsync over ssh
-    local.py  spool.py  mark.py                 files; the fetched bytes; whether a source has changed since
-    unpack.py  tars.py  zips.py  streams.py     archives                tree.py  links.py      the unpacked files
-    members.py  contents.py                     checks of their members, and the digest of a whole tree
-    store.py  shelves.py  record.py  lock.py    folders of the store and their locks    patience.py   time limits
-    copying.py  removing.py                     creation and removal of the folder of a run
+    source, names, errors    sources and names that are valid, limits, and the texts of refusals
+    fetch/                   http and https, rsync over ssh, files; limits of time and size; allowed hosts
+    archive/                 strict readers of archives, checks of their members, the unpacked files
+    store, program_cache     folders of the store, their records and locks, and the copy for each run
+    content_digest           the digest of a whole tree
 """

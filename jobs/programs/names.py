@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from sluice.jobs.programs.unfit import Unfit
+from sluice.jobs.programs.errors import Unfit
 
 DEPTH_MAX: Final = 32
 NAME_BYTES_MAX: Final = 255

@@ -1,9 +1,13 @@
-"""Sources of programs: parsing and validation.
+"""Sources of programs, and the limits on fetching them.
+
+Sources of programs: parsing and validation.
 
     http://HOST/PATH   https://HOST/PATH   file:PATH   file:///PATH   rsync:PATH   rsync:HOST:PATH
 
 The path ends in an entry of ``SUFFIXES``, or in a bare ``run.sh``. Only the path determines the form; a URL's query
 does not.
+
+Limits on the cost of fetching a program, and allowed hosts.
 """
 
 import re
@@ -12,8 +16,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
 
-from sluice.jobs.masking import masked, masked_url
-from sluice.jobs.programs.unfit import Unfit, one_line
+from sluice.jobs.programs.errors import Unfit, one_line
+from sluice.jobs.text.redaction import masked, masked_url
 
 Scheme: TypeAlias = Literal["http", "https", "rsync", "file"]
 Form: TypeAlias = Literal["zip", "tar", "tar.gz", "tar.bz2", "tar.xz", "run.sh"]
@@ -147,3 +151,25 @@ def _form(path: str, shown: str) -> Form:
 
 def _invalid(shown: str) -> Unfit:
     return Unfit(f"invalid type of archive / program: {shown}")
+
+
+_MIB: Final = 1024 * 1024
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """Limits of one store of programs.
+
+    ``hosts`` are names or addresses that may be fetched from although they are private, loopback or link-local; ``*``
+    means every host. ``ratio_max`` is the maximum size of a member or archive in multiples of its compressed size.
+    ``versions_max`` is the number of versions to keep that no run has used for a day. ``dir_bytes_max`` limits all
+    versions together, used or not.
+    """
+
+    fetch_timeout_s: float = 300.0
+    bytes_max: int = 512 * _MIB
+    unpacked_bytes_max: int = 2048 * _MIB
+    files_max: int = 20_000
+    ratio_max: int = 200
+    hosts: tuple[str, ...] = ()
+    versions_max: int = 20
+    dir_bytes_max: int = 10 * 1024 * _MIB

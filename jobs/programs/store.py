@@ -1,4 +1,9 @@
-"""Store of programs on one machine."""
+"""Store of programs on one machine, and the copy for each run.
+
+Store of programs on one machine.
+
+Private copy of a version for one run.
+"""
 
 import errno
 import os
@@ -13,23 +18,32 @@ from typing import Final, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sluice.jobs.places import Place, reached
-from sluice.jobs.programs.contents import Contents, file_sha256, folder_has
-from sluice.jobs.programs.copying import copy_version
-from sluice.jobs.programs.local import fetch_from_disk
-from sluice.jobs.programs.lock import Held, abandoned, shared, sole
-from sluice.jobs.programs.mark import Fetched, Mark
+from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.programs.archive.unpack import survey, unpack
+from sluice.jobs.programs.content_digest import Contents, file_sha256, folder_has
+from sluice.jobs.programs.errors import Away, Stopped, Unfit, one_line, reason_of
+from sluice.jobs.programs.fetch.download import Patience, Stop
+from sluice.jobs.programs.fetch.http_fetch import fetch_from_web
+from sluice.jobs.programs.fetch.local_file import fetch_from_disk
+from sluice.jobs.programs.fetch.rsync import fetch_by_rsync, run_watched
 from sluice.jobs.programs.names import check_program_name, quoted
-from sluice.jobs.programs.patience import Patience, Stop
-from sluice.jobs.programs.record import Record, read_record, write_record
-from sluice.jobs.programs.removing import remove
-from sluice.jobs.programs.rsync import fetch_by_rsync
-from sluice.jobs.programs.rules import Rules
-from sluice.jobs.programs.shelves import FETCHED, MEMBER_BYTES, PROGRAM, Shelves
-from sluice.jobs.programs.source import Form, Source, parse_source
-from sluice.jobs.programs.unfit import Away, Stopped, Unfit, reason_of
-from sluice.jobs.programs.unpack import survey, unpack
-from sluice.jobs.programs.web import fetch_from_web
+from sluice.jobs.programs.program_cache import (
+    FETCHED,
+    MEMBER_BYTES,
+    PROGRAM,
+    Fetched,
+    Held,
+    Mark,
+    Record,
+    Shelves,
+    abandoned,
+    read_record,
+    remove,
+    shared,
+    sole,
+    write_record,
+)
+from sluice.jobs.programs.source import Form, Rules, Source, parse_source
 
 Say = Callable[[str], None]
 
@@ -337,3 +351,17 @@ def _check_sha256(text: str | None) -> str | None:
     if text is None or _SHA256.fullmatch(text.lower()):
         return text and text.lower()
     raise Unfit(f"{quoted(text)} is not a sha256, which has 64 hexadecimal digits")
+
+
+def copy_version(version: Path, folder: Path, patience: Patience, *, lock: int) -> None:
+    """Copy the version into the folder. OSError if the disk fails. It is a copy, not a tree of links, for two reasons.
+
+    Programs write to their own folder, and file modes do not restrict a worker that is root. A change by one run would
+    be part of the next run, even with a ``sha256``. The copy is made by ``cp``, not by this process. A descriptor that
+    is open for writing here may be inherited by a child that another thread is starting. The kernel does not execute a
+    file that is open for writing.
+    """
+    answer = run_watched(("cp", "-RPp", "--", str(version), str(folder)), patience, holds=(lock,))
+    if answer.code != 0:
+        said = answer.stderr.partition("\n")[0].rpartition(": ")[2]
+        raise OSError(answer.code, one_line(said) or f"cp ended with {answer.code}")

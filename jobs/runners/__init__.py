@@ -16,29 +16,28 @@ Invariants:
 
 Runners know nothing of the ledger, the broker or later rounds. The planner judges the outcome.
 
-    python.py   functions in this thread            isolate.py, child.py   functions in a process
-    bash.py     commands                            process.py             process groups
-    program.py  programs                            kept.py, keeper.py     groups that no process can leave
-    sandbox.py, view.py, privileges.py   restrictions of a process and of the files it sees
-    managed.py  external work                       spark.py, session.py   Spark settings and sessions of a function
-    saga.py     runs of a saga's flight (see ``jobs.sagas``)
+    function/    functions in this thread or in a process, and Spark sessions
+    command/     commands and programs, their placeholders and environment
+    process/     process groups, groups that no process can leave, and the sandbox
+    external     external work
+    saga_run     runs of a saga's flight (see ``jobs.sagas``)
+    output, output_blobs, run_outcome    what a run leaves
 """
 
 import threading
 from typing import Protocol
 
-from sluice.jobs.app import App
-from sluice.jobs.job import Acknowledge, Assignment, Report, Transaction
-from sluice.jobs.managed import Attachment
-from sluice.jobs.outcome import Outcome
-from sluice.jobs.runners.bash import BashRunner
-from sluice.jobs.runners.ending import failed
-from sluice.jobs.runners.isolate import IsolateRunner
-from sluice.jobs.runners.managed import ManagedRunner
-from sluice.jobs.runners.program import ProgramRunner
-from sluice.jobs.runners.python import PythonRunner
-from sluice.jobs.runners.saga import SagaRunner
-from sluice.jobs.runners.stores import Stores
+from sluice.jobs.model.app import App
+from sluice.jobs.model.external_work import Attachment
+from sluice.jobs.model.job import Acknowledge, Assignment, Outcome, Report, Transaction
+from sluice.jobs.runners.command.bash import BashRunner
+from sluice.jobs.runners.command.program import ProgramRunner
+from sluice.jobs.runners.external import ManagedRunner
+from sluice.jobs.runners.function.isolated import IsolateRunner
+from sluice.jobs.runners.function.thread import PythonRunner
+from sluice.jobs.runners.resources import Stores
+from sluice.jobs.runners.run_outcome import failed
+from sluice.jobs.runners.saga_run import SagaRunner
 from sluice.jobs.sagas.journal import Journal
 
 

@@ -6,7 +6,8 @@ undone.
 
 Invariants:
 
-- The journal is the truth. The position at which a flight continues is a function of its last entry (``course``). So it
+- The journal is the truth. The position at which a flight continues is a function of its last entry (``next_step``). So
+  it
   does not matter which worker continues, or how often one has died.
 - An entry is written at the boundary between two steps and at the switch to undo. Each entry has the whole working map
   and is written under the current claim. A refused entry ends the run because another claim has the flight.

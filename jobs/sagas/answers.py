@@ -6,8 +6,8 @@ raised, by a step or by a plain function.
 
 from typing import ClassVar, Literal
 
-from sluice.jobs.durations import read_duration_s
-from sluice.jobs.json_value import as_json
+from sluice.jobs.text.json_value import as_json
+from sluice.jobs.text.units import read_duration_s
 
 EVENT_CHARS_MAX = 200
 

@@ -1,17 +1,82 @@
-"""Flight object that the steps of a saga receive."""
+"""The flight object that the steps of a saga receive, its working map and its shared context.
+
+Flight object that the steps of a saga receive.
+
+Working map: the values that the steps of a flight leave for each other.
+
+Context that the flights of a process share, created by the first flight.
+"""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from copy import deepcopy
+from threading import Lock
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakKeyDictionary
+
+import msgspec
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.job import Claimed, idempotency_token
-from sluice.jobs.json_value import as_json
-from sluice.jobs.sagas.entry import Direction
-from sluice.jobs.sagas.working import Working
-from sluice.jobs.submission import JSON
+from sluice.jobs.model.job import Claimed, idempotency_token
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.sagas.journal import Direction
+from sluice.jobs.text.json_value import as_json
+
+#: Maximum size in bytes. Each entry of the journal has the whole map, so larger data belong elsewhere, with only their
+#: name in the map.
+BYTES_MAX = 16 * 1024 * 1024
+
+
+class Working(MutableMapping[str, JSON]):
+    """Name → JSON value. Values are copied on the way in and out, so later changes of a value do not change the map.
+
+    A value that the journal cannot store is refused when it is set, and the map stays unchanged.
+    """
+
+    def __init__(self, values: Mapping[str, JSON] = {}) -> None:
+        self._texts: dict[str, bytes] = {}
+        self._bytes = 0
+        self.update(values)
+
+    def __getitem__(self, name: str) -> Any:
+        return msgspec.json.decode(self._texts[name])
+
+    def __setitem__(self, name: str, value: JSON) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{name!r} is no name; the working map has texts as names")
+        try:
+            as_json(name)
+            text = msgspec.json.encode(as_json(value))
+        except ValueError as error:
+            raise ValueError(f"{name!r:.80} cannot be kept in the journal: {error}") from None
+        grown = self._bytes - self._size(name) + len(name.encode()) + len(text)
+        if grown > BYTES_MAX:
+            raise ValueError(f"with {name!r:.80} the working map would have more than {BYTES_MAX:,} bytes")
+        self._texts[name], self._bytes = text, grown
+
+    def __delitem__(self, name: str) -> None:
+        self._bytes -= self._size(name)
+        del self._texts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __repr__(self) -> str:
+        return f"Working({self.kept()!r})"
+
+    def kept(self) -> dict[str, JSON]:
+        """Return the whole map for the journal. A thread that a step has left behind may change the map at the same
+        time.
+        """
+        return {name: msgspec.json.decode(text) for name, text in self._texts.copy().items()}
+
+    def _size(self, name: str) -> int:
+        return len(name.encode()) + len(self._texts[name]) if name in self._texts else 0
+
 
 #: Prefix of meter names that is reserved for Sluice.
 RESERVED = "sluice"
@@ -161,3 +226,30 @@ def _count(number: int) -> int:
     if not -_COUNT_MAX <= number <= _COUNT_MAX:
         raise ValueError(f"{number!r} is more than a meter can show")
     return int(number)
+
+
+class _Made:
+    """Result of one function, created once. Concurrent callers wait for it; callers of other functions do not."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._made: tuple[Any] | None = None
+
+    def value(self, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if self._made is None:
+                self._made = (make(),)
+            return self._made[0]
+
+
+_MADE: WeakKeyDictionary[Callable[[], Any], _Made] = WeakKeyDictionary()
+_LOCK = Lock()
+
+
+def context_of(make: Callable[[], Any] | None) -> Any:
+    """Return the result of this function in this process. None for a saga without such a function."""
+    if make is None:
+        return None
+    with _LOCK:
+        made = _MADE.setdefault(make, _Made())
+    return made.value(make)

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
-from sluice.jobs.sagas.awaited import is_awaited
-from sluice.jobs.sagas.entry import Failure
 from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.saga import HOOK_METHODS
+from sluice.jobs.sagas.journal import Failure
+from sluice.jobs.sagas.spec import HOOK_METHODS
+from sluice.jobs.sagas.steps import is_awaited
 
 
 class Hooks:

@@ -14,10 +14,10 @@ from msgspec import Struct, field
 from psycopg import Connection
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from sluice.jobs.address import without_password
 from sluice.jobs.errors import BadSetting
-from sluice.jobs.places import Place, reached
-from sluice.jobs.submission import Refusal
+from sluice.jobs.model.submission import Refusal
+from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.conninfo import dialled, unreachable
 from sluice.ledger.database.driver import Plain, Row, Swift
 

@@ -19,15 +19,15 @@ import psycopg
 from psycopg import conninfo, pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from sluice.jobs.address import is_here, without_password
 from sluice.jobs.errors import BadSetting, Unreachable
+from sluice.jobs.text.server_address import is_here, without_password
 
 #: Seconds without an answer after which the other side counts as gone.
 SILENT_S_MAX = 10
 #: Keepalive: seconds without traffic before the first probe, seconds between probes, and number of probes.
 _IDLE_S, _PAUSE_S, _ASKED = 4, 2, 3
 
-#: Schema of the ledger's tables, unless the address names another schema (``jobs.address.in_schema``).
+#: Schema of the ledger's tables, unless the address names another schema (``jobs.text.server_address.in_schema``).
 SCHEMA: Final = "sluice"
 #: Settings of the client. The address overrides these and ``_THE_SERVERS``, but not the settings passed to ``dialled``.
 _OURS: dict[str, str | int] = {

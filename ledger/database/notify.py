@@ -11,8 +11,8 @@ from socket import socket
 
 import psycopg
 
-from sluice.jobs.address import without_password
 from sluice.jobs.errors import Unreachable
+from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.conninfo import dialled
 

@@ -11,7 +11,8 @@ NOW = "coalesce(%(now)s::timestamptz, clock_timestamp())"
 #: SQL for the time from which a job could have started. A retry is placed by the time at which it is due again: before
 #: jobs that become due later, and behind jobs that became due during its delay.
 DUE = "coalesce(not_before, created_at)"
-#: The order in which jobs that may run are run: by ``jobs.urgency.Urgency``, then by the time at which they were due.
+#: The order in which jobs that may run are run: by ``jobs.policy.priority.Urgency``, then by the time at which they
+#: were due.
 IN_TURN = f"-priority, coalesce(urgent_by, 'infinity'), {DUE}, id"
 
 #: The parameters of a verb that gets nothing but the ids of its jobs.

@@ -23,7 +23,7 @@ Races:
 Lock order as in ``dependencies``: wholes, needs, gates, children. A crash before the commit leaves a failed job in
 ``owed``. The groomer has that end propagated again, and the job is split first.
 
-SQL for work IDs, stored as the parts that ``jobs.work_ids`` writes. The functions take SQL expressions for the
+SQL for work IDs, stored as the parts that ``jobs.keys.work_ids`` writes. The functions take SQL expressions for the
 parts.
 """
 
@@ -32,9 +32,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from sluice.jobs.keys.work_ids import WorkId, ids_of, parts_of, short_text_of
+from sluice.jobs.model.submission import JSON, SubmissionState
 from sluice.jobs.states import SPLIT, WANT, By, State
-from sluice.jobs.submission import JSON, SubmissionState
-from sluice.jobs.work_ids import WorkId, ids_of, parts_of, short_text_of
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.lifecycle.readiness import Ready, release

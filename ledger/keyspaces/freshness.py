@@ -10,12 +10,12 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.freshness import Age, Busy
-from sluice.jobs.known import Known
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.work_ids import WorkId, parts_of
+from sluice.jobs.model.freshness import Age, Busy
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Known
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, SPLIT, State, sql_list
-from sluice.jobs.submission import SubmissionState
-from sluice.jobs.work_ids import WorkId, parts_of
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.keyspaces.bisection import divisible

@@ -9,8 +9,8 @@ again before it ends: it is left as it is.
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from sluice.jobs.plan import PlannedJob
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import LIVE, By, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import dependencies, insertion, reruns

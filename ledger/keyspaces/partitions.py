@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from sluice.jobs.calendar import Span
-from sluice.jobs.coverage import Extent, Held
-from sluice.jobs.known import Known
-from sluice.jobs.plan import Wish
-from sluice.jobs.ref import Claim
+from sluice.jobs.keys.calendar import Span
+from sluice.jobs.model.names import Claim
+from sluice.jobs.model.partition_state import Extent, Held
+from sluice.jobs.model.plan import Known, Wish
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LAND, LIVE, By, State, sql_list
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.lifecycle.submissions import owe

@@ -11,7 +11,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.submission import JSON
+from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 
@@ -63,7 +63,7 @@ GROUP BY old.place
 
 
 class Kept(Struct, frozen=True):
-    """One version of an app, with the options of its definition (``jobs.app.App``)."""
+    """One version of an app, with the options of its definition (``jobs.model.app.App``)."""
 
     app: str
     version: str

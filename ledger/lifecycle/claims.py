@@ -35,10 +35,10 @@ from uuid import UUID
 
 from msgspec import Struct, json, structs
 
-from sluice.jobs.ref import Claim, JobName
+from sluice.jobs.model.names import Claim, JobName
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.policy.priority import in_turn
 from sluice.jobs.states import CLAIM, RELEASE, By, State
-from sluice.jobs.submission import JSON
-from sluice.jobs.urgency import in_turn
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import IN_TURN, NOW, Step, guard, move
 from sluice.ledger.keyspaces.partitions import LEFT
@@ -100,7 +100,7 @@ WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND settled IS NULL ORDER
 class Claimed(Struct, frozen=True):
     """Job that this worker may run, and the data to run it.
 
-    ``handle`` was stored by an earlier claim (``external_work``). ``work_ids`` are in parts (``jobs.work_ids``).
+    ``handle`` was stored by an earlier claim (``external_work``). ``work_ids`` are in parts (``jobs.keys.work_ids``).
     ``partitions`` are the partitions that a step has yet to make. A job that is ``flying`` has a journal for this
     ``flight`` (``journals``), even if its app is no saga by now.
     """

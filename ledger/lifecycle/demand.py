@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from sluice.jobs.gate import MET
-from sluice.jobs.plan import Wish
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.dependency import MET
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.submission import JSON, Submission, SubmissionState, narrowed
 from sluice.jobs.states import LIVE, UNSUCCESSFUL, State, sql_list
-from sluice.jobs.submission import JSON, Submission, SubmissionState, narrowed
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.lifecycle.requests import BODY, read

@@ -27,9 +27,9 @@ propagation.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from sluice.jobs.gate import DEAD_FOR, MET
-from sluice.jobs.plan import PlannedJob
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.dependency import DEAD_FOR, MET
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import SPLIT, TERMINAL, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.keyspaces.bisection import divisible

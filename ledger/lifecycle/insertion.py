@@ -1,8 +1,8 @@
 """Entry of planned jobs into the ledger: as new rows, or by waking or skipping jobs that were only expected.
 
 Race of two plans for the same keys: the unique key (app, key) decides. Jobs that were not inserted belong to the other
-plan and are looked up afterwards. All processes insert in the same order (see ``jobs.plan.Plan``), so two overlapping
-plans wait for each other's uncommitted keys in one direction only.
+plan and are looked up afterwards. All processes insert in the same order (see ``jobs.model.plan.Plan``), so two
+overlapping plans wait for each other's uncommitted keys in one direction only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from sluice.jobs.plan import PlannedJob, Standing
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.work_ids import parts_of
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import PlannedJob, Standing
 from sluice.jobs.states import RELEASE, SKIP, WANT, By, State
-from sluice.jobs.work_ids import parts_of
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.lifecycle import shared_kwargs

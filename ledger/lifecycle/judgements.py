@@ -11,9 +11,9 @@ from datetime import timedelta
 
 import msgspec
 
-from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.model.judgement import Case, Verdict
+from sluice.jobs.sagas.abort_reasons import TurnBack
 from sluice.jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By
-from sluice.jobs.verdict import Case, Verdict
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, guard, move
 from sluice.ledger.keyspaces import freshness, partitions

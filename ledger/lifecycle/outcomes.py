@@ -19,9 +19,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from sluice.jobs.history import Lost
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import Claim
+from sluice.jobs.model.history import Lost
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import Claim
 from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUCCEED, SUSPEND, TIME_OUT, By
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, Step, interval, move

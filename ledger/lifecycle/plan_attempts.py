@@ -16,7 +16,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
 

@@ -9,9 +9,8 @@ A crash leaves nothing, because a plan is one transaction.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from sluice.jobs.known import Known
-from sluice.jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Known, Plan, PlannedJob, Rerun, Standing, Wish
 from sluice.jobs.states import By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.keyspaces import bisection

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from sluice.jobs.policy.priority import Urgency
 from sluice.jobs.states import RELEASE, SKIP, STRAND, By, State
-from sluice.jobs.urgency import Urgency
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.driver import Row
 from sluice.ledger.database.transitions import DUE, NOW, move

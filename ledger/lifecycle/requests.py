@@ -18,8 +18,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from sluice.jobs.request_limits import DEPTH_MAX, DIGITS_MAX, is_deeper
-from sluice.jobs.submission import JSON, Refusal, Submission
+from sluice.jobs.model.request_limits import DEPTH_MAX, DIGITS_MAX, is_deeper
+from sluice.jobs.model.submission import JSON, Refusal, Submission
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.stats import event_counters
 from sluice.ledger.stats.event_counters import What

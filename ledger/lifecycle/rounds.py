@@ -5,9 +5,9 @@ In the second case the worker's later outcome is refused.
 
 from collections.abc import Mapping
 
-from sluice.jobs.history import Lost
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import Claim
+from sluice.jobs.model.history import Lost
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import Claim
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from sluice.jobs.submission import JSON
+from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import LONGEST_S, NOW
 

@@ -21,11 +21,11 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.plan import Wish
-from sluice.jobs.ref import JobName
-from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState, conflict
+from sluice.jobs.sagas.abort_reasons import TurnBack
 from sluice.jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
-from sluice.jobs.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState, conflict
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.driver import Row
 from sluice.ledger.database.transitions import NOW, move

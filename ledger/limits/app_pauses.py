@@ -30,7 +30,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.pooling import NAMED
+from sluice.jobs.model.pool import NAMED
 from sluice.jobs.states import PAUSE, By, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW, move

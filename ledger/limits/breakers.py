@@ -42,9 +42,9 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from sluice.jobs.breaker import Breaker
-from sluice.jobs.history import Lost
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.history import Lost
+from sluice.jobs.model.job import Ending
+from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import IN_TURN, NOW

@@ -18,8 +18,8 @@ A crash leaves nothing, because each operation is one transaction. The groomer r
 from collections.abc import Collection
 from typing import NamedTuple
 
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, PAUSE, RELEASE, By, sql_list
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.lifecycle.demand import STILL_WANTS

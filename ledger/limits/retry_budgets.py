@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
 
-from sluice.jobs.retry_budget import RetryBudget
-from sluice.jobs.verdict import Case
+from sluice.jobs.model.judgement import Case
+from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.ledger.database.connection import Tx
 
 #: Function from an app to its retry budget, if it has one.

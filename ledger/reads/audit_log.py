@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.submission import JSON
+from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Tx
 
 _PAGE = """

@@ -15,11 +15,11 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.catalogue.known import KnownDefinitions
-from sluice.jobs.queues import ALL_APPS, CONTROL
-from sluice.jobs.ref import JobName
+from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.queues import ALL_APPS, CONTROL
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import By, State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
 
@@ -36,7 +36,7 @@ _ALIVE = f"worker.left_at IS NULL AND worker.lease_until > {NOW}"
 
 def serves(queue: str) -> str:
     """Return the SQL condition that the row ``worker`` serves a queue, which is an expression of SQL. It is the rule of
-    ``jobs.queues.is_served``."""
+    ``jobs.model.queues.is_served``."""
     of_apps = f"'{ALL_APPS}' = ANY(worker.queues) AND {queue} <> ALL('{{{','.join(CONTROL)}}}')"
     return f"(worker.queues = '{{}}' OR {queue} = ANY(worker.queues) OR ({of_apps}))"
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from sluice.jobs.firing import FiringOutcome
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.schedules.schedule import FiringOutcome
 from sluice.jobs.states import FLYING, LIVE, REVIVE, SPLIT, STOPPABLE, WANT, State, sql_list
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces.bisection import divisible, together
 from sluice.ledger.lifecycle.demand import STILL_WANTS
@@ -26,7 +26,7 @@ FULL JOIN (SELECT app, state, sum(jobs) AS jobs FROM ({SIDES}) side GROUP BY app
 WHERE coalesce(there.jobs, 0) <> coalesce(counted.jobs, 0)
 """
 
-# Rules that a repair can restore (``ledger.repairs``).
+# Rules that a repair can restore (``ledger.recovery.repairs``).
 GATES_COUNT = "dependency groups count their dependencies correctly"
 TOLD = "a job that waits for ended parents is up to date, or its update is in the propagation outbox"
 OPEN = "a waiting job is open if and only if a dependency group of it is met"

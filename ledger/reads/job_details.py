@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from sluice.jobs.calendar import Span
-from sluice.jobs.gate import When
-from sluice.jobs.history import Round, Transition
-from sluice.jobs.partition_key import ends_of
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.calendar import Span
+from sluice.jobs.keys.partitions import ends_of
+from sluice.jobs.model.dependency import When
+from sluice.jobs.model.history import Round, Transition
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import REVIVABLE, TERMINAL, State
-from sluice.jobs.submission import JSON
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 from sluice.ledger.reads import saga_details, table_partitions

@@ -11,7 +11,7 @@ later time. In ascending order, a reader that has passed the later job would nev
 the start of the oldest transaction that is still writing. Everything that this transaction has written or will write
 has a later time, and is on the next page.
 
-Conditions as SQL: translation of ``jobs.condition`` into an expression that is true or false, and never null.
+Conditions as SQL: translation of ``jobs.text.filters`` into an expression that is true or false, and never null.
 
 All user input is passed as parameters, including the names of inputs. Only Sluice's own constants are spelled out:
 columns, operators, and states. States must be, because otherwise no partial index on states could be used.
@@ -23,7 +23,11 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.condition import (
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.key_fields import KeyReadings
+from sluice.jobs.keys.partitions import ends_of
+from sluice.jobs.states import LIVE, TERMINAL, State, sql_list
+from sluice.jobs.text.filters import (
     ORDERING,
     And,
     Compare,
@@ -35,11 +39,7 @@ from sluice.jobs.condition import (
     Or,
     comparisons,
 )
-from sluice.jobs.errors import BadRequest
-from sluice.jobs.key_reading import KeyReadings
-from sluice.jobs.paging import PAGE_MAX, Order, OrderBy, Place, read_token, write_token
-from sluice.jobs.partition_key import ends_of
-from sluice.jobs.states import LIVE, TERMINAL, State, sql_list
+from sluice.jobs.text.paging import PAGE_MAX, Order, OrderBy, Place, read_token, write_token
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 from sluice.ledger.managed_tasks import UNCOLLECTED

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from sluice.jobs.keys.work_ids import WorkId, parts_of
 from sluice.jobs.states import State
-from sluice.jobs.work_ids import WorkId, parts_of
 from sluice.ledger.database.connection import Tx
 
 #: Maximum number of sets of kwargs that are distinguished.

@@ -17,8 +17,8 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sluice.jobs.gate import When
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.dependency import When
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import DEAD, LIVE, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import IN_TURN, NOW

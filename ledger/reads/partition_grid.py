@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.calendar import Span
+from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.reads.table_partitions import Place

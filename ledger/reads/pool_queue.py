@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import DISPATCHED, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import IN_TURN

@@ -12,9 +12,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.firing import FiringOutcome
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.schedules.schedule import FiringOutcome
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.limits.app_pauses import HAS_TO_STAY, IS_STOPPED

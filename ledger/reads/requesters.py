@@ -6,10 +6,10 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.plan import Wish
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.demand import STILL_WANTS
 

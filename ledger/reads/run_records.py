@@ -13,10 +13,10 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.history import Lost
-from sluice.jobs.ref import Claim
+from sluice.jobs.model.history import Lost
+from sluice.jobs.model.names import Claim
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx, arrays
 
 #: Maximum number of parents that are returned for a job. A job may have a thousand times as many.
@@ -50,7 +50,7 @@ FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (job, claim)
 JOIN round ON round.job = given.job AND round.claim = given.claim JOIN job ON job.id = round.job
 """
 _LOST = f"{_ENDED} WHERE round.ending = '{Lost.LEASE_LOST}'"
-# Claim numbers grow, but not always by one (``ledger.restoration``).
+# Claim numbers grow, but not always by one (``ledger.recovery.restoration``).
 _BEFORE = """
 SELECT given.job, before.claim FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (job, claim)
 JOIN LATERAL (

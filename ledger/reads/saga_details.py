@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from sluice.jobs.ref import JobName
-from sluice.jobs.sagas.entry import Await, Direction, Entry, Failure, Mark
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.sagas.journal import Await, Direction, Entry, Failure, Mark
 from sluice.jobs.states import LIVE, State, sql_list
-from sluice.jobs.submission import JSON
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import LONGEST_S
 from sluice.ledger.sagas import journals

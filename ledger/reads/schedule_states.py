@@ -4,8 +4,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.firing import FiringOutcome
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.schedules.schedule import FiringOutcome
 from sluice.ledger.database.connection import Tx
 
 _SCHEDULES = """

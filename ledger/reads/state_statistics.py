@@ -2,8 +2,8 @@
 
 Metrics that a monitoring system reads every few seconds.
 
-No query reads the jobs one by one. They use the counts of ``ledger.state_counts``, add transitions that are not counted
-yet if that costs nothing, and read indexes that have few entries.
+No query reads the jobs one by one. They use the counts of ``ledger.stats.state_counts``, add transitions that are not
+counted yet if that costs nothing, and read indexes that have few entries.
 
 Present number of jobs of each app in each state, and the transitions of each minute.
 
@@ -17,10 +17,10 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from sluice.jobs.history import Lost
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.history import Lost
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import EXPIRE, GIVE_UP, REQUEUE, TIME_OUT, By, State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.reads.submission_progress import Share, shares

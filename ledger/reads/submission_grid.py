@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from sluice.jobs.calendar import Span
+from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.table_partitions import Place

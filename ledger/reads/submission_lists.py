@@ -9,7 +9,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.submission import JSON, UNFORTUNATE, SubmissionState
+from sluice.jobs.model.submission import JSON, UNFORTUNATE, SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.requests import BODY, KEYS, document
 

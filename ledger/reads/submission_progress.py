@@ -19,9 +19,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, LIVE, UNSUCCESSFUL, State, sql_list
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.requests import KEYS
 from sluice.ledger.reads import fleet

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from sluice.jobs.calendar import Span
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.calendar import Span
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 

@@ -9,10 +9,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from sluice.jobs.history import Lost
-from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.model.history import Lost
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.sagas.abort_reasons import TurnBack
 from sluice.jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import DUE, IN_TURN, NOW, move
 from sluice.ledger.lifecycle.plan_attempts import SETTLED

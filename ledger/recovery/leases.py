@@ -5,8 +5,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.catalogue.known import KnownDefinitions
-from sluice.jobs.ref import Claim
+from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
+from sluice.jobs.model.names import Claim
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW

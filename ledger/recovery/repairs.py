@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from sluice.jobs.history import Lost
+from sluice.jobs.model.history import Lost
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.transitions import NOW

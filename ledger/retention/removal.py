@@ -33,8 +33,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from sluice.jobs.model.submission import COMPENSATION, SAGA, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import COMPENSATION, SAGA, SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import LONGEST_S, NOW
 from sluice.ledger.lifecycle import shared_kwargs

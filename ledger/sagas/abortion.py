@@ -20,9 +20,9 @@ failed undo is the last entry. So the second transaction finds the job waiting, 
 
 from msgspec import Struct
 
-from sluice.jobs.ref import Claim, JobName
-from sluice.jobs.sagas.entry import Direction, Entry, Mark
-from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.model.names import Claim, JobName
+from sluice.jobs.sagas.abort_reasons import TurnBack
+from sluice.jobs.sagas.journal import Direction, Entry, Mark
 from sluice.jobs.states import STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW

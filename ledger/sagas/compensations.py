@@ -24,11 +24,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from sluice.jobs.effect import Earlier, Effect
-from sluice.jobs.plan import Wish
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.compensation import Earlier, Effect
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.submission import COMPENSATION, SAGA, SubmissionState
 from sluice.jobs.states import LIVE, UNDO, By, State, sql_list
-from sluice.jobs.submission import COMPENSATION, SAGA, SubmissionState
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import move
 from sluice.ledger.keyspaces import freshness, partitions

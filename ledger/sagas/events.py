@@ -14,9 +14,9 @@ from enum import StrEnum
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import TERMINAL, State, sql_list
-from sluice.jobs.submission import JSON
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.lifecycle.readiness import Ready

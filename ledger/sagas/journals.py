@@ -22,10 +22,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.history import Lost
-from sluice.jobs.outcome import Ending, keep
-from sluice.jobs.ref import Claim
-from sluice.jobs.sagas.entry import Direction, Entry, Event, Failure, Heard, Log, Mark
+from sluice.jobs.model.history import Lost
+from sluice.jobs.model.job import Ending, keep
+from sluice.jobs.model.names import Claim
+from sluice.jobs.sagas.journal import Direction, Entry, Event, Failure, Heard, Log, Mark
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW, interval

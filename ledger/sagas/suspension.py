@@ -15,7 +15,7 @@ Races:
 A crash leaves nothing, because each operation is one transaction.
 """
 
-from sluice.jobs.sagas.entry import Direction
+from sluice.jobs.sagas.journal import Direction
 from sluice.jobs.states import RESUME, By, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW, move

@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
 
-from sluice.jobs.firing import FiringOutcome
+from sluice.jobs.schedules.schedule import FiringOutcome
 from sluice.ledger.schema.job_tables import metadata
 
 

@@ -39,8 +39,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 
+from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
 from sluice.jobs.states import DISPATCHED, FLYING, REVIVABLE, TERMINAL, VERBS, State, sql_list
-from sluice.jobs.submission import UNFORTUNATE, SubmissionState
 from sluice.ledger.database.transitions import one_of
 
 metadata = MetaData()

@@ -21,8 +21,8 @@ from pathlib import Path
 import psycopg
 from msgspec import Struct
 
-from sluice.jobs.address import without_password
 from sluice.jobs.errors import BadSetting, LedgerBusy, SchemaMismatch
+from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.conninfo import dialled, unreachable
 
 #: The migration for which this code was written. A test compares it with Alembic's head.

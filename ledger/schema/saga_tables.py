@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSON, JSONB
 
-from sluice.jobs.sagas.entry import Direction, Mark
+from sluice.jobs.sagas.journal import Direction, Mark
 from sluice.ledger.schema.job_tables import metadata
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from sluice.jobs.submission import JSON
+from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import LONGEST_S, NOW
 

@@ -18,7 +18,7 @@ nothing, because all of it is one transaction. History is usually removed long a
 transaction that removes it counts it (``count_of``). Rows of jobs are never removed.
 """
 
-from sluice.jobs.history import Lost
+from sluice.jobs.model.history import Lost
 from sluice.jobs.states import State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
@@ -28,7 +28,8 @@ EVERY_S = 2.0
 LIMIT = 20_000
 #: Seconds for which counts per minute are kept: 25 hours.
 MINUTES_KEPT_S = 90_000.0
-#: Sequence of the transition ids. The role of the process that counts needs the right to read it (``ledger.roles``).
+#: Sequence of the transition ids. The role of the process that counts needs the right to read it
+#: (``ledger.schema.roles``).
 SEQUENCE = "transition_id_seq"
 #: Upper bounds of the histogram of stays, in seconds.
 BUCKETS_S = (

@@ -15,12 +15,12 @@ from sluice.broker.messages import Execute, Message, Plan
 from sluice.jobs.api import saga
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.outcome import Ending
-from sluice.jobs.runners.saga import SagaRunner
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.runners.saga_run import SagaRunner
 from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.saga import Saga
+from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.sagas.step import Step
-from sluice.jobs.submission import Submission
 from sluice.ledger import fixtures
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions

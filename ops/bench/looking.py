@@ -30,7 +30,7 @@ from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.definitions import Definitions
 from sluice.broker.messages import Plan
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from sluice.ledger import fixtures
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import tidy

@@ -16,7 +16,7 @@ from sluice.actors.worker.definitions import Definitions
 from sluice.broker.messages import Plan
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import remember
 from sluice.ledger.lifecycle import submissions

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from sluice.jobs.durations import instant, past
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.ref import JobName
-from sluice.jobs.request_limits import unfit
-from sluice.jobs.submission import JSON, Submission
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.request_limits import unfit
+from sluice.jobs.model.submission import JSON, Submission
+from sluice.jobs.text.units import instant, past
 from sluice.ops.cli.command import Options
 
 

@@ -21,17 +21,16 @@ from msgspec.structs import replace
 
 from sluice.actors.assembly import stores
 from sluice.actors.executor.assignments import assign
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import parse_policy
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.job import Assignment, Echo, idempotency_token
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.work_ids import WorkId, parse_work_ids, text_of
+from sluice.jobs.model.app import App
+from sluice.jobs.model.job import Assignment, Echo, Ending, Outcome, idempotency_token
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.runners import runner_for
-from sluice.jobs.runners.stores import Stores
+from sluice.jobs.runners.resources import Stores
 from sluice.jobs.sagas.journal import Journal
-from sluice.jobs.submission import Submission
-from sluice.jobs.work_ids import WorkId, parse_work_ids, text_of
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ops.cli.asking import submission_of
 from sluice.ops.cli.command import Options

@@ -1,8 +1,8 @@
 """Check of a submission by a command, before anything is requested."""
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.selecting import select
-from sluice.jobs.submission import Submission
+from sluice.jobs.catalogue.work_id_selection import select
+from sluice.jobs.model.submission import Submission
 from sluice.planner.bubble_up.walk import Walk, require_fit
 from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk, require_chunk_words
 from sluice.planner.keyspaces.partitions.partition_keys import meant

@@ -6,13 +6,13 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.masking import masked_kwargs, masked_value
-from sluice.jobs.ref import JobName
-from sluice.jobs.sagas.course import next_leg
-from sluice.jobs.sagas.entry import Direction, Failure, Mark
-from sluice.jobs.sagas.reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.sagas.abort_reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
+from sluice.jobs.sagas.journal import Direction, Failure, Mark
+from sluice.jobs.sagas.next_step import next_leg
 from sluice.jobs.states import State
-from sluice.jobs.submission import JSON
+from sluice.jobs.text.redaction import masked_kwargs, masked_value
 from sluice.ledger.reads.saga_details import LINES_MAX, Flight
 from sluice.ledger.reads.saga_details import Line as Entry
 from sluice.ops.cli.page import Block, Line, Table, Verbatim

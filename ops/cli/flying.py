@@ -9,9 +9,8 @@ from threading import Event
 
 from msgspec.structs import replace
 
-from sluice.jobs.outcome import Ending, Outcome, keep
-from sluice.jobs.sagas.entry import Direction
-from sluice.jobs.sagas.memory import MemoryJournal
+from sluice.jobs.model.job import Ending, Outcome, keep
+from sluice.jobs.sagas.journal import Direction, MemoryJournal
 
 #: Function that runs the flight once, until it ends or the event is set.
 Run = Callable[[MemoryJournal, Event], Outcome]

@@ -5,10 +5,10 @@ from datetime import datetime
 
 from sluice.actors.branches import branch_of
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.known import Known
-from sluice.jobs.ref import JobName
-from sluice.jobs.selecting import Selected
-from sluice.jobs.submission import Submission
+from sluice.jobs.catalogue.work_id_selection import Selected
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Known
+from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import plans

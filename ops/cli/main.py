@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from sluice.actors.settings.settings import process_settings
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.places import arm
+from sluice.jobs.observe.failpoints import arm
 from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import BROKEN, DONE, INTERRUPTED

@@ -4,13 +4,13 @@ whether it exists or not. Its job is known only after planning.
 
 from collections.abc import Iterable, Iterator
 
-from sluice.jobs.app import App
-from sluice.jobs.calendar import Span
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.tables import TableOf, table_of
+from sluice.jobs.catalogue.resolve.tables import TableOf, table_of
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.partition_key import UNBOUNDED, read_landing_key
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.calendar import Span
+from sluice.jobs.keys.partitions import UNBOUNDED, read_landing_key
+from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
 from sluice.ops.cli.excerpt import excerpt
 from sluice.ops.cli.page import Block, Line, Table
 from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of, read_key

@@ -1,6 +1,6 @@
 """Texts about an app keyed by partition: the table that it fills, and the tables that it reads."""
 
-from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
+from sluice.jobs.keys.partitions import Offset, Partitioning, TableDependency
 from sluice.ops.cli.page import Block, Table
 from sluice.ops.partitioning_document import first_read, last_read
 from sluice.ops.times import span

@@ -6,9 +6,9 @@ from itertools import groupby
 from shlex import quote
 from typing import Any
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, LIVE, State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.reads.submission_progress import Course, Trouble, Work
 from sluice.ops.cli.page import Block, Line, Table, Verbatim
 from sluice.ops.times import moment, span

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from sluice.broker.messages import PLANNER
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.submission_progress import Course, course, work
 from sluice.ops.cli.bars import Bars

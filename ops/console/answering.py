@@ -10,7 +10,7 @@ import msgspec
 
 from sluice.jobs.blobs import BlobsUnavailable
 from sluice.jobs.errors import BadRequest, Conflict, DefinitionError, SluiceError, Unreachable
-from sluice.jobs.request_limits import unfit
+from sluice.jobs.model.request_limits import unfit
 from sluice.ops.console.exchange import Answer, Request, Unreadable, problem
 from sluice.ops.console.files import Files
 from sluice.ops.console.gate import Gate, Who

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from sluice.actors.planner.landed_partitions import Landing
 from sluice.actors.planner.pauses import GoesOn, HeldBack
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import JSON
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.sagas.events import Became, Came
 from sluice.ledger.stats import audit

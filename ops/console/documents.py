@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from sluice.jobs.sagas.entry import Direction, Mark
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.sagas.journal import Direction, Mark
 from sluice.jobs.states import State
-from sluice.jobs.submission import JSON
 
 #: Job as its app, its key and its state.
 Related = tuple[str, str, State]

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sluice.jobs.request_limits import BYTES_MAX
+from sluice.jobs.model.request_limits import BYTES_MAX
 
 #: Bytes of one line, and of all lines after the first: browsers send less than 8 KiB, cookies included.
 LINE_BYTES_MAX = HEAD_BYTES_MAX = 64 * 1024

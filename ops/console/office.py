@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from sluice.actors.client import Client
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.submission import JSON
+from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.console.deeds import Reading, witness
 from sluice.ops.console.gate import Who

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sluice.jobs.errors import BadRequest, SluiceError
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import schedule_states
 from sluice.ledger.reads.state_statistics import job_standings, submission_standings

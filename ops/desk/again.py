@@ -1,9 +1,9 @@
 """Reruns of jobs that have ended."""
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Rerun, Submission
 from sluice.jobs.states import TERMINAL, State
-from sluice.jobs.submission import Rerun, Submission
 from sluice.ledger.reads import job_details, submission_progress
 from sluice.ledger.reads.obstacles import Pieces, pieces
 from sluice.ledger.reads.submission_progress import Ran

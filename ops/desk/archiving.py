@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from shlex import quote
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import TERMINAL
 from sluice.ledger import managed_tasks
 from sluice.ledger.database.connection import Ledger, Tx

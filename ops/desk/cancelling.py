@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sluice.actors.client import Client
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import saga_details
 from sluice.ops.desk.desk import Desk

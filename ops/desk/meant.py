@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from sluice.jobs.app import App
-from sluice.jobs.catalogue.tables import table_of
+from sluice.jobs.catalogue.resolve.tables import table_of
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.partition_key import span_text
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.partitions import span_text
+from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import job_details
 from sluice.ledger.reads.table_partitions import Makers, Place, makers

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from sluice.jobs.errors import BadKey, BadRequest, UnknownApp
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.ops.desk.desk import Desk
 from sluice.ops.words import command
 from sluice.planner.keyspaces.choose import keyspace_of

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from sluice.broker.messages import CONTROL
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.ledger.reads.obstacles import obstacles
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation

@@ -1,7 +1,7 @@
 """Records of one existing job."""
 
 from sluice.jobs.errors import BadRequest, Unreachable
-from sluice.jobs.history import Round
+from sluice.jobs.model.history import Round
 from sluice.ledger.reads.job_details import ALL, Bounds, Dossier, dossier, one_round
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation

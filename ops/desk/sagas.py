@@ -1,8 +1,8 @@
 """Sagas in the ledger."""
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.ref import JobName
-from sluice.jobs.sagas.entry import Entry, Mark
+from sluice.jobs.model.names import JobName
+from sluice.jobs.sagas.journal import Entry, Mark
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import ALL, Bounds, Dossier
 from sluice.ledger.reads.saga_details import Line

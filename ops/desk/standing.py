@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from sluice.jobs.schedule import Schedule
+from sluice.jobs.schedules.schedule import Schedule
 from sluice.ledger.reads.schedule_states import Fired, Scheduled, schedules
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-from sluice.jobs.catalogue.faults import nearest
+from sluice.jobs.catalogue.errors import nearest
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.firing import iso
-from sluice.jobs.schedule import Asked, Schedule
+from sluice.jobs.schedules.schedule import Asked, Schedule, iso
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.installation import Installation

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sluice.jobs.calendar import Calendar
+from sluice.jobs.keys.calendar import Calendar
 from sluice.ledger.reads.job_details import Dossier
 from sluice.ops.desk.desk import Desk
 from sluice.ops.desk.sagas import is_saga

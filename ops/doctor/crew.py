@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from sluice.broker.messages import CONTROL, SCHEDULER
-from sluice.jobs.queues import is_served
+from sluice.jobs.model.queues import is_served
 from sluice.ledger.reads.fleet import Variant, Worker
 from sluice.ledger.reads.server_health import LOOKED_AT_MAX, Ready, Runs
 from sluice.ops.doctor.finding import Finding, bad, counted, ok, warn

@@ -11,9 +11,9 @@ from sluice.actors.settings.tls import require
 from sluice.broker import probe
 from sluice.broker.health import RabbitmqHealth
 from sluice.broker.messages import CONTROL
-from sluice.jobs.address import without_password
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import SluiceError
+from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import fleet, schedule_states, server_health
 from sluice.ledger.schema import migrate

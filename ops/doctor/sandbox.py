@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from sluice.jobs.fence import Level
-from sluice.jobs.runners.sandbox import Sandbox
+from sluice.jobs.policy.sandbox_settings import Level
+from sluice.jobs.runners.process.sandbox import Sandbox
 from sluice.ops.doctor.finding import Finding, bad, ok, warn
 
 ABOUT = "sandbox"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sluice.actors.settings.sources import PREFIX, Found
-from sluice.jobs.catalogue.faults import nearest
+from sluice.jobs.catalogue.errors import nearest
 from sluice.ops.doctor.finding import Finding, counted, ok, warn
 
 ABOUT = "settings"

@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 from sluice.actors.settings.settings import Settings
 from sluice.actors.settings.tls import weak
-from sluice.jobs.address import is_here, without_password
 from sluice.jobs.errors import BadSetting
+from sluice.jobs.text.server_address import is_here, without_password
 from sluice.ops.doctor.finding import Finding, warn
 
 ABOUT = "transport"

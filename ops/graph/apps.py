@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.model.app import App
 from sluice.ops.graph.graph import Edge, Graph, Node
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.gate import When
+from sluice.jobs.model.dependency import When
 from sluice.jobs.states import State
 
 _TIMES, _LOOP = "\N{MULTIPLICATION SIGN}", "\N{CLOCKWISE OPEN CIRCLE ARROW}"

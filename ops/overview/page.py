@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from sluice.broker.messages import CONTROL
-from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.limits.app_pauses import pauses

@@ -12,8 +12,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from sluice.jobs.chance import fraction
 from sluice.jobs.simulated import NO_FAULTS, Faults
+from sluice.jobs.text.deterministic_random import fraction
 
 
 class Kind(StrEnum):

@@ -16,8 +16,8 @@ from sluice.actors.executor.breakers import has_failed
 from sluice.actors.executor.transactions import Appetite
 from sluice.broker.messages import Execute, Message
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import Claim
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import Claim
 from sluice.ledger.keyspaces import partitions
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ledger.recovery import leases

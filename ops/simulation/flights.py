@@ -10,16 +10,13 @@ from sluice.actors.executor.assignments import assign
 from sluice.actors.executor.job_services import Journaling
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.job import Assignment
-from sluice.jobs.outcome import Outcome
-from sluice.jobs.runners.blame import blame
-from sluice.jobs.runners.ending import of_halt
-from sluice.jobs.runners.limits import Halt
-from sluice.jobs.runners.saga import SagaRunner
-from sluice.jobs.sagas.entry import Entry, Heard, Log
+from sluice.jobs.model.job import Assignment, Outcome
+from sluice.jobs.runners.run_outcome import of_halt
+from sluice.jobs.runners.saga_run import SagaRunner, blame
+from sluice.jobs.runners.stop_signal import Halt
+from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.journal import Journal
-from sluice.jobs.sagas.means import Means
+from sluice.jobs.sagas.journal import Entry, Heard, Journal, Log
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ops.simulation.agenda import Agenda
 from sluice.ops.simulation.crashing import Crash, CrashingLedger

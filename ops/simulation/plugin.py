@@ -83,13 +83,13 @@ class Pipelines:
         """
         from sluice.jobs.blobs import BlobStore  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.catalogue import load  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from sluice.jobs.durations import parse_instant  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from sluice.jobs.fence import Fence  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from sluice.jobs.programs.rules import Rules  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.policy.sandbox_settings import Fence  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.programs.source import Rules  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.programs.store import ProgramStore  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from sluice.jobs.runners.sandbox import Sandbox  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from sluice.jobs.runners.stores import Stores  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.runners.process.sandbox import Sandbox  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.runners.resources import Stores  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.simulated import NO_FAULTS  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.jobs.text.units import parse_instant  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.ops.simulation.simulated import Simulated, with_contexts  # noqa: PLC0415 - most sessions of pytest have no use for it
 
         simulated = Simulated(

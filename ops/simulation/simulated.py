@@ -11,15 +11,15 @@ import msgspec
 from msgspec.structs import replace
 
 from sluice.broker.messages import Cancel, Landed, Message, Pause, Resume, Submit
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.durations import parse_duration_s
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.partition_key import without_version
-from sluice.jobs.runners.stores import Stores
+from sluice.jobs.keys.partitions import without_version
+from sluice.jobs.model.app import App
+from sluice.jobs.model.submission import JSON, SubmissionState
+from sluice.jobs.runners.resources import Stores
 from sluice.jobs.simulated import Doing, Faults
 from sluice.jobs.states import TERMINAL, State
-from sluice.jobs.submission import JSON, SubmissionState
+from sluice.jobs.text.units import parse_duration_s
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
 from sluice.ledger.reads import submission_progress

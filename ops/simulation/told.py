@@ -7,11 +7,10 @@ from typing import Any
 from sluice.actors.executor.assignments import assign
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.job import Assignment
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.runners import runner_for
-from sluice.jobs.runners.saga import call
-from sluice.jobs.runners.stores import Stores
+from sluice.jobs.runners.resources import Stores
+from sluice.jobs.runners.saga_run import call
 from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.simulated import Doing, Took
 from sluice.ledger.lifecycle.claims import Claimed

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from sluice.jobs.outcome import Outcome
+from sluice.jobs.model.job import Outcome
 from sluice.jobs.sagas.flight import Flight
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ops.simulation.fate import Fate

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
 from sluice.ledger.reads.requesters import Refused, Unplanned, Wanter
 from sluice.ops.why.answer import WaitsFor
 from sluice.ops.why.pauses import to_be_resumed

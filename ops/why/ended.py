@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
-from sluice.jobs.ref import JobName
-from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.model.names import JobName
+from sluice.jobs.sagas.abort_reasons import TurnBack
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles

@@ -3,7 +3,7 @@
 from itertools import chain
 
 from sluice.broker.messages import PLANNER
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import STOPPABLE, TERMINAL
 from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from shlex import quote
 
-from sluice.jobs.partition_key import OR_LATER
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.partitions import OR_LATER
+from sluice.jobs.model.names import JobName
 from sluice.ledger.reads.obstacles import Unsettled
 from sluice.ops.why.answer import Remedy, WaitsFor
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sluice.jobs.gate import When
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.dependency import When
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import TERMINAL, State
 from sluice.ledger.reads.obstacles import Alternative, Cause, Unsettled
 from sluice.ops.why import landings

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sluice.jobs.pooling import spoken
+from sluice.jobs.model.pool import spoken
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles

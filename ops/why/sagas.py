@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from shlex import quote
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles

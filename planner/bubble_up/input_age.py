@@ -7,11 +7,10 @@ from itertools import chain
 from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.freshness import is_fresh
-from sluice.jobs.gate import Gate, Need
-from sluice.jobs.known import Known
-from sluice.jobs.plan import PlannedJob
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.dependency import Gate, Need
+from sluice.jobs.model.freshness import is_fresh
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Known, PlannedJob
 from sluice.jobs.states import LIVE, State
 from sluice.planner.keyspaces.choose import keyspace_of
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.plan import Plan, PlannedJob, Rerun, Standing, Wish
-from sluice.jobs.pooling import pool_of
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import JSON
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Plan, PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.model.pool import pool_of
+from sluice.jobs.model.submission import JSON
 from sluice.planner.bubble_up.walk import Walk, terms_of
 from sluice.planner.keyspaces.choose import keyspace_of
 

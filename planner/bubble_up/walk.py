@@ -16,22 +16,21 @@ from datetime import datetime
 from itertools import chain
 from typing import NamedTuple, Self
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.graph import cycles
-from sluice.jobs.catalogue.policy import parse_policy
-from sluice.jobs.catalogue.submitters import refused_options
+from sluice.jobs.catalogue.cycles import cycles
+from sluice.jobs.catalogue.fields.policy_options import parse_policy
+from sluice.jobs.catalogue.fields.submitter_options import refused_options
 from sluice.jobs.errors import BadKey, BadRequest
-from sluice.jobs.gate import DEAD_FOR, MET, Gate, Need
-from sluice.jobs.known import Known
-from sluice.jobs.plan import PlannedJob, Rerun, Standing, Wish
-from sluice.jobs.policy import Policy
-from sluice.jobs.pooling import pool_of, require_names
-from sluice.jobs.ref import JobName
-from sluice.jobs.request_limits import large_policy
+from sluice.jobs.model.app import App
+from sluice.jobs.model.dependency import DEAD_FOR, MET, Gate, Need
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Known, PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.model.pool import pool_of, require_names
+from sluice.jobs.model.request_limits import large_policy
+from sluice.jobs.model.submission import JSON, Submission
+from sluice.jobs.policy.policy import Policy
 from sluice.jobs.sagas.debug import Debug
 from sluice.jobs.states import DEAD, LIVE, TERMINAL, State
-from sluice.jobs.submission import JSON, Submission
 from sluice.planner.bubble_up.input_age import Ages
 from sluice.planner.keyspaces.choose import keyspace_of
 from sluice.planner.keyspaces.chunks.chunk_keys import no_such_chunk, was_split

@@ -1,7 +1,7 @@
 """Keyspace of each app."""
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.model.app import App
 from sluice.planner.keyspaces.chunks.chunk_keys import ChunkKeyspace
 from sluice.planner.keyspaces.partitions.partition_keys import PartitionKeyspace
 from sluice.planner.keyspaces.protocol import Keyspace

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-from sluice.jobs.app import App
-from sluice.jobs.gate import Gate
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.app import App
+from sluice.jobs.model.dependency import Gate
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 
 
 class Keyspace(Protocol):

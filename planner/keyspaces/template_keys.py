@@ -2,7 +2,7 @@
 
 Keys by template, such as ``{date}_{client_id}``, with dependencies by identifier.
 
-Two readings of the relation that ``jobs.catalogue.links`` describes.
+Two readings of the relation that ``jobs.catalogue.resolve.dependency_links`` describes.
 
 A child ``c`` needs a parent ``p`` through a link of an alternative exactly if these conditions hold:
 
@@ -23,17 +23,15 @@ from functools import partial
 from itertools import chain, product, repeat
 from math import prod
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import LIMIT, Catalogue
-from sluice.jobs.catalogue.links import Alternative, Bridge, Link
+from sluice.jobs.catalogue.resolve.dependency_links import Alternative, Bridge, Link
 from sluice.jobs.errors import BadKey, BadRequest
-from sluice.jobs.gate import MET, Gate, Need, When
-from sluice.jobs.identifiers import Value
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.identifiers import Value, arithmetic
+from sluice.jobs.model.app import App
+from sluice.jobs.model.dependency import MET, Gate, Need, Neighbour, When
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
-from sluice.jobs.two_way import Neighbour
-from sluice.jobs.values import arithmetic
 
 #: Conditions, the strictest first. If one gate names a parent twice, the stricter condition applies, and the shorter
 #: lag.

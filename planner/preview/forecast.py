@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from sluice.jobs.gate import DEAD_FOR, MET, Need
-from sluice.jobs.plan import PlannedJob, Standing
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.dependency import DEAD_FOR, MET, Need
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import PlannedJob, Standing
 from sluice.jobs.states import LIVE, TERMINAL, State
 
 

@@ -8,11 +8,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.known import Known
-from sluice.jobs.plan import PlannedJob, Rerun, Standing
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Known, PlannedJob, Rerun, Standing
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import DEAD, TERMINAL, State
-from sluice.jobs.submission import Submission
 from sluice.planner.bubble_up.merge import in_order, put
 from sluice.planner.bubble_up.walk import Walk
 from sluice.planner.keyspaces.choose import keyspace_of

@@ -19,8 +19,8 @@ from datetime import datetime, timedelta
 from itertools import groupby, permutations, product
 from typing import Any, NamedTuple
 
-from sluice.jobs.durations import parse_duration_s
-from sluice.jobs.work_ids import WorkId, parse_work_ids, text_of
+from sluice.jobs.keys.work_ids import WorkId, parse_work_ids, text_of
+from sluice.jobs.text.units import parse_duration_s
 
 _APP = re.compile(r"(?P<app>[\w.-]+)(?:=(?P<size>-?\d+))?(?P<words>(?: \w+=\S+)*)")
 _DEPENDENCY = re.compile(r"(?P<app>[\w.-]+)(?:\((?P<words>[^)]*)\))?")

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sluice.broker.messages import Cancel
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.lifecycle.claims import Claimed
 from tests.acceptance.chunk_notation import Chunk, chunk, chunks, definitions, words

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from sluice.jobs.keys.work_ids import WorkId, ids_of
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
-from sluice.jobs.work_ids import WorkId, ids_of
 from sluice.ledger.database.connection import Tx
 from tests.acceptance.chunk_notation import Chunk, Graph, Job, numbered
 from tests.world import World

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sluice.jobs.calendar import Calendar, Span, Unit
+from sluice.jobs.keys.calendar import Calendar, Span, Unit
 
 _APP = re.compile(r"(?P<app>\w+)(?:@(?P<unit>\w+))?(?:=(?P<size>\d+))?")
 _READING = re.compile(r"(?P<table>\w+)(?:\((?P<words>[^)]*)\))?")

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from sluice.actors.client import Client
 from sluice.actors.executor import transactions
 from sluice.broker.messages import Message, Tick
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.report import Report
+from sluice.jobs.model.history import Report
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import TERMINAL, State
 from sluice.ledger.lifecycle.claims import Claimed
 from tests.world import LEASE_S, World

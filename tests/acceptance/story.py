@@ -22,9 +22,9 @@ import msgspec
 from sluice.actors.executor import transactions
 from sluice.broker.messages import Cancel, Message, SubmitMany
 from sluice.jobs.catalogue import load
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.lifecycle.claims import Claimed
 from tests.planner.stolos_jobs import STOLOS_APPS
 from tests.world import World

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.known import Known
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Known
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.ledger.lifecycle import plans
 from sluice.ops.preview import as_document
 from sluice.planner.preview.preview import preview

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from sluice.actors.executor import transactions
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from tests.acceptance.chunk_notation import chunk, definitions
 from tests.acceptance.chunk_story import Story, tell

@@ -11,9 +11,9 @@ import pytest
 from sluice.actors.executor import transactions
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Message, Plan, Submit, SubmitMany
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions
 from tests.acceptance import selections

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from tests.acceptance.chunk_notation import ages, ages_of_runs, definitions
 from tests.acceptance.chunked_ledger import recorded, remember

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from sluice.jobs.keys.work_ids import WorkId
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
-from sluice.jobs.work_ids import WorkId
 from tests.acceptance.chunk_notation import (
     Chunk,
     Graph,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from sluice.actors.planner.landed_partitions import land
-from sluice.jobs.partition_key import ends_of
+from sluice.jobs.keys.partitions import ends_of
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.acceptance.clerk import Clerk
 from tests.acceptance.partition_notation import (
     Graph,

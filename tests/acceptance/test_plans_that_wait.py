@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from sluice.jobs.keys.work_ids import text_of
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, State
-from sluice.jobs.submission import SubmissionState
-from sluice.jobs.work_ids import text_of
 from tests.acceptance.chunk_notation import ages, ages_of_runs, chunks, definitions, facts
 from tests.acceptance.chunked_ledger import recorded, remember
 from tests.acceptance.clerk import Clerk

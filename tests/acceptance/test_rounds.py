@@ -7,7 +7,7 @@ import pytest
 
 from sluice.actors.client import Client
 from sluice.actors.executor import transactions
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.reads import job_details
 from tests.acceptance.round_script import Stage, Story, lines

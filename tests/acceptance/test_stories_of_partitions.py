@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.acceptance.partition_notation import Step, definitions, steps
 from tests.acceptance.plans_by_partition import LINEAGE
 from tests.acceptance.test_plans_by_partition import recorded_states

@@ -9,8 +9,8 @@ from sluice.actors.executor.execution import Running
 from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, Message, Turn
 from sluice.jobs.catalogue import load
-from sluice.jobs.history import Round
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.history import Round
+from sluice.jobs.model.names import JobName
 from sluice.ledger.reads.job_details import dossier
 from sluice.ledger.recovery import leases
 from tests.world import LEASE_S, World

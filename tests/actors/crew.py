@@ -4,7 +4,7 @@ from typing import Any
 
 from sluice.actors.tasks import Tasks
 from sluice.broker.messages import Plan
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from tests.world import World
 
 NUMBERED = {"job_id": "{n}", "identifiers": {"n": "int"}, "bash_cmd": "true", "archive": "manual"}

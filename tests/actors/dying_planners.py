@@ -9,8 +9,8 @@ import pytest
 from sluice.actors.planner.plan_attempts import PlanAttempts
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Message, Plan
-from sluice.jobs.identifiers import Value
-from sluice.jobs.submission import Submission
+from sluice.jobs.keys.identifiers import Value
+from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions
 from tests.world import LEASE_S, World

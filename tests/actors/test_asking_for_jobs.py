@@ -7,9 +7,9 @@ import pytest
 from sluice.actors.client import Client
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.condition import And, Compare, Field, Input, Not, Operator
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.paging import Order, OrderBy
+from sluice.jobs.text.filters import And, Compare, Field, Input, Not, Operator
+from sluice.jobs.text.paging import Order, OrderBy
 from tests.world import World
 
 FIRST = Order(by=OrderBy.CREATED, descending=False)

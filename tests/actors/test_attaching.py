@@ -16,7 +16,7 @@ from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, Message, Turn
 from sluice.jobs.catalogue import load
 from sluice.jobs.errors import Unreachable
-from sluice.jobs.managed import Keeper
+from sluice.jobs.model.external_work import Keeper
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import Claimed

@@ -9,9 +9,9 @@ from sluice.actors import branches
 from sluice.actors.branches import Difference
 from sluice.actors.executor.assignments import NotHere, Versions
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.partition_key import with_version
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.keys.partitions import with_version
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import SubmissionState
 from sluice.ledger.keyspaces import versions
 from sluice.ledger.keyspaces.versions import Kept
 from tests.world import World, catalogue_of

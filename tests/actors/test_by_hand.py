@@ -6,7 +6,7 @@ import pytest
 
 from sluice.actors.scheduler import manual
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.reads.schedule_states import schedules
 from tests.timed import Timed

@@ -3,8 +3,8 @@ lowered here."""
 
 import pytest
 
-from sluice.jobs.request_limits import POLICY_BYTES_MAX
-from sluice.jobs.submission import KEYS_MAX, Submission, SubmissionState
+from sluice.jobs.model.request_limits import POLICY_BYTES_MAX
+from sluice.jobs.model.submission import KEYS_MAX, Submission, SubmissionState
 from sluice.planner.bubble_up import walk
 from sluice.planner.keyspaces.chunks import chunk_plan
 from sluice.planner.keyspaces.partitions import partition_plan, table_demand

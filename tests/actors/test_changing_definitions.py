@@ -15,9 +15,9 @@ from sluice.actors.worker.process import Process
 from sluice.broker.connect import connect
 from sluice.broker.interface import Broker
 from sluice.broker.messages import CONTROL
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
 from sluice.ledger.lifecycle import plans

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
 from tests.jobs.catalogue.faults_of_sagas import SAGA
 from tests.world import World
 

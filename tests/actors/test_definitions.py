@@ -9,7 +9,7 @@ import pytest
 
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.definitions import Definitions
-from sluice.jobs.catalogue.remote import Stored, Unread
+from sluice.jobs.catalogue.sources.remote import Stored, Unread
 from sluice.jobs.errors import DefinitionError
 
 A = {"job_id": "{x}", "bash_cmd": "echo one"}

@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from sluice.jobs.managed import Status
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.external_work import Status
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger import external_work
 from sluice.ledger.reads.quiescence import idle

@@ -1,8 +1,8 @@
 """Hostile messages that can be read do no harm. Handlers raise only the errors that their shell expects, the ledger
 stays consistent, and other jobs run.
 
-The shell (``broker.service``) sends a message to the dead letters on BadMessage. A submit message that fails otherwise
-is retried, because the ledger may be unreachable. So a submit message that cannot succeed would be retried
+The shell (``broker.consumer.service``) sends a message to the dead letters on BadMessage. A submit message that fails
+otherwise is retried, because the ledger may be unreachable. So a submit message that cannot succeed would be retried
 indefinitely.
 """
 
@@ -18,8 +18,8 @@ from sluice.actors.worker.handlers import handle
 from sluice.broker import codec
 from sluice.broker.messages import Execute, Message, SubmitMany, Watch
 from sluice.jobs.errors import BadMessage
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.submission import SubmissionState
 from sluice.ledger.reads.invariants import breaches
 from tests.broker.hostile import hostile_messages
 from tests.world import World

@@ -18,8 +18,8 @@ from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, Message, Resume, Turn
 from sluice.jobs.catalogue import load
 from sluice.jobs.errors import BadMessage, BadRequest, Unreachable
-from sluice.jobs.ref import JobName
-from sluice.jobs.sagas.entry import Direction, Entry, Heard, Log
+from sluice.jobs.model.names import JobName
+from sluice.jobs.sagas.journal import Direction, Entry, Heard, Log
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import Claimed

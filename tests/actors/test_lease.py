@@ -13,8 +13,8 @@ from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.executor.execution import Running
 from sluice.actors.settings.settings import Settings
 from sluice.actors.telemetry.observers import Scene
-from sluice.jobs.job import Assignment
-from sluice.jobs.runners import process
+from sluice.jobs.model.job import Assignment
+from sluice.jobs.runners.process import process
 from sluice.jobs.states import State
 from tests.actors.bench import Bench
 from tests.actors.ledgers import Late

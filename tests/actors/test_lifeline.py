@@ -16,9 +16,9 @@ from psycopg.errors import DeadlockDetected
 from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.telemetry.counters import Meter
 from sluice.actors.worker.heartbeat import Lifeline
-from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import BadSetting, Unreachable
-from sluice.jobs.ref import Claim
+from sluice.jobs.model.names import Claim
 from sluice.ledger.database.connection import Ledger
 from tests.actors.ledgers import Late, Refusing, Silent
 from tests.jobs.runners.runner_bench import eventually

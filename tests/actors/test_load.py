@@ -8,7 +8,7 @@ import pytest
 
 from sluice.actors.executor.batches import Paces
 from sluice.broker.messages import Execute, Turn
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from tests.actors.bench import Acknowledged, Bench
 from tests.broker.conftest import until

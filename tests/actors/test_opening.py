@@ -11,8 +11,8 @@ from sluice.actors.groomer import ticks
 from sluice.actors.tasks import OUTCOMES, NewTask, Tasks
 from sluice.broker.messages import Tick
 from sluice.jobs.errors import BadKey, BadRequest, UnknownApp
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ops.simulation.crashing import Crash
 from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Counting, Dying

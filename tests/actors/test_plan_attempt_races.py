@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.broker.messages import Message, Plan
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
 from tests.actors.dying_planners import APPS, attempts, kill_planners, receive
 from tests.ledger.races import Act, Acts, meet
 

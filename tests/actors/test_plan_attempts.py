@@ -8,7 +8,7 @@ import pytest
 
 from sluice.actors.planner.plan_attempts import NOT_ITS_TURN, RETRY_S, UNDECIDED
 from sluice.broker.messages import Plan
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import plan_attempts, submissions
 from sluice.ledger.recovery import leases

@@ -12,8 +12,8 @@ from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.definitions import Definitions
 from sluice.actors.worker.process import Process
 from sluice.broker.connect import connect
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
 from sluice.ledger.reads.invariants import breaches

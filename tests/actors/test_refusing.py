@@ -6,9 +6,9 @@ from msgspec import Raw
 
 from sluice.actors.planner import handlers
 from sluice.broker.messages import Plan, Submit, SubmitMany
-from sluice.jobs.request_limits import DEPTH_MAX, ID_LENGTH_MAX
+from sluice.jobs.model.request_limits import DEPTH_MAX, ID_LENGTH_MAX
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.reads import submission_progress

@@ -12,10 +12,10 @@ from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.executor.execution import Running
 from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute
-from sluice.jobs.ref import Claim
-from sluice.jobs.runners.python import PythonRunner
+from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.log_context import Subject, subject_of
+from sluice.jobs.runners.function.thread import PythonRunner
 from sluice.jobs.states import State
-from sluice.jobs.subject import Subject, subject_of
 from tests.actors.bench import Bench
 from tests.broker.conftest import until
 from tests.world import catalogue_of

@@ -5,8 +5,8 @@ import pytest
 
 from sluice.actors.client import Client
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from tests.timed import Timed
 
 _FORETOLD = """SELECT sluice.submit('{"app": "a", "key": "1", "id": "schedule:s:2026-01-01T13:00:00Z"}')"""

@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.actors.scheduler import manual
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
 from sluice.scheduler.overlap import QUEUED_MAX
 from tests.timed import Timed
 

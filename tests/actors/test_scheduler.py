@@ -10,9 +10,9 @@ from sluice.actors.scheduler import due_schedules
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Look, Plan, Tick
 from sluice.jobs.catalogue import load
-from sluice.jobs.schedule import Asked
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.schedules.schedule import Asked
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.reads.invariants import breaches
 from sluice.ops.simulation.crashing import Crash
 from sluice.scheduler.evaluate import AWAY_S_MIN

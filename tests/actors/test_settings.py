@@ -9,9 +9,9 @@ from sluice.actors.settings.settings import hand_on, read_settings, settings_of
 from sluice.actors.settings.sources import find
 from sluice.broker.address import parse_address
 from sluice.jobs.errors import BadSetting
-from sluice.jobs.fence import Fence, Level
-from sluice.jobs.programs.rules import Rules
-from sluice.jobs.runners.environment import is_withheld
+from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.programs.source import Rules
+from sluice.jobs.runners.command.environment import is_withheld
 from sluice.ledger.database.conninfo import dialled
 
 SECRET = "s" * 32

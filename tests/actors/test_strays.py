@@ -8,7 +8,7 @@ from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.executor.execution import Running
 from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, Message
-from sluice.jobs.ref import Claim
+from sluice.jobs.model.names import Claim
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.recovery import leases

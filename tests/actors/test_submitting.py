@@ -16,7 +16,7 @@ from sluice.actors.worker.process import Process
 from sluice.broker.connect import connect
 from sluice.broker.interface import Broker
 from sluice.broker.messages import Submit
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
 from sluice.ledger.lifecycle import submissions

@@ -7,7 +7,7 @@ import pytest
 
 from sluice.actors.tasks import OUTCOMES, PAGE, NewTask
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import TERMINAL, State
 from sluice.ledger.managed_tasks import Finished
 from sluice.ops.simulation.crashing import Crash

@@ -13,9 +13,9 @@ from psycopg.errors import DeadlockDetected
 
 from sluice.actors.scheduler.leader import CALM_PERIODS, Ticker
 from sluice.broker.messages import Look, Message, Tick
-from sluice.jobs.breaker import Breaker
 from sluice.jobs.errors import BadSetting
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.policy.breaker import Breaker
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.limits import breakers
 from sluice.ledger.recovery import leases

@@ -16,8 +16,8 @@ from sluice.actors.tasks import NewTask, Tasks
 from sluice.actors.telemetry.observers import Sight
 from sluice.actors.telemetry.tracing import Tracing
 from sluice.jobs.errors import BadSetting
-from sluice.jobs.submission import Submission
-from sluice.jobs.traceparent import of_submission, read_traceparent
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.observe.traceparent import of_submission, read_traceparent
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ledger.reads.run_records import Origin, Planned
 from tests.live.collector import collecting

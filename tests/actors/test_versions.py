@@ -7,7 +7,7 @@ import pytest
 
 from sluice.actors.executor.assignments import NotHere, Versions, assign
 from sluice.jobs.catalogue import load
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.reads.invariants import breaches
 from tests.world import World

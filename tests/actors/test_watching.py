@@ -2,9 +2,9 @@
 
 import pytest
 
-from sluice.jobs.managed import Status
+from sluice.jobs.model.external_work import Status
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger import external_work
 from tests.actors.unending import Delivered, Site
 from tests.world import LEASE_S, catalogue_of

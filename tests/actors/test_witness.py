@@ -13,8 +13,7 @@ from sluice.actors.telemetry.counters import Count
 from sluice.actors.telemetry.observers import Past, Sight, Witness
 from sluice.broker.messages import Ended, Executed, Plan
 from sluice.jobs.errors import Unreachable
-from sluice.jobs.job import Assignment
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.reads.run_records import Planned
 from sluice.ledger.recovery import restoration

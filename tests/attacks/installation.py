@@ -13,7 +13,7 @@ import psycopg
 
 from sluice.broker.connect import connect
 from sluice.broker.messages import CONTROL, PLANNER
-from sluice.jobs.request_limits import BYTES_MAX
+from sluice.jobs.model.request_limits import BYTES_MAX
 from sluice.jobs.states import LIVE, sql_list
 from tests.attacks import definitions
 from tests.attacks.sender import Sender

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sluice.jobs.request_limits import KWARGS_BYTES_MAX
+from sluice.jobs.model.request_limits import KWARGS_BYTES_MAX
 from tests.attacks.attack import attack
 from tests.attacks.installation import Installation, line
 from tests.attacks.sender import envelope

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from sluice.jobs.request_limits import BYTES_MAX
+from sluice.jobs.model.request_limits import BYTES_MAX
 from tests.attacks.attack import attack
 from tests.attacks.installation import SECRET, Installation, line
 

@@ -9,7 +9,7 @@ from sluice.broker.codec import encode
 from sluice.broker.consumer.redelivery import PARKED_MAX, Parking
 from sluice.broker.delivery import Delivery, Verdict
 from sluice.broker.messages import PLANNER, Submit
-from sluice.jobs.backoff import Retry
+from sluice.jobs.policy.retry_delay import Retry
 from tests.broker.conftest import until
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg
 
-from sluice.jobs.address import in_schema
+from sluice.jobs.text.server_address import in_schema
 from sluice.ledger.database.conninfo import SCHEMA
 from sluice.ledger.embedded import EmbeddedPostgres, start
 from sluice.ledger.schema import migrate

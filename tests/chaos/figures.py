@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sluice.jobs.history import Lost
+from sluice.jobs.model.history import Lost
 from sluice.jobs.states import REQUEUE
 from sluice.ledger.database.connection import Ledger
 from tests.chaos.acts import Kind

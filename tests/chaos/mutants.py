@@ -19,7 +19,7 @@ from sluice.actors.worker import command
 from sluice.broker.consumer.service import Service
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Message
-from sluice.jobs.places import Crash, Place
+from sluice.jobs.observe.failpoints import Crash, Place
 from sluice.ledger.lifecycle import dependencies, plans
 from sluice.ledger.recovery import grooming_steps
 from tests.chaos import tales

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec import structs
 
-from sluice.jobs.history import Lost
+from sluice.jobs.model.history import Lost
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.reads.invariants import Breach
 from tests.chaos.checker import Rule
 from tests.chaos.history import History

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sluice import Fatal, Retry, Step, app, retry, saga, schedule
-from sluice.jobs.job import Job
+from sluice.jobs.model.job import Job
 from sluice.jobs.sagas.flight import Flight
 from tests.chaos import stamps
 from tests.chaos.effects import note

@@ -19,8 +19,8 @@ from sluice.broker.interface import Broker
 from sluice.broker.messages import GROOMER, SCHEDULER
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import Unreachable
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, State, sql_list
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Ledger
 from tests.chaos import acts, fleet, pipeline, program, stamps
 from tests.chaos.checker import check

@@ -18,7 +18,7 @@ from sluice.actors.client import Client
 from sluice.broker.interface import Broker
 from sluice.broker.messages import Cancel, Submit
 from sluice.jobs.errors import BadRequest, SluiceError
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from tests.chaos.fleet import CONSOLE_TOKEN
 from tests.chaos.record import Record
 from tests.chaos.workload import Workload

@@ -12,7 +12,7 @@ import msgspec
 from sluice.actors.executor import transactions
 from sluice.actors.planner import handlers
 from sluice.broker.messages import Executed, Message, Submit
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import Claimed

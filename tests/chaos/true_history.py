@@ -12,7 +12,7 @@ import msgspec
 
 from sluice.actors.executor import transactions
 from sluice.broker.messages import Look
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.claims import Claimed
 from tests.chaos import stamps

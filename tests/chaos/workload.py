@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 
 _FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC)
 #: Days of one request, and days between the first days of two requests. They overlap.

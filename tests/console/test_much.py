@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import expect
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.embedded import start
 from sluice.ledger.reads.submission_lists import LOOKED_THROUGH_MAX

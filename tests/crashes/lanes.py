@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from sluice.broker.messages import CONTROL
-from sluice.jobs.places import Place, Point
+from sluice.jobs.observe.failpoints import Place, Point
 from tests.crashes.declared import PROGRAMS
 from tests.crashes.victims import Main, order, up, work
 

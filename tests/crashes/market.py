@@ -13,8 +13,8 @@ import psycopg
 from sluice.actors.client import Client
 from sluice.broker.interface import Broker
 from sluice.broker.messages import Cancel, Submit
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import LIVE, State
-from sluice.jobs.submission import Submission
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.invariants import breaches
 from tests.crashes.declared import PROGRAMS, declare

@@ -13,7 +13,7 @@ import pytest
 
 from sluice.broker.connect import connect
 from sluice.broker.interface import Broker
-from sluice.jobs.places import PLACES
+from sluice.jobs.observe.failpoints import PLACES
 from sluice.ledger.database.connection import Ledger
 from tests.crashes.lanes import LANES, Lane
 from tests.crashes.market import CONSOLE_TOKEN, Market

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from sluice import app, schedule
-from sluice.jobs.job import Job
+from sluice.jobs.model.job import Job
 from tests.appending import append
 
 _WORDS = {"job_id": "{n}", "identifiers": {"n": "int"}, "max_losses": 1000}

@@ -18,9 +18,9 @@ from time import monotonic
 
 from sluice.actors.connect import connect
 from sluice.actors.worker import command
-from sluice.jobs.places import Point
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.observe.failpoints import Point
 from sluice.ops.cli.main import main as sluice
 
 #: Log line and exit code of dramatiq's supervisor when its child was killed.

@@ -12,7 +12,7 @@ import psycopg
 
 from sluice.broker import codec
 from sluice.jobs.catalogue import parse_policy
-from sluice.jobs.catalogue.policy import POLICY_WORDS
+from sluice.jobs.catalogue.fields.policy_options import POLICY_WORDS
 from sluice.jobs.errors import BadMessage, BadRequest
 from sluice.jobs.states import LIVE
 from sluice.ledger.limits import app_pauses

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from sluice.ops.console.route import Route, is_name
 
 _TEXTS = (

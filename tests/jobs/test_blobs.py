@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable
-from sluice.jobs.runners.keeping import is_output
+from sluice.jobs.runners.output_blobs import is_output
 
 
 @pytest.mark.parametrize("kind", ["folder", "memory"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.calendar import BEGINNING_S, UNITS, Calendar, Span, Unit
+from sluice.jobs.keys.calendar import BEGINNING_S, UNITS, Calendar, Span, Unit
 
 END_S = int(datetime(9999, 12, 31, 23, tzinfo=UTC).timestamp())
 FORMATS: dict[Unit, list[str]] = {

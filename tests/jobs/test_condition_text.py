@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.condition import (
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.text.filter_parser import CHARS_MAX, parse_condition
+from sluice.jobs.text.filters import (
     COMPARISONS_MAX,
     DEPTH_MAX,
     And,
@@ -19,8 +21,6 @@ from sluice.jobs.condition import (
     Or,
     comparisons,
 )
-from sluice.jobs.condition_text import CHARS_MAX, parse_condition
-from sluice.jobs.errors import BadRequest
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 A = Compare(Field.APP, Operator.EQUAL, "a")

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from sluice.jobs.cron import Cron
+from sluice.jobs.schedules.cron import Cron
 
 
 @pytest.mark.parametrize(

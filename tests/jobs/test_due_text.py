@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from sluice.jobs.due_text import fill, speaks_of_due
+from sluice.jobs.schedules.due_template import fill, speaks_of_due
 
 BERLIN = ZoneInfo("Europe/Berlin")
 DUE = datetime(2026, 3, 29, 3, 0, tzinfo=BERLIN)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.json_value import as_json
+from sluice.jobs.text.json_value import as_json
 
 SCALARS = (
     st.none()

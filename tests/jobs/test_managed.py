@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.jobs.managed import Stage, Status, read_status
+from sluice.jobs.model.external_work import Stage, Status, read_status
 
 
 @pytest.mark.parametrize("stage", Stage)

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from sluice.jobs.masking import masked, masked_kwargs, masked_url, masked_value
-from sluice.jobs.pooling import pool_of, spoken
+from sluice.jobs.model.pool import pool_of, spoken
+from sluice.jobs.programs.errors import Unfit
 from sluice.jobs.programs.source import parse_source
-from sluice.jobs.programs.unfit import Unfit
+from sluice.jobs.text.redaction import masked, masked_kwargs, masked_url, masked_value
 from tests.world import catalogue_of
 
 TEXTS = {

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.paging import VERSION, Order, OrderBy, Place, read_token, write_token
+from sluice.jobs.text.paging import VERSION, Order, OrderBy, Place, read_token, write_token
 
 ORDER = Order(by=OrderBy.CREATED, descending=False)
 ORDERS = st.builds(Order, by=st.sampled_from(OrderBy), descending=st.booleans())

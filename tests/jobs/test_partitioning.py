@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.calendar import UNITS, Calendar, Span, Unit
-from sluice.jobs.partition_key import read_span, span_text
-from sluice.jobs.partitioning import Offset, Reach, TableDependency
+from sluice.jobs.keys.calendar import UNITS, Calendar, Span, Unit
+from sluice.jobs.keys.partitions import Offset, Reach, TableDependency, read_span, span_text
 
 HOUR, DAY, MONTH = Calendar("hour"), Calendar("day"), Calendar("month")
 COMPACT = Calendar("day", "%Y%m%d")

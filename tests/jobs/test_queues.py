@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.jobs.queues import CONTROL, expand, follows_apps, is_served
+from sluice.jobs.model.queues import CONTROL, expand, follows_apps, is_served
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,15 @@
 import pytest
 from msgspec import json
 
-from sluice.jobs.request_limits import BYTES_MAX, DEPTH_MAX, DIGITS_MAX, MESSAGE_DEPTH_MAX, is_deeper, unfit
-from sluice.jobs.submission import KEYS_MAX, Submission, divided
+from sluice.jobs.model.request_limits import (
+    BYTES_MAX,
+    DEPTH_MAX,
+    DIGITS_MAX,
+    MESSAGE_DEPTH_MAX,
+    is_deeper,
+    unfit,
+)
+from sluice.jobs.model.submission import KEYS_MAX, Submission, divided
 
 
 def nested(levels: int) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.retry_budget import RetryBudget
+from sluice.jobs.policy.retry_budget import RetryBudget
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

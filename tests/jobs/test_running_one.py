@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sluice.jobs.errors import BadKey, BadRequest, DefinitionError, UnknownApp
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.testing import run
 
 SOURCE = """

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.app import App
-from sluice.jobs.chunking import Chunking
+from sluice.jobs.catalogue.work_id_selection import Selected, select
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.selecting import Selected, select
-from sluice.jobs.submission import Submission
-from sluice.jobs.template import Template
-from sluice.jobs.work_ids import WorkId
+from sluice.jobs.keys.chunks import Chunking
+from sluice.jobs.keys.template import Template
+from sluice.jobs.keys.work_ids import WorkId
+from sluice.jobs.model.app import App
+from sluice.jobs.model.submission import Submission
 
 Function = Callable[..., Any]
 

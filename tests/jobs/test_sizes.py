@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.jobs.sizes import parse_size_bytes, size_text
+from sluice.jobs.text.units import parse_size_bytes, size_text
 
 
 @pytest.mark.parametrize(

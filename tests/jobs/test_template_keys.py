@@ -6,11 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sluice.jobs.app import App
 from sluice.jobs.errors import BadKey
-from sluice.jobs.identifiers import CHARS_MAX, Day, Identifier, OneOf, Text, Whole
-from sluice.jobs.template import Template
-from sluice.jobs.values import Days, Values
+from sluice.jobs.keys.identifiers import CHARS_MAX, Day, Days, Identifier, OneOf, Text, Values, Whole
+from sluice.jobs.keys.template import Template
+from sluice.jobs.model.app import App
 
 
 def app(text: str, delimiter: str = "_", **kinds: Identifier) -> App:

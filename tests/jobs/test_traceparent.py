@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sluice.jobs.ref import Claim
-from sluice.jobs.traceparent import Place, of_run, of_submission, of_verdict, read_traceparent
+from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.traceparent import Place, of_run, of_submission, of_verdict, read_traceparent
 
 WRITTEN = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 MOMENT = datetime(2026, 1, 2, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.wall import instant_of, wall_of
+from sluice.jobs.schedules.cron import instant_of, wall_of
 from tests.scheduler.calendar import moments
 
 ZONES = [

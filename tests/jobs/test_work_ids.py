@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs import work_ids
-from sluice.jobs.work_ids import IDS_MAX, WorkId, ids_of, parse_work_ids, parts_of, short_text_of, text_of
+from sluice.jobs.keys import work_ids
+from sluice.jobs.keys.work_ids import (
+    IDS_MAX,
+    WorkId,
+    ids_of,
+    parse_work_ids,
+    parts_of,
+    short_text_of,
+    text_of,
+)
 
 _WHOLE_MAX = 2**63 - 1
 NUMBERS = st.integers(-20, 20) | st.integers(-_WHOLE_MAX, _WHOLE_MAX)

@@ -10,9 +10,9 @@ from sluice.actors.executor import transactions
 from sluice.actors.groomer import ticks
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, Message, Tick
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.keys.work_ids import WorkId, ids_of
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.jobs.work_ids import WorkId, ids_of
 from sluice.ledger.reads.invariants import breaches
 from tests.ledger.races import StoppingLedger
 from tests.world import World

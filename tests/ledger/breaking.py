@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.limits.app_pauses import AppPause
 from tests.world import World

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from tests.ledger.meeting import Act, Meeting, Pair, Verb
 
 

@@ -6,9 +6,9 @@ from uuid import uuid4
 
 from sluice.actors.dispatch import announce
 from sluice.broker.messages import Cancel, Message
-from sluice.jobs.outcome import Ending
-from sluice.jobs.ref import JobName
-from sluice.jobs.sagas.entry import Await, Direction, Entry, Failure, Heard, Log, Mark
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.names import JobName
+from sluice.jobs.sagas.journal import Await, Direction, Entry, Failure, Heard, Log, Mark
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import claims
 from sluice.ledger.lifecycle.claims import Claimed

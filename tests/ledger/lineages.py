@@ -9,9 +9,9 @@ from typing import Any
 
 from sluice.actors.executor import transactions
 from sluice.broker.messages import Execute, Turn
-from sluice.jobs.calendar import Calendar, Span
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.partition_key import read_span, without_version
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.partitions import read_span, without_version
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.keyspaces import partitions
 from sluice.ledger.lifecycle.claims import Claimed

@@ -12,7 +12,7 @@ from sluice.actors.executor.transactions import Appetite
 from sluice.actors.groomer import ticks
 from sluice.actors.planner import handlers
 from sluice.broker.messages import Cancel, Execute, Executed, Message, Submit, Tick, Turn
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger
 from tests.ledger.races import at_each_statement, check_rules, is_new, race, world_for_a_race

@@ -16,7 +16,7 @@ import psycopg
 from sluice.actors.executor import transactions
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Cancel, Execute, Executed, Message, Pause, Resume, Submit, Tick, Turn
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.driver import Row
 from sluice.ledger.fixtures import TABLES

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from psycopg import conninfo
 
-from sluice.jobs.address import in_schema
+from sluice.jobs.text.server_address import in_schema
 from sluice.ledger.database.conninfo import SCHEMA
 from sluice.ledger.schema import migrate, roles
 from tests.homes import started_ledger

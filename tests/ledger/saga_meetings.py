@@ -10,9 +10,9 @@ from sluice.actors.executor import transactions
 from sluice.actors.groomer import ticks
 from sluice.actors.planner import handlers
 from sluice.broker.messages import Cancel, Executed, Message, Submit, Tick
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import JobName
-from sluice.jobs.sagas.entry import Log
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import JobName
+from sluice.jobs.sagas.journal import Log
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import Claimed

@@ -8,7 +8,7 @@ import msgspec
 from sluice.actors.executor import transactions
 from sluice.actors.planner import handlers, landed_partitions, pauses
 from sluice.broker.messages import Cancel, Executed, Landed, Pause, Submit
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.keyspaces import partitions
 from sluice.ledger.lifecycle.claims import Claimed

@@ -1,8 +1,8 @@
 """Partitions that a running step acknowledges one by one: they stay available, however the step ends."""
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.lifecycle.claims import Claimed
 from tests.ledger.lineages import (
     acknowledge,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from sluice.broker.messages import Message
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.fixtures import empty
 from sluice.ledger.reads.invariants import breaches
 from tests.ledger.bisecting import Farm, die_over

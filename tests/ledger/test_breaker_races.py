@@ -6,7 +6,7 @@ import pytest
 
 from sluice.actors.executor import breakers, transactions
 from sluice.broker.messages import Execute, Turn
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import Claimed

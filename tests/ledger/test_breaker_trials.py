@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from sluice.broker.messages import Execute
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.reads.backlog import demand
 from sluice.ledger.recovery import leases, restoration

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.actors.executor import breakers, transactions
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.reads.quiescence import idle
 from tests.ledger.breaking import BREAKER, broken, define, fail, fails, news, pause, submit, trial, wait

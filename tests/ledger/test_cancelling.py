@@ -3,8 +3,8 @@
 import pytest
 
 from sluice.broker.messages import Cancel
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.world import World
 
 

@@ -6,9 +6,9 @@ Steps stop that no other active submission needs, however far upstream they are.
 import pytest
 
 from sluice.broker.messages import Cancel
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.ledger.lineages import ask, end, lineage, needs, ready, states, take, there, times_made, work_off
 from tests.world import World
 

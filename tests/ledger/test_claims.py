@@ -1,7 +1,7 @@
 """Claims: the worker that may run a job, and the results that are accepted."""
 
 from sluice.actors.executor import transactions
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from tests.world import LEASE_S, World
 

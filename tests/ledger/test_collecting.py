@@ -6,8 +6,8 @@ import msgspec
 import psycopg
 import pytest
 
-from sluice.jobs.outcome import Ending
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
 from sluice.ledger.fixtures import cut_off

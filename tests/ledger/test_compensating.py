@@ -3,9 +3,9 @@
 import pytest
 
 from sluice.actors.executor import transactions
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.ledger.trips import UNDONE, chain, define, fail, undone
 from tests.world import World
 

@@ -1,8 +1,8 @@
 """Retries of sagas across apps: failed compensations that go on, and jobs that run again."""
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.reads.invariants import breaches
 from tests.ledger.trips import UNDONE, chain, define, fail, undone
 from tests.world import World

@@ -1,7 +1,7 @@
 """Sagas across apps with chunks and partitions: after an undo, IDs are stale and partitions are missing again."""
 
-from sluice.jobs.outcome import Ending
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from tests.ledger.lineages import ask, end, lineage, named, ready, there
 from tests.world import World
 

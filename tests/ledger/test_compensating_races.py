@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from sluice.broker.messages import Plan
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import World
 

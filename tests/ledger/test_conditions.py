@@ -1,8 +1,8 @@
 """Conditions and alternatives of dependencies: the outcomes of the parents that a child needs."""
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.world import World
 
 

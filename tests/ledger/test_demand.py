@@ -5,7 +5,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.external_work import leave
 from sluice.ledger.limits import app_pauses

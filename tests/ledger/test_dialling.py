@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from sluice.jobs.address import in_schema, named
 from sluice.jobs.errors import BadSetting
+from sluice.jobs.text.server_address import in_schema, named
 from sluice.ledger.database.conninfo import SCHEMA, SILENT_S_MAX, dialled
 from tests.network import S_MAX, runs_alone
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sluice.jobs.ref import JobName
-from sluice.jobs.sagas.entry import Event
+from sluice.jobs.model.names import JobName
+from sluice.jobs.sagas.journal import Event
 from sluice.jobs.states import State
 from sluice.ledger.sagas import events
 from sluice.ledger.sagas.events import KEPT_S, Became, Said

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sluice.jobs.outcome import Ending
-from sluice.jobs.sagas.entry import Await, Event
+from sluice.jobs.model.job import Ending
+from sluice.jobs.sagas.journal import Await, Event
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ledger.sagas.events import Became

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sluice.jobs.outcome import Ending
-from sluice.jobs.ref import JobName
-from sluice.jobs.sagas.entry import Direction, Mark
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.names import JobName
+from sluice.jobs.sagas.journal import Direction, Mark
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ledger.lifecycle.outcomes import LOOK_AGAIN_S

@@ -6,9 +6,9 @@ from sluice.actors.executor import transactions
 from sluice.actors.groomer import ticks
 from sluice.actors.groomer.redispatch import announce_everything
 from sluice.broker.messages import Ended, Tick
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import dependencies, judgements, submissions
 from sluice.ledger.recovery import grooming_steps, leases

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.managed import Keeper
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.external_work import Keeper
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger import external_work
 from sluice.ledger.lifecycle.claims import Claimed

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from sluice.jobs.outcome import Ending
-from sluice.jobs.sagas.entry import Failure, Mark
-from sluice.jobs.sagas.working import Working
+from sluice.jobs.model.job import Ending
+from sluice.jobs.sagas.flight import Working
+from sluice.jobs.sagas.journal import Failure, Mark
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.driver import Row

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.recovery import grooming_steps
 from tests.world import LEASE_S, World
 

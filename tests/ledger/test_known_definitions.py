@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from sluice.jobs.catalogue.known import KnownDefinitions
+from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.ledger.reads import fleet
 from sluice.ledger.reads.fleet import differing
 from sluice.ledger.recovery import leases

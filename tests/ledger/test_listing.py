@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sluice.jobs.condition import And, Compare, Condition, Field, Input, Not, Operator, Or
-from sluice.jobs.condition_text import parse_condition
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.key_reading import key_readings
+from sluice.jobs.keys.key_fields import key_readings
 from sluice.jobs.states import State
+from sluice.jobs.text.filter_parser import parse_condition
+from sluice.jobs.text.filters import And, Compare, Condition, Field, Input, Not, Operator, Or
 from sluice.ledger.reads import job_lists
 from sluice.ledger.reads.job_lists import Filter
 from tests.ledger.listed import DAY, There, there

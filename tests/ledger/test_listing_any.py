@@ -9,11 +9,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.condition import LISTING, ORDERING, And, Compare, Condition, Field, Input, Not, Operator, Or
-from sluice.jobs.key_reading import key_readings
+from sluice.jobs.keys.key_fields import key_readings
+from sluice.jobs.model.app import App
 from sluice.jobs.states import TERMINAL, State
+from sluice.jobs.text.filters import (
+    LISTING,
+    ORDERING,
+    And,
+    Compare,
+    Condition,
+    Field,
+    Input,
+    Not,
+    Operator,
+    Or,
+)
 from sluice.ledger.reads import job_lists
 from sluice.ledger.reads.job_lists import Filter
 from tests.ledger.listed import DAY, There, there

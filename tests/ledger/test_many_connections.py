@@ -13,7 +13,7 @@ import pytest
 from sluice.actors.executor import transactions
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, Executed, Message, Turn
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.embedded import settings

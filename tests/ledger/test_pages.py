@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.jobs.condition import Compare, Condition, Field, Operator
-from sluice.jobs.paging import Order, OrderBy
 from sluice.jobs.states import State
+from sluice.jobs.text.filters import Compare, Condition, Field, Operator
+from sluice.jobs.text.paging import Order, OrderBy
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.reads import job_lists
 from sluice.ledger.reads.job_lists import Filter, Page

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.limits import pauses
 from sluice.ledger.reads.quiescence import idle

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from sluice.broker.messages import Cancel
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.limits import pauses as ledger_pausing
 from tests.ledger.races import Act, Acts, meet_and_finish

@@ -9,8 +9,8 @@ import pytest
 
 from sluice.actors.planner import handlers
 from sluice.broker.messages import Message, Plan
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.recovery import grooming_steps

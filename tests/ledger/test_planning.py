@@ -3,8 +3,8 @@
 import msgspec
 
 from sluice.broker.messages import SubmitMany
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.lifecycle import submissions
 from tests.world import World
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import DISPATCHED, LIVE, State
 from sluice.ledger.limits import pools
 from tests.ledger.races import Act, Acts, meet_and_finish

@@ -7,9 +7,9 @@ import psycopg
 import pytest
 
 from sluice.jobs.errors import DefinitionError
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.recovery import grooming_steps
 from sluice.ledger.recovery.grooming_steps import Chore
 from tests.ledger.bisecting import Farm

@@ -6,7 +6,7 @@ import pytest
 
 from sluice.actors.executor import transactions
 from sluice.broker.messages import Execute, Turn
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from tests.world import LEASE_S, World
 

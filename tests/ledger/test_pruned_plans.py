@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from sluice.broker.messages import Cancel, Landed, Message, Submit
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from tests.ledger.ages import later, left, prune
 from tests.simulation.definitions import drawn_apps, drawn_wish
 from tests.world import World

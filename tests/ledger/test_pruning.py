@@ -5,10 +5,10 @@ History that an operation may still need stays too.
 
 from uuid import UUID
 
-from sluice.jobs.outcome import Ending
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger import managed_tasks
 from sluice.ledger.reads import job_details, submission_progress
 from sluice.ledger.reads.invariants import breaches

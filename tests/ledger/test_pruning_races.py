@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sluice.broker.messages import Message
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
 from sluice.ledger.database.connection import Ledger

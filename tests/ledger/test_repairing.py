@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.actors.executor import transactions
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import judgements

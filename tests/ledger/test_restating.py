@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.ledger.lineages import (
     acknowledge,
     ask,

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
 from sluice.ledger.database.connection import Tx

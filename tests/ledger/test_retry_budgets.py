@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sluice.actors.executor import transactions
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Executed, Message
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from tests.ledger.races import meet, world_for_a_race

@@ -12,9 +12,9 @@ from sluice.actors.planner import handlers
 from sluice.actors.planner.retries import retry
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Ledger
 from tests.ledger.races import Act, Acts, meet_and_finish
 

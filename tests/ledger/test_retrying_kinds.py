@@ -4,9 +4,9 @@ import pytest
 
 from sluice.actors.planner.retries import retry
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.ledger.trips import UNDONE, chain, fail
 from tests.world import World
 

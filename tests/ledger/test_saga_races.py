@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.outcome import Ending
-from sluice.jobs.sagas.entry import Heard, Log, Mark
-from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.model.job import Ending
+from sluice.jobs.sagas.abort_reasons import TurnBack
+from sluice.jobs.sagas.journal import Heard, Log, Mark
 from sluice.jobs.states import State
 from sluice.ledger.sagas import abortion
 from sluice.ledger.sagas.events import Became

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from sluice.actors.scheduler import due_schedules, manual
 from sluice.broker.messages import Look
-from sluice.jobs.firing import Firing, FiringOutcome, Standing, submission_id
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.schedules.schedule import Firing, FiringOutcome, Standing, submission_id
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.invariants import breaches

@@ -11,8 +11,8 @@ from alembic.migration import MigrationContext
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import Column, Integer, MetaData, Table, create_engine, pool
 
-from sluice.jobs.address import in_schema
 from sluice.jobs.errors import BadSetting, SchemaMismatch, Unreachable
+from sluice.jobs.text.server_address import in_schema
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.schema import migrate
 from tests.ledger.generations import database

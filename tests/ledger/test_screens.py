@@ -2,8 +2,8 @@
 
 import pytest
 
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import submission_lists as reads
 from sluice.ledger.reads.submission_lists import Page, submitted

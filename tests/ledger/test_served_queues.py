@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from sluice.jobs.queues import CONTROL, is_served
+from sluice.jobs.model.queues import CONTROL, is_served
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import fleet
 from sluice.ledger.recovery import leases

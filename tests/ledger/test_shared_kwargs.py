@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from sluice.jobs.condition import Compare, Input, Operator
-from sluice.jobs.outcome import Ending
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
+from sluice.jobs.text.filters import Compare, Input, Operator
 from sluice.ledger.lifecycle.shared_kwargs import OWN_BYTES_MAX
 from sluice.ledger.reads import job_details, job_lists
 from sluice.ledger.reads.invariants import KWARGS_EXIST, breaches

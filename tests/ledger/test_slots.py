@@ -7,7 +7,7 @@ import pytest
 
 from sluice.actors.executor import transactions
 from sluice.broker.messages import Cancel
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.claims import Claimed
 from tests.ledger.line import in_line, run_all

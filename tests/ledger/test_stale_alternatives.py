@@ -1,6 +1,6 @@
 """Dependency groups with a parent that succeeded too long ago: such a group is not met, but can still be met."""
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from tests.acceptance.story import states
 from tests.ledger.lags import HOUR_S, done, lags

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.actors.executor import transactions
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.reruns import STALE_INPUT
 from tests.acceptance.story import states

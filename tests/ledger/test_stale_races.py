@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sluice.broker.messages import Message
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger
 from tests.ledger.lags import done, lags

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import empty
 from sluice.ledger.lifecycle import dependencies, outcomes

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.ledger.lineages import ask, days, end, lineage, needs, ready, states, there, times_made, work_off
 from tests.world import World
 

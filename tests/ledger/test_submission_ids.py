@@ -13,8 +13,8 @@ from psycopg.errors import UniqueViolation
 from sluice.actors.client import Client
 from sluice.broker.messages import Plan, SubmitMany
 from sluice.jobs.errors import Conflict
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.reads import submission_progress
 from sluice.ledger.stats.event_counters import What, happened

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.lifecycle import submissions
 from tests.ledger.lineages import lineage
 from tests.world import World

@@ -10,7 +10,7 @@ from itertools import count, pairwise
 
 import pytest
 
-from sluice.jobs.history import Lost
+from sluice.jobs.model.history import Lost
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.reads.invariants import breaches

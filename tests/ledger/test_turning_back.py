@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.jobs.outcome import Ending
-from sluice.jobs.sagas.turn_back import TurnBack
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.sagas.abort_reasons import TurnBack
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ledger.recovery import grooming_steps
 from sluice.ledger.recovery.grooming_steps import Chore

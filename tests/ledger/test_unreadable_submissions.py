@@ -8,9 +8,9 @@ from psycopg.errors import InvalidParameterValue
 
 from sluice.actors.client import Client
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.request_limits import BYTES_MAX, DEPTH_MAX, KWARGS_BYTES_MAX, POLICY_BYTES_MAX
+from sluice.jobs.model.request_limits import BYTES_MAX, DEPTH_MAX, KWARGS_BYTES_MAX, POLICY_BYTES_MAX
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.reads import submission_lists, submission_progress
 from tests.world import World
 

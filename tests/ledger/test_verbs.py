@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import VERBS, Verb
 from sluice.ledger.sagas import suspension
 from tests.ledger.flights import Sagas

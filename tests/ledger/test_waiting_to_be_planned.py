@@ -8,9 +8,9 @@ import pytest
 
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Tick
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.world import World
 
 REPORT = {"chunk_size": 3, "bash_cmd": "true", "dependencies": [{"job_type": "fetch", "max_lag": "1h"}]}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sluice.actors.executor import transactions
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger import external_work
 from sluice.ledger.external_work import Seen, Watched

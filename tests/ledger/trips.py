@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from tests.world import World
 
 UNDONE = "s/compensation"

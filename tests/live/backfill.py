@@ -6,7 +6,7 @@ Each partition leaves a line when it is begun, and one when the ledger has ackno
 import os
 
 from sluice import app
-from sluice.jobs.job import Job
+from sluice.jobs.model.job import Job
 from tests.appending import append
 
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from sluice import app
-from sluice.jobs.job import Job
+from sluice.jobs.model.job import Job
 
 _WORDS = {"job_id": "{x}", "identifiers": {"x": "int"}, "max_losses": 1000}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice import app
-from sluice.jobs.job import Job
+from sluice.jobs.model.job import Job
 from tests.live.marked import marking, processes
 
 EFFECTS = Path(os.environ["EFFECTS"])

@@ -9,8 +9,8 @@ from redis import Redis
 
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
-from sluice.jobs.queues import ALL_APPS, CONTROL
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.queues import ALL_APPS, CONTROL
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.fleet import count_servers
 from sluice.ledger.reads.invariants import breaches

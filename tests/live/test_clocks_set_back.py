@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sluice.actors.client import Client
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from tests import clocks
 from tests.clocks import Clock

@@ -15,8 +15,8 @@ import pytest
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.invariants import breaches
 from tests.live.fleet import Fleet, fleet, wait_until

@@ -11,7 +11,7 @@ import pytest
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.broker.consumer.supervisor import PARENT_CHECK_S
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger
 from tests.live.fleet import fleet, wait_until
 

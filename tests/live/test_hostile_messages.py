@@ -10,7 +10,7 @@ from sluice.broker import codec
 from sluice.broker.connect import connect
 from sluice.broker.messages import PLANNER, Message, Submit, SubmitMany
 from sluice.jobs.errors import BadMessage
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.invariants import breaches
 from tests.broker.hostile import Hostile, hostile_messages

@@ -6,8 +6,8 @@ from typing import Any
 
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from tests.live.fleet import Fleet, fleet, wait_until
 

@@ -11,7 +11,7 @@ import pytest
 
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import submission_progress
 from tests.live.fleet import Fleet, fleet, wait_until

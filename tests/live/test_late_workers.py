@@ -11,9 +11,9 @@ import pytest
 
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
-from sluice.jobs.report import Report
+from sluice.jobs.model.history import Report
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.invariants import breaches
 from tests.live.fleet import Fleet, fleet, wait_until

@@ -17,7 +17,7 @@ from sluice.actors.client import Client
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.definitions import Definitions
 from sluice.broker.connect import connect
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from tests.live import openlineage
 from tests.live.fleet import ROOT, wait_until

@@ -12,10 +12,10 @@ import pytest
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.broker.messages import CONTROL
-from sluice.jobs.address import in_schema
 from sluice.jobs.errors import Unreachable
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.text.server_address import in_schema
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.database.conninfo import SCHEMA
 from sluice.ledger.embedded import start

@@ -9,7 +9,7 @@ import pytest
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.broker.messages import Execute, Turn
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from tests.live.fleet import fleet, wait_until
 

@@ -10,8 +10,8 @@ import pytest
 
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.invariants import breaches
 from tests.live.fleet import fleet, wait_until

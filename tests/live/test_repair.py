@@ -4,8 +4,8 @@ from pathlib import Path
 
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.recovery.repairs import repair
 from tests.live.fleet import fleet, wait_until

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.invariants import breaches
 from tests.live.fleet import fleet, wait_until

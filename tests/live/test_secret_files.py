@@ -15,8 +15,8 @@ import pytest
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.broker.signing import SECRET_LENGTH_MIN, parse_keys
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.ledger.database.connection import Ledger
 from tests.live.fleet import ROOT, wait_until
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import submission_progress
 from tests.live.collector import Collector, Seen, collecting

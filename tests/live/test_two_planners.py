@@ -21,10 +21,10 @@ import pytest
 from sluice.actors.executor import transactions
 from sluice.actors.planner import handlers
 from sluice.broker.messages import Execute, Executed, Turn
-from sluice.jobs.calendar import Calendar
 from sluice.jobs.catalogue import Catalogue, load
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.partition_key import read_span, without_version
+from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.keys.partitions import read_span, without_version
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.invariants import breaches

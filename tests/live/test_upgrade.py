@@ -9,7 +9,7 @@ import pytest
 
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.schema import migrate

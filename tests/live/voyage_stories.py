@@ -6,8 +6,8 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from tests.live.voyages import APART, FIRST_DAY, IRREVERSIBLE, RANKS, UNDOES, fails, undone_by
 

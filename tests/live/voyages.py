@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from sluice import app
-from sluice.jobs.job import Job
+from sluice.jobs.model.job import Job
 from tests.appending import append
 
 DAYS = 6

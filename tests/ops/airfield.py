@@ -15,8 +15,8 @@ import pytest
 from msgspec import Struct
 
 from sluice.actors.client import Client
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.embedded import start
 from sluice.ledger.reads.invariants import breaches

@@ -1,6 +1,6 @@
 """Jobs with a longer history than a test has time to produce."""
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import CLAIM, RECORD, RELEASE, RETRY
 from sluice.ledger.database.connection import Tx
 

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
 from sluice.ledger.lifecycle import outcomes, submissions
 from tests.ops.site import WORDS, Site
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from sluice.broker.messages import CONTROL, SCHEDULER
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.recovery import leases
 from sluice.ops.metrics.exposition import text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.ops.cli.main import main
 from tests.ops.site import WORDS, Site
 

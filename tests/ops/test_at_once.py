@@ -11,7 +11,7 @@ SELDOM = "10h"
 #: A user's program, which knows nothing but the folder.
 PROGRAM = """
 from sluice.actors.connect import connect
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 
 with connect() as client:
     client.submit(Submission(app="nap", key="0"))

@@ -1,6 +1,6 @@
 """A saga across apps on the command line: submitted, failed, undone, stuck, and continued."""
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.reads import submission_progress
 from tests.ops.site import WORDS, Site

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.ops.asker import Asker, told
 from tests.ops.caller import printed
 from tests.ops.orders import waiting

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from tests.ops.caller import Caller, console, names
 from tests.ops.lengthening import lengthen
 from tests.ops.orders import drained, waiting

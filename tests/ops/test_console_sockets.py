@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 
 from sluice.jobs.errors import BadSetting
-from sluice.jobs.request_limits import BYTES_MAX
+from sluice.jobs.model.request_limits import BYTES_MAX
 from sluice.ops.console import server as server_module
 from sluice.ops.console.exchange import Answer, Request, problem
 from sluice.ops.console.gate import Gate

@@ -15,7 +15,7 @@ import yaml
 
 from sluice.actors.settings.settings import read_settings
 from sluice.broker.connect import connect
-from sluice.jobs.durations import parse_duration_s
+from sluice.jobs.text.units import parse_duration_s
 from tests.ops.composed import CHOICES, GIVEN, filled, read_services, text
 from tests.ops.deployed import settings, understood
 from tests.ops.typist import ROOT

@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.durations import parse_duration_s
+from sluice.jobs.text.units import parse_duration_s
 from sluice.ops.cli.main import main
 from sluice.ops.deploy.names import is_name, name_of
 from tests.ops import keda

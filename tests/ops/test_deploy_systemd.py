@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.durations import parse_duration_s
+from sluice.jobs.text.units import parse_duration_s
 from tests.ops.deployed import settings, understood
 from tests.ops.typist import ROOT
 

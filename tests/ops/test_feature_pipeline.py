@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sluice.jobs.managers.process import FOLDER
+from sluice.jobs.managers.local_process import FOLDER
 from tests.homes import started_ledger
 from tests.ops.transcripts import Document, said
 from tests.ops.typist import ROOT

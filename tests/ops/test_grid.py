@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.calendar import Calendar, Span, Unit
-from sluice.jobs.outcome import Ending
+from sluice.jobs.keys.calendar import Calendar, Span, Unit
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.reads.table_partitions import Place
 from sluice.ops.cli.main import main

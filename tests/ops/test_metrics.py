@@ -12,9 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from sluice.actors.executor.transactions import record
 from sluice.actors.telemetry.counters import Meter
 from sluice.broker.messages import CONTROL
-from sluice.jobs.catalogue.known import KnownDefinitions
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import Claim
+from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import Claim
 from sluice.jobs.states import State
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.recovery import leases

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sluice.actors.settings.settings import read_settings
 from sluice.actors.telemetry.openlineage import sender
-from sluice.jobs.subject import Subject
+from sluice.jobs.observe.log_context import Subject
 from sluice.ledger.reads.run_records import PARENTS_MAX
 from sluice.ledger.reads.state_statistics import REPAIRS
 from sluice.ops.metrics.table import table

@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 
 from sluice.broker.messages import CONTROL, SCHEDULER
-from sluice.jobs.catalogue.known import KnownDefinitions
-from sluice.jobs.outcome import Ending
+from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.recovery import leases
 from sluice.ops.overview.alarms import OwnDefinitions, Severity

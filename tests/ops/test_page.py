@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sluice.jobs.durations import instant, past
 from sluice.jobs.states import State
+from sluice.jobs.text.units import instant, past
 from sluice.ops.cli.page import Block, Line, Table
 from sluice.ops.times import moment, precise, span
 from sluice.ops.words import legible

@@ -5,10 +5,10 @@ from threading import Event
 import pytest
 
 from sluice.actors.executor.job_services import Acknowledging
-from sluice.jobs.calendar import Calendar
-from sluice.jobs.outcome import Ending
+from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ops.cli.main import main
 from tests.ops.site import Site
 from tests.ops.weeks import APPS, WEEK, asked_for, finish, job, land, stage

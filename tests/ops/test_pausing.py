@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from sluice.ledger.lifecycle import submissions
 from sluice.ops.cli.main import main
 from tests.ops.site import WORDS, Site

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.ops.cli.main import main
 from tests.ops.site import WORDS, Site
 

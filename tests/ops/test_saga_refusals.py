@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice import Step
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from tests.ledger.flights import Sagas, did, switched, undid
 from tests.ops.site import WORDS, Site

@@ -13,7 +13,7 @@ import pytest
 
 from sluice.broker import codec
 from sluice.broker.messages import MESSAGES, Message, Submit, SubmitMany
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from sluice.ops.tools.reference.__main__ import PAGES
 from sluice.ops.tools.reference.settings_page import WORDS, known
 from sluice.ops.tools.site import links

@@ -1,9 +1,9 @@
 """Display of a split chunk: with its halves, and not as a problem."""
 
-from sluice.jobs.gate import DEAD_FOR, MET
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.dependency import DEAD_FOR, MET
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, LIVE, REVIVE, STOPPABLE, TERMINAL, State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.reads.submission_progress import course
 from sluice.ops.cli.bars import draw
 from sluice.ops.cli.page import colour

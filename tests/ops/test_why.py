@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from sluice.broker.messages import CONTROL
-from sluice.jobs.outcome import Ending
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.reads.fleet import Crew

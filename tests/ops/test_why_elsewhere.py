@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from sluice.jobs.outcome import Ending
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.ledger import external_work
 from sluice.ledger.reads.fleet import Crew

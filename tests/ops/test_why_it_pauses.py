@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.jobs.sagas.entry import Direction
+from sluice.jobs.sagas.journal import Direction
 from sluice.jobs.states import State
 from sluice.ledger.reads.saga_details import Flight
 from sluice.ledger.sagas.journals import CRASHES_MAX

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sluice.jobs.outcome import Ending
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.names import JobName
 from tests.ops.site import Site
 
 APPS: dict[str, Any] = {

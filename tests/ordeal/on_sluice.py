@@ -10,7 +10,7 @@ from sluice.broker.connect import connect
 from sluice.broker.interface import Broker
 from sluice.broker.messages import Submit
 from sluice.jobs.errors import Unreachable
-from sluice.jobs.job import Job
+from sluice.jobs.model.job import Job
 from tests.ordeal.effects import work
 from tests.ordeal.publishing import BROKER, publish
 

@@ -1,6 +1,6 @@
 """Functions that the definitions in tests name: filters, and kinds of identifiers."""
 
-from sluice.jobs.identifiers import parse_day
+from sluice.jobs.keys.identifiers import parse_day
 
 FRIDAY, SUNDAY = 4, 6
 

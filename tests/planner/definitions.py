@@ -11,10 +11,10 @@ from typing import Any
 
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import DefinitionError
-from sluice.jobs.known import Known
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Known
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.planner.keyspaces.template_keys import TemplateKeyspace
 from sluice.planner.preview.preview import Preview, preview
 

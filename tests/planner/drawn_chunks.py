@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.freshness import Age, Busy
-from sluice.jobs.submission import Submission
-from sluice.jobs.work_ids import WorkId, parse_work_ids
+from sluice.jobs.keys.work_ids import WorkId, parse_work_ids
+from sluice.jobs.model.freshness import Age, Busy
+from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
 from tests.planner.definitions import catalogue_of
 

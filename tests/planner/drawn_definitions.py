@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import assume, note
 from hypothesis import strategies as st
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadKey, DefinitionError
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
 from tests.planner.definitions import catalogue_of
 
 #: Options of an app, ready to be written to a file.

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from sluice.jobs.calendar import Calendar, Span, Unit
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.coverage import Extent, Held
-from sluice.jobs.known import Known
+from sluice.jobs.keys.calendar import Calendar, Span, Unit
+from sluice.jobs.model.partition_state import Extent, Held
+from sluice.jobs.model.plan import Known
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from tests.planner.definitions import catalogue_of
 
 #: Partitions around one day in March that may have a fate, by unit.

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from sluice.jobs.app import App
-from sluice.jobs.calendar import Calendar, Span
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.partitioning import Partitioning, TableDependency
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.partitions import Partitioning, TableDependency
+from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
 from sluice.planner.keyspaces.partitions.partition_keys import asked_for, partitioning_of
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from tests.planner.drawn_lineages import Drawn, Lore, loaded, maker

@@ -1,7 +1,7 @@
 """Maximum ages of inputs in gates, and the apps that must check them."""
 
-from sluice.jobs.gate import Need
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.dependency import Need
+from sluice.jobs.model.names import JobName
 from sluice.planner.keyspaces.template_keys import TemplateKeyspace
 from tests.planner.definitions import catalogue_of
 

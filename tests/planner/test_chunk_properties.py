@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.plan import PlannedJob
-from sluice.jobs.ref import JobName
-from sluice.jobs.work_ids import WorkId, ids_of, parse_work_ids, parts_of
+from sluice.jobs.keys.work_ids import WorkId, ids_of, parse_work_ids, parts_of
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import PlannedJob
 from sluice.planner.keyspaces.chunks.chunk_plan import cuts, positions, touching
 from tests.planner.drawn_chunks import IDS, NOW, Drawn, drawn_chunks, planned
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.effect import Earlier, Effect
-from sluice.jobs.plan import Plan, Wish
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.compensation import Earlier, Effect
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Plan, Wish
 from sluice.jobs.states import State
 from sluice.planner.compensation import lay_out, plan_of
 from tests.planner.definitions import catalogue_of

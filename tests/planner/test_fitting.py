@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.app import App
-from sluice.jobs.catalogue.policy import POLICY_WORDS
-from sluice.jobs.catalogue.submitters import OPEN
+from sluice.jobs.catalogue.fields.policy_options import POLICY_WORDS
+from sluice.jobs.catalogue.fields.submitter_options import OPEN
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.policy import Policy
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.app import App
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.policy.policy import Policy
 from sluice.planner.bubble_up.walk import Walk, require_fit, terms_of
 from tests.planner.definitions import catalogue_of
 

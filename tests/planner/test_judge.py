@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.backoff import Retry
-from sluice.jobs.outcome import Ending
-from sluice.jobs.policy import UNENDING
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.judgement import Case, Verdict
+from sluice.jobs.policy.policy import UNENDING
+from sluice.jobs.policy.retry_delay import Retry
 from sluice.jobs.states import FAIL, RETRY
-from sluice.jobs.verdict import Case, Verdict
 from sluice.planner.judge import judge
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.calendar import UNITS, Span
-from sluice.jobs.catalogue.tables import table_of
+from sluice.jobs.catalogue.resolve.tables import table_of
+from sluice.jobs.keys.calendar import UNITS, Span
 from sluice.planner.keyspaces.partitions.partition_relation import Relatives, children, parents
 from tests.jobs.catalogue import faults_of_work
 from tests.world import catalogue_of

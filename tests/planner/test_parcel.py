@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sluice.jobs.urgency import Urgency
+from sluice.jobs.policy.priority import Urgency
 from sluice.ledger.lifecycle.readiness import Ready
 from sluice.planner.batches import parcels
 

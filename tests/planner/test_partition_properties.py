@@ -7,9 +7,9 @@ the tables.
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.calendar import UNITS, Calendar, Span
-from sluice.jobs.partitioning import Offset, TableDependency
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.calendar import UNITS, Calendar, Span
+from sluice.jobs.keys.partitions import Offset, TableDependency
+from sluice.jobs.model.names import JobName
 from sluice.planner.keyspaces.partitions.partition_keys import asked_for, partitioning_of
 from sluice.planner.keyspaces.partitions.refill import tables_of, touched
 from sluice.planner.keyspaces.partitions.table_demand import Supply

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.planner.preview.forecast import Fate
 from tests.planner.definitions import catalogue_of, previewed
 

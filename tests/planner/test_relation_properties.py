@@ -6,7 +6,7 @@ from itertools import chain
 
 from hypothesis import given
 
-from sluice.jobs.catalogue.links import Alternative, Link
+from sluice.jobs.catalogue.resolve.dependency_links import Alternative, Link
 from sluice.planner.keyspaces import template_keys
 from sluice.planner.keyspaces.template_keys import TemplateKeyspace
 from tests.planner.definitions import children, parents

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.calendar import Span
+from sluice.jobs.keys.calendar import Span
 from sluice.planner.keyspaces.partitions.ranges import in_both, meeting, places, steps, united, without
 
 #: So few numbers that spans often touch, overlap and contain each other.

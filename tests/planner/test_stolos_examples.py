@@ -6,8 +6,8 @@ import pytest
 
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import BadKey
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.template_keys import TemplateKeyspace
 from sluice.planner.preview.forecast import Fate
 from tests.planner.definitions import children, jobs, parents, previewed

@@ -7,8 +7,8 @@ import pytest
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadKey, BadRequest
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.template_keys import TemplateKeyspace
 from tests.planner.definitions import catalogue_of, children, parents
 

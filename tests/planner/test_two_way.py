@@ -6,9 +6,9 @@ import pytest
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from tests.planner.definitions import catalogue_of, children, jobs, parents, previewed
 from tests.world import World
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadKey
-from sluice.jobs.plan import Standing
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Standing
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.planner.keyspaces.template_keys import TemplateKeyspace
 from sluice.planner.preview.preview import Preview
 from tests.planner.definitions import children, parents, previewed

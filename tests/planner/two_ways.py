@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
-from sluice.jobs.identifiers import Value, number_of_day, parse_day
+from sluice.jobs.keys.identifiers import Value, number_of_day, parse_day
 
 Pair = tuple[str, object]
 

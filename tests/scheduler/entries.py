@@ -3,8 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sluice.jobs.firing import Standing
-from sluice.jobs.schedule import Schedule
+from sluice.jobs.schedules.schedule import Schedule, Standing
 from sluice.scheduler.due_times import fire_at
 from tests.planner.definitions import catalogue_of
 

@@ -14,8 +14,8 @@ from apscheduler.triggers.interval import IntervalTrigger
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sluice.jobs.cron import Cron
-from sluice.jobs.schedule import Asked, Every, Rule
+from sluice.jobs.schedules.cron import Cron
+from sluice.jobs.schedules.schedule import Asked, Every, Rule
 from sluice.scheduler.due_times import BrokenTrigger, first_due, next_due
 from tests.scheduler.calendar import Asks, at, due_times, moments
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.firing import Busy, FiringOutcome, Overlapping, submission_id
-from sluice.jobs.schedule import Asked, Schedule
+from sluice.jobs.schedules.schedule import Asked, Busy, FiringOutcome, Overlapping, Schedule, submission_id
 from sluice.scheduler.due_times import fire_at
 from sluice.scheduler.evaluate import AWAY_S_MIN, Settled, settle
 from sluice.scheduler.misfires import PASSED_MAX, PUNCTUAL_S

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from sluice.broker.messages import Message, Resume
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Wait
-from sluice.jobs.sagas.course import Leg, next_leg
-from sluice.jobs.sagas.entry import Direction, Mark
 from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.journal import Direction, Mark
+from sluice.jobs.sagas.next_step import Leg, next_leg
 from sluice.jobs.states import RETRY, State
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle.claims import Claimed

@@ -3,9 +3,9 @@
 import random
 from typing import Any
 
-from sluice.jobs.plan import Wish
+from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, REVIVE, SPLIT, State, sql_list
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces.bisection import divisible
 

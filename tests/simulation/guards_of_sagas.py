@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from sluice.jobs.sagas import course
-from sluice.jobs.sagas.course import Leg
-from sluice.jobs.sagas.entry import Direction, Failure, Mark
-from sluice.jobs.sagas.landing import Landing
-from sluice.jobs.sagas.pilot import Pilot
+from sluice.jobs.sagas import next_step
+from sluice.jobs.sagas.engine import Pilot
+from sluice.jobs.sagas.journal import Direction, Failure, Mark
+from sluice.jobs.sagas.next_step import Leg
+from sluice.jobs.sagas.result import Landing
 from sluice.jobs.simulated import NO_FAULTS, Faults
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import outcomes, submissions
@@ -80,7 +80,7 @@ MUTANTS = {
         code(Pilot, "_begun", lambda pilot, leg: pilot._last.step if pilot._last else leg.step), 52, DEADLY
     ),
     "the steps below an undo that failed are undone": _of_sagas(code(Pilot, "_failed", _forgiving)),
-    "an undo that failed is not tried again": _of_sagas(code(course, "_STAYS", frozenset({Mark.AGAIN}))),
+    "an undo that failed is not tried again": _of_sagas(code(next_step, "_STAYS", frozenset({Mark.AGAIN}))),
     "nobody notes that a flight turns back": _of_sagas(code(Pilot, "_switch", _forgetful), 7),
     "flights are dropped half done": _of_sagas(
         sql(submissions, "_CANCEL_UNWANTED", "NOT job.flying AND", ""), 75

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from sluice.jobs.sagas.course import Leg, next_leg
-from sluice.jobs.sagas.entry import Direction, Entry, Mark
+from sluice.jobs.sagas.journal import Direction, Entry, Mark
+from sluice.jobs.sagas.next_step import Leg, next_leg
 from sluice.ledger.database.connection import Tx
 
 # Entries that were not written while their claim was running. Forced ones are excepted: an operator writes them after

@@ -1,6 +1,6 @@
 """Durations and outcomes of the jobs of a drawn world."""
 
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ops.simulation.fate import Fate
 from sluice.ops.simulation.fleet import Habits

@@ -3,8 +3,8 @@
 Each case would also show as a world that is never at rest. Here it shows at once.
 """
 
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
 

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sluice.broker.messages import Landed
-from sluice.jobs.app import App
-from sluice.jobs.calendar import Calendar, Span
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.partition_key import read_span, span_text, without_version
-from sluice.jobs.partitioning import Partitioning
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.partitions import Partitioning, read_span, span_text, without_version
+from sluice.jobs.model.app import App
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, State, sql_list
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 
 _DAYS = Calendar("day")

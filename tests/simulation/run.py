@@ -4,12 +4,12 @@ import random
 from collections.abc import Collection, Sequence
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.gate import MET
-from sluice.jobs.plan import Wish
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.dependency import MET
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.simulated import Faults
 from sluice.jobs.states import State, sql_list
-from sluice.jobs.submission import SubmissionState
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import plans
 from sluice.ledger.reads.invariants import breaches

@@ -9,7 +9,7 @@ import msgspec
 from sluice.actors.client import Client
 from sluice.broker.messages import Cancel, Message, Submit
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from tests.simulation.steps import drawn_function

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.ledger.trips import UNDONE, chain, define, fail, undone
 from tests.simulation.trips import Trips
 from tests.world import World

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from sluice.jobs.plan import Wish
+from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.submission import COMPENSATION, SAGA, SubmissionState
 from sluice.jobs.states import LIVE, State, sql_list
-from sluice.jobs.submission import COMPENSATION, SAGA, SubmissionState
 from sluice.ledger.database.connection import Tx
 
 _OVER = sql_list(SubmissionState.FAILED, SubmissionState.CANCELLED)

@@ -16,7 +16,7 @@ from sluice.actors.scheduler import manual
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, Look, Message, Plan, Tick
 from sluice.jobs.catalogue import Catalogue, load
-from sluice.jobs.firing import Busy
+from sluice.jobs.schedules.schedule import Busy
 from sluice.jobs.simulated import Faults
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx

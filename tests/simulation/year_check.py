@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 
-from sluice.jobs.firing import FiringOutcome
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.schedules.schedule import FiringOutcome
 from sluice.ledger.reads import submission_progress
 from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.schedule_states import Fired

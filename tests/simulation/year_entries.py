@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sluice.jobs.firing import FiringOutcome
+from sluice.jobs.schedules.schedule import FiringOutcome
 from tests.scheduler.calendar import Asks, due_times
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"

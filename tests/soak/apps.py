@@ -1,7 +1,7 @@
 """Apps of the soak, with as little work as possible."""
 
 from sluice import app
-from sluice.jobs.job import Job
+from sluice.jobs.model.job import Job
 
 
 @app(job_id="{n}")

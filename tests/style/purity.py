@@ -1,6 +1,7 @@
 """The planner and the nouns of ``jobs`` do without a clock, chance, the environment and I/O.
 
-The nouns are the modules directly in ``jobs``; its folders (``catalogue``, ``runners``) meet the world.
+The nouns are the modules directly in ``jobs`` and in some of its folders. Its other folders (``catalogue``,
+``runners``) read files and start processes.
 """
 
 import ast
@@ -37,6 +38,10 @@ _WORLDLY = ("random.", "secrets.", "socket.", "subprocess.")
 _SEEDED = "random.Random"
 
 
+#: Folders of ``jobs`` with values only.
+_PURE = ("keys", "model", "observe", "policy", "schedules", "text")
+
+
 def the_core_is_pure(sources: list[Source]) -> list[Offence]:
     return [
         Offence(source.path, node.lineno, f"{name} in the pure core; take its value as an argument")
@@ -50,7 +55,8 @@ def the_core_is_pure(sources: list[Source]) -> list[Offence]:
 
 
 def _is_core(source: Source) -> bool:
-    return source.room == "planner" or (source.room == "jobs" and source.path.count("/") == 1)
+    room, *folders = source.path.split("/")[:-1]
+    return room == "planner" or (room == "jobs" and (not folders or folders[0] in _PURE))
 
 
 def _bound(source: Source) -> dict[str, str]:

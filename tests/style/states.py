@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import get_args
 
 from sluice.broker.messages import MESSAGES
-from sluice.jobs.gate import When
+from sluice.jobs.model.dependency import When
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.sagas.debug import Injected
 from sluice.jobs.states import State
-from sluice.jobs.submission import SubmissionState
 from tests.style.sources import Offence, Source, in_rooms
 
 _HOME = "jobs/states.py"

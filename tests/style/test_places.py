@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from sluice.jobs.places import PLACES, Crash, Place, read_crash
+from sluice.jobs.observe.failpoints import PLACES, Crash, Place, read_crash
 from tests.style.sources import ROOMS, ROOT, Source, read_sources
 
-HERE = "jobs/places.py"
+HERE = "jobs/observe/failpoints.py"
 
 
 def named(sources: list[Source]) -> Counter[str]:
@@ -40,7 +40,7 @@ def unreached(sources: list[Source]) -> list[str]:
 def _namings(sources: list[Source]) -> Iterator[tuple[Source, ast.Attribute]]:
     for source in sources:
         if source.path == HERE or not any(
-            (each.module, each.name) == ("sluice.jobs.places", "Place") for each in source.imports
+            (each.module, each.name) == ("sluice.jobs.observe.failpoints", "Place") for each in source.imports
         ):
             continue
         for node in source.nodes:
@@ -54,14 +54,18 @@ def _namings(sources: list[Source]) -> Iterator[tuple[Source, ast.Attribute]]:
 
 def test_each_place_stands_in_the_code_once_and_the_code_has_no_others() -> None:
     sources = [
-        source for source in read_sources() if source.room in ROOMS and "sluice.jobs.places" in source.text
+        source
+        for source in read_sources()
+        if source.room in ROOMS and "sluice.jobs.observe.failpoints" in source.text
     ]
     assert named(sources) == Counter(dict.fromkeys(PLACES, 1))
     assert unreached(sources) == []
 
 
 def test_a_place_that_is_only_named_is_found() -> None:
-    wrong = Source("actors/x.py", "from sluice.jobs.places import Place\nprint(Place.CLAIM_WRITTEN)\n")
+    wrong = Source(
+        "actors/x.py", "from sluice.jobs.observe.failpoints import Place\nprint(Place.CLAIM_WRITTEN)\n"
+    )
     assert unreached([wrong]) == ["actors/x.py:2: CLAIM_WRITTEN"]
     assert named([wrong]) == Counter(CLAIM_WRITTEN=1)
 
@@ -84,7 +88,8 @@ def test_what_names_no_place_is_refused(text: str) -> None:
 
 def test_to_import_everything_arms_nothing() -> None:
     """The environment says that this process is to die at once, and nobody has put it together from its settings."""
-    code = "import sluice.actors.worker.command, sluice.ops.cli.main\nfrom sluice.jobs.places import PLACES, reached\n"
+    code = "import sluice.actors.worker.command, sluice.ops.cli.main\n"
+    code += "from sluice.jobs.observe.failpoints import PLACES, reached\n"
     code += "for point in PLACES.values():\n    reached(point)\nprint('alive')"
     environment = os.environ | {"SLUICE_CRASH_AT": "commit.begins"}
     done = subprocess.run(

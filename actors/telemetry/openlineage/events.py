@@ -9,11 +9,11 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.app import App
-from sluice.jobs.calendar import Calendar, Span
-from sluice.jobs.job import Assignment
-from sluice.jobs.partition_key import read_span, without_version
-from sluice.jobs.ref import Claim
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.partitions import read_span, without_version
+from sluice.jobs.model.app import App
+from sluice.jobs.model.job import Assignment
+from sluice.jobs.model.names import Claim
 from sluice.ledger.reads.run_records import Origin
 
 PRODUCER = "urn:sluice"

@@ -9,9 +9,8 @@ from sluice.actors.telemetry.counters import Count
 from sluice.actors.telemetry.observers import Past, Remembered, Sight
 from sluice.actors.telemetry.openlineage.events import Dataset, Event, Names, now
 from sluice.actors.telemetry.openlineage.sender import Post
-from sluice.jobs.app import App
-from sluice.jobs.job import Assignment
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.app import App
+from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.reads.run_records import Origin, Planned
 from sluice.ledger.stats.event_counters import What

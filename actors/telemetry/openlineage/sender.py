@@ -10,7 +10,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from sluice.jobs.address import without_password
+from sluice.jobs.text.server_address import without_password
 
 _LOG = logging.getLogger("sluice.lineage")
 

@@ -1,4 +1,4 @@
-"""Runs the migrations on the address handed over by ``ledger.migrate``: all of a new ledger in one transaction, else
+"""Runs the migrations on the address handed over by ``ledger.schema.migrate``: all of a new ledger in one transaction, else
 each in its own. With each goes who may still work on what it leaves."""
 
 from alembic import context

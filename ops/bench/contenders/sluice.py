@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from sluice.ops.bench.contenders import sluice_alone
 from sluice.ops.bench.contenders.sluice_desk import desk_of
 from sluice.ops.bench.courses import CHILDREN, DIAMONDS, FANS, FLAT, LAYERS, WIDTH

@@ -8,8 +8,8 @@ from sluice.actors.planner import handlers
 from sluice.broker.connect import connect
 from sluice.broker.messages import Plan
 from sluice.jobs.catalogue import load
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
 from sluice.ledger import fixtures
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions

@@ -15,7 +15,7 @@ from sluice.actors.client import Client
 from sluice.actors.worker.publish_buffer import Teller
 from sluice.broker.connect import connect
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger import fixtures
 from sluice.ledger.database.connection import Ledger
 from sluice.ops.bench.courses import BLOCKED, CHAIN, FLAT, WARM_UP, WITHIN_S, Given, hops, whole

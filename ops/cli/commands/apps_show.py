@@ -5,16 +5,16 @@ from collections.abc import Iterable
 
 from msgspec.json import encode
 
-from sluice.jobs.app import App
-from sluice.jobs.breaker import Breaker
-from sluice.jobs.catalogue.functions import path_of
-from sluice.jobs.chunking import Chunking, Dependency
-from sluice.jobs.masking import masked_kwargs
-from sluice.jobs.partition_key import UNBOUNDED
-from sluice.jobs.policy import Policy
-from sluice.jobs.retry_budget import RetryBudget
-from sluice.jobs.sagas.saga import Saga
-from sluice.jobs.values import Values
+from sluice.jobs.catalogue.sources.functions import path_of
+from sluice.jobs.keys.chunks import Chunking, Dependency
+from sluice.jobs.keys.identifiers import Values
+from sluice.jobs.keys.partitions import UNBOUNDED
+from sluice.jobs.model.app import App
+from sluice.jobs.policy.breaker import Breaker
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.retry_budget import RetryBudget
+from sluice.jobs.sagas.spec import Saga
+from sluice.jobs.text.redaction import masked_kwargs
 from sluice.ops.app_document import (
     as_document,
     children_of,

@@ -6,8 +6,8 @@ from contextlib import suppress
 from functools import partial
 
 from sluice.actors.settings.settings import hand_on
-from sluice.jobs.durations import duration_s
 from sluice.jobs.errors import BadSetting
+from sluice.jobs.text.units import duration_s
 from sluice.ops.autoscale.crew import Crew
 from sluice.ops.autoscale.deciding import Terms
 from sluice.ops.autoscale.guard import Guard

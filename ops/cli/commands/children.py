@@ -2,7 +2,7 @@
 
 import argparse
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.excerpt import all_option, excerpt

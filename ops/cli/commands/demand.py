@@ -2,9 +2,9 @@
 
 import argparse
 
-from sluice.jobs.durations import duration_s
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
+from sluice.jobs.text.units import duration_s
 from sluice.ledger.reads.backlog import HORIZON_S, Demand
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

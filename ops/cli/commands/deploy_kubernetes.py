@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from sluice.broker.rabbitmq.topology import Names
-from sluice.jobs.durations import duration_s
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.text.units import duration_s
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.exits import DONE

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from sluice.jobs.app import App
-from sluice.jobs.chunking import Chunking
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.work_ids import WorkId, parse_work_ids, short_text_of
+from sluice.jobs.keys.chunks import Chunking
+from sluice.jobs.keys.work_ids import WorkId, parse_work_ids, short_text_of
+from sluice.jobs.model.app import App
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces.freshness import Past
 from sluice.ledger.reads import last_successes

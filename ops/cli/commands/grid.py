@@ -9,9 +9,9 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from sluice.jobs.calendar import Span
-from sluice.jobs.catalogue.tables import table_of
+from sluice.jobs.catalogue.resolve.tables import table_of
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import submission_grid as reading

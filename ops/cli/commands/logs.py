@@ -13,8 +13,7 @@ from itertools import chain
 from sluice.actors.assembly import blobs
 from sluice.jobs.blobs import BlobsUnavailable
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.history import Round
-from sluice.jobs.round_record import log_of
+from sluice.jobs.model.history import Round, log_of
 from sluice.jobs.states import TERMINAL
 from sluice.ledger.reads.job_details import Dossier
 from sluice.ops.cli.command import Options

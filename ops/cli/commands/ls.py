@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 from msgspec.structs import asdict
 
-from sluice.jobs.condition import Condition, needs_definitions
-from sluice.jobs.condition_text import parse_condition
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.key_reading import KeyReadings, key_readings
-from sluice.jobs.paging import Order, OrderBy
+from sluice.jobs.keys.key_fields import KeyReadings, key_readings
 from sluice.jobs.states import State
+from sluice.jobs.text.filter_parser import parse_condition
+from sluice.jobs.text.filters import Condition, needs_definitions
+from sluice.jobs.text.paging import Order, OrderBy
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import job_lists, submission_progress
 from sluice.ops.cli.asking import past_option

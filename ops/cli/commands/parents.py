@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sluice.jobs.gate import Gate, Need
-from sluice.jobs.ref import JobName
-from sluice.jobs.values import Values
+from sluice.jobs.keys.identifiers import Values
+from sluice.jobs.model.dependency import Gate, Need
+from sluice.jobs.model.names import JobName
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk
 from sluice.ops.cli.excerpt import all_option, excerpt

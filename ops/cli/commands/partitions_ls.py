@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sluice.jobs.calendar import Calendar, Span
-from sluice.jobs.catalogue.tables import TableOf, table_of, tables_of
+from sluice.jobs.catalogue.resolve.tables import TableOf, table_of, tables_of
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import LIVE
 from sluice.ledger.reads import table_partitions
 from sluice.ledger.reads.table_partitions import Holding, Place, Run

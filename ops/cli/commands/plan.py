@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.pooling import spoken
-from sluice.jobs.selecting import select
+from sluice.jobs.catalogue.work_id_selection import select
+from sluice.jobs.keys.work_ids import short_text_of
+from sluice.jobs.model.pool import spoken
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import Submission
-from sluice.jobs.work_ids import short_text_of
 from sluice.ops.chunk_preview import as_chunk_document, nothing_to_do
 from sluice.ops.cli.asking import moment_option, submission_of, submission_options
 from sluice.ops.cli.checking import check

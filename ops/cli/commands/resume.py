@@ -5,10 +5,10 @@ import argparse
 import msgspec
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.ref import JobName
-from sluice.jobs.request_limits import NUL, unfit
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.request_limits import NUL, unfit
+from sluice.jobs.model.submission import JSON
 from sluice.jobs.sagas.answers import check_event
-from sluice.jobs.submission import JSON
 from sluice.ledger.reads import job_details, submission_progress
 from sluice.ledger.sagas.events import Became
 from sluice.ops.cli.command import Options

@@ -7,8 +7,8 @@ it is about partitions, the missing partitions are planned again, and may be div
 import argparse
 
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.model.submission import Rerun, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import Rerun, SubmissionState
 from sluice.ledger.reads import submission_progress
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.commands.submit import ask

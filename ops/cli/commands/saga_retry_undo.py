@@ -2,7 +2,7 @@
 
 import argparse
 
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.commands.submit import ask
 from sluice.ops.cli.desk import CommandDesk

@@ -6,8 +6,8 @@ import argparse
 from datetime import datetime
 
 from sluice.actors.scheduler.manual import fire
-from sluice.jobs.firing import iso
-from sluice.jobs.submission import SubmissionState
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.schedules.schedule import iso
 from sluice.ops.cli.asking import moment_option
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

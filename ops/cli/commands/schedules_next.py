@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from sluice.jobs.firing import iso
-from sluice.jobs.schedule import Schedule
+from sluice.jobs.schedules.schedule import Schedule, iso
 from sluice.ops.cli.asking import moment_option
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

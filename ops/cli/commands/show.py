@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from sluice.jobs.calendar import Calendar
-from sluice.jobs.history import Round
-from sluice.jobs.masking import masked_kwargs, masked_value
-from sluice.jobs.outcome import Ending
-from sluice.jobs.pooling import spoken
+from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.keys.work_ids import ids_of, short_text_of
+from sluice.jobs.model.history import Round
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.pool import spoken
 from sluice.jobs.states import State
-from sluice.jobs.work_ids import ids_of, short_text_of
+from sluice.jobs.text.redaction import masked_kwargs, masked_value
 from sluice.ledger.reads.job_details import RELATIVES_MAX, Child, Dossier, Half, Job, Parent
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

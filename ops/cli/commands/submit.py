@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ops.cli.asking import submission_of, submission_options
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from sluice.jobs.address import without_password
 from sluice.jobs.errors import Unreachable
+from sluice.jobs.text.server_address import without_password
 from sluice.ledger.reads.quiescence import idle
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.desk import CommandDesk

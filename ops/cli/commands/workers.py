@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator, Sequence
 
-from sluice.jobs.pooling import spoken
+from sluice.jobs.model.pool import spoken
 from sluice.jobs.states import State
 from sluice.ledger.reads import fleet
 from sluice.ledger.reads.pool_queue import COUNTED_MAX, Pool, Pools, Slot

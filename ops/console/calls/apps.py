@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.model.app import App
 from sluice.ledger.reads.state_statistics import standing
 from sluice.ops.app_document import as_document
 from sluice.ops.console import deeds

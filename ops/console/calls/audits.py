@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from sluice.jobs.submission import JSON
+from sluice.jobs.model.submission import JSON
 from sluice.ledger.reads.audit_log import acts
 from sluice.ops.console.office import Office
 from sluice.ops.console.paging import Paging, write_token

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from sluice.ops.console.exchange import EVENTS_TYPE, Answer
 from sluice.ops.console.office import Office
 from sluice.ops.console.route import Asked, Nothing, Route

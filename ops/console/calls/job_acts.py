@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import JSON, Rerun, SubmissionState
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON, Rerun, SubmissionState
 from sluice.ledger.sagas.events import Became
 from sluice.ops.console import deeds
 from sluice.ops.console.gate import Role

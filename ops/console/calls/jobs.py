@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from sluice.actors.assembly import blobs
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.history import Round
+from sluice.jobs.model.history import Round
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import Bounds
 from sluice.ops.console.calls.apps import DrawnNeed, need_of

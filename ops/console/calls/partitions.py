@@ -7,9 +7,9 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from sluice.actors.branches import branch_of
-from sluice.jobs.calendar import Unit
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.tables import TableOf, table_of, tables_of
+from sluice.jobs.catalogue.resolve.tables import TableOf, table_of, tables_of
+from sluice.jobs.keys.calendar import Unit
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import partition_grid

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, convert
 
-from sluice.jobs.submission import Submission, SubmissionState
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.reads.saga_details import Saga, aloft
 from sluice.ops.console import deeds
 from sluice.ops.console.calls.job_acts import BY, Retried

@@ -8,9 +8,9 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.masking import masked, masked_kwargs, masked_policy, masked_value
+from sluice.jobs.model.submission import JSON, Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.submission import JSON, Submission, SubmissionState
+from sluice.jobs.text.redaction import masked, masked_kwargs, masked_policy, masked_value
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import submission_lists
 from sluice.ledger.reads.state_statistics import Progress, progress_of

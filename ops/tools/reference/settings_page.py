@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sluice.actors.settings.settings import settings_of
 from sluice.actors.settings.sources import Found
-from sluice.jobs.durations import parse_duration_s
+from sluice.jobs.text.units import parse_duration_s
 from sluice.ops.times import span
 
 _HEAD = """# Configuration

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.chunking import Chunking, Dependency
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.freshness import mark_of
-from sluice.jobs.submission import JSON, Submission
+from sluice.jobs.keys.chunks import Chunking, Dependency
+from sluice.jobs.model.app import App
+from sluice.jobs.model.freshness import mark_of
+from sluice.jobs.model.submission import JSON, Submission
 
 #: Maximum number of nodes. Apps that are ``unique``, or reached with different kwargs, multiply upstream.
 NODES_MAX = 10_000
@@ -32,7 +32,7 @@ class Edge(NamedTuple):
 
 class Node(Struct, frozen=True, kw_only=True):
     """App with its kwargs. ``number`` distinguishes the nodes of one app, counted from 1. ``mark`` distinguishes the
-    app's results, for freshness (``jobs.freshness``)."""
+    app's results, for freshness (``jobs.model.freshness``)."""
 
     app: App
     chunking: Chunking

@@ -3,10 +3,10 @@ key cannot create a chunk."""
 
 from collections.abc import Iterator
 
-from sluice.jobs.app import App
 from sluice.jobs.errors import BadKey, BadRequest
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.protocol import Planned
 
 _FOREIGN = ("start", "end", "mode", "branch")

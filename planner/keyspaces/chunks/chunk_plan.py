@@ -26,17 +26,16 @@ from typing import NamedTuple, Protocol, TypeAlias
 from msgspec import Struct
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.chunking import Dependency
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.freshness import Age, Busy, is_fresh
-from sluice.jobs.gate import Gate, Need
-from sluice.jobs.known import Known
-from sluice.jobs.plan import Plan, PlannedJob, Standing, Wish
-from sluice.jobs.pooling import pool_of
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.chunks import Dependency
+from sluice.jobs.keys.work_ids import Part, WorkId, in_order, short_text_of
+from sluice.jobs.model.dependency import Gate, Need
+from sluice.jobs.model.freshness import Age, Busy, is_fresh
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import Known, Plan, PlannedJob, Standing, Wish
+from sluice.jobs.model.pool import pool_of
+from sluice.jobs.model.submission import JSON, Submission
 from sluice.jobs.states import State
-from sluice.jobs.submission import JSON, Submission
-from sluice.jobs.work_ids import Part, WorkId, in_order, short_text_of
 from sluice.planner.bubble_up.walk import JOBS_MAX, Terms, require_fit, terms_of
 from sluice.planner.keyspaces.chunks.chunk_graph import Node, nodes_of
 

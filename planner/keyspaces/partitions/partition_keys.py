@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from sluice.jobs.app import App
-from sluice.jobs.calendar import Calendar, Span
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadKey, BadRequest
-from sluice.jobs.partition_key import (
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.partitions import (
     UNBOUNDED,
+    Partitioning,
     landing_key,
     read_landing_key,
     read_span,
@@ -22,8 +22,8 @@ from sluice.jobs.partition_key import (
     with_version,
     without_version,
 )
-from sluice.jobs.partitioning import Partitioning
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.app import App
+from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.partitions.ranges import united
 from sluice.planner.keyspaces.protocol import Planned
 

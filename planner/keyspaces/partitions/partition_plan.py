@@ -12,18 +12,18 @@ Pure: ``Knowledge`` provides the existing partitions.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from sluice.jobs.app import App
-from sluice.jobs.calendar import Calendar, Span
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.coverage import Extent
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.gate import Gate, Need
-from sluice.jobs.partitioning import TableDependency
-from sluice.jobs.plan import PlannedJob, Standing
-from sluice.jobs.policy import Policy
-from sluice.jobs.pooling import pool_of
-from sluice.jobs.ref import JobName
-from sluice.jobs.submission import Submission
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.partitions import TableDependency
+from sluice.jobs.model.app import App
+from sluice.jobs.model.dependency import Gate, Need
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.partition_state import Extent
+from sluice.jobs.model.plan import PlannedJob, Standing
+from sluice.jobs.model.pool import pool_of
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.policy.policy import Policy
 from sluice.planner.bubble_up.walk import JOBS_MAX, Terms, mode_of, require_fit, terms_of
 from sluice.planner.keyspaces.partitions.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
 from sluice.planner.keyspaces.partitions.ranges import united, without

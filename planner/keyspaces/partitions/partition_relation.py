@@ -9,14 +9,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from sluice.jobs.app import App
-from sluice.jobs.calendar import BEGINNING_S, Calendar, Span
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.tables import TableOf
-from sluice.jobs.gate import When
-from sluice.jobs.partition_key import OR_LATER, UNBOUNDED
-from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
-from sluice.jobs.ref import JobName
+from sluice.jobs.catalogue.resolve.tables import TableOf
+from sluice.jobs.keys.calendar import BEGINNING_S, Calendar, Span
+from sluice.jobs.keys.partitions import OR_LATER, UNBOUNDED, Offset, Partitioning, TableDependency
+from sluice.jobs.model.app import App
+from sluice.jobs.model.dependency import When
+from sluice.jobs.model.names import JobName
 from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
 
 #: Seconds since 1970 at the start of the year 9999. No partition is later.

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
-from sluice.jobs.calendar import Span
+from sluice.jobs.keys.calendar import Span
 
 
 def united(spans: Iterable[Span]) -> list[Span]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from sluice.jobs.app import App
-from sluice.jobs.calendar import Span
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.coverage import Held
-from sluice.jobs.partitioning import TableDependency
-from sluice.jobs.submission import Submission
+from sluice.jobs.keys.calendar import Span
+from sluice.jobs.keys.partitions import TableDependency
+from sluice.jobs.model.app import App
+from sluice.jobs.model.partition_state import Held
+from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
 from sluice.planner.keyspaces.partitions.ranges import places, united
 from sluice.planner.keyspaces.partitions.table_demand import ALL

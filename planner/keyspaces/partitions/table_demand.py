@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from typing import Protocol
 
-from sluice.jobs.app import App
-from sluice.jobs.calendar import Calendar, Span
-from sluice.jobs.coverage import Extent, Held
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.known import Known
-from sluice.jobs.partition_key import landing_key
-from sluice.jobs.ref import JobName
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.partitions import landing_key
+from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.partition_state import Extent, Held
+from sluice.jobs.model.plan import Known
 from sluice.planner.keyspaces.partitions.partition_keys import key_of
 from sluice.planner.keyspaces.partitions.ranges import in_both, meeting, places, steps, united, without
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from sluice.jobs.gate import MET, When
+from sluice.jobs.model.dependency import MET, When
 from sluice.jobs.states import CLAIM, REVIVE, SUCCEED, WANT
 from tests.chaos.history import Effect, History
 from tests.chaos.rows import Need, Transition

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sluice.jobs.sagas.entry import Direction, Mark
+from sluice.jobs.sagas.journal import Direction, Mark
 from sluice.jobs.states import State
 from tests.chaos.history import Effect, History
 

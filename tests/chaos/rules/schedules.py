@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from sluice.jobs.firing import FiringOutcome, submission_id
-from sluice.jobs.schedule import Every, read_rule
+from sluice.jobs.schedules.schedule import Every, FiringOutcome, read_rule, submission_id
 from tests.chaos.history import History
 from tests.chaos.rows import Firing
 

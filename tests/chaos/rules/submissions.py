@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from sluice.jobs.plan import Wish
+from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
 from sluice.jobs.states import CLAIM, LAND, SKIP, SUCCEED, State
-from sluice.jobs.submission import UNFORTUNATE, SubmissionState
 from tests.chaos.history import History
 from tests.chaos.rows import Submission
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sluice.jobs.catalogue.schedule_words import CATCH_UP_MAX
+from sluice.jobs.catalogue.fields.schedule_options import CATCH_UP_MAX
 from tests.jobs.catalogue.faulty_apps import Fault
 
 APPS: dict[str, Any] = {

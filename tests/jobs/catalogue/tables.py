@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from sluice.jobs.app import App
-from sluice.jobs.calendar import Calendar, Unit
-from sluice.jobs.partitioning import Partitioning, TableDependency
+from sluice.jobs.keys.calendar import Calendar, Unit
+from sluice.jobs.keys.partitions import Partitioning, TableDependency
+from sluice.jobs.model.app import App
 from tests.planner.definitions import catalogue_of
 
 

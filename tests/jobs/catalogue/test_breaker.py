@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.breaker import Breaker
-from sluice.jobs.catalogue.policy import parse_policy
+from sluice.jobs.catalogue.fields.policy_options import parse_policy
 from sluice.jobs.errors import BadRequest, DefinitionError
+from sluice.jobs.policy.breaker import Breaker
 from tests.world import catalogue_of
 
 

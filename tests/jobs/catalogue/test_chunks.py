@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.jobs.catalogue import Catalogue, load
-from sluice.jobs.chunking import Chunking, Dependency
+from sluice.jobs.keys.chunks import Chunking, Dependency
 from tests.jobs.catalogue.sources import faults, write
 from tests.planner.definitions import catalogue_of
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sluice.jobs.catalogue import load
-from sluice.jobs.submission import Submission
+from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.partitions.partition_keys import meant
 from tests.jobs.catalogue.sources import write
 from tests.planner.definitions import catalogue_of, faults_of

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from sluice.jobs.catalogue import parse_policy
-from sluice.jobs.concurrency import Concurrency
 from sluice.jobs.errors import BadRequest, DefinitionError
-from sluice.jobs.pooling import pool_of, spoken
+from sluice.jobs.model.pool import pool_of, spoken
+from sluice.jobs.policy.concurrency import Concurrency
 from tests.world import catalogue_of
 
 APP = {"job_id": "{x}_{y}", "bash_cmd": "true"}

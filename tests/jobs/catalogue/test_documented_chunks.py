@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sluice.jobs.catalogue import Catalogue, load
-from sluice.jobs.catalogue.chunks import CHUNK_WORDS
+from sluice.jobs.catalogue.fields.chunk_options import CHUNK_WORDS
 from tests.jobs.catalogue.sources import write
 
 pytestmark = pytest.mark.usefixtures("here")

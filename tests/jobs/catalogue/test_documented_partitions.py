@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sluice.jobs.catalogue import load
-from sluice.jobs.catalogue.partitions import PARTITION_WORDS
+from sluice.jobs.catalogue.fields.partition_options import PARTITION_WORDS
 from tests.jobs.catalogue.sources import write
 
 pytestmark = pytest.mark.usefixtures("here")

@@ -5,10 +5,10 @@ from textwrap import dedent
 
 import pytest
 
-from sluice.jobs.allowance import Allowance
 from sluice.jobs.catalogue import load
-from sluice.jobs.program import Program
-from sluice.jobs.spark import Spark
+from sluice.jobs.model.program import Program
+from sluice.jobs.model.spark import Spark
+from sluice.jobs.policy.resource_limits import Allowance
 from tests.jobs.catalogue.sources import faults, write
 
 pytestmark = pytest.mark.usefixtures("here")

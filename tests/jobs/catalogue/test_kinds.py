@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.jobs.errors import BadKey
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.names import JobName
 from tests.planner.definitions import catalogue_of, children, parents
 
 

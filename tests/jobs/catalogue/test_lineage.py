@@ -2,9 +2,9 @@
 
 import pytest
 
-from sluice.jobs.calendar import Calendar
 from sluice.jobs.catalogue import Catalogue, load
-from sluice.jobs.partitioning import Offset
+from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.keys.partitions import Offset
 from tests.jobs.catalogue.sources import faults, write
 from tests.jobs.catalogue.tables import partitioning_of, read, reading
 from tests.planner.definitions import catalogue_of

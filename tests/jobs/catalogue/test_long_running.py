@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.app import App
-from sluice.jobs.backoff import Retry
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.policy import Policy
+from sluice.jobs.model.app import App
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.retry_delay import Retry
 from tests.jobs.catalogue import faults_of_work
 from tests.planner.definitions import faults_of
 from tests.world import catalogue_of

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.catalogue.functions import find_object
-from sluice.jobs.catalogue.module_text import text_behind
+from sluice.jobs.catalogue.resolve.source_text import text_behind
+from sluice.jobs.catalogue.sources.functions import find_object
 from tests.jobs.catalogue.sources import write
 
 pytestmark = pytest.mark.usefixtures("here")

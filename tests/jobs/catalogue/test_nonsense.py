@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.jobs.catalogue import parse_policy
-from sluice.jobs.catalogue.words import WORDS
+from sluice.jobs.catalogue.fields.app_options import WORDS
 from sluice.jobs.errors import BadRequest, DefinitionError
 from tests.planner.definitions import catalogue_of
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sluice.jobs.calendar import Calendar, Unit
 from sluice.jobs.catalogue import load
-from sluice.jobs.partitioning import Offset, Partitioning, TableDependency
+from sluice.jobs.keys.calendar import Calendar, Unit
+from sluice.jobs.keys.partitions import Offset, Partitioning, TableDependency
 from tests.jobs.catalogue.sources import write
 from tests.jobs.catalogue.tables import begin_s, partitioning_of
 from tests.planner.definitions import catalogue_of, faults_of

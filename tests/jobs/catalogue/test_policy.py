@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.allowance import Allowance
-from sluice.jobs.backoff import Retry
 from sluice.jobs.catalogue import Catalogue, parse_policy
 from sluice.jobs.errors import BadRequest, DefinitionError
-from sluice.jobs.policy import Policy
-from sluice.jobs.request_limits import POLICY_BYTES_MAX
+from sluice.jobs.model.request_limits import POLICY_BYTES_MAX
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.resource_limits import Allowance
+from sluice.jobs.policy.retry_delay import Retry
 from tests.world import catalogue_of
 
 

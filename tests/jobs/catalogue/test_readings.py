@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.jobs.catalogue import load
-from sluice.jobs.partitioning import Offset
+from sluice.jobs.keys.partitions import Offset
 from tests.jobs.catalogue.sources import write
 from tests.jobs.catalogue.tables import begin_s, partitioning_of, read
 

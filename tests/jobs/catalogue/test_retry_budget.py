@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.catalogue.policy import parse_policy
+from sluice.jobs.catalogue.fields.policy_options import parse_policy
 from sluice.jobs.errors import BadRequest, DefinitionError
-from sluice.jobs.retry_budget import RetryBudget
+from sluice.jobs.policy.retry_budget import RetryBudget
 from tests.jobs.catalogue import faults_of_work
 from tests.world import catalogue_of
 

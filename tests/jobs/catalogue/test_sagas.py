@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from sluice import Step, saga
-from sluice.jobs.app import App
-from sluice.jobs.backoff import Retry
 from sluice.jobs.catalogue import load, parse_policy
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.policy import Policy
+from sluice.jobs.model.app import App
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.retry_delay import Retry
 from sluice.jobs.sagas.debug import Debug
-from sluice.jobs.submission import Submission
 from sluice.planner.bubble_up.walk import Walk, require_fit
 from tests.jobs.catalogue.sources import faults, write
 from tests.planner.definitions import catalogue_of, faults_of

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.jobs.catalogue import load
-from sluice.jobs.catalogue.schedules import WORDS
-from sluice.jobs.catalogue.snapshot import snapshot
-from sluice.jobs.schedule import Asked, Every, Schedule
-from sluice.jobs.submission import Submission
+from sluice.jobs.catalogue.fields.schedule_options import WORDS
+from sluice.jobs.catalogue.sources.changes import snapshot
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.schedules.schedule import Asked, Every, Schedule
 from tests.jobs.catalogue.faults_of_schedules import APPS, FAULTS_OF_SCHEDULES, SOUND, timed
 from tests.jobs.catalogue.sources import faults, write
 from tests.jobs.catalogue.test_nonsense import VALUES

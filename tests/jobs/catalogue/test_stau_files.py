@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import Catalogue, load, resolve_function
-from sluice.jobs.chunking import Chunking
+from sluice.jobs.keys.chunks import Chunking
+from sluice.jobs.model.app import App
 from tests.jobs.catalogue.sources import faults, write
 
 pytestmark = pytest.mark.usefixtures("here")

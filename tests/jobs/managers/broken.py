@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sluice.jobs.job import Claimed, Job
-from sluice.jobs.managed import Status
 from sluice.jobs.managers.conformance import Conformance, sample
+from sluice.jobs.model.external_work import Status
+from sluice.jobs.model.job import Claimed, Job
 
 #: Environment variable with the folder of the work. Other processes inherit it.
 PLACE = "TEST_PLACE"

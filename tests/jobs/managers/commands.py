@@ -9,12 +9,12 @@ from typing import Any
 import psutil
 from msgspec.structs import replace
 
-from sluice.jobs.job import Claimed
-from sluice.jobs.managed import Stage, Status
 from sluice.jobs.managers import LocalProcess
-from sluice.jobs.managers.apart import job_of
 from sluice.jobs.managers.conformance import sample
-from sluice.jobs.managers.record import Record
+from sluice.jobs.managers.isolated_calls import job_of
+from sluice.jobs.managers.local_process import Record
+from sluice.jobs.model.external_work import Stage, Status
+from sluice.jobs.model.job import Claimed
 from tests.jobs.runners.runner_bench import eventually
 
 #: Environment variable with the folder of the runs. Other processes inherit it.

@@ -4,8 +4,8 @@ import os
 import signal
 from typing import Any, ClassVar
 
-from sluice.jobs.job import Job
 from sluice.jobs.managers import SparkSubmit
+from sluice.jobs.model.job import Job
 from tests.jobs.managers.commands import FOLDER
 
 

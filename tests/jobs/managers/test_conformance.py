@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.managed import ManagesJobs
 from sluice.jobs.managers.conformance import Conformance, sample
+from sluice.jobs.model.external_work import ManagesJobs
 from tests.jobs.managers import broken
 from tests.jobs.managers.broken import PLACE, Promises
 

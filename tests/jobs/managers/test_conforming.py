@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.job import Claimed
 from sluice.jobs.managers.conformance import Conformance
+from sluice.jobs.model.job import Claimed
 from tests.jobs.managers.commands import BRIEF, ENDLESS, FAILING, Command, doing, leaders_under
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sluice.jobs.catalogue import load
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from tests.jobs.managers.commands import folder_of
 from tests.jobs.runners.elsewhere import Tie
 from tests.jobs.runners.runner_bench import Bench

@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from sluice.jobs.catalogue import load
-from sluice.jobs.managed import Stage
 from sluice.jobs.managers import LocalProcess
-from sluice.jobs.managers.apart import ask_apart
 from sluice.jobs.managers.conformance import sample
-from sluice.jobs.managers.record import Mark, Record
-from sluice.jobs.outcome import Ending
-from sluice.jobs.runners import managed
+from sluice.jobs.managers.isolated_calls import ask_apart
+from sluice.jobs.managers.local_process import Mark, Record
+from sluice.jobs.model.external_work import Stage
+from sluice.jobs.model.job import Ending
+from sluice.jobs.runners import external
 from tests.jobs.managers.commands import (
     BRIEF,
     ENDLESS,
@@ -223,7 +223,7 @@ def test_a_stopping_worker_leaves_the_command_to_the_next_one(bench: Bench) -> N
     class Sleep(Command):
         command = ("sleep", "1000")
 
-    tie = Tie(keeper=managed.Keeper.ANOTHER)
+    tie = Tie(keeper=external.Keeper.ANOTHER)
     running = bench.meanwhile(lambda: bench.run(bench.assign(managed_app(Sleep)), attachment=tie))
     eventually(lambda: tie.kept)
     bench.stop.set()
@@ -231,7 +231,7 @@ def test_a_stopping_worker_leaves_the_command_to_the_next_one(bench: Bench) -> N
     handle = tie.kept[0]
     assert alive(handle["pid"])
     bench.stop.clear()
-    tie = Tie(handle=handle, keeper=managed.Keeper.NOBODY)
+    tie = Tie(handle=handle, keeper=external.Keeper.NOBODY)
     running = bench.meanwhile(lambda: bench.run(bench.assign(managed_app(Sleep)), attachment=tie))
     eventually(lambda: Record(folder_of(handle)).is_marked(Mark.CHECKED))
     bench.stop.set()

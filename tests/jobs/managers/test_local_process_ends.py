@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.managed import Stage
-from sluice.jobs.managers.birth import birth_of, read_birth
+from sluice.jobs.managers.local_process import birth_of, read_birth
+from sluice.jobs.model.external_work import Stage
 from tests.jobs.managers.commands import (
     ENDLESS,
     cancel,

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from sluice.jobs.errors import DefinitionError
-from sluice.jobs.job import Claimed
-from sluice.jobs.managed import Stage
-from sluice.jobs.managers.apart import job_of
 from sluice.jobs.managers.conformance import Conformance, sample
-from sluice.jobs.managers.record import Record
+from sluice.jobs.managers.isolated_calls import job_of
+from sluice.jobs.managers.local_process import Record
 from sluice.jobs.managers.spark import SparkSubmit
+from sluice.jobs.model.external_work import Stage
+from sluice.jobs.model.job import Claimed
 from tests.jobs.managers import fake_spark
 from tests.jobs.managers.commands import cancel, check, folder_of, run
 from tests.jobs.managers.spark_apps import Client, OnKubernetes, OnYarn

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.errors import Unfit
+from sluice.jobs.programs.source import Rules
 from sluice.jobs.programs.store import ProgramStore
-from sluice.jobs.programs.unfit import Unfit
 
 NOT_PUBLIC = (
     "the address of the host {} is not an address of the public internet; "

@@ -286,7 +286,9 @@ def test_several_compressed_streams_in_a_row_are_one_archive(shop: Shop) -> None
 def test_the_members_of_a_zip_are_checked_before_any_is_read(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.jobs.programs.zips._content", lambda *_: pytest.fail("a member is read"))
+    monkeypatch.setattr(
+        "sluice.jobs.programs.archive.zip_files._content", lambda *_: pytest.fail("a member is read")
+    )
     for members, why in [
         ([RUN_SH, *(Member(f"{n}", NOISE[: MIB // 2]) for n in range(3))], "more than the 1048576 bytes"),
         ([RUN_SH, Member("../evil")], OUT),

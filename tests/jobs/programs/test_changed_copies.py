@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.programs.contents import Contents, folder_has
-from sluice.jobs.programs.lock import shared
-from sluice.jobs.programs.patience import Patience
-from sluice.jobs.programs.unfit import Unfit
+from sluice.jobs.programs.content_digest import Contents, folder_has
+from sluice.jobs.programs.errors import Unfit
+from sluice.jobs.programs.fetch.download import Patience
+from sluice.jobs.programs.program_cache import shared
 from tests.jobs.programs.archives import FORMS, RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop, digest_of
 from tests.jobs.programs.web_server import WebServer
@@ -172,11 +172,11 @@ def test_many_threads_detect_a_changed_copy_at_once(shop: Shop) -> None:
 def test_an_extra_member_or_byte_ends_the_comparison_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.jobs.programs.contents._digest", lambda _: "read")
+    monkeypatch.setattr("sluice.jobs.programs.content_digest._digest", lambda _: "read")
     (tmp_path / "data").write_bytes(b"12345")
     patience = Patience(threading.Event(), 60)
     monkeypatch.setattr(
-        "sluice.jobs.programs.contents._entry", lambda *_: pytest.fail("a member too many is read")
+        "sluice.jobs.programs.content_digest._entry", lambda *_: pytest.fail("a member too many is read")
     )
     for members, size in [(1, 9), (2, 4)]:
         assert not folder_has(tmp_path, Contents(members=members, bytes=size, digest="read"), patience)

@@ -8,12 +8,11 @@ from typing import cast
 
 import pytest
 
-from sluice.jobs.programs.patience import Patience
-from sluice.jobs.programs.removing import remove
-from sluice.jobs.programs.rules import Rules
-from sluice.jobs.programs.source import Form
-from sluice.jobs.programs.unfit import Unfit
-from sluice.jobs.programs.unpack import unpack
+from sluice.jobs.programs.archive.unpack import unpack
+from sluice.jobs.programs.errors import Unfit
+from sluice.jobs.programs.fetch.download import Patience
+from sluice.jobs.programs.program_cache import remove
+from sluice.jobs.programs.source import Form, Rules
 from tests.jobs.programs.mutations import hostile_archives
 
 COUNT = 2000

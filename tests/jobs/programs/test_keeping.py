@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.programs.unfit import Stopped
-from sluice.jobs.programs.unpack import unpack
+from sluice.jobs.programs.archive.unpack import unpack
+from sluice.jobs.programs.errors import Stopped
 from tests.jobs.programs.archives import Member, archive
 from tests.jobs.programs.shop import Shop, digest_of, run_sh
 from tests.jobs.programs.web_server import Reply, WebServer
@@ -91,10 +91,10 @@ def test_a_changed_file_of_equal_size_and_time_is_detected(shop: Shop) -> None:
 def test_an_unchanged_file_with_a_reliable_time_is_not_read_again(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.jobs.programs.local.SETTLED_S", 0.0)
+    monkeypatch.setattr("sluice.jobs.programs.fetch.local_file.SETTLED_S", 0.0)
     source = shop.put("a.zip", V1)
     shop.run(source)
-    monkeypatch.setattr("sluice.jobs.programs.local._copy", None)
+    monkeypatch.setattr("sluice.jobs.programs.fetch.local_file._copy", None)
     assert shop.run(source) == "ran\n"
 
 

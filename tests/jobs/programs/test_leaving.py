@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.programs.lock import shared
-from sluice.jobs.programs.shelves import UNUSED_S
+from sluice.jobs.programs.program_cache import UNUSED_S, shared
 from sluice.jobs.programs.store import ProgramStore
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.programs.lock import abandoned, shared, sole
-from sluice.jobs.programs.patience import Patience
+from sluice.jobs.programs.fetch.download import Patience
+from sluice.jobs.programs.program_cache import abandoned, shared, sole
 
 
 @pytest.fixture

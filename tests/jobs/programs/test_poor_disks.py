@@ -21,7 +21,7 @@ CODE = """
 import os, resource, sys, threading
 from pathlib import Path
 from sluice.jobs.programs.store import ProgramStore
-from sluice.jobs.programs.unfit import Unfit
+from sluice.jobs.programs.errors import Unfit
 bytes_max, user = int(sys.argv[3]), int(sys.argv[4])
 if bytes_max:
     resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, bytes_max))

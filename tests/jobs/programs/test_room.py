@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.programs.lock import shared
-from sluice.jobs.programs.unfit import Unfit
-from sluice.jobs.programs.unpack import unpack
+from sluice.jobs.programs.archive.unpack import unpack
+from sluice.jobs.programs.errors import Unfit
+from sluice.jobs.programs.program_cache import shared
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop
 

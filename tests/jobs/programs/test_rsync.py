@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sluice.jobs.programs.unfit import Stopped
+from sluice.jobs.programs.errors import Stopped
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.fake_ssh import FakeSsh
 from tests.jobs.programs.installed import need
@@ -89,7 +89,7 @@ def test_a_remote_file_that_grows_during_the_fetch_is_cut(
     shop: Shop, ssh: FakeSsh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The listing is not trusted. The written file has a limit of its own."""
-    monkeypatch.setattr("sluice.jobs.programs.rsync._check_listing", lambda *_: None)
+    monkeypatch.setattr("sluice.jobs.programs.fetch.rsync._check_listing", lambda *_: None)
     shop.put("a.zip", os.urandom(8_000_000))
     line = shop.refusal("rsync:there:a.zip", hosts=THERE, bytes_max=4999)
     assert line.startswith("could not fetch program 'prog' from rsync:there:a.zip: ")

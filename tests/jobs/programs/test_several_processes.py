@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.programs.unfit import Unfit
+from sluice.jobs.programs.errors import Unfit
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.shop import Shop, digest_of
 from tests.jobs.programs.web_server import Reply, WebServer
@@ -25,9 +25,9 @@ PATIENCE_S = 60.0
 CODE = """
 import subprocess, sys, threading
 from pathlib import Path
-from sluice.jobs.programs.rules import Rules
+from sluice.jobs.programs.source import Rules
 from sluice.jobs.programs.store import ProgramStore
-from sluice.jobs.programs.unfit import Unfit
+from sluice.jobs.programs.errors import Unfit
 exec(sys.argv[3])
 def say(line): print(line, flush=True)
 store = ProgramStore(Path(sys.argv[1]), Rules(hosts=tuple(sys.argv[4:])))
@@ -187,7 +187,7 @@ def test_a_process_killed_during_a_fetch_does_not_block_other_processes(
 #: Code that stops the process before the third file of an archive is created.
 UNPACKS_SLOWLY = """
 import time
-from sluice.jobs.programs.tree import Tree
+from sluice.jobs.programs.archive.safe_tree import Tree
 made, made_file = [], Tree.add_file
 def add_file(self, *words):
     made.append(words)

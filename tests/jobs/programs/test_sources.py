@@ -2,8 +2,8 @@
 
 import pytest
 
+from sluice.jobs.programs.errors import Unfit
 from sluice.jobs.programs.source import parse_source
-from sluice.jobs.programs.unfit import Unfit
 from tests.jobs.programs.archives import FORMS, archive
 from tests.jobs.programs.shop import Shop
 from tests.jobs.programs.web_server import WebServer

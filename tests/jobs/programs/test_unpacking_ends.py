@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.programs.links import Parts, check_link
+from sluice.jobs.programs.archive.link_targets import Parts, check_link
+from sluice.jobs.programs.archive.unpack import unpack
+from sluice.jobs.programs.errors import Stopped
+from sluice.jobs.programs.fetch.download import Patience
 from sluice.jobs.programs.names import DEPTH_MAX
-from sluice.jobs.programs.patience import Patience
-from sluice.jobs.programs.rules import Rules
-from sluice.jobs.programs.source import Form
-from sluice.jobs.programs.unfit import Stopped
-from sluice.jobs.programs.unpack import unpack
+from sluice.jobs.programs.source import Form, Rules
 from tests.jobs.programs.archives import RUN_SH, Member, compressed, tar_of
 
 
@@ -23,7 +22,7 @@ def test_a_stop_ends_the_check_of_links(tmp_path: Path, monkeypatch: pytest.Monk
         looked_at.append(at)
         stop.set()
 
-    monkeypatch.setattr("sluice.jobs.programs.members.check_link", look)
+    monkeypatch.setattr("sluice.jobs.programs.archive.members.check_link", look)
     links = [Member(f"link{number}", b"run.sh", "symlink") for number in range(3)]
     (tmp_path / "a.tar").write_bytes(tar_of([RUN_SH, *links]))
     with pytest.raises(Stopped):

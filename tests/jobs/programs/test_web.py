@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from sluice.jobs.programs.unfit import Stopped
+from sluice.jobs.programs.errors import Stopped
 from tests.jobs.programs.archives import archive
 from tests.jobs.programs.shop import NOT_PUBLIC, Shop, digest_of
 from tests.jobs.programs.web_server import Handler, Reply, WebServer

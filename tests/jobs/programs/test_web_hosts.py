@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from sluice.jobs.programs.hosts import is_public
+from sluice.jobs.programs.fetch.allowed_hosts import is_public
 from tests.jobs.programs.archives import archive
 from tests.jobs.programs.shop import NOT_PUBLIC, Shop
 from tests.jobs.programs.web_server import WebServer
@@ -80,7 +80,7 @@ def test_a_host_name_is_resolved_once_even_if_its_address_changes(
         raise OSError(113, "No route to host")
 
     monkeypatch.setattr("socket.getaddrinfo", resolve)
-    monkeypatch.setattr("sluice.jobs.programs.wire._reach", reach)
+    monkeypatch.setattr("sluice.jobs.programs.fetch.http_fetch._reach", reach)
     shop.refuses(
         f"http://rebind.example:{web.port}/a.zip",
         "the host rebind.example does not answer: No route to host",
@@ -92,7 +92,9 @@ def test_the_address_of_the_connection_is_also_checked(
     shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.put("/a.zip", ZIP)
-    monkeypatch.setattr("sluice.jobs.programs.wire.addresses_of", lambda *_: [(socket.AF_INET, "127.0.0.1")])
+    monkeypatch.setattr(
+        "sluice.jobs.programs.fetch.http_fetch.addresses_of", lambda *_: [(socket.AF_INET, "127.0.0.1")]
+    )
     shop.refuses(
         f"http://rebind.example:{web.port}/a.zip",
         NOT_PUBLIC.format("rebind.example"),
@@ -113,8 +115,8 @@ def test_the_next_address_is_tried_if_one_does_not_answer(
 ) -> None:
     web.put("/a.zip", ZIP)
     addresses = [(socket.AF_INET, "127.0.0.2"), (socket.AF_INET, "127.0.0.1")]
-    monkeypatch.setattr("sluice.jobs.programs.wire.addresses_of", lambda *_: addresses)
-    monkeypatch.setattr("sluice.jobs.programs.wire.CONNECT_S", 0.2)
+    monkeypatch.setattr("sluice.jobs.programs.fetch.http_fetch.addresses_of", lambda *_: addresses)
+    monkeypatch.setattr("sluice.jobs.programs.fetch.http_fetch.CONNECT_S", 0.2)
     with ExitStack() as full:
         try:
             silent = full.enter_context(socket.create_server(("127.0.0.2", web.port), backlog=0))
@@ -131,8 +133,8 @@ def test_the_next_address_is_tried_if_an_address_family_is_unsupported(
     shop: Shop, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, unknown = web.put("/a.zip", ZIP), (9999, "::1")
-    monkeypatch.setattr("sluice.jobs.programs.wire.addresses_of", lambda *_: [unknown])
+    monkeypatch.setattr("sluice.jobs.programs.fetch.http_fetch.addresses_of", lambda *_: [unknown])
     shop.refuses(source, "the host 127.0.0.1 does not answer: Address family not supported by protocol")
     addresses = [unknown, (socket.AF_INET, "127.0.0.1")]
-    monkeypatch.setattr("sluice.jobs.programs.wire.addresses_of", lambda *_: addresses)
+    monkeypatch.setattr("sluice.jobs.programs.fetch.http_fetch.addresses_of", lambda *_: addresses)
     assert shop.run(source) == "ran\n"

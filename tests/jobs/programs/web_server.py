@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import NamedTuple
 
-from sluice.jobs.programs.patience import LOOK_S
+from sluice.jobs.programs.fetch.download import LOOK_S
 
 
 class Reply(NamedTuple):

@@ -8,8 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sluice.jobs.fence import Fence
-from sluice.jobs.runners import limits
+from sluice.jobs.policy.sandbox_settings import Fence
+from sluice.jobs.runners import stop_signal
 from tests.jobs.runners.fences import At
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, Clock
@@ -32,7 +32,7 @@ def programs(bench: Bench) -> Programs:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Replace the clock by which timeouts are counted, and return it."""
     clock = Clock()
-    monkeypatch.setattr(limits, "time", clock)
+    monkeypatch.setattr(stop_signal, "time", clock)
     return clock
 
 

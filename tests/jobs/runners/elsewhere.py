@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from sluice.jobs.job import Job
-from sluice.jobs.managed import Keeper
+from sluice.jobs.model.external_work import Keeper
+from sluice.jobs.model.job import Job
 
 
 class Place:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from sluice.jobs.fence import Fence, Level
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.runners.sandbox import Sandbox
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.runners.process.sandbox import Sandbox
 from tests.jobs.runners.runner_bench import Bench
 
 OFF, LIMITS, WALLED = (Fence(level=level) for level in Level)

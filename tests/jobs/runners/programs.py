@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from sluice.jobs.app import App
-from sluice.jobs.outcome import Outcome
-from sluice.jobs.policy import Policy
-from sluice.jobs.program import Program
+from sluice.jobs.model.app import App
+from sluice.jobs.model.job import Outcome
+from sluice.jobs.model.program import Program
+from sluice.jobs.policy.policy import Policy
 from tests.jobs.runners.runner_bench import Bench, program_app
 
 

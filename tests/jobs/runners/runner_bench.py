@@ -9,20 +9,19 @@ from typing import Any
 
 import psutil
 
-from sluice.jobs.app import App
 from sluice.jobs.blobs import BlobStore
-from sluice.jobs.fence import Fence
-from sluice.jobs.job import Acknowledge, Assignment, Transaction, idempotency_token
-from sluice.jobs.managed import Attachment
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.policy import Policy
-from sluice.jobs.program import Program
+from sluice.jobs.keys.template import Template
+from sluice.jobs.model.app import App
+from sluice.jobs.model.external_work import Attachment
+from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Outcome, Transaction, idempotency_token
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.program import Program
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.sandbox_settings import Fence
 from sluice.jobs.programs.store import ProgramStore
-from sluice.jobs.ref import JobName
 from sluice.jobs.runners import runner_for
-from sluice.jobs.runners.sandbox import Sandbox
-from sluice.jobs.runners.stores import Stores
-from sluice.jobs.template import Template
+from sluice.jobs.runners.process.sandbox import Sandbox
+from sluice.jobs.runners.resources import Stores
 
 USUAL = Fence()
 FUNCTIONS = Path(__file__).with_name("user_functions.py")

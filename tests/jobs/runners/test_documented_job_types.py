@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.app import App
 from sluice.jobs.catalogue import load
-from sluice.jobs.managed import Keeper
-from sluice.jobs.outcome import Ending, Outcome
+from sluice.jobs.model.app import App
+from sluice.jobs.model.external_work import Keeper
+from sluice.jobs.model.job import Ending, Outcome
 from tests.jobs.runners.elsewhere import Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.runners.command_words import ARITHMETIC, CODE, NAME, SUBSCRIPT
-from sluice.jobs.runners.evaluated import evaluated
-from sluice.jobs.runners.placeholders import fill
+from sluice.jobs.runners.command.bash_words import ARITHMETIC, CODE, NAME, SUBSCRIPT
+from sluice.jobs.runners.command.evaluated_values import evaluated
+from sluice.jobs.runners.command.placeholders import fill
 
 #: By command, the construct that evaluates the placeholder ``n``.
 EVALUATED = {

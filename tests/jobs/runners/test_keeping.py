@@ -10,9 +10,10 @@ import psutil
 import pytest
 
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable
-from sluice.jobs.outcome import KEPT_BYTES, Ending, Outcome
-from sluice.jobs.policy import Policy
-from sluice.jobs.runners import process, spool
+from sluice.jobs.model.job import KEPT_BYTES, Ending, Outcome
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.runners import output
+from sluice.jobs.runners.process import process
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, Clock, eventually
 
@@ -144,7 +145,7 @@ def short_files() -> Iterator[None]:
 @pytest.mark.usefixtures("short_files")
 @pytest.mark.parametrize("size", [1, 1000, 4096, 65_536, 200_000])
 def test_output_written_before_the_disk_was_full_is_kept(size: int) -> None:
-    full = spool.Spool()
+    full = output.Spool()
     for _ in range(200_000 // size):
         full.add(b"x" * size)
     assert full.trouble == "it could not be written while the job ran: File too large"
@@ -155,7 +156,7 @@ def test_output_written_before_the_disk_was_full_is_kept(size: int) -> None:
 def test_output_above_the_storage_limit_is_cut_and_logged(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spool, "SPOOLED_BYTES_MAX", 70_000)
+    monkeypatch.setattr(output, "SPOOLED_BYTES_MAX", 70_000)
     outcome = bench.bash(LONG, policy=KEEP)
     assert len(whole(bench, outcome.output_blob)) == 70_000
     assert "it is longer than 70000 bytes" in outcome.log

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.outcome import Ending
-from sluice.jobs.policy import Policy
-from sluice.jobs.program import Program
-from sluice.jobs.programs.rules import Rules
+from sluice.jobs.model.job import Ending
+from sluice.jobs.model.program import Program
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.programs.source import Rules
 from sluice.jobs.programs.store import ProgramStore
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually, program_app

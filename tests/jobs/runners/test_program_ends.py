@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.policy import Policy
-from sluice.jobs.runners import process
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.runners.process import process
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, Clock, alive, eventually, pids_in
 
@@ -94,10 +94,10 @@ def _scattering(programs: Programs, mark: str, then: str, *, policy: Policy | No
 WORKER = """
 import sys, threading
 from pathlib import Path
-from sluice.jobs.allowance import Allowance
-from sluice.jobs.runners.group import Command
-from sluice.jobs.runners.limits import Limits
-from sluice.jobs.runners.process import run_group
+from sluice.jobs.policy.resource_limits import Allowance
+from sluice.jobs.runners.process.group import Command
+from sluice.jobs.runners.stop_signal import Limits
+from sluice.jobs.runners.process.process import run_group
 command = Command(argv=("/bin/bash", "-c", sys.argv[1], "bash", sys.argv[2]), env={"PATH": sys.argv[3]}, kept=True)
 run_group(command, Limits(threading.Event(), None))
 """

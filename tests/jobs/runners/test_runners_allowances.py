@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.allowance import Allowance
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.policy import Policy
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.resource_limits import Allowance
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sluice.jobs.outcome import KEPT_BYTES, Ending
-from sluice.jobs.policy import Policy
-from sluice.jobs.runners import process
+from sluice.jobs.model.job import KEPT_BYTES, Ending
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.runners.process import process
 from tests.jobs.runners.runner_bench import Bench, alive, bash_app, eventually, pids_in
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.job import Job
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending, Job
 from tests.jobs.runners.runner_bench import Bench, error_of, python_app
 
 

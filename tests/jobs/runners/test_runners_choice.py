@@ -4,17 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.app import App
-from sluice.jobs.job import Job, idempotency_token
-from sluice.jobs.outcome import Ending
-from sluice.jobs.program import Program
+from sluice.jobs.keys.template import Template
+from sluice.jobs.model.app import App
+from sluice.jobs.model.job import Ending, Job, idempotency_token
+from sluice.jobs.model.program import Program
 from sluice.jobs.runners import runner_for
-from sluice.jobs.runners.bash import BashRunner
-from sluice.jobs.runners.isolate import IsolateRunner
-from sluice.jobs.runners.managed import ManagedRunner
-from sluice.jobs.runners.program import ProgramRunner
-from sluice.jobs.runners.python import PythonRunner
-from sluice.jobs.template import Template
+from sluice.jobs.runners.command.bash import BashRunner
+from sluice.jobs.runners.command.program import ProgramRunner
+from sluice.jobs.runners.external import ManagedRunner
+from sluice.jobs.runners.function.isolated import IsolateRunner
+from sluice.jobs.runners.function.thread import PythonRunner
 from tests.jobs.runners.elsewhere import Place
 from tests.jobs.runners.runner_bench import (
     Bench,

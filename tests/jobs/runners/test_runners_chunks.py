@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from sluice.jobs import examples
 from sluice.jobs.catalogue import load
-from sluice.jobs.outcome import Ending
+from sluice.jobs.model.job import Ending
 from tests.jobs.runners.runner_bench import Bench
 
 EXAMPLE = Path(examples.__file__).with_name("stau")

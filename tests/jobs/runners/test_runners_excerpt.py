@@ -2,8 +2,8 @@
 
 import pytest
 
-from sluice.jobs.outcome import KEPT_BYTES, keep
-from sluice.jobs.runners.excerpt import Excerpt, legible
+from sluice.jobs.model.job import KEPT_BYTES, keep
+from sluice.jobs.runners.output import Excerpt, legible
 
 
 def excerpt_of(*chunks: bytes) -> Excerpt:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from sluice.jobs.app import App
-from sluice.jobs.outcome import KEPT_BYTES, Ending
-from sluice.jobs.policy import Policy
-from sluice.jobs.runners import isolate, process
-from sluice.jobs.runners.limits import Limits
-from sluice.jobs.runners.wire import LINE_BYTES_MAX
-from sluice.jobs.template import Template
+from sluice.jobs.keys.template import Template
+from sluice.jobs.model.app import App
+from sluice.jobs.model.job import KEPT_BYTES, Ending
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.runners.function import isolated
+from sluice.jobs.runners.function.child_protocol import LINE_BYTES_MAX
+from sluice.jobs.runners.process import process
+from sluice.jobs.runners.stop_signal import Limits
 from tests.jobs.runners.runner_bench import Bench, alive, error_of, eventually, isolated_app, pids_in
 
 
@@ -201,7 +202,7 @@ def test_a_function_that_ignores_a_stop_is_killed_with_its_children(
 def test_a_thread_left_by_a_function_does_not_delay_its_result(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolate, "LINGER_S", 0.2)
+    monkeypatch.setattr(isolated, "LINGER_S", 0.2)
     monkeypatch.setattr(process, "GRACE_S", 0.1)
     outcome = bench.isolate("leave_a_thread_running", policy=Policy(timeout_s=60))
     assert (outcome.ending, outcome.error, outcome.output) == (Ending.DONE, None, "done\n")
@@ -259,7 +260,7 @@ def test_invalid_data_on_the_event_pipe_is_dropped(bench: Bench) -> None:
 
 
 def test_an_endless_line_on_the_event_pipe_takes_no_memory() -> None:
-    ear = isolate._Ear(Limits(threading.Event(), None), lambda *_: None, lambda *_: None, None)
+    ear = isolated._Ear(Limits(threading.Event(), None), lambda *_: None, lambda *_: None, None)
     for _ in range(100):
         ear.hear(b"x" * 65536)
     ear.hear(b'\n{"type":"ended","ending":"done","error":null}\n')

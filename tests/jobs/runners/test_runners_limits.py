@@ -2,7 +2,7 @@
 
 import threading
 
-from sluice.jobs.runners.limits import Halt, Limits
+from sluice.jobs.runners.stop_signal import Halt, Limits
 
 
 def limits(timeout_s: float | None, *, stopped: bool = False) -> Limits:

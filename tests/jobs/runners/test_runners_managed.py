@@ -3,11 +3,10 @@
 import pytest
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.job import Job
-from sluice.jobs.managed import Keeper, Status
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.policy import Policy
-from sluice.jobs.runners import looking, managed
+from sluice.jobs.model.external_work import Keeper, Status
+from sluice.jobs.model.job import Ending, Job, Outcome
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.runners import external
 from tests.jobs.runners.elsewhere import Place, Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, managed_app
 
@@ -19,7 +18,7 @@ def _run(bench: Bench, place: Place, tie: Tie | None = None, *, timeout_s: float
 
 @pytest.fixture(autouse=True)
 def _no_pause_between_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(managed, "POLL_S", 0.0)
+    monkeypatch.setattr(external, "POLL_S", 0.0)
 
 
 # Starting, finding again, and the end.
@@ -115,7 +114,7 @@ def test_an_exception_of_run_is_reported_with_the_frames_of_user_code_only(bench
         place = Place(handle=error)
         told = error_of(_run(bench, place, Tie()))
         assert told.startswith(type(error).__name__)
-        assert "jobs/runners/managed.py" not in told
+        assert "jobs/runners/external.py" not in told
         assert place.calls == ["run"]
 
 
@@ -159,7 +158,7 @@ def test_work_with_a_handle_that_cannot_be_stored_is_ended(bench: Bench, handle:
 
 
 def test_some_consecutive_errors_of_check_are_tolerated(bench: Bench) -> None:
-    hiccups = [ConnectionError("503")] * looking.MISSES_MAX
+    hiccups = [ConnectionError("503")] * external.MISSES_MAX
     place = Place(*hiccups, "running", *hiccups, "succeeded")
     outcome = _run(bench, place, Tie())
     assert outcome.ending is Ending.DONE
@@ -278,7 +277,7 @@ def test_work_that_cannot_be_ended_is_reported_and_its_handle_is_kept(bench: Ben
     assert "cancel() failed, so the work may still run: ConnectionError: the grid does not answer" in str(
         outcome.error
     )
-    assert (place.calls.count("cancel"), tie.forgotten) == (managed.CANCEL_TRIES, [])
+    assert (place.calls.count("cancel"), tie.forgotten) == (external.CANCEL_TRIES, [])
     assert tie.bequeathed == ["w1"]
 
 

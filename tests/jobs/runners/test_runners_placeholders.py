@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.runners.placeholders import fill, placeholders
+from sluice.jobs.runners.command.placeholders import fill, placeholders
 
 HOSTILE = [
     "$(touch ran)",

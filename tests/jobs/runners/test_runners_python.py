@@ -15,9 +15,8 @@ import pytest
 
 from sluice import Fatal, Rerun, Retry, Stop, Success, Wait
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.job import Job
-from sluice.jobs.outcome import KEPT_BYTES, Ending
-from sluice.jobs.policy import Policy
+from sluice.jobs.model.job import KEPT_BYTES, Ending, Job
+from sluice.jobs.policy.policy import Policy
 from sluice.jobs.runners import runner_for
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually, python_app, stores_in
 

@@ -7,17 +7,16 @@ from typing import Any
 import pytest
 
 from sluice import Fatal, Retry, Step, Stop, Wait, retry
-from sluice.jobs.allowance import Allowance
-from sluice.jobs.app import App
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.policy import Policy
+from sluice.jobs.keys.template import Template
+from sluice.jobs.model.app import App
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.resource_limits import Allowance
 from sluice.jobs.runners import runner_for
-from sluice.jobs.runners.saga import SagaRunner
+from sluice.jobs.runners.saga_run import SagaRunner
 from sluice.jobs.sagas.debug import Debug
-from sluice.jobs.sagas.entry import Entry, Heard
-from sluice.jobs.sagas.memory import MemoryJournal
-from sluice.jobs.sagas.saga import Saga
-from sluice.jobs.template import Template
+from sluice.jobs.sagas.journal import Entry, Heard, MemoryJournal
+from sluice.jobs.sagas.spec import Saga
 from tests.jobs.runners.runner_bench import Bench, Clock, stores_in
 
 

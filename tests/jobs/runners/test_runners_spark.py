@@ -11,15 +11,14 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.app import App
-from sluice.jobs.job import Job
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.policy import Policy
-from sluice.jobs.runners.joblog import job_log
-from sluice.jobs.runners.session import perform_on_spark
-from sluice.jobs.runners.spark import for_run
-from sluice.jobs.spark import Spark
-from sluice.jobs.template import Template
+from sluice.jobs.keys.template import Template
+from sluice.jobs.model.app import App
+from sluice.jobs.model.job import Ending, Job, Outcome
+from sluice.jobs.model.spark import Spark
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.runners.function.spark_session import perform_on_spark
+from sluice.jobs.runners.function.spark_settings import for_run
+from sluice.jobs.runners.output import job_log
 from tests.jobs.runners.runner_bench import Bench, error_of
 
 READ = Spark(read_fp="in.txt")

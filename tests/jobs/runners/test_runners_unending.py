@@ -3,12 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from sluice.jobs.job import Job
-from sluice.jobs.managed import Keeper, Status
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.ref import JobName
-from sluice.jobs.runners import looking, managed
-from sluice.jobs.runners.looking import Look
+from sluice.jobs.model.external_work import Keeper, Status
+from sluice.jobs.model.job import Ending, Job, Outcome
+from sluice.jobs.model.names import JobName
+from sluice.jobs.runners import external
+from sluice.jobs.runners.external import Look
 from tests.jobs.runners.elsewhere import Place, Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, managed_app
 
@@ -17,7 +16,7 @@ NAME = JobName("etl", "20140101_7")
 
 @pytest.fixture(autouse=True)
 def _no_pause_between_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(managed, "POLL_S", 0.0)
+    monkeypatch.setattr(external, "POLL_S", 0.0)
 
 
 def _run(bench: Bench, place: Place, tie: Tie | None) -> Outcome:
@@ -26,7 +25,7 @@ def _run(bench: Bench, place: Place, tie: Tie | None) -> Outcome:
 
 
 def _look(place: Place, *, misses: int = 0) -> Look:
-    return looking.look(place.grid, NAME, "w1", misses=misses)
+    return external.look(place.grid, NAME, "w1", misses=misses)
 
 
 def _error(look: Look) -> str:
@@ -96,7 +95,7 @@ def test_a_manager_that_cannot_be_created_counts_as_a_failed_poll() -> None:
         def __init__(self) -> None:
             raise SystemExit("no settings")
 
-    look = looking.look(Broken, NAME, "w1", misses=0)  # type: ignore[arg-type] # Its methods are never called.
+    look = external.look(Broken, NAME, "w1", misses=0)  # type: ignore[arg-type] # Its methods are never called.
     assert (look.outcome, look.missed) == (None, True)
 
 
@@ -107,5 +106,5 @@ def test_an_invalid_status_ends_the_service_at_once() -> None:
 
 
 def test_ending_a_service_returns_the_error_if_that_fails() -> None:
-    assert looking.end(Place().grid, "w1") is None
-    assert "cancel() failed" in str(looking.end(Place(refuse_cancel=1).grid, "w1"))
+    assert external.end(Place().grid, "w1") is None
+    assert "cancel() failed" in str(external.end(Place(refuse_cancel=1).grid, "w1"))

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from sluice.jobs.runners import group
+from sluice.jobs.runners.process import group
 from tests.jobs.runners.runner_bench import alive, eventually, pids_in
 
 ROOT = Path(__file__).parents[3]

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sluice.jobs.allowance import Allowance
-from sluice.jobs.fence import Fence, Level
-from sluice.jobs.outcome import Ending, Outcome
-from sluice.jobs.policy import Policy
-from sluice.jobs.runners import process
-from sluice.jobs.runners.group import Command
-from sluice.jobs.runners.sandbox import Sandbox
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.resource_limits import Allowance
+from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.runners.process import process
+from sluice.jobs.runners.process.group import Command
+from sluice.jobs.runners.process.sandbox import Sandbox
 from tests.jobs.runners.fences import LIMITS, OFF, WALLED, At, linux_only, out, walled
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Clock, eventually, isolated_app

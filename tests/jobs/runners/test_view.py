@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sluice.jobs.fence import Fence, Level
-from sluice.jobs.outcome import Ending
-from sluice.jobs.runners import view
-from sluice.jobs.runners.group import Command
-from sluice.jobs.runners.sandbox import Sandbox
+from sluice.jobs.model.job import Ending
+from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.runners.process import sandbox
+from sluice.jobs.runners.process.group import Command
+from sluice.jobs.runners.process.sandbox import Sandbox
 from tests.jobs.runners.fences import LIMITS, WALLED, At, out, walled
 
 #: Command that lists the files in ``/proc`` that could be opened for writing. It does not open them.
@@ -145,7 +145,7 @@ def test_sockets_of_services_are_hidden(at: At, standing: Path) -> None:
 @walled
 def test_both_folders_of_service_sockets_are_hidden(at: At, monkeypatch: pytest.MonkeyPatch) -> None:
     """On some machines the two names mean two folders. Here ``/etc`` replaces ``/var/run``."""
-    monkeypatch.setattr(view, "SERVICES", ("/run", "/etc"))
+    monkeypatch.setattr(sandbox, "SERVICES", ("/run", "/etc"))
     assert out(at(WALLED).bash("ls -A /etc")) == ""
 
 
@@ -158,7 +158,7 @@ def test_with_a_network_the_resolver_configuration_is_visible_beside_sockets(
     if file is None:
         pytest.skip("this machine has no file in /run")
     (tmp_path / "resolv.conf").symlink_to(file)
-    monkeypatch.setattr(view, "RESOLVER", str(tmp_path / "resolv.conf"))
+    monkeypatch.setattr(sandbox, "RESOLVER", str(tmp_path / "resolv.conf"))
     look = "find /run ! -type d"
     assert out(at(replace(WALLED, network=True)).bash(look)) == f"{file}\n"
     assert out(at(WALLED).bash(look)) == ""
@@ -171,4 +171,4 @@ def test_a_process_that_ends_meanwhile_does_not_prevent_a_command_from_starting(
     ended.wait()
     names = [path.name for path in Path("/proc").iterdir()]
     monkeypatch.setattr(os, "listdir", lambda _: [str(ended.pid), *names])
-    assert not [word for word in view.words(WALLED) if f"/{ended.pid}" in word]
+    assert not [word for word in sandbox.words(WALLED) if f"/{ended.pid}" in word]

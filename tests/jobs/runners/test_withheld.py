@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.fence import Fence, Level
-from sluice.jobs.job import Assignment
 from sluice.jobs.managers.spark import SparkSubmit
-from sluice.jobs.policy import Policy
-from sluice.jobs.runners.environment import command_environment, function_environment, of_the_worker
+from sluice.jobs.model.job import Assignment
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.runners.command.environment import command_environment, function_environment, of_the_worker
 from tests.jobs.runners.fences import LIMITS, OFF, WALLED, At, out, walled
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, bash_app, error_of

@@ -6,20 +6,18 @@ from copy import copy
 from typing import Any
 
 from sluice import Step, retry
-from sluice.jobs.job import Claimed, idempotency_token
-from sluice.jobs.ref import JobName
+from sluice.jobs.model.job import Claimed, idempotency_token
+from sluice.jobs.model.names import JobName
 from sluice.jobs.retry import Rule
-from sluice.jobs.runners.blame import blame
-from sluice.jobs.runners.saga import call
+from sluice.jobs.runners.saga_run import blame, call
 from sluice.jobs.sagas.answers import Answer
 from sluice.jobs.sagas.debug import Debug
-from sluice.jobs.sagas.entry import Entry, Heard, Log
+from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.flying import fly
-from sluice.jobs.sagas.landing import Landed, Landing
-from sluice.jobs.sagas.means import Means
-from sluice.jobs.sagas.memory import MemoryJournal
-from sluice.jobs.sagas.saga import Saga
+from sluice.jobs.sagas.journal import Entry, Heard, Log, MemoryJournal
+from sluice.jobs.sagas.result import Landed, Landing
+from sluice.jobs.sagas.run import fly
+from sluice.jobs.sagas.spec import Saga
 
 RUNS_MAX = 200
 

@@ -8,7 +8,7 @@ import pytest
 
 from sluice import Fatal, Rerun, Retry, Stop, Success, Wait, retry
 from sluice.jobs.sagas.answers import Answer, read_answer
-from sluice.jobs.sagas.landing import Landed
+from sluice.jobs.sagas.result import Landed
 from tests.jobs.sagas.air import Air, Raised
 
 

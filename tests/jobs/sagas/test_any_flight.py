@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sluice import Fatal, Rerun, Retry, Stop, Success, Wait, retry
-from sluice.jobs.sagas.entry import Direction, Mark
-from sluice.jobs.sagas.landing import Landed
+from sluice.jobs.sagas.journal import Direction, Mark
+from sluice.jobs.sagas.result import Landed
 from tests.jobs.sagas.air import Air, Raised, raise_or_return
 
 NAMES = "a b c d"

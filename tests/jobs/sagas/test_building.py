@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sluice import Fatal, Step, Stop, retry
-from sluice.jobs.sagas.entry import Failure
-from sluice.jobs.sagas.landing import Landed
+from sluice.jobs.sagas.journal import Failure
+from sluice.jobs.sagas.result import Landed
 from tests.jobs.sagas.air import Air
 
 # Steps that cannot be made.

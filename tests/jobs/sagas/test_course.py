@@ -2,8 +2,8 @@
 
 import pytest
 
-from sluice.jobs.sagas.course import Leg, next_leg
-from sluice.jobs.sagas.entry import Await, Direction, Entry, Mark
+from sluice.jobs.sagas.journal import Await, Direction, Entry, Mark
+from sluice.jobs.sagas.next_step import Leg, next_leg
 
 DO, SWITCH, UNDO = Direction.DO, Direction.SWITCH, Direction.UNDO
 

@@ -6,7 +6,7 @@ import pytest
 
 from sluice import Fatal, Rerun, retry
 from sluice.jobs.sagas.debug import Debug
-from sluice.jobs.sagas.landing import Landed
+from sluice.jobs.sagas.result import Landed
 from tests.jobs.sagas.air import Air, Raised, puts
 
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from sluice import Fatal, Stop, Wait
-from sluice.jobs.sagas.context import context_of
-from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.landing import Landed
+from sluice.jobs.sagas.flight import Flight, context_of
+from sluice.jobs.sagas.result import Landed
 from tests.jobs.sagas.air import Air
 
 

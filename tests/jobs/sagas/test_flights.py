@@ -6,7 +6,7 @@ import pytest
 
 from sluice import Fatal, Rerun, Retry, Stop, Success
 from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.landing import Landed
+from sluice.jobs.sagas.result import Landed
 from tests.jobs.sagas.air import Air, Raised, puts
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice import Fatal, Retry, Stop, Wait, retry
-from sluice.jobs.sagas.landing import Landed
+from sluice.jobs.sagas.result import Landed
 from tests.jobs.sagas.air import Air
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sluice import Fatal, Rerun, Retry, Success, retry
 from sluice.jobs.retry import Rule
-from sluice.jobs.sagas.landing import Landed
+from sluice.jobs.sagas.result import Landed
 from tests.jobs.sagas.air import Air, Raised
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice import Fatal, Rerun, Retry, Stop, Success, Wait, retry
-from sluice.jobs.sagas.landing import Landed
+from sluice.jobs.sagas.result import Landed
 from tests.jobs.sagas.air import Air, both
 
 WHY = "nobody wants it any more"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sluice import Fatal, Stop, Wait
-from sluice.jobs.sagas.entry import Await
-from sluice.jobs.sagas.landing import Landed
+from sluice.jobs.sagas.journal import Await
+from sluice.jobs.sagas.result import Landed
 from tests.jobs.sagas.air import Air, both
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sluice import Fatal
-from sluice.jobs.sagas.landing import Landed
-from sluice.jobs.sagas.working import BYTES_MAX, Working
+from sluice.jobs.sagas.flight import BYTES_MAX, Working
+from sluice.jobs.sagas.result import Landed
 from tests.jobs.sagas.air import Air, puts
 
 
@@ -115,7 +115,7 @@ def test_the_working_map_has_a_size_limit() -> None:
 
 
 def test_names_count_towards_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sluice.jobs.sagas.working.BYTES_MAX", 100)
+    monkeypatch.setattr("sluice.jobs.sagas.flight.BYTES_MAX", 100)
     Working()["x" * 99] = 1
     with pytest.raises(ValueError, match="would have more than 100 bytes"):
         Working()["x" * 100] = 1

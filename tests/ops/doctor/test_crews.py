@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from sluice.jobs.catalogue.known import KnownDefinitions, known
+from sluice.jobs.catalogue.resolve.digest import KnownDefinitions, known
 from sluice.ledger.recovery import leases
 from sluice.ops.console.exchange import Answer, problem
 from sluice.ops.doctor.finding import Level

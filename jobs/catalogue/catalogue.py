@@ -1,0 +1,187 @@
+"""The catalogue: all apps and their relations. Each load creates a new one."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError
+from itertools import chain
+
+from sluice.jobs.catalogue.cycles import ranks
+from sluice.jobs.catalogue.errors import nearest
+from sluice.jobs.catalogue.resolve.dependency_links import Alternative, Bridge, Link
+from sluice.jobs.errors import UnknownApp
+from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.keys.partitions import TableDependency
+from sluice.jobs.model.app import App
+from sluice.jobs.model.dependency import MET
+from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
+from sluice.jobs.schedules.schedule import Schedule
+from sluice.jobs.states import State
+
+
+class Catalogue(Mapping[str, App]):
+    """App name → app. ``load`` makes it from sources; its content has been checked as a whole.
+
+    ``schedules`` are by id. ``sources`` names all loaded sources, including those without schedules. ``externals``
+    are the tables that apps read and no app fills, with the calendar of each. ``confs`` are by name, each with the
+    final app of each mode. A submission may name an app that is missing here for ``unknown_app_grace_s`` seconds.
+    """
+
+    def __init__(
+        self,
+        apps: Mapping[str, App],
+        alternatives: Mapping[str, tuple[Alternative, ...]],
+        schedules: Mapping[str, Schedule],
+        sources: Iterable[str],
+        confs: Mapping[str, Mapping[str, str]],
+        *,
+        unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S,
+    ) -> None:
+        self.unknown_app_grace_s = unknown_app_grace_s
+        self.schedules = dict(schedules)
+        self.sources = tuple(sources)
+        self.confs = dict(confs)
+        self._apps = dict(apps)
+        self._alternatives = alternatives
+        self._undoing = frozenset(app.compensate for app in apps.values() if app.compensate is not None)
+        self._ranks = _ranks(self._apps)
+        self._filled = {app.partitioning.table: app for app in self._apps.values() if app.partitioning}
+        self._readers: dict[str, list[tuple[App, TableDependency]]] = {}
+        for app in self._filled.values():
+            for dependency in app.partitioning.dependencies if app.partitioning else ():
+                self._readers.setdefault(dependency.table, []).append((app, dependency))
+        self.externals: Mapping[str, Calendar] = {
+            table: of[0][1].calendar for table, of in self._readers.items() if table not in self._filled
+        }
+        self._served: dict[str, list[tuple[Alternative, Link]]] = {name: [] for name in self._apps}
+        self._bridged: dict[str, list[tuple[Alternative, Bridge]]] = {name: [] for name in self._apps}
+        for alternative in chain.from_iterable(alternatives.values()):
+            for link in alternative.links:
+                self._served[link.parent.name].append((alternative, link))
+            for bridge in alternative.bridges:
+                for name in bridge.parents:
+                    self._bridged[name].append((alternative, bridge))
+        self._minding = self._below(name for name in alternatives if _has_lag(alternatives[name]))
+
+    def revised(self, apps: Iterable[App]) -> "Catalogue":
+        """Return a copy with these apps in place of those with the same names."""
+        revised = {**self._apps, **{app.name: app for app in apps}}
+        return Catalogue(
+            revised,
+            self._alternatives,
+            self.schedules,
+            self.sources,
+            self.confs,
+            unknown_app_grace_s=self.unknown_app_grace_s,
+        )
+
+    def __getitem__(self, name: str) -> App:
+        return self._apps[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._apps)
+
+    def __len__(self) -> int:
+        return len(self._apps)
+
+    def app(self, name: str) -> App:
+        """Return the app of this name. Raises UnknownApp with the most similar name."""
+        try:
+            return self._apps[name]
+        except KeyError:
+            raise UnknownApp(
+                f"There is no app {name!r}{nearest(name, self._apps)}.",
+                advice="`sluice apps show` lists all apps.",
+            ) from None
+
+    def rank(self, name: str) -> int:
+        """Return a number greater than that of every parent. Plans insert jobs in this order, so that they do not
+        block each other.
+
+        Exception: two-way functions may form a cycle of apps.
+        """
+        return self._ranks[name]
+
+    def children_of(self, name: str) -> tuple[str, ...]:
+        """Return the apps that name this one as a parent or read the table that it fills.
+
+        Each occurs once, in the order of the definitions.
+        """
+        serving = [*self._served[name], *self._bridged[name]]
+        partitioning = self._apps[name].partitioning
+        readers = self.readers_of(partitioning.table) if partitioning else ()
+        children = [alternative.child for alternative, _ in serving] + [app for app, _ in readers]
+        return tuple(dict.fromkeys(app.name for app in children))
+
+    def dependents_of(self, name: str) -> tuple[str, ...]:
+        """Return the apps that need this one for the same work IDs, each once, in the order of the definitions."""
+        return tuple(
+            app.name
+            for app in self._apps.values()
+            if app.chunking and any(each.app == name for each in app.chunking.dependencies)
+        )
+
+    def fills(self, table: str) -> App | None:
+        """Return the app that fills this table, or None if an external process does."""
+        return self._filled.get(table)
+
+    def readers_of(self, table: str) -> tuple[tuple[App, TableDependency], ...]:
+        """Return the apps that read this table, and which part of it, in the order of the definitions."""
+        return tuple(self._readers.get(table, ()))
+
+    def follows_failure(self, name: str) -> bool:
+        """Return whether some child needs a job of this app to fail or to finish in any way."""
+        if name not in self._apps:
+            return False
+        ways: list[Link | Bridge] = [link for _, link in self._served[name]]
+        ways += [bridge for _, bridge in self._bridged[name]]
+        return any(State.FAILED in MET[way.when] for way in ways)
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """Queue of each app; it has the app's name."""
+        return tuple(self._apps)
+
+    def alternatives(self, name: str) -> tuple[Alternative, ...]:
+        """Return the groups of an app, in order. Empty for an app without needs."""
+        return self._alternatives[name]
+
+    def served_by(self, name: str) -> tuple[tuple[Alternative, Link], ...]:
+        """Return every group of another app that names this one as a parent, with the link."""
+        return tuple(self._served[name])
+
+    def has_bridges(self, name: str) -> bool:
+        """Return whether a two-way function takes part in determining the needs of this app's jobs."""
+        return any(alternative.bridges for alternative in self._alternatives[name])
+
+    def minds_age(self, name: str) -> bool:
+        """Return whether an ancestor of this app's jobs may have succeeded too long ago (``max_lag``)."""
+        return name in self._minding
+
+    def undoes(self, name: str) -> bool:
+        """Return whether this app's jobs undo the jobs of another app."""
+        return name in self._undoing
+
+    def bridged_by(self, name: str) -> tuple[tuple[Alternative, Bridge], ...]:
+        """Return every group in which a two-way function may name one of this app's jobs as a parent."""
+        return tuple(self._bridged[name])
+
+    def _below(self, names: Iterable[str]) -> set[str]:
+        """Return these apps and all of their descendants."""
+        reached: set[str] = set()
+        ahead = [*names]
+        while ahead:
+            if (name := ahead.pop()) not in reached:
+                reached.add(name)
+                ahead += self.children_of(name)
+        return reached
+
+
+def _has_lag(alternatives: Iterable[Alternative]) -> bool:
+    return any(way.lag_s_max is not None for each in alternatives for way in each.ways)
+
+
+def _ranks(apps: Mapping[str, App]) -> dict[str, int]:
+    """Return the ranks by all named parents. If two-way functions form a cycle, their parents are ignored."""
+    try:
+        return ranks({name: set(app.parent_apps) for name, app in apps.items()})
+    except CycleError:
+        return ranks({name: set(app.firm_parent_apps) for name, app in apps.items()})

@@ -1,0 +1,1 @@
+"""Options of a definition: their names and accepted values."""

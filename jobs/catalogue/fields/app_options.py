@@ -1,0 +1,182 @@
+"""Options of one app: their names and accepted values. Each wrong option is a fault of its own."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sluice.jobs.catalogue.errors import At, Faults, unknown
+from sluice.jobs.catalogue.fields import chunk_options, partition_options
+from sluice.jobs.catalogue.fields.chunk_options import CHUNK_WORDS, any_key, read_chunking
+from sluice.jobs.catalogue.fields.compensation_option import read_compensate
+from sluice.jobs.catalogue.fields.dependency_grammar import read_groups
+from sluice.jobs.catalogue.fields.draft import Draft, Entry
+from sluice.jobs.catalogue.fields.literals import read_autofill, read_kinds, read_values
+from sluice.jobs.catalogue.fields.partition_options import PARTITION_WORDS, read_partitioning, read_readings
+from sluice.jobs.catalogue.fields.policy_options import (
+    NOTES,
+    POLICY_WORDS,
+    check_key,
+    read_breaker,
+    read_policy,
+    read_retry_budget,
+)
+from sluice.jobs.catalogue.fields.work_options import WORK_WORDS, default_policy, read_work
+from sluice.jobs.catalogue.sources.functions import find_function
+from sluice.jobs.keys.chunks import Chunking
+from sluice.jobs.keys.partitions import Partitioning
+from sluice.jobs.keys.template import Template
+from sluice.jobs.model.queues import CONTROL
+
+TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
+WORDS = (
+    *(*TEMPLATE_WORDS, *CHUNK_WORDS, *PARTITION_WORDS, *WORK_WORDS),
+    *("compensate", "breaker", "retry_budget", *POLICY_WORDS, *NOTES),
+)
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+#: Suffixes of queues that brokers use: dead letters are in x.XQ, dramatiq's delayed messages in x.DQ.
+_ENDINGS = (".DQ", ".XQ")
+_NAME_CHARACTERS_MAX = 200
+
+
+def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: Faults) -> Draft:
+    """Return the app as far as it can be read."""
+    at = At(faults, entry.origin, entry.name)
+    _check_name(entry.name, at)
+    words = _mapping(entry.words, at)
+    for word in words:
+        if word not in WORDS:
+            at.add(unknown(word, (*WORDS, *entry.spent)))
+    words = _of_one_keyspace(words, at)
+    chunking = read_chunking(words, entry, at)
+    partitioning = read_partitioning(words, entry.name, at)
+    policy = default_policy(words, entry).overridden(read_policy(words, at.add))
+    if policy.on_failure == "bisect" and chunking is None:
+        at.add("on_failure: bisect splits work IDs, and an app without chunk_size has none")
+    template = None
+    if chunking or partitioning:
+        template = any_key(delimiter)
+    elif isinstance(entry.words, Mapping):
+        template = _template(words, entry.default_job_id or default_job_id, delimiter, at)
+    if template:
+        check_key(policy.concurrency, () if chunking or partitioning else template.names, at)
+    work = read_work(words, entry, _placeholders(chunking, partitioning, template), at)
+    path, function, filtered = _filter(words, at.inside("valid_if_or"))
+    return Draft(
+        name=entry.name,
+        at=at,
+        words=words,
+        template=template,
+        declared=read_kinds(words.get("identifiers", {}), at.inside("identifiers")),
+        autofill=read_autofill(words.get("autofill_values", {}), at.inside("autofill_values")),
+        groups=read_groups(words.get("depends_on", {}), at.inside("depends_on")),
+        filtered=filtered,
+        filter_path=path,
+        filter_function=function,
+        work=work,
+        policy=policy,
+        compensate=read_compensate(words, at),
+        breaker=read_breaker(words, at, unbounded=work.unbounded),
+        retry_budget=read_retry_budget(words, at, unbounded=work.unbounded),
+        chunking=chunking,
+        partitioning=partitioning,
+        readings=read_readings(words, partitioning.calendar, at) if partitioning else (),
+    )
+
+
+def _placeholders(
+    chunking: Chunking | None, partitioning: Partitioning | None, template: Template | None
+) -> tuple[str, ...] | None:
+    """Return the placeholders that a command may use, or None if they are unknown."""
+    if chunking:
+        return chunk_options.PLACEHOLDERS
+    if partitioning:
+        return partition_options.PLACEHOLDERS
+    return template.names if template else None
+
+
+def _of_one_keyspace(words: Mapping[str, object], at: At) -> Mapping[str, object]:
+    """Return the options of one way of keying jobs. If options of several ways are mixed, the others are left out."""
+    of_template = [word for word in TEMPLATE_WORDS if word in words]
+    of_chunks = [word for word in CHUNK_WORDS if word in words]
+    of_partitions = [word for word in PARTITION_WORDS if word in words]
+    left_out: list[str] = []
+    if of_partitions and (of_template or of_chunks):
+        left_out = [*of_template, *of_chunks]
+        at.add(
+            f"{', '.join(left_out)}: an app with {', '.join(of_partitions)} is keyed by partition and has no keys of"
+            " its own; list the tables that it reads in table_dependencies"
+        )
+    elif of_chunks and "chunk_size" not in words:
+        at.add(f"{', '.join(of_chunks)}: there is no chunk_size, which an app that is keyed by chunk needs")
+        left_out = of_chunks if of_template else []
+    elif of_chunks and of_template:
+        needs = "; list the apps that it needs in dependencies" if "depends_on" in of_template else ""
+        at.add(f"{', '.join(of_template)}: an app with chunk_size has no keys of its own{needs}")
+        left_out = of_template
+    return {word: value for word, value in words.items() if word not in left_out}
+
+
+def _check_name(name: str, at: At) -> None:
+    if not _NAME.fullmatch(name):
+        at.add(f"{name!r} is no name; an app's name is a letter, then letters, digits, '_', '.' or '-'")
+    if name in CONTROL:
+        at.add(f"{name} is the name of one of Sluice's own queues; rename the app")
+    if name.endswith(_ENDINGS):
+        at.add(f"queue names that end in {name[-3:]} are reserved for the broker; rename the app")
+    if len(name) > _NAME_CHARACTERS_MAX:
+        at.add(f"an app's name has at most {_NAME_CHARACTERS_MAX} characters: it is the name of its queue")
+
+
+def _mapping(words: object, at: At) -> Mapping[str, object]:
+    if isinstance(words, Mapping):
+        return words
+    at.add(f"an app is a mapping of options; this is {words!r}")
+    return {}
+
+
+def _template(words: Mapping[str, object], default: str | None, delimiter: str, at: At) -> Template | None:
+    if "job_id" in words and "job_id_template" in words:
+        at.add("job_id and job_id_template are two names of one option; write only one")
+    text = words.get("job_id", words.get("job_id_template", default))
+    if text is None:
+        at.add(
+            "there is no job_id, such as {date}_{client_id}, and no default:"
+            " write default_job_id at the top of the source, or set SLUICE_JOB_ID_DEFAULT_TEMPLATE"
+        )
+        return None
+    try:
+        if not isinstance(text, str):
+            raise ValueError(f"template {text!r} is not a text, such as {{date}}_{{client_id}}")
+        return Template.parse(text, delimiter)
+    except ValueError as error:
+        at.add(f"job_id: {error}")
+        return None
+
+
+def _filter(words: Mapping[str, object], at: At) -> tuple[str | None, Callable[..., Any] | None, Any]:
+    """Return the path and function of ``_func``, and the listed values. All are None if the app has no filter."""
+    if "valid_if_or" not in words:
+        return None, None, None
+    filter_ = words["valid_if_or"]
+    if not isinstance(filter_, Mapping):
+        at.add(f"it has to be a mapping of identifiers to lists; this is {filter_!r}")
+        return None, None, None
+    if not filter_:
+        at.add("it is empty, so that every job would be skipped; leave it out, or list the valid values")
+    path = filter_.get("_func")
+    function = None
+    if "_func" in filter_:
+        try:
+            if not isinstance(path, str):
+                raise ValueError(f"{path!r} is not the path of a function; write package.module:name")
+            function = find_function(path)
+        except ValueError as error:
+            at.add(f"_func: {error}")
+    listed = {name: values for name, values in filter_.items() if name != "_func"}
+    for name, values in listed.items():
+        if values in ([], ()):
+            at.add(
+                f"{name} lists no values, so that no job passes it; leave it out, or list the valid values"
+            )
+    return path, function, read_values(listed, at)

@@ -1,0 +1,1 @@
+"""Relations between apps: types of identifiers, tables, dependencies, digests."""

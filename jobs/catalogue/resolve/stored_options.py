@@ -1,0 +1,65 @@
+"""Definitions in a form that any process can read again: JSON, with the function as a module path.
+
+Only apps that are keyed by partition are kept so, because only their jobs belong to a version.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from sluice.jobs.catalogue.fields.draft import Draft
+from sluice.jobs.keys.partitions import Partitioning
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.text.json_value import as_json
+
+
+def kept_words(draft: Draft) -> dict[str, JSON] | None:
+    """Return the options, or None if they cannot be kept.
+
+    A function in a single file, for example, can only be found on this machine.
+    """
+    path = draft.work.function_path
+    if draft.partitioning is None or (path and _is_of_file(path)) or _is_of_file(draft.work.job_type):
+        return None
+    words = {**draft.words, **_work(draft), "output_table": draft.partitioning.table}
+    # The app that undoes it is not part of it, nor an app of its branch.
+    words.pop("compensate", None)
+    if "table_dependencies" in words:
+        words["table_dependencies"] = _dependencies(words["table_dependencies"], draft.partitioning)
+    try:
+        return dict(as_json(_timeless(words)))
+    except ValueError:
+        return None
+
+
+def _work(draft: Draft) -> dict[str, object]:
+    if draft.work.manager is not None:
+        return {"job_type": draft.work.job_type}
+    return {"function": draft.work.function_path} if draft.work.function_path else {}
+
+
+def _dependencies(written: Any, partitioning: Partitioning) -> list[dict[str, object]]:
+    """Return the dependencies with the calendar of each table. It is known here, even if another app
+    fills the table.
+    """
+    return [
+        {**mapping, "partition": {"unit": each.calendar.unit, **_format(each.calendar.format)}}
+        for mapping, each in zip(written, partitioning.dependencies, strict=True)
+    ]
+
+
+def _format(text: str) -> dict[str, str]:
+    return {"format": text} if text else {}
+
+
+def _timeless(value: object) -> object:
+    """Return the value with dates as texts. YAML and TOML have dates and times, JSON does not."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {name: _timeless(inner) for name, inner in value.items()}
+    return [_timeless(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _is_of_file(path: str) -> bool:
+    return ".py:" in path

@@ -1,0 +1,331 @@
+"""Loading of all sources into a catalogue.
+
+Loading of sources into a catalogue. Each step adds its faults and continues with the rest.
+
+Sources of definitions: files, Python modules, folders of Python files, addresses on a server.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from sluice.jobs.api import Definition, ScheduleDefinition
+from sluice.jobs.catalogue.catalogue import Catalogue
+from sluice.jobs.catalogue.cycles import cycles
+from sluice.jobs.catalogue.errors import At, Faults, nearest
+from sluice.jobs.catalogue.fields.app_options import read_app
+from sluice.jobs.catalogue.fields.compensation_option import check_compensations
+from sluice.jobs.catalogue.fields.draft import ConfEntry, Draft, Entry, ScheduleEntry, Selector
+from sluice.jobs.catalogue.fields.policy_options import check_pools
+from sluice.jobs.catalogue.fields.schedule_options import read_schedules, schedules_of_document
+from sluice.jobs.catalogue.resolve.dependency_links import link_apps
+from sluice.jobs.catalogue.resolve.digest import code_of, digest
+from sluice.jobs.catalogue.resolve.stored_options import kept_words
+from sluice.jobs.catalogue.resolve.tables import (
+    confs_of_document,
+    link_tables,
+    planned,
+    read_confs,
+    with_versions,
+)
+from sluice.jobs.catalogue.resolve.types import settle_kinds, type_apps
+from sluice.jobs.catalogue.sources.formats import SUFFIXES, read_document, read_stored
+from sluice.jobs.catalogue.sources.functions import load_file, load_module
+from sluice.jobs.catalogue.sources.remote import Fetch, Unread, fetch_nothing, is_address
+from sluice.jobs.catalogue.sources.stau import (
+    default_of_document,
+    default_of_folder,
+    default_of_module,
+    read_config,
+)
+from sluice.jobs.model.app import App
+from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
+from sluice.jobs.text.server_address import without_password
+
+#: Jobs that one job may need or trigger, and that one definition may enumerate, at most.
+LIMIT = 1_000_000
+
+
+def load(
+    sources: Sequence[str],
+    *,
+    default_job_id: str | None = None,
+    delimiter: str = "_",
+    limit: int = LIMIT,
+    fetch: Fetch = fetch_nothing,
+    instead: Mapping[str, Mapping[str, object]] = {},
+    unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S,
+) -> Catalogue:
+    """Return the apps and schedules of all sources as one catalogue. Raises DefinitionError with all faults.
+
+    ``default_job_id`` is for apps without one in their source. ``fetch`` reads sources that are addresses.
+    ``instead`` has options, by app, that replace the written ones.
+    """
+    faults = Faults()
+    _check_delimiter(delimiter, faults)
+    written = [each for source in sources for each in read_source(source, faults, fetch)]
+    entries = (_revised(each, instead) for each in written if isinstance(each, Entry))
+    drafts = link_tables(_read(entries, default_job_id, delimiter, faults), faults)
+    _check_graph(drafts, faults)
+    check_pools(drafts.values())
+    apps = type_apps(drafts, settle_kinds(drafts), limit)
+    # A fault of one app would also cause faults in its neighbours, so only apps without faults are linked.
+    sound = {name: _stamped(app, drafts[name]) for name, app in apps.items() if not faults.about(name)}
+    check_compensations(drafts, sound)
+    alternatives = link_apps(sound, {name: draft.at for name, draft in drafts.items()}, limit)
+    timed = (each for each in written if isinstance(each, ScheduleEntry))
+    schedules = read_schedules(timed, sound, drafts, faults)
+    confs = read_confs((each for each in written if isinstance(each, ConfEntry)), drafts)
+    faults.raise_any()
+    return Catalogue(
+        with_versions(sound),
+        alternatives,
+        schedules,
+        map(name_of, sources),
+        confs,
+        unknown_app_grace_s=unknown_app_grace_s,
+    )
+
+
+def _revised(entry: Entry, instead: Mapping[str, Mapping[str, object]]) -> Entry:
+    """Return the entry with replaced options. An entry that is not a mapping stays, and its fault is reported later."""
+    words = instead.get(entry.name)
+    return (
+        replace(entry, words={**entry.words, **words})
+        if words and isinstance(entry.words, Mapping)
+        else entry
+    )
+
+
+def _check_delimiter(delimiter: str, faults: Faults) -> None:
+    if (
+        not delimiter
+        or not delimiter.isprintable()
+        or any(char.isalnum() or char in "{} " for char in delimiter)
+    ):
+        faults.add(
+            "SLUICE_KEY_DELIMITER",
+            "",
+            f"{delimiter!r} cannot separate identifiers; use a character such as '_' or '-'",
+        )
+
+
+def _read(
+    entries: Iterable[Entry], default_job_id: str | None, delimiter: str, faults: Faults
+) -> dict[str, Draft]:
+    """Return each app once. If several sources define it, the first one is used."""
+    first: dict[str, Entry] = {}
+    for entry in entries:
+        other = first.setdefault(entry.name, entry)
+        if other is not entry and (entry.function is None or entry.function is not other.function):
+            faults.add(entry.origin, entry.name, f"it is defined in {other.origin} already")
+    return {name: read_app(entry, default_job_id, delimiter, faults) for name, entry in first.items()}
+
+
+def _check_graph(drafts: Mapping[str, Draft], faults: Faults) -> None:
+    known = " among the apps that could be read" if faults.about("") else ""
+    parents: dict[str, set[str]] = {}
+    for draft in drafts.values():
+        named = {app for mention in draft.mentions for app in mention.apps}
+        needed = {dependency.app for dependency in (draft.chunking.dependencies if draft.chunking else ())}
+        _check_parents("depends_on", named, draft, drafts, known)
+        _check_parents("dependencies", needed, draft, drafts, known)
+        # A function may lead from an app back to the same app with another key. The walk checks for cycles of jobs.
+        firm = {app for mention in draft.mentions if not mention.function for app in mention.apps}
+        parents[draft.name] = (firm | needed | _producers(draft)) & drafts.keys()
+    for path in cycles(parents):
+        drafts[path[0]].at.add(f"the apps depend on each other in a circle: {' -> '.join(path)}")
+
+
+def _producers(draft: Draft) -> set[str]:
+    """Return the apps that fill the tables it reads."""
+    tables = draft.partitioning.dependencies if draft.partitioning else ()
+    return {each.producer for each in tables if each.producer}
+
+
+def _check_parents(
+    word: str, apps: Iterable[str], draft: Draft, drafts: Mapping[str, Draft], known: str
+) -> None:
+    at = draft.at.inside(word)
+    for app in sorted(apps):
+        if app not in drafts:
+            at.add(f"there is no app {app!r}{known}{nearest(app, drafts)}")
+        elif drafts[app].partitioning:
+            at.add(
+                f"{app} is keyed by partition, so neither a key nor a work ID leads to its jobs;"
+                " only an app that reads its table can need it, by table_dependencies"
+            )
+        elif draft.chunking and drafts[app].work.unbounded:
+            at.add(f"{app} is_long_running, so its work IDs never finish")
+        elif draft.chunking and not drafts[app].chunking:
+            at.add(f"{app} has no jobs for work IDs, because it is not keyed by chunk; give it a chunk_size")
+        elif drafts[app].chunking and not draft.chunking:
+            at.add(
+                f"{app} is keyed by chunk, so no key leads to its jobs;"
+                " only an app with chunk_size can need it, by dependencies"
+            )
+
+
+def _stamped(app: App, draft: Draft) -> App:
+    return replace(app, digest=digest(draft), code=code_of(draft), words=kept_words(draft))
+
+
+_DEFAULT = "default_job_id"
+_SCHEDULES = "schedules"
+_NO_APP = "it defines no app; put @app(…) of jobs above a function, or write a STAU_CONFIG"
+
+
+Written: TypeAlias = Entry | ScheduleEntry | ConfEntry
+
+
+def read_source(source: str, faults: Faults, fetch: Fetch) -> list[Written]:
+    """Return the apps, schedules and confs of one source, unread."""
+    if is_address(source):
+        return _from_server(source, At(faults, without_password(source)), fetch)
+    at = At(faults, source)
+    path = Path(source)
+    if path.suffix.lower() in SUFFIXES:
+        return list(_from_document(read_document(path, at), at))
+    if path.suffix == ".py":
+        return _from_files([path], faults, at)
+    if path.is_file():
+        at.add(f"it is none of {', '.join(sorted({*SUFFIXES, '.py'}))}, a folder or a Python module")
+    elif _is_module(source, path):
+        return _from_module(source, at)
+    elif path.is_dir():
+        return _from_files(_python_files(path), faults, at)
+    else:
+        at.add("there is no such file or folder, and it is not the name of a Python module")
+    return []
+
+
+def files_of(source: str) -> list[Path]:
+    """Return the files that each load reads again. Empty for a module that Python imports, and for an address."""
+    path = Path(source)
+    if is_address(source):
+        return []
+    if path.suffix.lower() in {*SUFFIXES, ".py"} or path.is_file():
+        return [path]
+    return [] if _is_module(source, path) else _python_files(path)
+
+
+def name_of(source: str) -> str:
+    """Return the name of a source. It does not depend on the folder in which the process was started.
+
+    An address is returned without its password.
+    """
+    path = Path(source)
+    if is_address(source):
+        return without_password(source)
+    is_file = path.suffix.lower() in {*SUFFIXES, ".py"}
+    return source if not is_file and _is_module(source, path) else str(path.absolute())
+
+
+def _python_files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.glob("*.py") if file.name != "__init__.py")
+
+
+def _is_module(source: str, path: Path) -> bool:
+    """Return whether the source is a module. A folder counts as one if Python would treat it as a package."""
+    named = all(part.isidentifier() for part in source.split("."))
+    return named and (not path.is_dir() or (path / "__init__.py").exists())
+
+
+def _from_server(address: str, at: At, fetch: Fetch) -> list[Written]:
+    stored = fetch(address)
+    if isinstance(stored, Unread):
+        at.add(stored.why)
+        return []
+    return list(_from_document(read_stored(stored, at), at))
+
+
+def _from_document(document: dict[str, object], at: At) -> Iterator[Written]:
+    document = planned(document, at)
+    default = document.pop(_DEFAULT, None)
+    yield from confs_of_document(document, at)
+    if _SCHEDULES in document:
+        yield from schedules_of_document(document.pop(_SCHEDULES), name_of(at.source), at)
+    ids = default_of_document(document, at)
+    for name, words in document.items():
+        yield Entry(
+            origin=at.source, name=name, words=words, default_job_id=_default(default, at), default_ids=ids
+        )
+
+
+def _from_module(name: str, at: At) -> list[Written]:
+    try:
+        module = load_module(name)
+        entries: list[Written] = [*_defined(module, name, at), *_scheduled(module, name, at)]
+    except ValueError as error:
+        at.add(str(error))
+        return []
+    if not entries:
+        at.add(_NO_APP)
+    return _served(entries, default_of_module(module, at))
+
+
+def _from_files(paths: Iterable[Path], faults: Faults, at: At) -> list[Written]:
+    """Return the definitions of these files. Each file runs by itself, so a fault in one does not hide those in
+    others.
+    """
+    entries: list[Written] = []
+    defaults: dict[str, Selector] = {}
+    broken = False
+    for path in paths:
+        of_file = At(faults, str(path))
+        try:
+            module = load_file(path, fresh=True)
+            entries += _defined(module, str(path.absolute()), of_file)
+            entries += _scheduled(module, name_of(at.source), of_file)
+        except ValueError as error:
+            of_file.add(str(error))
+            broken = True
+            continue
+        if default := default_of_module(module, of_file):
+            defaults[path.name] = default
+    if not entries and not broken:
+        at.add(_NO_APP)
+    return _served(entries, default_of_folder(defaults, at))
+
+
+def _served(entries: list[Written], default: Selector | None) -> list[Written]:
+    return [replace(entry, default_ids=default) if isinstance(entry, Entry) else entry for entry in entries]
+
+
+def _defined(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
+    """Yield every definition among the module's names, including imported ones, once each and in order."""
+    default = _default(getattr(module, _DEFAULT, None), at)
+    names: dict[int, str] = {}
+    for attribute, value in vars(module).items():
+        if isinstance(value, Definition) and names.setdefault(id(value), attribute) == attribute:
+            yield Entry(
+                origin=at.source,
+                name=value.name,
+                words=value.words,
+                default_job_id=default,
+                function=value.function,
+                function_path=f"{place}:{attribute}",
+            )
+    yield from read_config(module, place, at)
+
+
+def _scheduled(module: ModuleType, source: str, at: At) -> Iterator[ScheduleEntry]:
+    """Yield every schedule among the module's names, by itself or in a list, once each and in order."""
+    seen: set[int] = set()
+    for value in vars(module).values():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(each, ScheduleDefinition) and id(each) not in seen:
+                seen.add(id(each))
+                yield ScheduleEntry(
+                    origin=at.source, source=source, id=each.id, words=each.words, definition=each
+                )
+
+
+def _default(value: object, at: At) -> str | None:
+    if value is not None and not isinstance(value, str):
+        at.add(f"{_DEFAULT}: {value!r} is not a text, such as {{date}}_{{client_id}}")
+        return None
+    return value

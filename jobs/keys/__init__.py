@@ -1,0 +1,1 @@
+"""Keys of jobs: identifiers, templates, work IDs and partitions."""

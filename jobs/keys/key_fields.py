@@ -1,0 +1,40 @@
+"""Reading of an app's keys without its definition."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from sluice.jobs.model.app import App
+
+
+class KeyReading(Struct, frozen=True, kw_only=True):
+    """Identifiers of a key in order, and their delimiter.
+
+    A value of an identifier in ``numbers`` is a number if it is written as a whole number. For a value that a
+    function makes, its written form is all that is known.
+    """
+
+    job_type: str
+    delimiter: str = "_"
+    identifiers: tuple[str, ...] = ()
+    numbers: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, app: App) -> "KeyReading":
+        """Return how to read the keys of an app. Keys by chunk and by partition have no identifiers."""
+        names = app.template.names if app.is_keyed_by_template else ()
+        return cls(
+            job_type=app.job_type,
+            delimiter=app.template.delimiter,
+            identifiers=names,
+            numbers=frozenset(name for name in names if app.kind(name).underlying != "str"),
+        )
+
+
+#: By the name of the app.
+KeyReadings: TypeAlias = Mapping[str, KeyReading]
+
+
+def key_readings(apps: Mapping[str, App]) -> KeyReadings:
+    return {name: KeyReading.of(app) for name, app in apps.items()}

@@ -1,0 +1,172 @@
+"""Partitions that an app fills, and the keys of the jobs that fill them.
+
+Definition of how jobs are made for an app that is keyed by partition, and of the partitions that they need.
+
+Such an app fills one table, partition by partition. A submission requests a range of partitions. Partitions that have
+neither landed nor a live job are packed into steps; each step is a job. The tables that the app reads determine which
+of their partitions each step needs. Those are requested in turn (see ``planner.keyspaces.partitions.partition_plan``).
+
+Keys of jobs that fill partitions: ``2024-04-01@3f9c21ab``, ``2024-04-01..2024-04-07@3f9c21ab``.
+
+After the ``@`` is the app's version: a digest of its definition and of all that it reads from. So another version is
+another job, and submissions with the same version share the job, on any branch.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from sluice.jobs.keys.calendar import BEGINNING_S, Calendar, Span
+from sluice.jobs.model.submission import JSON
+
+
+class Offset(Struct, frozen=True):
+    """Distance into the past: a number of the app's own partitions plus a number of seconds."""
+
+    partitions: int = 0
+    seconds: int = 0
+
+    def before(self, partition: int, calendar: Calendar) -> int:
+        """Return the moment that is this far before the start of the partition."""
+        return calendar.start_s(partition - self.partitions) - self.seconds
+
+
+class Reach(Struct, frozen=True):
+    """Range of a table's partitions that some output needs. If ``first`` is None, it begins with the earliest
+    existing one.
+    """
+
+    first: int | None
+    last: int
+
+
+class TableDependency(Struct, frozen=True, kw_only=True):
+    """Table that the app reads, and the part of it that a range of output needs.
+
+    That part reaches from ``start_offset`` before the start of the output to ``end_offset`` before its end. The
+    moments ``start_cutoff_s`` and ``end_cutoff_s`` limit it. Without a ``start_offset`` it begins at the cut-off, or
+    with the earliest partition. Each partition of a ``cumulative`` table contains all of the past, so any one that is
+    not older than the last needed one is enough. ``calendar`` belongs to the table. ``producer`` is the app that
+    fills it, or None if an external process does. ``version`` is the producer's.
+    """
+
+    table: str
+    start_offset: Offset | None = Offset()
+    end_offset: Offset = Offset()
+    start_cutoff_s: int | None = None
+    end_cutoff_s: int | None = None
+    cumulative: bool = False
+    calendar: Calendar = Calendar()
+    producer: str | None = None
+    version: str = ""
+
+    def needed_for(self, output: Span, own: Calendar) -> Reach | None:
+        """Return the part of the table that this range of output needs, or None if it needs nothing.
+
+        All calculations use half-open intervals of time, from the start of the first partition to the end of the
+        last. So the two tables may have different units. A start before the first possible partition means all
+        partitions.
+        """
+        end_s = self.end_offset.before(output.last + 1, own)
+        if self.end_cutoff_s is not None:
+            end_s = min(end_s, self.end_cutoff_s)
+        starts = [self.start_cutoff_s] if self.start_cutoff_s is not None else []
+        if self.start_offset is not None:
+            starts.append(self.start_offset.before(output.first, own))
+        start_s = max(starts, default=BEGINNING_S)
+        if max(start_s, BEGINNING_S) >= end_s:
+            return None
+        first = self.calendar.at(start_s) if start_s > BEGINNING_S else None
+        return Reach(first, self.calendar.at(end_s - 1))
+
+
+class Partitioning(Struct, frozen=True, kw_only=True):
+    """Table of an app, and how its partitions are packed into jobs.
+
+    ``step_size`` is the largest number of consecutive partitions in one job. ``first`` is the earliest possible
+    partition, if the definition sets one. ``modes`` has the options that each mode of the app overrides.
+    """
+
+    table: str
+    calendar: Calendar
+    step_size: int = 1
+    dependencies: tuple[TableDependency, ...] = ()
+    first: int | None = None
+    modes: Mapping[str, Mapping[str, JSON]] = {}
+
+
+def inputs_of(partitioning: Partitioning, output: Span) -> dict[str, tuple[str | None, str | None]]:
+    """Return the first and last partition, as texts, that this output needs of each table.
+
+    The first is None if all of the past is read. The last is None if any partition from the first on is enough. A
+    table that is read in two ways has one entry, which covers both.
+    """
+    found: dict[str, tuple[str | None, str | None]] = {}
+    reaches: dict[str, Reach] = {}
+    for dependency in partitioning.dependencies:
+        reach = dependency.needed_for(output, partitioning.calendar)
+        if reach is None:
+            continue
+        write = dependency.calendar.write
+        if dependency.cumulative:
+            found.setdefault(dependency.table, (write(reach.last), None))
+            continue
+        known = reaches.get(dependency.table, reach)
+        firsts = [each.first for each in (known, reach) if each.first is not None]
+        whole = Reach(min(firsts) if len(firsts) == 2 else None, max(known.last, reach.last))
+        reaches[dependency.table] = whole
+        found[dependency.table] = (None if whole.first is None else write(whole.first), write(whole.last))
+    return found
+
+
+_TO = ".."
+_OF_VERSION = "@"
+#: Suffix of a key for a partition that external processes make: this partition, or any later one.
+OR_LATER = "+"
+#: Key, without its version, of a job that never ends.
+UNBOUNDED = "running"
+
+
+def span_text(calendar: Calendar, span: Span) -> str:
+    """Return the text of a range. A range of one partition is written as that partition."""
+    first = calendar.write(span.first)
+    return first if span.first == span.last else f"{first}{_TO}{calendar.write(span.last)}"
+
+
+def read_span(calendar: Calendar, text: str) -> Span:
+    """Return the range with this text. Raises ValueError for any other text, and for a range that ends before it
+    begins.
+    """
+    first, _, last = text.partition(_TO)
+    span = Span(calendar.read(first), calendar.read(last or first))
+    if span.last < span.first:
+        raise ValueError(f"{text!r} ends before it begins")
+    return span
+
+
+def with_version(text: str, version: str) -> str:
+    return f"{text}{_OF_VERSION}{version}"
+
+
+def without_version(key: str) -> tuple[str, str]:
+    """Return the key without its version, and the version, which is empty if the key names none."""
+    text, _, version = key.partition(_OF_VERSION)
+    return text, version
+
+
+def ends_of(key: str) -> tuple[str, str] | None:
+    """Return the first and the last partition that a job's key names, as text. None for a job that never ends."""
+    text, _ = without_version(key)
+    first, _, last = text.removesuffix(OR_LATER).partition(_TO)
+    return None if text == UNBOUNDED else (first, last or first)
+
+
+def landing_key(calendar: Calendar, partition: int, *, or_later: bool) -> str:
+    """Return the key of the job that stands for an external partition, or with ``or_later`` for it or any later one."""
+    return calendar.write(partition) + (OR_LATER if or_later else "")
+
+
+def read_landing_key(calendar: Calendar, key: str) -> tuple[int, bool]:
+    """Return the partition, and whether any later one is accepted, too. Raises ValueError for any other text."""
+    text = key.removesuffix(OR_LATER)
+    return calendar.read(text), text != key

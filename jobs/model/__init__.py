@@ -1,0 +1,1 @@
+"""Types that describe apps, jobs, plans, submissions and their outcomes."""

@@ -1,0 +1,188 @@
+"""An app: one kind of work, as its author defined it. It is parsed, typed and checked, never a raw mapping."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from sluice.jobs.errors import BadKey
+from sluice.jobs.keys.chunks import Chunking
+from sluice.jobs.keys.identifiers import Identifier, Text, Value, Values
+from sluice.jobs.keys.partitions import Partitioning
+from sluice.jobs.keys.template import Template
+from sluice.jobs.model.dependency import TwoWay, When
+from sluice.jobs.model.program import Program
+from sluice.jobs.model.spark import Spark
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.policy.breaker import Breaker
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.retry_budget import RetryBudget
+from sluice.jobs.sagas.spec import Saga
+
+_TEXT = Text()
+
+#: Value of ``compensate`` for an app that no other app can undo.
+IRREVERSIBLE = "irreversible"
+
+#: Path segments that browsers and proxies remove.
+_DOTS = (".", "..")
+
+
+class Parents(Struct, frozen=True, kw_only=True):
+    """One sub-dependency: these apps, at the listed values. An identifier that is not listed takes the child's own
+    value.
+
+    ``every`` names the identifiers that take all of the parent's autofill values. If ``keys`` are given, exactly
+    these jobs are the parents, and ``values`` only determine which children need them. A ``function`` determines by
+    itself which jobs of ``apps`` are the parents; if ``apps`` is empty, they may be jobs of any app. Parents that
+    succeeded more than ``lag_s_max`` seconds ago run again when a child is requested.
+    """
+
+    apps: tuple[str, ...]
+    values: Mapping[str, tuple[Value, ...]] = {}
+    every: frozenset[str] = frozenset()
+    keys: tuple[str, ...] = ()
+    function: TwoWay | None = None
+    when: When = "succeeded"
+    lag_s_max: float | None = None
+
+
+class Group(Struct, frozen=True, kw_only=True):
+    """One alternative of an app. It requires all of its sub-dependencies; the groups of an app are combined with OR."""
+
+    name: str
+    all_of: tuple[Parents, ...]
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """The option ``valid_if_or``: a job passes if the function accepts it or if any identifier has a listed value.
+
+    ``function`` is called with the app's name and the identifiers by name.
+    """
+
+    values: Mapping[str, tuple[Value, ...]] = {}
+    function_path: str | None = None
+    function: Callable[..., object] | None = None
+
+
+class App(Struct, frozen=True, kw_only=True):
+    """Definition of an app, checked.
+
+    Source and code: ``origin`` is the source that defines the app, for messages to people. ``function`` is the user's
+    callable. ``function_path`` is ``module:name`` or ``path/to/file.py:name``; a child process finds the function by
+    it. ``manager`` is the user's class, if ``job_type`` is a path to one (``jobs.model.external_work``). For a
+    ``saga``, the function that builds the steps is in ``saga`` only.
+
+    Keys: ``identifiers`` has the kind of each identifier of the template that is not text. An app with ``chunking``
+    is keyed by chunk, one with ``partitioning`` by partition. Both have no identifiers, their templates accept any
+    key, and their groups are empty.
+
+    ``unbounded`` work never ends by itself. ``compensate`` names the app that undoes the jobs of this app, or is
+    ``IRREVERSIBLE``; it is None if there is nothing to undo. ``breaker`` sets when the app's jobs are held back.
+    ``retry_budget`` limits how many failed rounds are retried in a period.
+
+    ``digest`` changes with the effect of the app, but not with its number of tries, its time limits or its start
+    times. ``version`` of an app that is keyed by partition also changes with the apps that fill the tables it reads.
+    ``words`` is the definition in a form that any process can read again, if that is possible. ``code`` is a digest
+    of the parts that ``words`` leave to a function; such a function must be present, too.
+    """
+
+    name: str
+    origin: str
+    job_type: str
+    template: Template
+    identifiers: Mapping[str, Identifier] = {}
+    autofill: Mapping[str, Values] = {}
+    groups: tuple[Group, ...] = ()
+    valid_if_or: Filter | None = None
+    policy: Policy = Policy()
+    function: Callable[..., Any] | None = None
+    function_path: str | None = None
+    isolate: bool = False
+    bash_cmd: str | None = None
+    manager: type | None = None
+    spark: Spark | None = None
+    program: Program | None = None
+    saga: Saga | None = None
+    chunking: Chunking | None = None
+    partitioning: Partitioning | None = None
+    unbounded: bool = False
+    compensate: str | None = None
+    breaker: Breaker | None = None
+    retry_budget: RetryBudget | None = None
+    digest: str = ""
+    code: str = ""
+    version: str = ""
+    words: Mapping[str, JSON] | None = None
+
+    @property
+    def is_keyed_by_template(self) -> bool:
+        """True if the keys determine which jobs exist and need each other. Otherwise each submission's plan does so."""
+        return self.chunking is None and self.partitioning is None
+
+    @property
+    def parent_apps(self) -> Iterator[str]:
+        """Every app named as a parent, in the order of the definition, with repeats."""
+        yield from (name for group in self.groups for parents in group.all_of for name in parents.apps)
+        yield from self._dependencies
+
+    @property
+    def firm_parent_apps(self) -> Iterator[str]:
+        """Parent apps that are named together with the needed keys, not by a function."""
+        mappings = (parents for group in self.groups for parents in group.all_of if not parents.function)
+        yield from (name for parents in mappings for name in parents.apps)
+        yield from self._dependencies
+
+    @property
+    def _dependencies(self) -> Iterator[str]:
+        yield from (each.app for each in (self.chunking.dependencies if self.chunking else ()))
+        tables = self.partitioning.dependencies if self.partitioning else ()
+        yield from (each.producer for each in tables if each.producer)
+
+    def read_key(self, key: str) -> dict[str, Value]:
+        """Return the identifiers of a key, typed. Raises BadKey if the key does not fit the template."""
+        ids: dict[str, Value] = {}
+        try:
+            for name, raw in zip(self.template.names, self.template.split(key), strict=True):
+                ids[name] = self.read_value(name, raw)
+        except ValueError as error:
+            raise BadKey(
+                f"{key!r} is not a key of {self.name}: {error}.",
+                where=f"{self.name}, whose template is {self.template.text}",
+                advice=f"Write it like {self.example_key}",
+            ) from None
+        return ids
+
+    def write_key(self, ids: Mapping[str, Value]) -> str:
+        """Return the canonical key of these identifiers. The app must accept each of them (``accepts``)."""
+        return self.template.join(str(ids[name]) for name in self.template.names)
+
+    def accepts(self, name: str, value: Value) -> bool:
+        """Return whether a job of this app can have this value for this identifier."""
+        try:
+            return self.read_value(name, str(value)) == value
+        except ValueError:
+            return False
+
+    def read_value(self, name: str, raw: str) -> Value:
+        """Return the value of one identifier. Raises ValueError with the reason if it is wrong."""
+        if raw in _DOTS and self.template.join([raw for _ in self.template.names]) == raw:
+            raise ValueError(f"{raw!r} would be the whole key, and such a job has no valid address")
+        try:
+            value = self.kind(name).parse(raw)
+        except ValueError as error:
+            raise ValueError(f"at {name}, {error}") from None
+        if not self.template.fits(name, str(value)):
+            raise ValueError(f"at {name}, {value!r} contains {self.template.delimiter!r}, which ends it")
+        return value
+
+    def kind(self, name: str) -> Identifier:
+        return self.identifiers.get(name, _TEXT)
+
+    @property
+    def example_key(self) -> str:
+        """Key that fits, for messages to people."""
+        return self.template.join(
+            str(next(iter(self.autofill.get(name, ())), self.kind(name).example))
+            for name in self.template.names
+        )

@@ -1,0 +1,114 @@
+"""Dependency groups of a job, and dependencies that a user's function computes.
+
+Dependency groups of a job, and the meaning of each parent state for them.
+
+Dependencies that a user's own function computes, in both directions.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
+
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.identifiers import Value
+from sluice.jobs.model.names import JobName
+from sluice.jobs.states import REVIVABLE, State
+
+#: Condition that a parent must fulfil before the child counts it as met.
+When = Literal["succeeded", "failed", "finished", "running"]
+
+_WENT_WRONG = frozenset({State.FAILED, State.FATAL, State.TIMED_OUT, State.EXPIRED, State.UPSTREAM_FAILED})
+#: The parent states in which a need of each kind is met. A need that was met by a running parent stays met, even if
+#: the parent's state changes, until the child's needs are counted again.
+MET: Mapping[When, frozenset[State]] = {
+    "succeeded": frozenset({State.SUCCEEDED}),
+    "failed": _WENT_WRONG,
+    "finished": REVIVABLE,
+    "running": frozenset({State.RUNNING, State.SUSPENDED, State.EXECUTED, State.SUCCEEDED}),
+}
+#: The parent states in which a need of each kind cannot be met unless the parent is run again. In all others it is
+#: open.
+DEAD_FOR: Mapping[When, frozenset[State]] = {when: REVIVABLE - met for when, met in MET.items()}
+
+
+# A plan has hundreds of thousands of these. None can be part of a cycle, so the garbage collector need not track
+# them.
+class Need(Struct, frozen=True, gc=False):
+    """Dependency: a parent and its required condition.
+
+    If the parent succeeded more than ``lag_s_max`` seconds ago, it must succeed again.
+    """
+
+    parent: JobName
+    when: When = "succeeded"
+    lag_s_max: float | None = None
+
+
+class Gate(Struct, frozen=True, gc=False):
+    """Dependency group: one alternative set of needs. A job may run when every need of one of its gates is met.
+
+    Needs are in canonical order. Each parent occurs once in a gate.
+    """
+
+    name: str
+    needs: tuple[Need, ...]
+
+
+#: Called with the app and the identifiers of one job. Returns a list of such pairs.
+Neighbours = Callable[[str, Mapping[str, Value]], Iterable[Any]]
+
+
+class Neighbour(NamedTuple):
+    """One job as the user's function names it, by its identifiers or by its whole key."""
+
+    app: str
+    ids: Mapping[str, object] | str
+
+
+class TwoWay(Struct, frozen=True):
+    """Functions ``parents(app, ids)`` and ``children(app, ids)`` of the user's object.
+
+    Without ``children``, parents are resolved through it but no children are triggered. The results of both must
+    depend on nothing but the arguments.
+    """
+
+    path: str
+    parents: Neighbours
+    children: Neighbours | None = None
+
+    def parents_of(self, app: str, ids: Mapping[str, Value]) -> Iterator[Neighbour]:
+        return self._ask("parents", self.parents, app, ids)
+
+    def children_of(self, app: str, ids: Mapping[str, Value]) -> Iterator[Neighbour]:
+        return iter(()) if self.children is None else self._ask("children", self.children, app, ids)
+
+    def refusal(self, what: str, app: str, ids: Mapping[str, Value]) -> BadRequest:
+        """Return the error for a fault of the function at this job."""
+        asked = ", ".join(f"{name}={value}" for name, value in ids.items())
+        return BadRequest(f"{self.path}, called for {app} ({asked}), {what}.", where=app)
+
+    def _ask(
+        self, side: str, function: Neighbours, app: str, ids: Mapping[str, Value]
+    ) -> Iterator[Neighbour]:
+        try:
+            answer = list(function(app, dict(ids)))
+        except Exception as error:
+            raise self.refusal(f"raised {type(error).__name__} in {side}: {error}", app, ids) from error
+        for each in answer:
+            if not _is_neighbour(each):
+                raise self.refusal(
+                    f"returned {each!r} in {side}; it has to be a pair of an app and its identifiers",
+                    app,
+                    ids,
+                )
+            yield Neighbour(*each)
+
+
+def _is_neighbour(answer: object) -> bool:
+    return (
+        isinstance(answer, tuple | list)
+        and len(answer) == 2
+        and isinstance(answer[0], str)
+        and isinstance(answer[1], Mapping | str)
+    )

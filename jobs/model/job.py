@@ -1,0 +1,306 @@
+"""The job as its own code sees it, and the outcome of one claim.
+
+The job as its own code sees it, and the assignment from which a runner makes it.
+
+The worker passes in everything: this module reads no clock, environment or ledger.
+
+Outcome of one claim of a job.
+"""
+
+import hashlib
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.identifiers import Value
+from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.policy.policy import Policy
+
+#: Receives the amount done and the total. It must not raise, because user code would be blamed for the error.
+Report = Callable[[int, int | None], None]
+#: Opens a transaction in the ledger's database that commits together with this job's success. The argument returns
+#: the output of the run so far, which is stored with the success.
+Transaction = Callable[[Callable[[], str]], AbstractContextManager[Any]]
+#: Receives a finished partition. It stays finished, even if the rest of the run fails.
+Acknowledge = Callable[[str], None]
+
+
+class Echo(NamedTuple):
+    """Receivers of a job's output while it is printed. The outcome contains the kept part in any case."""
+
+    stdout: Callable[[bytes], object] | None = None
+    stderr: Callable[[bytes], object] | None = None
+
+
+class Claimed(Struct, frozen=True, kw_only=True):
+    """Data of a claim that a run may use. It is plain data, so it can be sent to another process.
+
+    ``claim`` is the fencing number. ``token`` is the idempotency key for external systems, the same in all rounds and
+    recoveries of one job (``idempotency_token``). ``partitions`` are the unfinished partitions of the ``span`` of the
+    ``table``. ``inputs`` has the partitions that these need of each table (``jobs.keys.partitions.inputs_of``), and
+    ``input_versions`` the versions of those tables. With ``traceparent``, a process that the run starts can join its
+    trace.
+    """
+
+    name: JobName
+    ids: Mapping[str, Value] = {}
+    work_ids: tuple[int | str, ...] | None = None
+    span: tuple[str, str] | None = None
+    partitions: tuple[str, ...] = ()
+    table: str | None = None
+    version: str | None = None
+    inputs: Mapping[str, tuple[str | None, str | None]] = {}
+    input_versions: Mapping[str, str] = {}
+    kwargs: Mapping[str, JSON] = {}
+    round: int
+    claim: int
+    token: str
+    traceparent: str | None = None
+
+
+class Assignment(Claimed, frozen=True, kw_only=True):
+    """Everything that a runner needs to run one claim. ``policy`` is the app's policy with the submission's options
+    over it.
+    """
+
+    app: App
+    policy: Policy
+    echo: Echo = Echo()
+
+    @property
+    def timeout_s(self) -> float | None:
+        return self.policy.timeout_s
+
+    @property
+    def claimed(self) -> Claimed:
+        """The part that is plain data."""
+        return Claimed(**{field: getattr(self, field) for field in Claimed.__struct_fields__})
+
+
+def idempotency_token(app: str, version: str, key: str) -> str:
+    """Return the token of a job. It depends only on the job's name and version, so it is the same in every round."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (app, version, key):
+        digest.update(len(part.encode()).to_bytes(4) + part.encode())
+    return digest.hexdigest()
+
+
+class Job:
+    """Object that a function receives as ``job``.
+
+    ``log`` takes %-arguments like a standard logger. Its lines become part of the job's output and of the worker's
+    log.
+    """
+
+    def __init__(
+        self,
+        claimed: Claimed,
+        *,
+        report: Report,
+        log: logging.Logger,
+        cancelled: Callable[[], bool],
+        transaction: Callable[[], AbstractContextManager[Any]] | None = None,
+        acknowledge: Acknowledge | None = None,
+    ) -> None:
+        self.log = log
+        #: Whether the code has seen the request to stop. Only then can its end be a reaction to it.
+        self.told = False
+        self._claimed = claimed
+        self._work_ids = None if claimed.work_ids is None else list(claimed.work_ids)
+        self._report = report
+        self._cancelled = cancelled
+        self._transaction = transaction
+        self._acknowledge = acknowledge
+
+    @property
+    def app(self) -> str:
+        return self._claimed.name.app
+
+    @property
+    def key(self) -> str:
+        return self._claimed.name.key
+
+    @property
+    def ids(self) -> Mapping[str, Value]:
+        """Identifier → value, typed as the app defines it."""
+        return self._claimed.ids
+
+    @property
+    def work_ids(self) -> list[int | str] | None:
+        """Work IDs of a chunk, in order; None if the app is not keyed by chunk."""
+        return self._work_ids
+
+    @property
+    def span(self) -> tuple[str, str] | None:
+        """First and last partition to produce; None if the app is not keyed by partition."""
+        return self._claimed.span
+
+    @property
+    def partitions(self) -> list[str] | None:
+        """The partitions to make now, in order. An earlier round may have finished some of the span.
+
+        None if the app is not keyed by partition.
+        """
+        return None if self._claimed.span is None else list(self._claimed.partitions)
+
+    @property
+    def table(self) -> str | None:
+        """Table that the job fills; None if the app is not keyed by partition."""
+        return self._claimed.table
+
+    @property
+    def version(self) -> str | None:
+        """Version of the app's definition and of all that it reads from.
+
+        A job that must write to a separate place for each version has it in the path: on a branch, or after a change
+        of definitions.
+        """
+        return self._claimed.version
+
+    @property
+    def inputs(self) -> Mapping[str, tuple[str | None, str | None]]:
+        """First and last partition to read for ``partitions``, by table.
+
+        If the first is None, read from the earliest existing partition. If the last is None, any one partition from
+        the first on is enough.
+        """
+        return self._claimed.inputs
+
+    @property
+    def input_versions(self) -> Mapping[str, str]:
+        """Version of each table to read that an app fills, by table."""
+        return self._claimed.input_versions
+
+    @property
+    def kwargs(self) -> Mapping[str, JSON]:
+        return self._claimed.kwargs
+
+    @property
+    def round(self) -> int:
+        """Number of tries before this one."""
+        return self._claimed.round
+
+    @property
+    def claim(self) -> int:
+        """Fencing number. It grows with every claim of this job, so a store can refuse writes of an older claim."""
+        return self._claimed.claim
+
+    @property
+    def token(self) -> str:
+        """Idempotency key for external systems, the same in every round."""
+        return self._claimed.token
+
+    @property
+    def claimed(self) -> Claimed:
+        """All of this as plain data, which can be sent to another process."""
+        return self._claimed
+
+    @property
+    def cancelled(self) -> bool:
+        """True if the code must stop: cancelled, over its timeout, taken over, or its worker is leaving.
+
+        Read it in long loops; there is no other notice. If the code ends after it has read True, the job is handed
+        back.
+        """
+        self.told = self.told or self._cancelled()
+        return self.told
+
+    def progress(self, done: int, total: int | None = None) -> None:
+        """Report how far the job is."""
+        self._report(int(done), None if total is None else int(total))
+
+    def done(self, partition: str) -> None:
+        """Acknowledge one finished partition. It stays finished if the rest of the run fails."""
+        if self._acknowledge is None:
+            raise self._refusal("done()", "Use it only in apps that are keyed by partition.")
+        if partition not in self._claimed.partitions:
+            raise self._refusal(f"done({partition!r})", "Pass the partitions of job.partitions, one by one.")
+        self._acknowledge(partition)
+
+    def transaction(self) -> AbstractContextManager[Any]:
+        """Return a psycopg connection to the ledger's database. Its writes commit together with this job's success.
+
+        The end of the block ends the job. A run has one such block. A second one, and any other exception after the
+        first, is reported as the round's ``error_after_commit``, and the job stays succeeded.
+        """
+        if self._transaction is None:
+            raise self._refusal("transaction()", "Run the function in the worker: set isolate: false.")
+        return self._transaction()
+
+    def _refusal(self, what: str, advice: str) -> BadRequest:
+        return BadRequest(
+            f"job.{what} is not available to this run.", where=str(self._claimed.name), advice=advice
+        )
+
+
+#: Characters of an output that the ledger keeps: this many from the beginning and this many from the end.
+KEPT_BYTES = 16 * 1024
+
+
+class Ending(StrEnum):
+    """Ending of a run, as the worker saw it. The planner and the ledger decide the consequences."""
+
+    DONE = "done"
+    ERROR = "error"
+    DISMAL = "dismal"
+    TIMED_OUT = "timed_out"
+    HANDED_BACK = "handed_back"
+    #: Handed back, and no code of the user's has run.
+    NOT_BEGUN = "not_begun"
+    SUSPENDED = "suspended"
+    #: This worker has no definition of the job's version. Another worker may have it.
+    NOT_HERE = "not_here"
+    #: Long-running work was started and continues. Nothing has ended, so there is nothing to record.
+    GOES_ON = "goes_on"
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """Result of a run.
+
+    ``error`` is text for people. ``output`` and ``stderr`` are the text that the job printed, already capped. If the
+    whole text was stored, ``output_blob`` and ``stderr_blob`` name it. ``log`` has the messages of the runner, one
+    per line.
+
+    A suspended job waits for the event named ``event``, or for any event if it is None. It waits at most ``waits_s``
+    from the time that its journal records as the start of the wait.
+
+    ``took_s`` is the duration of the work itself by the worker's clock. It is used for estimates only; no decision
+    depends on it.
+
+    After an error, ``final`` fails the job although tries are left. ``retry_after_s`` overrides the delay of the
+    app's ``retry``.
+    """
+
+    ending: Ending
+    error: str | None = None
+    exit_code: int | None = None
+    output: str = ""
+    stderr: str = ""
+    event: str | None = None
+    waits_s: float | None = None
+    took_s: float | None = None
+    output_blob: str | None = None
+    stderr_blob: str | None = None
+    log: str = ""
+    final: bool = False
+    retry_after_s: float | None = None
+
+
+def keep(text: str) -> str:
+    """Return the text. If it has more than ``2 * KEPT_BYTES`` characters, return its head, a note about the omission
+    and its tail.
+
+    NUL is dropped because Postgres cannot store it in a text.
+    """
+    text = text.replace("\x00", "")
+    if len(text) <= 2 * KEPT_BYTES:
+        return text
+    left_out = len(text) - 2 * KEPT_BYTES
+    return f"{text[:KEPT_BYTES]}\n… {left_out} characters left out …\n{text[-KEPT_BYTES:]}"

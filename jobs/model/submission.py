@@ -1,0 +1,185 @@
+"""Submission: a request for jobs. Its options are the same by message, command line, Python, HTTP and SQL."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from msgspec import Struct, json
+from msgspec.structs import replace
+
+from sluice.jobs.errors import BadRequest, Conflict
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.request_limits import BYTES_MAX, ID_LENGTH_MAX
+
+#: Result of JSON decoding by msgspec. It is checked where it is used.
+JSON = Any
+
+#: Finished jobs to run again: the requested jobs, or also all their descendants.
+Rerun = Literal["job", "downstream"]
+
+#: Mode in which the effects of a submission are undone if it fails or is cancelled.
+SAGA = "saga"
+#: Suffix of the id of a submission that undoes another one. Before it is the other one's id.
+COMPENSATION = "/compensation"
+
+#: Seconds for which a submission may name an app that no definition has yet: a minute, in which a rollout reaches all
+#: planners.
+UNKNOWN_APP_GRACE_S = 60.0
+#: Prefix of the ids of schedules' own submissions. They can be predicted, so no other submission may have one.
+SCHEDULED = "schedule:"
+
+#: Keys of one submission, at most. Larger requests must use several submissions or a range.
+KEYS_MAX = 100_000
+
+#: Bytes of keys in one submission, when a list is divided: the limit of a submission minus 64 KiB.
+_KEYS_BYTES_MAX = BYTES_MAX - 64 * 1024
+#: Bytes of the longest key that is a number, with quotes and comma.
+_NUMBER_BYTES = 22
+K = TypeVar("K", bound=str | None)
+
+
+class SubmissionState(StrEnum):
+    """State of a submission. All except the first two are final."""
+
+    RECEIVED = "received"
+    ACTIVE = "active"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    REFUSED = "refused"
+
+
+#: Final states of a submission without success.
+UNFORTUNATE = (SubmissionState.FAILED, SubmissionState.CANCELLED, SubmissionState.REFUSED)
+
+
+class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Request for jobs. It is complete: any planner can plan it without other data.
+
+    Without ``key``, ``keys``, ``work_ids`` or ``start``/``end`` it requests every job that the app's definition
+    enumerates. ``policy`` overrides the app's policy, with the same options as in definitions. ``after``, for
+    submissions of work IDs, names the exact jobs that the app's jobs wait for. It replaces the dependencies of the
+    definition.
+
+    In the mode "saga" the effects of the submission are undone if it ends without success. Any other mode is a mode
+    of partitions. ``compensates`` names the submission that this one undoes. Only the ledger makes such submissions;
+    one from a client is refused. ``traceparent`` is the span of the submitter, in W3C's format.
+    """
+
+    app: str
+    key: str | None = None
+    keys: tuple[str, ...] | None = None
+    work_ids: JSON = None
+    start: str | None = None
+    end: str | None = None
+    id: str | None = None
+    kwargs: Mapping[str, JSON] = {}
+    mode: str | None = None
+    branch: str | None = None
+    user: str | None = None
+    rerun: Rerun | None = None
+    push: Literal["all", "wanted"] = "all"
+    policy: Mapping[str, JSON] = {}
+    after: tuple[JobName, ...] | None = None
+    compensates: str | None = None
+    traceparent: str | None = None
+
+    def __post_init__(self) -> None:
+        ways = [self.key is not None, self.keys is not None, self.work_ids is not None, self.has_span]
+        if sum(ways) > 1:
+            raise ValueError("set only one of key, keys, work_ids, or start and end")
+        if (self.start is None) != (self.end is None):
+            raise ValueError("start and end must be set together")
+        if self.keys is not None and len(self.keys) > KEYS_MAX:
+            raise ValueError(f"{len(self.keys)} keys are more than one submission may name ({KEYS_MAX})")
+        if self.id is not None and not 0 < len(self.id) <= ID_LENGTH_MAX:
+            raise ValueError(f"id has 1 to {ID_LENGTH_MAX} characters")
+        if self.compensates is None and self.id is not None and self.id.endswith(COMPENSATION):
+            raise ValueError(
+                f"an id that ends in {COMPENSATION} is reserved for the undo of another submission"
+            )
+
+    @property
+    def has_span(self) -> bool:
+        return self.start is not None or self.end is not None
+
+    @property
+    def is_saga(self) -> bool:
+        """True if the effects of the submission are undone when it ends without success."""
+        return self.mode == SAGA
+
+    @property
+    def layout_mode(self) -> str | None:
+        """Mode that determines which partitions make one job, and of which app."""
+        return None if self.is_saga else self.mode
+
+    def words_of(self, words: Sequence[str]) -> list[str]:
+        """Return the options, of those given, with which this submission selects its jobs."""
+        said = [word for word in words if getattr(self, word) is not None]
+        return [word for word in said if not (word == "mode" and self.is_saga)]
+
+    @property
+    def named_keys(self) -> tuple[str, ...] | None:
+        """The keys that the submission names, or None if the app's definition enumerates them."""
+        if self.key is not None:
+            return (self.key,)
+        return self.keys
+
+    def require_id(self) -> str:
+        """Return the id. The component that accepts a submission assigns one if it is missing."""
+        if self.id is None:
+            raise BadRequest("A submission without an id cannot be admitted.", where=self.app)
+        return self.id
+
+
+class Refusal(NamedTuple):
+    """A submission that was refused, and the reason."""
+
+    id: str
+    app: str
+    reason: str
+
+
+def conflict(submission: Submission) -> Conflict:
+    """Return the error for a submission with an id that belongs to different content."""
+    return Conflict(
+        f"Submission {submission.id} exists and asks for something else.",
+        where=submission.app,
+        advice="Use a new id, or none. Use the same id only to repeat the same submission.",
+    )
+
+
+def divided(keys: Sequence[K]) -> Iterator[Sequence[K]]:
+    """Yield the keys in their order, in groups that each fit into one submission beside its other options.
+
+    None is a key that has no number yet.
+    """
+    start = size = 0
+    for place, key in enumerate(keys):
+        more = _NUMBER_BYTES if key is None else len(json.encode(key)) + 1
+        if place > start and (size + more > _KEYS_BYTES_MAX or place - start == KEYS_MAX):
+            yield keys[start:place]
+            start, size = place, 0
+        size += more
+    if start < len(keys):
+        yield keys[start:]
+
+
+def is_reserved(id_: str) -> bool:
+    """Return whether only the ledger or the scheduler assigns such an id."""
+    return id_.endswith(COMPENSATION) or id_.startswith(SCHEDULED)
+
+
+def narrowed(submission: Submission, name: JobName) -> Submission:
+    """Return the same submission as a request for this one job, without a rerun."""
+    return replace(
+        submission,
+        app=name.app,
+        key=name.key,
+        keys=None,
+        work_ids=None,
+        start=None,
+        end=None,
+        rerun=None,
+        after=None,
+    )

@@ -1,0 +1,1 @@
+"""Names and contexts by which runs are observed and tested: failpoints, log fields, traces."""

@@ -1,0 +1,69 @@
+"""Subject of a log line: the job that it concerns, for machines, which should not have to parse the text.
+
+Invariant: every line that is logged in the thread of a run concerns its job, whether it comes from the run, its
+worker or a library. Code that logs about a job elsewhere names it with ``about``.
+"""
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from msgspec import Struct
+
+from sluice.jobs.model.names import Claim, JobName
+
+#: Attribute of the standard library's log records that holds the subject.
+_ATTRIBUTE = "subject"
+
+
+class Subject(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Job of a log line, as far as it is known. ``submission`` is the submission for which its run began."""
+
+    app: str | None = None
+    key: str | None = None
+    round: int | None = None
+    claim: int | None = None
+    submission: str | None = None
+
+
+_CURRENT: ContextVar[Subject | None] = ContextVar("subject", default=None)
+
+
+class Speaking:
+    """Context manager: log lines of this thread concern this job until the end of the block.
+
+    It is a class because each run uses it, and a generator would take five times as long.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+
+    def __enter__(self) -> None:
+        self._token = _CURRENT.set(self._subject)
+
+    def __exit__(self, *_: object) -> None:
+        _CURRENT.reset(self._token)
+
+
+def spoken_of() -> Subject | None:
+    """Return the job of this thread."""
+    return _CURRENT.get()
+
+
+def about(subject: Subject | None) -> Mapping[str, Any]:
+    """Return the ``extra`` argument of a log line about a job."""
+    return {_ATTRIBUTE: subject}
+
+
+def of_name(name: JobName) -> Subject:
+    return Subject(app=name.app, key=name.key)
+
+
+def of_claim(claim: Claim, subject: Subject | None) -> Subject:
+    """Return the known subject of a claim; at least its number."""
+    return subject or Subject(claim=claim.number)
+
+
+def subject_of(record: object) -> Subject | None:
+    """Return the job of a log record: its own subject, or else the job of this thread."""
+    return getattr(record, _ATTRIBUTE, None) or spoken_of()

@@ -1,0 +1,1 @@
+"""Parts of a policy, and the limits and priorities that it sets."""

@@ -1,0 +1,1 @@
+"""Fetching of programs: from files, by HTTP and by rsync."""

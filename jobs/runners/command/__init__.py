@@ -1,0 +1,1 @@
+"""Commands and programs: their placeholders, environment and start."""

@@ -1,0 +1,1 @@
+"""Functions of users, in a thread or in a process."""

@@ -1,0 +1,96 @@
+"""Child process of one isolated function: read the errand, call the function, send the end. Only ``isolated`` starts
+it.
+"""
+
+import io
+import os
+import signal
+import sys
+import threading
+
+import msgspec
+
+from sluice.jobs.catalogue.sources.functions import resolve_function
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.model.job import Ending, Job, Outcome
+from sluice.jobs.runners.function.call import Call, account, perform
+from sluice.jobs.runners.function.child_protocol import Acknowledged, Ended, Errand, Event, Progress, Said
+from sluice.jobs.runners.function.spark_session import missing_spark, perform_on_spark
+from sluice.jobs.runners.output import job_log, legible
+from sluice.jobs.runners.run_outcome import failed
+
+
+def main() -> None:
+    errand_fd, events_fd = map(int, sys.argv[1:])
+    errand = _read(errand_fd)
+    voice = _Voice(events_fd)
+    outcome = _run(errand, voice)
+    voice.say(Ended(outcome.ending, outcome.error, outcome.final, outcome.retry_after_s))
+    sys.exit(0 if outcome.ending is Ending.DONE else 1)
+
+
+def _read(errand_fd: int) -> Errand:
+    with open(errand_fd, "rb") as file:
+        return msgspec.json.decode(file.read(), type=Errand)
+
+
+class _Voice:
+    """Sender of events to the worker. Several threads of the function may send at the same time."""
+
+    def __init__(self, events_fd: int) -> None:
+        os.set_inheritable(events_fd, False)  # noqa: FBT003  # Children of the function must not inherit it.
+        self._pipe = open(events_fd, "wb")  # noqa: SIM115  # It stays open until the end.
+        self._lock = threading.Lock()
+
+    def say(self, event: Event) -> None:
+        with self._lock:
+            self._pipe.write(msgspec.json.encode(event) + b"\n")
+            self._pipe.flush()
+
+
+def _run(errand: Errand, voice: _Voice) -> Outcome:
+    cancelled = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: cancelled.set())
+    try:
+        _settle(errand)
+        lacking = missing_spark() if errand.spark else None
+        if lacking:
+            return failed(lacking)
+        function = resolve_function(errand.function_path)
+        if errand.cwd is not None:
+            os.chdir(errand.cwd)
+    except SluiceError as fault:
+        return failed(fault.what)
+    except BaseException as error:
+        # Importing the user's module may raise anything, like the function itself.
+        return failed(account(error))
+    job = _job(errand, voice, cancelled)
+    return perform_on_spark(errand.spark, function, job) if errand.spark else perform(Call(function), job)
+
+
+def _settle(errand: Errand) -> None:
+    """Remove the traces of how the child was started, and flush each line so that a kill loses no output."""
+    os.environ.pop("PYTHONPATH", None)
+    if errand.python_path is not None:
+        os.environ["PYTHONPATH"] = errand.python_path
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", line_buffering=True)
+
+
+def _job(errand: Errand, voice: _Voice, cancelled: threading.Event) -> Job:
+    return Job(
+        errand.claimed,
+        report=lambda done, total: voice.say(Progress(done, total)),
+        log=job_log(
+            errand.claimed.name,
+            write=sys.stdout.write,
+            tell=lambda level, text: voice.say(Said(level, legible(text))),
+        ),
+        cancelled=cancelled.is_set,
+        acknowledge=(lambda partition: voice.say(Acknowledged(partition))) if errand.acknowledges else None,
+    )
+
+
+if __name__ == "__main__":
+    main()

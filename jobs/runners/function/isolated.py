@@ -1,0 +1,182 @@
+"""Functions in processes of their own, which can be killed and print to streams of their own.
+
+The worker starts ``python -m sluice.jobs.runners.function.child`` and passes two descriptors: a file that holds the
+errand, and a pipe for events. The child's stdin is empty; its stdout and stderr are the job's. SIGTERM makes
+``job.cancelled`` true. Processes that still run after the grace period are killed.
+"""
+
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Outcome, Report, Transaction
+from sluice.jobs.runners.command.environment import function_environment
+from sluice.jobs.runners.function.child_protocol import (
+    LINE_BYTES_MAX,
+    Acknowledged,
+    Ended,
+    Errand,
+    Event,
+    Progress,
+    Said,
+)
+from sluice.jobs.runners.function.spark_settings import for_run
+from sluice.jobs.runners.output import Tell, worker_log
+from sluice.jobs.runners.output_blobs import with_whole
+from sluice.jobs.runners.process.group import Command
+from sluice.jobs.runners.process.process import Exit, run_group
+from sluice.jobs.runners.resources import Stores
+from sluice.jobs.runners.run_outcome import failed, of_exit, of_halt, violent_end
+from sluice.jobs.runners.stop_signal import Halt, Limits
+
+#: Seconds that a child may take to exit (exit hooks, its own threads) after its function has ended.
+LINGER_S = 5.0
+
+_EVENTS = msgspec.json.Decoder(Event)
+
+
+class IsolateRunner:
+    """Runner of a function by its path, and of the ``main`` of Spark jobs. In a thread their Spark would outlive them.
+
+    ``job.transaction()`` is not available because the connection belongs to the worker.
+    """
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+
+    def run(
+        self,
+        assignment: Assignment,
+        *,
+        stop: threading.Event,
+        report: Report,
+        transaction: Transaction | None = None,  # noqa: ARG002  # A connection cannot be passed.
+        acknowledge: Acknowledge | None = None,
+        **_: object,
+    ) -> Outcome:
+        limits = Limits(stop, assignment.timeout_s)
+        if assignment.app.function_path is None:
+            return failed(
+                f"{assignment.name.app} cannot be isolated: its function is not at the top of a module."
+            )
+        errand = _errand(assignment, assignment.app.function_path, acknowledges=acknowledge is not None)
+        ear = _Ear(limits, report, worker_log(assignment.name), acknowledge)
+        try:
+            environment = function_environment(assignment, assignment.policy, os.environ)
+            exit_ = _run_child(errand, environment, limits, ear, assignment, stores=self._stores)
+        except (OSError, ValueError, TypeError) as error:
+            return failed(f"The child process could not be started: {error}.")
+        outcome = _outcome(exit_, ear.ended, assignment)
+        return with_whole(outcome, exit_, assignment, self._stores.blobs)
+
+
+def _errand(assignment: Assignment, function_path: str, *, acknowledges: bool) -> Errand:
+    return Errand(
+        claimed=assignment.claimed,
+        function_path=function_path,
+        cwd=assignment.policy.cwd,
+        python_path={**os.environ, **assignment.policy.env}.get("PYTHONPATH"),
+        acknowledges=acknowledges,
+        spark=assignment.app.spark and for_run(assignment.app.spark, assignment, assignment.policy.env),
+    )
+
+
+def _run_child(
+    errand: Errand,
+    environment: Mapping[str, str],
+    limits: Limits,
+    ear: "_Ear",
+    assignment: Assignment,
+    *,
+    stores: Stores,
+) -> Exit:
+    """Run the child. With ``-P`` and our own path it imports the same modules as the worker, in any working
+    directory.
+    """
+    with tempfile.TemporaryFile() as file:  # Unlike a pipe, it takes any size before a reader exists.
+        file.write(msgspec.json.encode(errand))
+        file.seek(0)
+        command = Command(
+            argv=(sys.executable, "-P", "-m", "sluice.jobs.runners.function.child", str(file.fileno())),
+            env={
+                **environment,
+                "PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path),
+            },
+            inherit=(file.fileno(),),
+            allowance=assignment.policy.limits,
+        )
+        command = stores.sandbox.around(command, reads=_python(errand.function_path))
+        whole = assignment.policy.keep_output
+        return run_group(
+            command,
+            limits,
+            hear=ear.hear,
+            echo=assignment.echo,
+            whole=whole,
+            grace_s_max=stores.grace_s_max,
+        )
+
+
+def _python(function_path: str) -> tuple[str, ...]:
+    """Return the paths of the interpreter, its modules, and the function's file and folder. The file is listed by
+    itself because the sandbox does not show every folder that may contain it.
+    """
+    module, _, _ = function_path.rpartition(":")
+    file = Path(module).absolute()
+    own = (str(file.parent), str(file)) if module.endswith(".py") else ()
+    return (sys.prefix, sys.base_prefix, *(str(Path(entry).absolute()) for entry in sys.path), *own)
+
+
+class _Ear:
+    """Reader of the child's events, line by line. ``ended`` is the child's last event."""
+
+    def __init__(self, limits: Limits, report: Report, tell: Tell, acknowledge: Acknowledge | None) -> None:
+        self.ended: Ended | None = None
+        self._limits = limits
+        self._report = report
+        self._tell = tell
+        self._acknowledge = acknowledge
+        self._begun = b""
+
+    def hear(self, chunk: bytes) -> None:
+        *lines, self._begun = (self._begun + chunk).split(b"\n")
+        for line in lines:
+            self._take(line)
+        if len(self._begun) > LINE_BYTES_MAX:
+            self._begun = b""
+
+    def _take(self, line: bytes) -> None:
+        """Handle one line. Lines that are no event are dropped, because user code can find the pipe and write to it."""
+        try:
+            event = _EVENTS.decode(line)
+        except msgspec.DecodeError:
+            return
+        match event:
+            case Progress(done=done, total=total):
+                self._report(done, total)
+            case Said(level=level, text=text):
+                self._tell(level, text)
+            case Acknowledged(partition=partition):
+                if self._acknowledge is not None:
+                    self._acknowledge(partition)
+            case Ended():
+                self.ended = event
+                self._limits.linger(LINGER_S)
+
+
+def _outcome(exit_: Exit, ended: Ended | None, assignment: Assignment) -> Outcome:
+    """Return the outcome of the run. A limit reached before the ``Ended`` event decides it; a later one does not."""
+    if exit_.halt is Halt.TIMED_OUT or exit_.halt is Halt.STOPPED:
+        return of_exit(exit_, *of_halt(exit_.halt, assignment.timeout_s))
+    if ended is not None:
+        outcome = of_exit(exit_, ended.ending, ended.error)
+        return replace(outcome, final=ended.final, retry_after_s=ended.retry_after_s)
+    limits = assignment.policy.limits
+    error = violent_end(exit_, limits) or f"exited with {exit_.status.code} before its function had ended"
+    return of_exit(exit_, Ending.ERROR, error)

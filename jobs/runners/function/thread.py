@@ -1,0 +1,69 @@
+"""Functions in the worker's own thread: no process to start, no data to pass, and no way to kill them.
+
+A thread cannot be ended from outside. After ``timeout_s``, or when the worker requests a stop, the runner can only make
+``job.cancelled`` true. The ledger's groomer times the job out, and refuses later results of the function. Printed text
+goes to the worker's own output because other threads print too; ``job.log`` is the job's output. ``isolate: true``
+lifts all three limits.
+"""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Job, Outcome, Report, Transaction
+from sluice.jobs.runners.function.call import Call, perform
+from sluice.jobs.runners.output import Excerpt, job_log, worker_log
+from sluice.jobs.runners.run_outcome import failed, of_halt
+from sluice.jobs.runners.stop_signal import Halt, Limits
+
+
+class PythonRunner:
+    """Runner of one function. The constructor reads its signature."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._call = Call(function)
+
+    def run(
+        self,
+        assignment: Assignment,
+        *,
+        stop: threading.Event,
+        report: Report,
+        transaction: Transaction | None = None,
+        acknowledge: Acknowledge | None = None,
+        **_: object,
+    ) -> Outcome:
+        policy = assignment.policy
+        if policy.env or policy.cwd or policy.limits or policy.keep_output:
+            what = "env, cwd, limits or keep_output"
+            return failed(f"{assignment.name.app} has {what}, which a thread cannot have; set isolate: true.")
+        limits = Limits(stop, assignment.timeout_s)
+        if stop.is_set():
+            return Outcome(ending=Ending.HANDED_BACK, error="It was stopped before it began.")
+        output = Excerpt(assignment.echo.stdout)
+        job = Job(
+            assignment,
+            report=report,
+            log=job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name)),
+            cancelled=lambda: limits.reached() is not None,
+            transaction=transaction and partial(transaction, output.text),
+            acknowledge=acknowledge,
+        )
+        outcome = perform(self._call, job)
+        return replace(_judged(outcome, job, limits), output=output.text())
+
+
+def _judged(outcome: Outcome, job: Job, limits: Limits) -> Outcome:
+    """Return the final outcome. A function that did not see ``job.cancelled`` has ended by itself, even if the worker
+    requested a stop.
+
+    Past its timeout it always counts as timed out, like a process.
+    """
+    halt = limits.reached()
+    if halt is Halt.TIMED_OUT or (halt is Halt.STOPPED and job.told):
+        ending, error = of_halt(halt, limits.timeout_s)
+        return Outcome(ending=ending, error=error)
+    return outcome

@@ -1,0 +1,1 @@
+"""Processes of a run: groups, sandboxes, and the end of both."""

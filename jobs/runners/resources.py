@@ -1,0 +1,19 @@
+"""Resources of a worker for its runs: the source of programs, the store for large outputs, and the sandbox."""
+
+import math
+from typing import NamedTuple
+
+from sluice.jobs.blobs import BlobStore
+from sluice.jobs.programs.store import ProgramStore
+from sluice.jobs.runners.process.sandbox import Sandbox
+
+
+class Stores(NamedTuple):
+    """Resources for the runs of one worker. ``grace_s_max`` limits the seconds that a process may take to end after
+    SIGTERM, if it is shorter than ``GRACE_S`` of ``jobs.runners.process.process``.
+    """
+
+    programs: ProgramStore
+    blobs: BlobStore
+    sandbox: Sandbox
+    grace_s_max: float = math.inf

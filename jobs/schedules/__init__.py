@@ -1,0 +1,1 @@
+"""Schedules: their times, and the submissions that they make."""

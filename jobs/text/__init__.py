@@ -1,0 +1,1 @@
+"""Texts: parsing and formatting of values, filters, units and addresses."""
