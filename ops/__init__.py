@@ -5,13 +5,12 @@ submissions and messages that every other program uses. No other package of Slui
 
     cli/         the ``sluice`` command: a table of commands, a module for each, and shared code
     console/     the page in a browser, and its HTTP calls
-    desk/        queries and actions that the command line and the console share
-    why/         explanation of a job's state           doctor/      findings of ``sluice doctor``
-    graph/       pictures of apps and of live jobs      overview/    counts, queues and alarms on one page
-    metrics/     metrics for Prometheus                 bench/       benchmarks
+    operations/  queries and actions that the command line and the console share
+    documents/   JSON documents of jobs, apps, plans, sagas and workers
+    why/         explanation of a job's state           observe/     metrics, overview page, findings of the doctor
+    graph/       pictures of apps and of live jobs      bench/       benchmarks
     autoscale/   workers by demand on one machine       deploy/      manifests for Kubernetes
     completion/  completion scripts for shells          starter/     the project that ``sluice init`` creates
     simulation/  pipelines in virtual time for tests of users and of Sluice
     tools/       ``make demo``, ``docs/states.md`` and other generated pages
-    preview, facts    the JSON of ``sluice plan``       dossier      the JSON of ``sluice show``
 """

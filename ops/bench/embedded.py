@@ -12,9 +12,9 @@ from sluice.actors.client import Client
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.notify_listener import ring
 from sluice.ops.bench.contenders.sluice_desk import Desk, environment
-from sluice.ops.bench.courses import Given, whole
-from sluice.ops.bench.ground import Ground
+from sluice.ops.bench.environment import Ground
 from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.shapes import Given, whole
 
 
 def embedded(_: str) -> Figures:

@@ -21,14 +21,14 @@ from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import remember
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.reads import submission_progress
-from sluice.ops.bench import bare
-from sluice.ops.bench.courses import CHAIN, FLAT, scaled
-from sluice.ops.bench.crew import kept_mb
+from sluice.ops.bench import baseline
+from sluice.ops.bench.console_latency import looking
 from sluice.ops.bench.embedded import embedded
-from sluice.ops.bench.flights import fly
-from sluice.ops.bench.looking import looking
 from sluice.ops.bench.pipelines import Apps, backfill, chunks, deep, grid, layers, many_apps, scattered_ids
+from sluice.ops.bench.saga_runs import fly
 from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.shapes import CHAIN, FLAT, scaled
+from sluice.ops.bench.workers import kept_mb
 from sluice.planner.keyspaces.choose import keyspace_of
 
 _YEAR = {"start": "2025-01-01-00", "end": "2025-12-31-23"}
@@ -77,7 +77,7 @@ def _plan_deep(ledger_url: str, groups: int) -> Figures:
     """
     planned = _plan(ledger_url, deep(groups), "deepest")
     ledger = Ledger(ledger_url)
-    copy_s, graph_s = bare.copied_s(ledger), bare.drawn_s(ledger)
+    copy_s, graph_s = baseline.copied_s(ledger), baseline.drawn_s(ledger)
     ledger.close()
     return {
         **planned,

@@ -1,12 +1,19 @@
-"""``sluice run --bypass``: run the code of a job directly, to try out an app or to repair a job by hand.
+"""``sluice run --bypass``: run the code of a job without the ledger.
+
+``sluice run --bypass``: run the code of a job directly, to try out an app or to repair a job by hand.
 
 Nothing else takes part: no ledger, no broker, and no parents. A key must fit the template of its app. For other apps it
 is the work IDs of a chunk, or partitions. ``valid_if_or``, dependencies, retries, priorities and times are ignored. The
 kwargs apply. Of the policy, only the options for the run itself apply: ``timeout``, ``env``, ``env_from_os``, ``cwd``,
-``fail_on``, ``limits``, ``keep_output``. The debug options of a saga apply too (``ops.cli.flying``).
+``fail_on``, ``limits``, ``keep_output``. The debug options of a saga apply too (``ops.cli.bypass``).
 
 The job has its usual token, so that external systems treat it as the same job. Its claim is 0, which is lower than any
 claim in the ledger.
+
+Saga under ``sluice run --bypass``. The journal is kept in memory, and the flight runs here until it has ended.
+
+Nothing of the flight outlives the command, so it is not left half done. If it would wait or is interrupted, it is
+undone.
 """
 
 import logging
@@ -25,22 +32,20 @@ from sluice.jobs.catalogue import parse_policy
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.work_ids import WorkId, parse_work_ids, text_of
 from sluice.jobs.model.app import App
-from sluice.jobs.model.job import Assignment, Echo, Ending, Outcome, idempotency_token
+from sluice.jobs.model.job import Assignment, Echo, Ending, Outcome, idempotency_token, keep
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.resources import Stores
-from sluice.jobs.sagas.journal import Journal
+from sluice.jobs.sagas.journal import Direction, Journal, MemoryJournal
 from sluice.ledger.lifecycle.claims import Claimed
-from sluice.ops.cli.asking import submission_of
 from sluice.ops.cli.command import Options
-from sluice.ops.cli.desk import CommandDesk
-from sluice.ops.cli.exits import DONE, FAILED, INTERRUPTED
-from sluice.ops.cli.flying import fly
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE, FAILED, INTERRUPTED
+from sluice.ops.cli.local_worker import HEARD_WITHIN_S
 from sluice.ops.cli.page import Block, Line, Verbatim
-from sluice.ops.cli.stopping import HEARD_WITHIN_S
-from sluice.ops.times import span
-from sluice.ops.words import first_line
+from sluice.ops.cli.submission_options import submission_of
+from sluice.ops.text import first_line, span
 from sluice.planner.keyspaces.partitions.partition_keys import key_of, read_key
 
 #: Seconds that an interrupted job has to end by itself. Processes of a job are killed before that.
@@ -240,3 +245,30 @@ def _document(name: JobName, outcome: Outcome) -> dict[str, object]:
         "stderr_blob": outcome.stderr_blob,
         "log": outcome.log,
     }
+
+
+#: Function that runs the flight once, until it ends or the event is set.
+Run = Callable[[MemoryJournal, Event], Outcome]
+
+
+def fly(run: Run, stop: Event) -> Outcome:
+    """Run the flight again as long as the run hands it back or suspends it."""
+    journal, output = MemoryJournal(), ""
+    while True:
+        outcome = run(journal, stop)
+        output = keep(output + outcome.output)
+        if outcome.ending is Ending.SUSPENDED:
+            _end_wait(journal, outcome)
+        elif outcome.ending is not Ending.HANDED_BACK:
+            return replace(outcome, output=output)
+        elif stop.is_set():
+            journal.turn_back, stop = "it was interrupted", Event()
+
+
+def _end_wait(journal: MemoryJournal, outcome: Outcome) -> None:
+    if journal.entries[-1].direction is Direction.UNDO:
+        # The flight is being undone already and must complete, so it gets the event.
+        journal.tell(outcome.event)
+        return
+    what = outcome.event or "a resume command"
+    journal.turn_back = f"it waits for {what}, which --bypass cannot deliver"

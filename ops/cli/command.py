@@ -8,7 +8,7 @@ import argparse
 from importlib import import_module
 from typing import NamedTuple, Protocol, cast
 
-from sluice.ops.cli.desk import CommandDesk
+from sluice.ops.cli.command_context import CommandDesk
 
 Options = argparse.Namespace
 

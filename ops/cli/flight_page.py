@@ -16,9 +16,8 @@ from sluice.jobs.text.redaction import masked_kwargs, masked_value
 from sluice.ledger.reads.saga_details import LINES_MAX, Flight
 from sluice.ledger.reads.saga_details import Line as Entry
 from sluice.ops.cli.page import Block, Line, Table, Verbatim
-from sluice.ops.flight_words import cause, counted, crashes, place, told, undone
-from sluice.ops.times import moment, precise
-from sluice.ops.words import command
+from sluice.ops.documents.flight_texts import cause, counted, crashes, place, told, undone
+from sluice.ops.text import command, moment, precise
 
 #: Maximum number of characters shown of a value.
 VALUE_CHARS_MAX = 200

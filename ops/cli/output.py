@@ -1,17 +1,24 @@
-"""Output of a command: one JSON document for programs, or lines and tables for people."""
+"""Output of a command: one JSON document for programs, or lines and shortened tables for people.
 
+Output of a command: one JSON document for programs, or lines and tables for people.
+
+Shortened tables. Of many similar rows only the first few are shown, so that they do not hide the others.
+"""
+
+import argparse
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from itertools import groupby
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO, Self, TypeVar
 
 import msgspec
 
 from sluice.jobs.errors import DefinitionError, SluiceError
 from sluice.ops.cli.page import Block
-from sluice.ops.cli.screen import Screen
+from sluice.ops.cli.terminal import Screen
 
 
 class Output:
@@ -101,3 +108,32 @@ def _redirect(*, to: int) -> None:
     """Redirect stdout of this process and its child processes."""
     sys.stdout.flush()
     os.dup2(to, 1)
+
+
+Row = TypeVar("Row")
+
+#: Maximum number of consecutive similar rows that are all shown, and the number of rows shown if there are more.
+SHOWN_MAX, SHOWN = 12, 10
+
+
+def all_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="show every row; default: of many similar rows only the first few (JSON always has all)",
+    )
+
+
+def excerpt(
+    rows: Iterable[Row], alike: Callable[[Row], object], rest: Callable[[Row, str], Row], *, whole: bool
+) -> Iterator[Row]:
+    """Yield the rows, shortened. ``rest`` changes the first omitted row so that it stands for all omitted rows, with a
+    given text.
+    """
+    for _, following in groupby(rows, key=alike):
+        members = list(following)
+        if whole or len(members) <= SHOWN_MAX:
+            yield from members
+        else:
+            yield from members[:SHOWN]
+            yield rest(members[SHOWN], f"… and {len(members) - SHOWN} more (--all)")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from sluice.jobs.states import DEAD, State
-from sluice.ops.words import legible
+from sluice.ops.text import legible
 
 #: Texts with their styles, one after the other on a line.
 Spans = list[tuple[str, str]]

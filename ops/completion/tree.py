@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from sluice.ops.cli.command import Command, Group
-from sluice.ops.cli.parsing import Parser
+from sluice.ops.cli.parser import Parser
 
 #: Kinds of values that can be completed. Values of other kinds have no completion.
 FILE, FOLDER, APP, SCHEDULE = "@file", "@folder", "@app", "@schedule"

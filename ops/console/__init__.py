@@ -1,8 +1,8 @@
 """The console: the page, and the HTTP API with the same operations as messages and commands.
 
-- ``gate``: access control
+- ``access``: access control and sessions
 - ``calls``, ``route``: the calls
-- ``answering``: from a request to its call and answer
+- ``dispatch``: from a request to its call and answer
 - ``streams``: changes as server-sent events
 - ``files``: the files of the page
 - ``server``: the sockets

@@ -1,7 +1,8 @@
 """Types of the JSON documents of commands. The OpenAPI description uses them for the calls that return them.
 
-The documents are built elsewhere, as plain data (``ops.dossier``, ``ops.saga_document``, ``ops.app_document``,
-``ops.worker_document``). Each type has all fields of its document: a test reads real documents with it.
+The documents are built elsewhere, as plain data (``ops.documents.job_document``, ``ops.documents.saga_document``,
+``ops.documents.app_document``, ``ops.documents.worker_document``). Each type has all fields of its document: a test
+reads real documents with it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sluice.ops.console.exchange import Answer, Request, problem
+from sluice.ops.console.http_message import Answer, Request, problem
 
 FOLDER = Path(__file__).parent / "page"
 #: Suffixes and types of the page's files. Files with other suffixes are not served.

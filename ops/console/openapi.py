@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from sluice.jobs.release import release
-from sluice.ops.console.exchange import JSON_TYPE, PROBLEM_TYPE, Problem
+from sluice.ops.console.access import COOKIE
+from sluice.ops.console.http_message import JSON_TYPE, PROBLEM_TYPE, Problem
 from sluice.ops.console.route import Route, is_name
-from sluice.ops.console.session import COOKIE
 
 Description = Mapping[str, Any]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from sluice.ops.console.exchange import Unreadable
+from sluice.ops.console.http_message import Unreadable
 
 LIMIT_MAX = 500
 _NUMBER_MAX = 2**63 - 1

@@ -6,9 +6,9 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from sluice.ops.console.exchange import JSON_TYPE, Request
-from sluice.ops.console.gate import Gate, Role, Who
-from sluice.ops.console.office import Office
+from sluice.ops.console.access import Gate, Role, Who
+from sluice.ops.console.context import Office
+from sluice.ops.console.http_message import JSON_TYPE, Request
 
 Q = TypeVar("Q")
 B = TypeVar("B")

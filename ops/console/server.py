@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from sluice.jobs.errors import BadSetting
-from sluice.ops.console.exchange import Answer, Request, problem
-from sluice.ops.console.gate import LOOPBACK
-from sluice.ops.console.head import BadHead, Head, Inlet, read_head
-from sluice.ops.console.room import Room
+from sluice.ops.console.access import LOOPBACK
+from sluice.ops.console.http_message import Answer, Request, problem
+from sluice.ops.console.limits import Room
+from sluice.ops.console.request_head import BadHead, Head, Inlet, read_head
 
 _LOG = logging.getLogger("sluice.console")
 
@@ -148,8 +148,8 @@ class Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handler of a connection. The base class writes answers; ``ops.console.head`` reads requests, because it is
-    stricter.
+    """Handler of a connection. The base class writes answers; ``ops.console.request_head`` reads requests, because it
+    is stricter.
     """
 
     protocol_version = request_version = "HTTP/1.1"

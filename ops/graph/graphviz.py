@@ -4,9 +4,8 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 
-from sluice.ops.graph.cards import FONT_SIZE
-from sluice.ops.graph.chart import Chart
-from sluice.ops.graph.sheet import Box, Line, Sheet
+from sluice.ops.graph.layout.chart import FONT_SIZE, Chart
+from sluice.ops.graph.layout.sheet import Box, Line, Sheet
 
 #: Seconds after which Graphviz is ended. It takes minutes for thousands of edges; our own layout takes seconds.
 PATIENCE_S = 20.0

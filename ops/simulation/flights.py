@@ -18,10 +18,10 @@ from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.sagas.journal import Entry, Heard, Journal, Log
 from sluice.ledger.lifecycle.claims import Claimed
-from sluice.ops.simulation.agenda import Agenda
-from sluice.ops.simulation.crashing import Crash, CrashingLedger
-from sluice.ops.simulation.fate import Fate, Kind
-from sluice.ops.simulation.strands import Strand
+from sluice.ops.simulation.event_queue import Agenda
+from sluice.ops.simulation.faults import Fate, Kind
+from sluice.ops.simulation.fibers import Strand
+from sluice.ops.simulation.mortal_ledger import Crash, CrashingLedger
 from sluice.ops.simulation.work import Sky
 
 T = TypeVar("T")

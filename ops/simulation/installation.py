@@ -12,12 +12,12 @@ from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, Message, Resume
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadMessage
-from sluice.ops.simulation.agenda import Agenda
-from sluice.ops.simulation.crashing import Crash, CrashingLedger
-from sluice.ops.simulation.fate import Fate, Kind
-from sluice.ops.simulation.fleet import ORDINARY, Habits, Shore, Worker
-from sluice.ops.simulation.telling import name_of
+from sluice.ops.simulation.describe import name_of
+from sluice.ops.simulation.event_queue import Agenda
+from sluice.ops.simulation.faults import Fate, Kind
+from sluice.ops.simulation.mortal_ledger import Crash, CrashingLedger
 from sluice.ops.simulation.work import Sky, Work
+from sluice.ops.simulation.workers import ORDINARY, Habits, Shore, Worker
 
 #: Seconds after which a message is offered again if no worker is awake.
 OFFERED_AGAIN_S = 1.0

@@ -22,7 +22,7 @@ import pytest
 
 if TYPE_CHECKING:
     from sluice.jobs.simulated import Doing, Faults
-    from sluice.ops.simulation.simulated import Simulated
+    from sluice.ops.simulation.pipeline import Simulated
 
 #: Virtual time at the beginning. Default of ``starts``.
 BEGINS = "2026-01-01T00:00:00Z"
@@ -90,7 +90,7 @@ class Pipelines:
         from sluice.jobs.runners.resources import Stores  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.simulated import NO_FAULTS  # noqa: PLC0415 - most sessions of pytest have no use for it
         from sluice.jobs.text.units import parse_instant  # noqa: PLC0415 - most sessions of pytest have no use for it
-        from sluice.ops.simulation.simulated import Simulated, with_contexts  # noqa: PLC0415 - most sessions of pytest have no use for it
+        from sluice.ops.simulation.pipeline import Simulated, with_contexts  # noqa: PLC0415 - most sessions of pytest have no use for it
 
         simulated = Simulated(
             self._ground.url(len(self._made)),

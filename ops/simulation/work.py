@@ -8,7 +8,7 @@ from msgspec import Struct
 from sluice.jobs.model.job import Outcome
 from sluice.jobs.sagas.flight import Flight
 from sluice.ledger.lifecycle.claims import Claimed
-from sluice.ops.simulation.fate import Fate
+from sluice.ops.simulation.faults import Fate
 
 
 class Effort(Struct, frozen=True):

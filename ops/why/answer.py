@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
-from sluice.ops.words import command
+from sluice.ops.text import command
 
 
 class WaitsFor(Struct, frozen=True, kw_only=True, omit_defaults=True):

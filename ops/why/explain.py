@@ -7,9 +7,9 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.states import STOPPABLE, TERMINAL
 from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles
-from sluice.ops.why import asked, elsewhere, ended, living
+from sluice.ops.why import external, live, submissions, terminal
 from sluice.ops.why.answer import Answer, Reason, Remedy, WaitsFor, remedy
-from sluice.ops.why.keepers import absent
+from sluice.ops.why.control_workers import absent
 from sluice.ops.why.pauses import resumes
 
 
@@ -22,15 +22,17 @@ def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:
     job = facts.job
     if job is None:
         return _unknown(name, facts, refusal)
-    because, waits_for, remedies = (ended if job.state in TERMINAL else living).reason(job, facts)
+    because, waits_for, remedies = (terminal if job.state in TERMINAL else live).reason(job, facts)
     if job.is_to_be_ended:
-        left = elsewhere.still_to_end(job, facts)
+        left = external.still_to_end(job, facts)
         because, waits_for = f"{because}{left.because}", [*waits_for, *left.waits_for]
         remedies = [*remedies, *left.remedies]
     if refusal:
         because, waits_for, remedies = _undefined(job, because, refusal)
-    unplanned = [waits for each in facts.unplanned if each.asks_for_it for waits in asked.unplanned(each)]
-    refused = [asked.refusal(each) for each in facts.refused]
+    unplanned = [
+        waits for each in facts.unplanned if each.asks_for_it for waits in submissions.unplanned(each)
+    ]
+    refused = [submissions.refusal(each) for each in facts.refused]
     return Answer(
         app=job.app,
         key=job.key,
@@ -86,6 +88,9 @@ def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Answer:
         key=name.key,
         state=None,
         because=f"The ledger has no job {name}: {because}",
-        waits_for=(*chain.from_iterable(map(asked.unplanned, possible)), *map(asked.refusal, facts.refused)),
+        waits_for=(
+            *chain.from_iterable(map(submissions.unplanned, possible)),
+            *map(submissions.refusal, facts.refused),
+        ),
         remedies=tuple(remedies),
     )

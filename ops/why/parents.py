@@ -6,9 +6,9 @@ from sluice.jobs.model.dependency import When
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import TERMINAL, State
 from sluice.ledger.reads.obstacles import Alternative, Cause, Unsettled
-from sluice.ops.why import landings
+from sluice.ops.text import first_line
+from sluice.ops.why import partitions
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
-from sluice.ops.words import first_line
 
 _TO: Mapping[When, str] = {"succeeded": "succeed", "failed": "fail", "finished": "end", "running": "start"}
 
@@ -29,11 +29,11 @@ def waiting(
         _waits(alternatives, several=several),
         [
             *(_awaited(each, fates.get(each.name), named=several) for each in awaited),
-            *map(landings.awaited, to_land),
+            *map(partitions.awaited, to_land),
             *(_lost(each, named=several) for each in dead),
         ],
         [
-            *landings.remedies(to_land),
+            *partitions.remedies(to_land),
             *_about_awaited(name, awaited),
             *(_about_lost(each) for each in dead[:1]),
         ],
@@ -82,7 +82,7 @@ def _counted(each: Alternative) -> str:
     running, 1 not asked for``.
     """
     if each.to_land == each.unmet:
-        return landings.counted(each.to_land)
+        return partitions.counted(each.to_land)
     if each.unmet == 1:
         return f"1 parent, {' and '.join(map(_standing, each.states))}"
     told = (

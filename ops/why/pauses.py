@@ -6,7 +6,7 @@ from shlex import quote
 
 from sluice.ledger.limits.app_pauses import AppPause
 from sluice.ledger.reads.requesters import Pauser
-from sluice.ops.times import moment
+from sluice.ops.text import moment
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor
 
 

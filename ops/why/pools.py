@@ -8,7 +8,7 @@ from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ledger.reads.pool_queue import COUNTED_MAX, Holder, Line
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
-from sluice.ops.why.keepers import TIME, absent
+from sluice.ops.why.control_workers import TIME, absent
 from sluice.ops.why.pauses import app_held_back
 
 

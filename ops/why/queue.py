@@ -6,10 +6,10 @@ from datetime import timedelta
 from sluice.ledger.reads.fleet import Crew, Held
 from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import AHEAD_MAX, Obstacles
-from sluice.ops.times import ago
+from sluice.ops.text import ago
 from sluice.ops.why import pauses
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor
-from sluice.ops.why.keepers import TIME, absent
+from sluice.ops.why.control_workers import TIME, absent
 
 #: Maximum time that a notification, or its repetition, normally takes to arrive.
 SOON = timedelta(minutes=1)

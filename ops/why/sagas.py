@@ -9,10 +9,9 @@ from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import Job
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ledger.reads.saga_details import Flight
-from sluice.ops.flight_words import cause, counted, crashes, place, told, undone
-from sluice.ops.times import moment, span
+from sluice.ops.documents.flight_texts import cause, counted, crashes, place, told, undone
+from sluice.ops.text import command, first_line, moment, span
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
-from sluice.ops.words import command, first_line
 
 #: States of a saga on its way to its end.
 _UNDER_WAY = {State.WAITING, State.READY, State.RUNNING}

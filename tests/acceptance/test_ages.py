@@ -15,7 +15,7 @@ from sluice.jobs.model.plan import Known
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import plans
-from sluice.ops.preview import as_document
+from sluice.ops.documents.plan_document import as_document
 from sluice.planner.preview.preview import preview
 from tests.acceptance.story import Teller
 from tests.world import World

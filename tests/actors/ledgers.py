@@ -8,7 +8,7 @@ import msgspec
 
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.driver import Row
-from sluice.ops.simulation.crashing import Crash
+from sluice.ops.simulation.mortal_ledger import Crash
 from tests.world import World
 
 T = TypeVar("T")

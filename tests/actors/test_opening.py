@@ -13,7 +13,7 @@ from sluice.broker.messages import Tick
 from sluice.jobs.errors import BadKey, BadRequest, UnknownApp
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.ops.simulation.crashing import Crash
+from sluice.ops.simulation.mortal_ledger import Crash
 from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Counting, Dying
 from tests.ops.typist import ROOT

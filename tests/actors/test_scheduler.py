@@ -14,7 +14,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.schedules.schedule import Asked
 from sluice.jobs.states import State
 from sluice.ledger.reads.invariants import breaches
-from sluice.ops.simulation.crashing import Crash
+from sluice.ops.simulation.mortal_ledger import Crash
 from sluice.scheduler.evaluate import AWAY_S_MIN
 from tests.actors.ledgers import Counting, Dying
 from tests.scheduler.test_due_times import Broken

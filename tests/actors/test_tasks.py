@@ -10,7 +10,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import TERMINAL, State
 from sluice.ledger.managed_tasks import Finished
-from sluice.ops.simulation.crashing import Crash
+from sluice.ops.simulation.mortal_ledger import Crash
 from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Dying
 

@@ -36,7 +36,7 @@ def kept(world: World) -> list[str | None]:
 
 
 def test_without_tracing_opentelemetry_is_not_imported() -> None:
-    imports = "import sys, sluice.actors.worker.command, sluice.ops.desk.installation"
+    imports = "import sys, sluice.actors.worker.command, sluice.ops.operations.installation"
     code = f"{imports}; assert 'opentelemetry' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 

@@ -37,7 +37,7 @@ _FORKED.set_forkserver_preload(
         "tests.crashes.victims",
         "sluice.broker.rabbitmq.broker",
         "sluice.broker.redis.broker",
-        "sluice.ops.console.serving",
+        "sluice.ops.console.background",
     ]
 )
 

@@ -17,7 +17,7 @@ from sluice.jobs.errors import BadMessage, BadRequest
 from sluice.jobs.states import LIVE
 from sluice.ledger.limits import app_pauses
 from sluice.ops.console.calls.routes import ROUTES
-from sluice.ops.console.head import BadHead, read_head
+from sluice.ops.console.request_head import BadHead, read_head
 from sluice.ops.console.server import Place
 from tests.broker.hostile import hostile_messages
 from tests.fuzz import inputs

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from sluice.ops.console.gate import Gate
+from sluice.ops.console.access import Gate
 from tests.fuzz import entries
 from tests.ops.asker import TOKEN, Asker, console_of, serving
 from tests.world import World

@@ -8,15 +8,15 @@ from typing import Any
 
 from sluice.actors.client import Client
 from sluice.actors.settings.settings import Settings
-from sluice.ops.console.answering import Answering
+from sluice.ops.console.access import Gate
 from sluice.ops.console.calls.routes import ROUTES
-from sluice.ops.console.exchange import Answer, Request
+from sluice.ops.console.context import Office
+from sluice.ops.console.dispatch import Answering
 from sluice.ops.console.files import Files
-from sluice.ops.console.gate import Gate
-from sluice.ops.console.office import Office
+from sluice.ops.console.http_message import Answer, Request
 from sluice.ops.console.server import Place, Server
-from sluice.ops.desk.desk import Desk
-from sluice.ops.desk.installation import Installation
+from sluice.ops.operations.context import Desk
+from sluice.ops.operations.installation import Installation
 from tests.world import World
 
 TOKEN = "the token of these tests"

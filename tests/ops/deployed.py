@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sluice.actors import checkup
 from sluice.ops.cli.commands import COMMANDS
-from sluice.ops.cli.parsing import parse
+from sluice.ops.cli.parser import parse
 
 _ROOT = Path(__file__).parents[2]
 #: A call in ``settings.py`` that reads a variable. It contains the name of the variable.

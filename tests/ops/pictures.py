@@ -8,8 +8,8 @@ from itertools import chain, pairwise
 from hypothesis import strategies as st
 
 from sluice.jobs.states import State
-from sluice.ops.graph.graph import Edge, Graph, Node
-from sluice.ops.graph.sheet import Box
+from sluice.ops.graph.layout.sheet import Box
+from sluice.ops.graph.model import Edge, Graph, Node
 
 Point = tuple[float, float]
 STEPS = 6

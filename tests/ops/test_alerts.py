@@ -11,8 +11,8 @@ from sluice.broker.messages import CONTROL, SCHEDULER
 from sluice.jobs.model.job import Ending
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.recovery import leases
-from sluice.ops.metrics.exposition import text
-from sluice.ops.metrics.numbers import numbers
+from sluice.ops.observe.metrics.exposition import text
+from sluice.ops.observe.metrics.ledger_metrics import numbers
 from tests.ops.promql import instant, value_of
 from tests.world import World
 

@@ -14,13 +14,13 @@ import pytest
 
 from sluice.jobs.errors import BadRequest, BadSetting
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ops.autoscale.crew import Crew
-from sluice.ops.autoscale.deciding import Bounds, Terms
-from sluice.ops.autoscale.guard import Guard, watch
-from sluice.ops.autoscale.keeper import Keeper, Post
-from sluice.ops.autoscale.watch import Watch, read_watches
+from sluice.ops.autoscale.controller import Keeper, Post
+from sluice.ops.autoscale.decision import Bounds, Terms
+from sluice.ops.autoscale.orphan_guard import Guard, watch
+from sluice.ops.autoscale.targets import Watch, read_watches
+from sluice.ops.autoscale.workers import Crew
+from sluice.ops.cli.local_worker import Stop
 from sluice.ops.cli.main import main
-from sluice.ops.cli.stopping import Stop
 from tests.ops.site import Site
 from tests.ops.typist import NO_LEDGER
 from tests.world import World, catalogue_of

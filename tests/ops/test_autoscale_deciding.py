@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.ops.autoscale.deciding import (
+from sluice.ops.autoscale.decision import (
     PAUSE_S_MAX,
     SAMPLES_MAX,
     SOUND_S,

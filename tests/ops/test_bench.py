@@ -9,7 +9,7 @@ import pytest
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.states import State
 from sluice.ledger import fixtures
-from sluice.ops.bench import courses, pipelines, workloads
+from sluice.ops.bench import pipelines, shapes, workloads
 from sluice.ops.bench.pipelines import Apps, deep, grid, layers, many_apps
 from sluice.ops.bench.sample import summaries
 from tests.ops.typist import Typist
@@ -134,7 +134,7 @@ def _table(world: World, name: str) -> tuple[list[Any], list[Any]]:
 
 def _figures(desk: Typist, workload: str) -> Mapping[str, float]:
     """Return the figures of one run with a fraction of the jobs."""
-    answer = desk.runs("bench", workload, "--runs", "1", "--json", **{courses.VARIABLE: SCALE}).document
+    answer = desk.runs("bench", workload, "--runs", "1", "--json", **{shapes.VARIABLE: SCALE}).document
     return {each["figure"]: each["median"] for each in answer["summaries"]}
 
 
@@ -166,7 +166,7 @@ def test_the_document_has_all_runs(desk: Typist) -> None:
 
 def test_the_help_lists_every_workload(desk: Typist) -> None:
     said = desk.runs("bench", "--help").out
-    for name in (*workloads.WORKLOADS, *courses.COURSES):
+    for name in (*workloads.WORKLOADS, *shapes.COURSES):
         assert f"\n  {name} " in said
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.ops.console.exchange import Answer, Request
 from sluice.ops.console.files import Files
+from sluice.ops.console.http_message import Answer, Request
 
 PAGE = b"<!doctype html>"
 SCRIPT = b"export {}"

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sluice.ops.console.exchange import Request
-from sluice.ops.console.gate import Gate
-from sluice.ops.console.refusals import (
+from sluice.ops.console.access import Gate
+from sluice.ops.console.http_message import Request
+from sluice.ops.console.login_throttle import (
     FORGOTTEN_AFTER,
     LINES_MAX,
     PAUSE_S,

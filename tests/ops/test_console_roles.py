@@ -9,10 +9,9 @@ from threading import Thread
 import pytest
 
 from sluice.jobs.errors import BadSetting
-from sluice.ops.console.exchange import Request
-from sluice.ops.console.gate import Gate, Role
+from sluice.ops.console.access import COOKIE, LASTS, Gate, Role
+from sluice.ops.console.http_message import Request
 from sluice.ops.console.own_token import FILE, kept_token, own_token
-from sluice.ops.console.session import COOKIE, LASTS
 from tests.ops.caller import Caller, console, printed
 from tests.ops.typist import Typist, ended
 

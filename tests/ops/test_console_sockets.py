@@ -13,8 +13,8 @@ import pytest
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.model.request_limits import BYTES_MAX
 from sluice.ops.console import server as server_module
-from sluice.ops.console.exchange import Answer, Request, problem
-from sluice.ops.console.gate import Gate
+from sluice.ops.console.access import Gate
+from sluice.ops.console.http_message import Answer, Request, problem
 from sluice.ops.console.server import Place, Server, read_place
 from tests.ops.asker import TOKEN, console_of, serving
 from tests.world import World

@@ -12,7 +12,7 @@ from sluice.ledger.database import connection
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.console import streams as streams_module
 from sluice.ops.console.streams import Streams, Watch
-from sluice.ops.overview.page import overview
+from sluice.ops.observe.overview.page import overview
 from tests.broker.proxy import Proxy
 from tests.ops.typist import NO_LEDGER
 from tests.world import World

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from sluice.jobs.errors import SluiceError
-from sluice.ops.bench import courses
-from sluice.ops.bench.contest import CONTENDERS, OURS
-from sluice.ops.bench.courses import COURSES
-from sluice.ops.bench.marks import Marks
+from sluice.ops.bench import shapes
+from sluice.ops.bench.participants import CONTENDERS, OURS
 from sluice.ops.bench.sample import ratio, summaries
-from sluice.ops.bench.sitting import Entry, Servers, entries, sit
+from sluice.ops.bench.session import Entry, Servers, entries, sit
+from sluice.ops.bench.shapes import COURSES
+from sluice.ops.bench.timestamps import Marks
 from tests.ops.typist import Typist
 from tests.servers import rabbitmq_url, redis_url
 
@@ -79,7 +79,7 @@ def test_a_contender_on_postgres_runs_all_of_its_benchmarks(
     other: str, course: str, desk_of_module: Typist, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _must_be_installed(other)
-    monkeypatch.setenv(courses.VARIABLE, SCALE)
+    monkeypatch.setenv(shapes.VARIABLE, SCALE)
     began: list[Entry] = []
     servers = Servers(desk_of_module.ledger.url, broker_url="", results_url="")
     found = sit(
@@ -118,7 +118,7 @@ def _must_be_installed(other: str) -> None:
 def _run(desk: Typist, course: str, broker: str, *words: str) -> Mapping[tuple[str, str], Any]:
     """Return each figure by its contender and its name."""
     said = desk.runs(
-        "--broker", broker, "bench", course, *words, "--runs", "1", "--json", **{courses.VARIABLE: SCALE}
+        "--broker", broker, "bench", course, *words, "--runs", "1", "--json", **{shapes.VARIABLE: SCALE}
     )
     assert said.code == 0, said.err
     answer = said.document

@@ -13,8 +13,8 @@ import yaml
 from sluice.broker.messages import CONTROL
 from sluice.jobs.states import State
 from sluice.ledger.reads.state_statistics import REPAIRS
-from sluice.ops.metrics.families import FAMILIES, Family, Kind
-from sluice.ops.overview.alarms import Severity
+from sluice.ops.observe.metrics.families import FAMILIES, Family, Kind
+from sluice.ops.observe.overview.alarms import Severity
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "ops" / "deploy"

@@ -12,7 +12,7 @@ from sluice.jobs.errors import Unreachable
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.backlog import Demand
 from sluice.ops.cli.main import main
-from sluice.ops.demand import Recent
+from sluice.ops.documents.backlog import Recent
 from tests.ops.asker import Asker
 from tests.ops.site import WORDS, Site
 from tests.ops.typist import Typist
@@ -94,7 +94,7 @@ def test_simultaneous_requests_share_one_query_of_the_ledger(
         found = [*askers.map(lambda app: recent.wanted([app]).demand, ["a", "b"] * 20)]
     assert found == [1, 0] * 20
     assert len(looks) == 1
-    monkeypatch.setattr("sluice.ops.demand.RECENT_S", 0.0)
+    monkeypatch.setattr("sluice.ops.documents.backlog.RECENT_S", 0.0)
     world.finish("a")
     assert recent.wanted(["a"]).demand == 0
     assert len(looks) == 2

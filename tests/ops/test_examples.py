@@ -12,7 +12,7 @@ from sluice.ops.cli.command import Command, Group
 from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.examples import EXAMPLES, examples
 from sluice.ops.cli.main import main
-from sluice.ops.cli.parsing import parse
+from sluice.ops.cli.parser import parse
 from sluice.ops.starter import files
 from tests.ops.conftest import desk_in
 from tests.ops.orders import ORDERS, approved

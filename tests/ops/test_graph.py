@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import kinship
-from sluice.ops.graph.apps import app_graph
-from sluice.ops.graph.folding import folded
-from sluice.ops.graph.graph import Edge, Graph, Node
-from sluice.ops.graph.jobs import job_graph
-from sluice.ops.graph.palette import colour
-from sluice.ops.graph.svg import draw
-from sluice.ops.graph.written import as_document, as_dot, as_mermaid
+from sluice.ops.graph.app_graph import app_graph
+from sluice.ops.graph.equal_jobs import folded
+from sluice.ops.graph.job_graph import job_graph
+from sluice.ops.graph.model import Edge, Graph, Node
+from sluice.ops.graph.render.stylesheet import colour
+from sluice.ops.graph.render.svg import draw
+from sluice.ops.graph.text_formats import as_document, as_dot, as_mermaid
 from tests.ops.pictures import arrows, graphs
 from tests.world import World, catalogue_of
 

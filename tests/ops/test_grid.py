@@ -10,7 +10,7 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.reads.table_partitions import Place
 from sluice.ops.cli.main import main
-from sluice.ops.grid import MARKS, NOTHING, PARTLY, THERE, Row, axis, mark, strip
+from sluice.ops.documents.grid import MARKS, NOTHING, PARTLY, THERE, Row, axis, mark, strip
 from tests.ops.site import Site
 from tests.ops.weeks import APPS, WEEK, asked_for, finish, land
 

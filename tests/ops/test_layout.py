@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from sluice.ops.graph.chart import charts
-from sluice.ops.graph.graph import Edge, Graph, Node
 from sluice.ops.graph.graphviz import graphviz_sheet
-from sluice.ops.graph.layout import lay_out
-from sluice.ops.graph.packing import pack
-from sluice.ops.graph.sheet import Box, Sheet
-from sluice.ops.graph.svg import draw
+from sluice.ops.graph.layout.chart import charts
+from sluice.ops.graph.layout.layout import lay_out
+from sluice.ops.graph.layout.sheet import Box, Sheet
+from sluice.ops.graph.model import Edge, Graph, Node
+from sluice.ops.graph.render.paper import pack
+from sluice.ops.graph.render.svg import draw
 from tests.ops.pictures import arrows, graphs, inside, overlap, points
 
 CHAIN = arrows(" -> ".join(f"step_{number:03}" for number in range(200)))

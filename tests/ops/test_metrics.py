@@ -19,10 +19,10 @@ from sluice.jobs.states import State
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.recovery import leases
 from sluice.ledger.stats.event_counters import What
-from sluice.ops.metrics import families
-from sluice.ops.metrics.exposition import Spread, text
-from sluice.ops.metrics.families import FAMILIES, Family, Kind
-from sluice.ops.metrics.numbers import numbers
+from sluice.ops.observe.metrics import families
+from sluice.ops.observe.metrics.exposition import Spread, text
+from sluice.ops.observe.metrics.families import FAMILIES, Family, Kind
+from sluice.ops.observe.metrics.ledger_metrics import numbers
 from tests.ledger.test_tallies import counts_all
 from tests.ops.caller import printed
 from tests.ops.typist import Typist, ended

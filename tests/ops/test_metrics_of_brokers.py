@@ -13,8 +13,8 @@ from sluice.broker.connect import connect
 from sluice.broker.interface import Broker
 from sluice.broker.messages import Execute
 from sluice.jobs.errors import Unreachable
-from sluice.ops.metrics import carried
-from sluice.ops.metrics.carried import Carried
+from sluice.ops.observe.metrics import broker_metrics
+from sluice.ops.observe.metrics.broker_metrics import Carried
 from tests.ops.test_metrics import read
 from tests.ops.typist import Typist
 from tests.servers import rabbitmq_url, redis_url
@@ -61,7 +61,7 @@ def test_without_the_broker_the_other_metrics_remain(desk: Typist) -> None:
 
 
 def test_a_broker_that_never_answers_does_not_block_readers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(carried, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(broker_metrics, "PATIENCE_S", 0.05)
     asked = []
 
     def silent() -> Broker:

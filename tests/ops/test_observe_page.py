@@ -8,7 +8,7 @@ from sluice.actors.telemetry.openlineage import sender
 from sluice.jobs.observe.log_context import Subject
 from sluice.ledger.reads.run_records import PARENTS_MAX
 from sluice.ledger.reads.state_statistics import REPAIRS
-from sluice.ops.metrics.table import table
+from sluice.ops.observe.metrics.table import table
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "observe.md").read_text()

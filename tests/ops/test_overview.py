@@ -11,8 +11,8 @@ from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.recovery import leases
-from sluice.ops.overview.alarms import OwnDefinitions, Severity
-from sluice.ops.overview.page import MINUTES, Overview, overview
+from sluice.ops.observe.overview.alarms import OwnDefinitions, Severity
+from sluice.ops.observe.overview.page import MINUTES, Overview, overview
 from tests.world import LEASE_S, World
 
 

@@ -7,8 +7,7 @@ import pytest
 from sluice.jobs.states import State
 from sluice.jobs.text.units import instant, past
 from sluice.ops.cli.page import Block, Line, Table
-from sluice.ops.times import moment, precise, span
-from sluice.ops.words import legible
+from sluice.ops.text import legible, moment, precise, span
 
 KEY = "20261120_a_rather_long_client_name_number_03"
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from sluice.ledger.limits import app_pauses
-from sluice.ops.metrics import families
-from sluice.ops.metrics.numbers import numbers
+from sluice.ops.observe.metrics import families
+from sluice.ops.observe.metrics.ledger_metrics import numbers
 from tests.world import World
 
 #: Seconds: longer than the groomer waits before it repeats an announcement, shorter than a lease.

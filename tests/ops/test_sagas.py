@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from sluice.jobs.errors import BadRequest
-from sluice.ops.cli.asking import submission_of, submission_options
 from sluice.ops.cli.command import Options
-from sluice.ops.cli.parsing import Parser
+from sluice.ops.cli.parser import Parser
+from sluice.ops.cli.submission_options import submission_of, submission_options
 from tests.ops.typist import Typist
 
 TRIPS = """

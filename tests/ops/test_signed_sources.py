@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from sluice.ops.console.exchange import Request
-from sluice.ops.console.gate import Gate
+from sluice.ops.console.access import Gate
+from sluice.ops.console.http_message import Request
 from tests.ops.asker import HERE, console_of, told
 from tests.world import World
 

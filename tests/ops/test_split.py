@@ -5,10 +5,10 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, LIVE, REVIVE, STOPPABLE, TERMINAL, State
 from sluice.ledger.reads.submission_progress import course
-from sluice.ops.cli.bars import draw
+from sluice.ops.cli.follow import draw
 from sluice.ops.cli.page import colour
-from sluice.ops.cli.result import as_document, summary
-from sluice.ops.graph.palette import COLOURS
+from sluice.ops.cli.submission_result import as_document, summary
+from sluice.ops.graph.render.stylesheet import COLOURS
 from tests.ops import situations
 from tests.ops.site import Site
 from tests.world import World

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from sluice.ops.cli import stopping
-from sluice.ops.cli.stopping import Stop, told_to_stop
+from sluice.ops.cli import local_worker
+from sluice.ops.cli.local_worker import Stop, told_to_stop
 
 #: Files in which the lines are counted.
 TRACED = {"stopping.py", "threading.py"}
@@ -60,7 +60,7 @@ def ends_if_signalled_at(line: int, act: Callable[[Stop], object]) -> bool:
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("timeout_s", [math.inf, 3600.0])
 def test_a_signal_at_any_line_of_a_wait_ends_it(timeout_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stopping, "HEARD_WITHIN_S", 0.01)
+    monkeypatch.setattr(local_worker, "HEARD_WITHIN_S", 0.01)
     # The wait has several slices, so that it executes every line of the loop.
     lines = lines_of(lambda stop: stop.wait(0.035))
     assert lines > 20

@@ -12,7 +12,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.ops.cli.harmless import harmless, harmless_pieces
+from sluice.ops.cli.terminal import harmless, harmless_pieces
 from tests.ops.typist import Typist
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -7,7 +7,7 @@ from sluice.jobs.states import State
 from sluice.ledger.reads.saga_details import Flight
 from sluice.ledger.sagas.journals import CRASHES_MAX
 from sluice.ops.cli.flight_page import facts
-from sluice.ops.saga_document import as_document
+from sluice.ops.documents.saga_document import as_document
 from tests.ledger.flights import did
 from tests.ops.test_why import IN_AN_HOUR, answer
 

@@ -9,7 +9,7 @@ import pytest
 
 from sluice.jobs.states import State
 from sluice.ops.cli.commands import COMMANDS
-from sluice.ops.cli.parsing import parse
+from sluice.ops.cli.parser import parse
 from tests.ops.site import WORDS, Site
 from tests.ops.stuck import CASES, Case, Waits
 

@@ -19,8 +19,8 @@ from sluice.jobs.states import RETRY, State
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle.claims import Claimed
 from sluice.ledger.sagas import journals
-from sluice.ops.simulation.agenda import Agenda
-from sluice.ops.simulation.fate import Fate
+from sluice.ops.simulation.event_queue import Agenda
+from sluice.ops.simulation.faults import Fate
 from tests.simulation.steps import EVENTS, Drawn
 
 _STANDS = f"SELECT state = '{State.RUNNING}' AND claim = %(claim)s FROM job WHERE id = %(job)s"

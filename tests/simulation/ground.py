@@ -9,8 +9,8 @@ from datetime import datetime
 from sluice.jobs.simulated import NO_FAULTS
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
-from sluice.ops.simulation.crashing import CrashingLedger
-from sluice.ops.simulation.fate import Fate
+from sluice.ops.simulation.faults import Fate
+from sluice.ops.simulation.mortal_ledger import CrashingLedger
 
 _NOBODY = Fate(0, NO_FAULTS)
 

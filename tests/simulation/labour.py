@@ -2,9 +2,9 @@
 
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.lifecycle.claims import Claimed
-from sluice.ops.simulation.fate import Fate
-from sluice.ops.simulation.fleet import Habits
+from sluice.ops.simulation.faults import Fate
 from sluice.ops.simulation.work import Effort
+from sluice.ops.simulation.workers import Habits
 
 #: Largest number of jobs that a worker takes for a notification that names one. Workers take one, two, and so on.
 AT_ONCE_MAX = 3

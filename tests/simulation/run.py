@@ -14,8 +14,8 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import plans
 from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.quiescence import open_submissions, unfinished
-from sluice.ops.simulation.fate import Fate, Fault
-from sluice.ops.simulation.telling import words_of
+from sluice.ops.simulation.describe import words_of
+from sluice.ops.simulation.faults import Fate, Fault
 from sluice.planner.keyspaces.choose import keyspace_of
 from tests.simulation.breakers import begun_in_spite, open_breakers
 from tests.simulation.chunks import twice_at_once, unaccounted

@@ -8,7 +8,7 @@ out. A failed run has at most the faults of its plan. So a fault that no longer 
 from collections.abc import Callable, Collection, Iterator
 
 from sluice.jobs.simulated import Faults
-from sluice.ops.simulation.fate import Fault
+from sluice.ops.simulation.faults import Fault
 from tests.simulation.ground import Ground
 from tests.simulation.run import Violation, simulate
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.jobs.simulated import Faults
-from sluice.ops.simulation.fate import Fault, Kind
+from sluice.ops.simulation.faults import Fault, Kind
 from tests.simulation.ground import Ground
 from tests.simulation.guards import NO_REPETITION
 from tests.simulation.mutants import Mutant

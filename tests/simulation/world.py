@@ -9,8 +9,8 @@ from sluice.actors.client import Client
 from sluice.broker.messages import Landed, Message, Resume, Tick
 from sluice.jobs.catalogue import Catalogue
 from sluice.ledger.retention import removal
-from sluice.ops.simulation.agenda import Agenda
-from sluice.ops.simulation.fate import Fate
+from sluice.ops.simulation.event_queue import Agenda
+from sluice.ops.simulation.faults import Fate
 from sluice.ops.simulation.installation import Installation
 from tests.simulation.air import Air
 from tests.simulation.definitions import changed_apps, drawn_wish

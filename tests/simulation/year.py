@@ -23,8 +23,8 @@ from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import empty
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.reads.schedule_states import Fired, recent
-from sluice.ops.simulation.crashing import Crash, CrashingLedger
-from sluice.ops.simulation.fate import Fate
+from sluice.ops.simulation.faults import Fate
+from sluice.ops.simulation.mortal_ledger import Crash, CrashingLedger
 from tests.simulation.year_entries import APPS, ENTRIES
 
 FAULTS = Faults(lose=0.05, double=0.1, crash_before_commit=0.02, crash_after_commit=0.02, repeat_commit=0.02)

@@ -15,8 +15,8 @@ EXCEPTIONS = {
     "jobs/api.py:saga": "public: one keyword argument for each option of a definition",
     "jobs/api.py:schedule": "public: one keyword argument for each option of a schedule",
     "actors/tasks.py:Tasks.run": "public: one keyword argument for each option of a submission",
-    "ops/cli/asking.py:submission_options": "a list of options, one call each",
-    "ops/cli/commands/deploy_kubernetes.py:options": "a list of options, one call each",
+    "ops/cli/submission_options.py:submission_options": "a list of options, one call each",
+    "ops/cli/commands/processes/deploy_kubernetes.py:options": "a list of options, one call each",
     "ops/simulation/plugin.py:Pipelines.__call__": "public: one keyword argument for each option of a pipeline",
 }
 

@@ -16,7 +16,7 @@ BELOW = {
 }
 #: The operator's desk and those who ask there, each with those whom it does not know. The command starts the console.
 ASKERS = {
-    "sluice.ops.desk": ("sluice.ops.cli", "sluice.ops.console"),
+    "sluice.ops.operations": ("sluice.ops.cli", "sluice.ops.console"),
     "sluice.ops.console": ("sluice.ops.cli",),
 }
 #: A program among the examples is a user's own: what it has of a room is the room's way in for such.

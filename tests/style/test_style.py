@@ -25,7 +25,7 @@ RULES: dict[Rule, tuple[tuple[str, str], tuple[str, str]]] = {
         ("actors/walk.py", "from sluice.ledger.database.transitions import move\n"),
     ),
     layers.the_desk_knows_no_asker: (
-        ("ops/desk/again.py", "from sluice.ops.cli.output import Output\n"),
+        ("ops/operations/rerun.py", "from sluice.ops.cli.output import Output\n"),
         ("ops/cli/again.py", "from sluice.ops.console.server import Server\n"),
     ),
     layers.nobody_needs_an_example: (

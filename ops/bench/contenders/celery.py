@@ -12,11 +12,11 @@ from types import ModuleType
 
 import pika
 
-from sluice.ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
-from sluice.ops.bench.crew import PROCESSES, THREADS, Crew
-from sluice.ops.bench.ground import Contender, Ground, measured, timed
-from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.environment import Contender, Ground, measured, timed
 from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.shapes import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
+from sluice.ops.bench.timestamps import Marks
+from sluice.ops.bench.workers import PROCESSES, THREADS, Crew
 
 _TASKS = "sluice.ops.bench.contenders.celery_tasks"
 _QUEUE = "bench_celery"

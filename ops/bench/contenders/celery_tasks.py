@@ -8,8 +8,8 @@ import os
 from celery import Celery, chain, chord, group
 from celery.canvas import Signature
 
-from sluice.ops.bench.courses import CHAIN, CHILDREN, LAYERS, WIDTH
-from sluice.ops.bench.marks import marker
+from sluice.ops.bench.shapes import CHAIN, CHILDREN, LAYERS, WIDTH
+from sluice.ops.bench.timestamps import marker
 
 mark = marker()
 app = Celery("bench", broker=os.environ["BENCH_BROKER_URL"], backend=os.environ["BENCH_RESULTS_URL"])

@@ -13,11 +13,11 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Engine, create_engine, make_url
 
-from sluice.ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, bulks, hops
-from sluice.ops.bench.crew import Crew
-from sluice.ops.bench.ground import Contender, Ground, at_desks, begun, timed
-from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.environment import Contender, Ground, at_desks, begun, timed
 from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.shapes import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, bulks, hops
+from sluice.ops.bench.timestamps import Marks
+from sluice.ops.bench.workers import Crew
 
 _WORKFLOWS = "sluice.ops.bench.contenders.dbos_workflows"
 APPLICATION = "bench"

@@ -15,8 +15,8 @@ import sys
 from dbos import DBOS, DBOSConfig
 
 from sluice.ops.bench.contenders.dbos import APPLICATION, POLL_EVERY_S, QUEUE
-from sluice.ops.bench.courses import CHAIN, CHILDREN, LAYERS, WIDTH
-from sluice.ops.bench.marks import marker
+from sluice.ops.bench.shapes import CHAIN, CHILDREN, LAYERS, WIDTH
+from sluice.ops.bench.timestamps import marker
 
 mark = marker()
 OF_A_FAN = CHILDREN + 2

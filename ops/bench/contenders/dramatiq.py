@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
 
-from sluice.ops.bench.courses import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
-from sluice.ops.bench.crew import PROCESSES, THREADS, Crew
-from sluice.ops.bench.ground import Contender, Ground, measured, timed
-from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.environment import Contender, Ground, measured, timed
 from sluice.ops.bench.sample import Figures
-from sluice.ops.bench.starting import started
+from sluice.ops.bench.shapes import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
+from sluice.ops.bench.start_time import started
+from sluice.ops.bench.timestamps import Marks
+from sluice.ops.bench.workers import PROCESSES, THREADS, Crew
 
 _ACTORS = "sluice.ops.bench.contenders.dramatiq_actors"
 Ask = Callable[[ModuleType], None]

@@ -12,8 +12,8 @@ from dramatiq.brokers.redis import RedisBroker
 from dramatiq.middleware import GroupCallbacks
 from dramatiq.rate_limits.backends import RedisBackend
 
-from sluice.ops.bench.courses import CHAIN, CHILDREN, LAYERS, WIDTH
-from sluice.ops.bench.marks import marker
+from sluice.ops.bench.shapes import CHAIN, CHILDREN, LAYERS, WIDTH
+from sluice.ops.bench.timestamps import marker
 
 mark = marker()
 _URL = os.environ["BENCH_BROKER_URL"]

@@ -13,11 +13,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from sluice.ops.bench.courses import CHAIN, FLAT, WARM_UP, bulks, hops
-from sluice.ops.bench.crew import Crew
-from sluice.ops.bench.ground import Contender, Ground, at_desks, begun, timed
-from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.environment import Contender, Ground, at_desks, begun, timed
 from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.shapes import CHAIN, FLAT, WARM_UP, bulks, hops
+from sluice.ops.bench.timestamps import Marks
+from sluice.ops.bench.workers import Crew
 
 _JOBS = "sluice.ops.bench.contenders.pgqueuer_jobs"
 #: Jobs that a worker takes at a time. The default of PgQueuer is 10, which is slower for jobs that do nothing.

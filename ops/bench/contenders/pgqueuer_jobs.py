@@ -14,8 +14,8 @@ import asyncpg
 import uvloop
 from pgqueuer import Job, PgQueuer, Queries, run
 
-from sluice.ops.bench.courses import CHAIN
-from sluice.ops.bench.marks import marker
+from sluice.ops.bench.shapes import CHAIN
+from sluice.ops.bench.timestamps import marker
 
 mark = marker()
 

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from sluice.ops.bench.courses import CHAIN, FLAT, WARM_UP, bulks, hops, whole
-from sluice.ops.bench.crew import PROCESSES, THREADS, Crew
-from sluice.ops.bench.ground import Contender, Ground, begun, measured, timed
-from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.environment import Contender, Ground, begun, measured, timed
 from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.shapes import CHAIN, FLAT, WARM_UP, bulks, hops, whole
+from sluice.ops.bench.timestamps import Marks
+from sluice.ops.bench.workers import PROCESSES, THREADS, Crew
 
 _APP = "sluice.ops.bench.contenders.procrastinate_tasks.app"
 #: Seconds that an idle worker waits for a notification before it polls.

@@ -7,8 +7,8 @@ import os
 
 from procrastinate import App, PsycopgConnector
 
-from sluice.ops.bench.courses import CHAIN
-from sluice.ops.bench.marks import marker
+from sluice.ops.bench.shapes import CHAIN
+from sluice.ops.bench.timestamps import marker
 
 mark = marker()
 app = App(connector=PsycopgConnector(conninfo=os.environ["BENCH_LEDGER_URL"]))

@@ -6,10 +6,10 @@ from functools import partial
 from sluice.jobs.model.submission import Submission
 from sluice.ops.bench.contenders import sluice_alone
 from sluice.ops.bench.contenders.sluice_desk import desk_of
-from sluice.ops.bench.courses import CHILDREN, DIAMONDS, FANS, FLAT, LAYERS, WIDTH
-from sluice.ops.bench.crew import PROCESSES
-from sluice.ops.bench.ground import Contender, Ground
+from sluice.ops.bench.environment import Contender, Ground
 from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.shapes import CHILDREN, DIAMONDS, FANS, FLAT, LAYERS, WIDTH
+from sluice.ops.bench.workers import PROCESSES
 
 
 def _run(ground: Ground, wanted: Sequence[Submission], jobs: int, *, one_by_one: bool = False) -> Figures:

@@ -14,10 +14,10 @@ from sluice.ledger import fixtures
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions
 from sluice.ops.bench.contenders.sluice_desk import APPS, command, desk_of, environment
-from sluice.ops.bench.courses import BLOCKED, FLAT, LIMIT_PROCESSES, LIMITED, PAST, WARM_UP, beside
-from sluice.ops.bench.ground import Ground
+from sluice.ops.bench.environment import Ground
 from sluice.ops.bench.sample import Figures
-from sluice.ops.bench.starting import started
+from sluice.ops.bench.shapes import BLOCKED, FLAT, LIMIT_PROCESSES, LIMITED, PAST, WARM_UP, beside
+from sluice.ops.bench.start_time import started
 
 #: First number of new jobs, above the numbers of all jobs that ran before.
 _AFTER_FLAT = FLAT + WARM_UP

@@ -3,18 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from sluice import app
-from sluice.ops.bench.courses import (
-    BLOCKED,
-    CHAIN,
-    CHILDREN,
-    LAYERS,
-    LIMIT,
-    LIMITED,
-    WAITING,
-    WIDTH,
-    needs_of,
-)
-from sluice.ops.bench.marks import marker
+from sluice.ops.bench.shapes import BLOCKED, CHAIN, CHILDREN, LAYERS, LIMIT, LIMITED, WAITING, WIDTH, needs_of
+from sluice.ops.bench.timestamps import marker
 
 mark = marker()
 #: Jobs of a fan: its root, its children, and the job that needs all of them.

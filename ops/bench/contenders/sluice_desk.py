@@ -18,11 +18,11 @@ from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger import fixtures
 from sluice.ledger.database.connection import Ledger
-from sluice.ops.bench.courses import BLOCKED, CHAIN, FLAT, WARM_UP, WITHIN_S, Given, hops, whole
-from sluice.ops.bench.crew import PROCESSES, THREADS, Crew
-from sluice.ops.bench.ground import Ground, timed
-from sluice.ops.bench.marks import Marks
+from sluice.ops.bench.environment import Ground, timed
 from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.shapes import BLOCKED, CHAIN, FLAT, WARM_UP, WITHIN_S, Given, hops, whole
+from sluice.ops.bench.timestamps import Marks
+from sluice.ops.bench.workers import PROCESSES, THREADS, Crew
 
 APPS = "sluice.ops.bench.contenders.sluice_apps"
 #: Function that computes the figures of a run.

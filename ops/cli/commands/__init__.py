@@ -3,108 +3,141 @@
 from sluice.ops.cli.command import Command, Group
 
 COMMANDS = (
-    Command(word="init", help="create a small project to start from", module="sluice.ops.cli.commands.init"),
+    Command(
+        word="init",
+        help="create a small project to start from",
+        module="sluice.ops.cli.commands.project.init",
+    ),
     Command(
         word="up",
         help="run everything in one process",
-        module="sluice.ops.cli.commands.up",
+        module="sluice.ops.cli.commands.processes.up",
         makes_ledger=True,
     ),
-    Command(word="worker", help="run the jobs of some or all apps", module="sluice.ops.cli.commands.worker"),
+    Command(
+        word="worker",
+        help="run the jobs of some or all apps",
+        module="sluice.ops.cli.commands.processes.worker",
+    ),
     Command(
         word="run",
         help="submit jobs and run them here to their end",
-        module="sluice.ops.cli.commands.run",
+        module="sluice.ops.cli.commands.submissions.run",
         makes_ledger=True,
     ),
-    Command(word="submit", help="submit jobs", module="sluice.ops.cli.commands.submit", makes_ledger=True),
     Command(
-        word="plan", help="show which jobs a submission would run", module="sluice.ops.cli.commands.plan"
+        word="submit",
+        help="submit jobs",
+        module="sluice.ops.cli.commands.submissions.submit",
+        makes_ledger=True,
+    ),
+    Command(
+        word="plan",
+        help="show which jobs a submission would run",
+        module="sluice.ops.cli.commands.submissions.plan",
     ),
     Command(
         word="parents",
         help="list the parents of a job by dependency group",
-        module="sluice.ops.cli.commands.parents",
+        module="sluice.ops.cli.commands.jobs.parents",
     ),
-    Command(word="children", help="list the children of a job", module="sluice.ops.cli.commands.children"),
     Command(
-        word="graph", help="draw the apps, or one job's live graph", module="sluice.ops.cli.commands.graph"
+        word="children", help="list the children of a job", module="sluice.ops.cli.commands.jobs.children"
     ),
-    Command(word="ls", help="list jobs, the last changed first", module="sluice.ops.cli.commands.ls"),
-    Command(word="show", help="show all data of one job", module="sluice.ops.cli.commands.show"),
-    Command(word="logs", help="show the output of a job", module="sluice.ops.cli.commands.logs"),
-    Command(word="why", help="explain why a job is in its state", module="sluice.ops.cli.commands.why"),
+    Command(
+        word="graph",
+        help="draw the apps, or one job's live graph",
+        module="sluice.ops.cli.commands.jobs.graph",
+    ),
+    Command(word="ls", help="list jobs, the last changed first", module="sluice.ops.cli.commands.jobs.ls"),
+    Command(word="show", help="show all data of one job", module="sluice.ops.cli.commands.jobs.show"),
+    Command(word="logs", help="show the output of a job", module="sluice.ops.cli.commands.jobs.logs"),
+    Command(word="why", help="explain why a job is in its state", module="sluice.ops.cli.commands.jobs.why"),
     Command(
         word="submissions",
         help="list submissions, the newest first, or show one",
-        module="sluice.ops.cli.commands.submissions",
+        module="sluice.ops.cli.commands.submissions.submissions",
     ),
-    Command(word="grid", help="show a submission's apps by partition", module="sluice.ops.cli.commands.grid"),
-    Command(word="cancel", help="stop a submission, or one job", module="sluice.ops.cli.commands.cancel"),
-    Command(word="pause", help="start no more jobs of a submission", module="sluice.ops.cli.commands.pause"),
+    Command(
+        word="grid",
+        help="show a submission's apps by partition",
+        module="sluice.ops.cli.commands.partitions.grid",
+    ),
+    Command(
+        word="cancel",
+        help="stop a submission, or one job",
+        module="sluice.ops.cli.commands.submissions.cancel",
+    ),
+    Command(
+        word="pause",
+        help="start no more jobs of a submission",
+        module="sluice.ops.cli.commands.submissions.pause",
+    ),
     Command(
         word="resume",
         help="continue a paused submission or a waiting saga",
-        module="sluice.ops.cli.commands.resume",
+        module="sluice.ops.cli.commands.submissions.resume",
     ),
     Command(
         word="retry",
         help="run a finished job again, or the unsuccessful jobs of a submission",
-        module="sluice.ops.cli.commands.retry",
+        module="sluice.ops.cli.commands.submissions.retry",
     ),
     Command(
         word="archive",
         help="mark the outcomes of an app's jobs as collected",
-        module="sluice.ops.cli.commands.archive",
+        module="sluice.ops.cli.commands.jobs.archive",
     ),
     Command(
         word="freshness",
         help="show when an app last succeeded, by work ID or key",
-        module="sluice.ops.cli.commands.freshness",
+        module="sluice.ops.cli.commands.partitions.freshness",
     ),
     Command(
         word="workers",
         help="list the workers, and the pools with waiting jobs",
-        module="sluice.ops.cli.commands.workers",
+        module="sluice.ops.cli.commands.processes.workers",
     ),
     Command(
         word="demand",
         help="count the jobs that could run at once, by app",
-        module="sluice.ops.cli.commands.demand",
+        module="sluice.ops.cli.commands.processes.demand",
     ),
     Command(
         word="autoscale",
         help="run as many workers on this machine as the work needs",
-        module="sluice.ops.cli.commands.autoscale",
+        module="sluice.ops.cli.commands.processes.autoscale",
     ),
     Command(
         word="console",
         help="serve the web console and its HTTP API",
-        module="sluice.ops.cli.commands.console",
+        module="sluice.ops.cli.commands.processes.console",
         makes_ledger=True,
     ),
     Command(
         word="audit",
         help="list the actions taken in the console, with the user",
-        module="sluice.ops.cli.commands.audit",
+        module="sluice.ops.cli.commands.processes.audit",
     ),
     Command(
         word="metrics",
         help="print all metrics in the format of Prometheus",
-        module="sluice.ops.cli.commands.metrics",
+        module="sluice.ops.cli.commands.processes.metrics",
     ),
     Command(
-        word="doctor", help="find problems and show how to fix them", module="sluice.ops.cli.commands.doctor"
+        word="doctor",
+        help="find problems and show how to fix them",
+        module="sluice.ops.cli.commands.processes.doctor",
     ),
     Command(
         word="completion",
         help="print the completion script for bash, zsh or fish",
-        module="sluice.ops.cli.commands.completion",
+        module="sluice.ops.cli.commands.project.completion",
     ),
     Command(
         word="bench",
         help="measure the performance on this machine",
-        module="sluice.ops.cli.commands.bench",
+        module="sluice.ops.cli.commands.project.bench",
         makes_ledger=True,
     ),
     Group(
@@ -114,29 +147,29 @@ COMMANDS = (
             Command(
                 word="check",
                 help="load the definitions and list every fault",
-                module="sluice.ops.cli.commands.apps_check",
+                module="sluice.ops.cli.commands.apps.check",
             ),
             Command(
-                word="show", help="list the apps, or show one", module="sluice.ops.cli.commands.apps_show"
+                word="show", help="list the apps, or show one", module="sluice.ops.cli.commands.apps.show"
             ),
             Command(
                 word="sync",
                 help="store the definitions as a branch",
-                module="sluice.ops.cli.commands.apps_sync",
+                module="sluice.ops.cli.commands.apps.sync",
                 makes_ledger=True,
             ),
             Command(
                 word="branches",
                 help="list the branches, or the apps of one branch",
-                module="sluice.ops.cli.commands.apps_branches",
+                module="sluice.ops.cli.commands.apps.branches",
             ),
             Command(
-                word="pause", help="start no more jobs of an app", module="sluice.ops.cli.commands.apps_pause"
+                word="pause", help="start no more jobs of an app", module="sluice.ops.cli.commands.apps.pause"
             ),
             Command(
                 word="resume",
                 help="start jobs of a paused app again",
-                module="sluice.ops.cli.commands.apps_resume",
+                module="sluice.ops.cli.commands.apps.resume",
             ),
         ),
     ),
@@ -147,17 +180,17 @@ COMMANDS = (
             Command(
                 word="show",
                 help="show the steps of a saga, done and undone, and the event that it waits for",
-                module="sluice.ops.cli.commands.saga_show",
+                module="sluice.ops.cli.commands.sagas.show",
             ),
             Command(
                 word="retry-undo",
                 help="retry the undo that failed",
-                module="sluice.ops.cli.commands.saga_retry_undo",
+                module="sluice.ops.cli.commands.sagas.retry_undo",
             ),
             Command(
                 word="force-done",
                 help="continue after a failed undo that was done by hand",
-                module="sluice.ops.cli.commands.saga_force_done",
+                module="sluice.ops.cli.commands.sagas.force_done",
             ),
         ),
     ),
@@ -168,12 +201,12 @@ COMMANDS = (
             Command(
                 word="ls",
                 help="count partitions by table, or list the partitions of one table",
-                module="sluice.ops.cli.commands.partitions_ls",
+                module="sluice.ops.cli.commands.partitions.ls",
             ),
             Command(
                 word="land",
                 help="report that external partitions have landed",
-                module="sluice.ops.cli.commands.partitions_land",
+                module="sluice.ops.cli.commands.partitions.land",
                 makes_ledger=True,
             ),
         ),
@@ -185,23 +218,23 @@ COMMANDS = (
             Command(
                 word="ls",
                 help="list schedules, or the due times of one with their outcomes",
-                module="sluice.ops.cli.commands.schedules_ls",
+                module="sluice.ops.cli.commands.schedules.ls",
             ),
             Command(
-                word="next", help="list the next due times", module="sluice.ops.cli.commands.schedules_next"
+                word="next", help="list the next due times", module="sluice.ops.cli.commands.schedules.next"
             ),
             Command(
                 word="pause",
                 help="pause schedules; their due times pass",
-                module="sluice.ops.cli.commands.schedules_pause",
+                module="sluice.ops.cli.commands.schedules.pause",
             ),
             Command(
                 word="resume",
                 help="continue paused schedules",
-                module="sluice.ops.cli.commands.schedules_resume",
+                module="sluice.ops.cli.commands.schedules.resume",
             ),
             Command(
-                word="fire", help="fire one schedule now", module="sluice.ops.cli.commands.schedules_fire"
+                word="fire", help="fire one schedule now", module="sluice.ops.cli.commands.schedules.fire"
             ),
         ),
     ),
@@ -212,7 +245,7 @@ COMMANDS = (
             Command(
                 word="kubernetes",
                 help="write manifests with workers and scalers for the apps",
-                module="sluice.ops.cli.commands.deploy_kubernetes",
+                module="sluice.ops.cli.commands.processes.deploy_kubernetes",
             ),
         ),
     ),
@@ -223,12 +256,12 @@ COMMANDS = (
             Command(
                 word="take",
                 help="make the broker belong to this installation",
-                module="sluice.ops.cli.commands.broker_take",
+                module="sluice.ops.cli.commands.db.broker_take",
             ),
             Command(
                 word="roles",
                 help="print commands that give broker users only the rights they need",
-                module="sluice.ops.cli.commands.broker_roles",
+                module="sluice.ops.cli.commands.db.broker_roles",
             ),
         ),
     ),
@@ -239,43 +272,43 @@ COMMANDS = (
             Command(
                 word="status",
                 help="show the schema version, pending migrations, and sessions that block them",
-                module="sluice.ops.cli.commands.db_status",
+                module="sluice.ops.cli.commands.db.status",
             ),
             Command(
                 word="upgrade",
                 help="run the pending migrations",
-                module="sluice.ops.cli.commands.db_upgrade",
+                module="sluice.ops.cli.commands.db.upgrade",
                 makes_ledger=True,
             ),
             Command(
                 word="roles",
                 help="print SQL for roles that have only the rights they need",
-                module="sluice.ops.cli.commands.db_roles",
+                module="sluice.ops.cli.commands.db.roles",
             ),
             Command(
                 word="check",
                 help="check that the ledger is consistent",
-                module="sluice.ops.cli.commands.db_check",
+                module="sluice.ops.cli.commands.db.check",
             ),
             Command(
                 word="repair",
                 help="repair inconsistent values that can be computed from other rows",
-                module="sluice.ops.cli.commands.db_repair",
+                module="sluice.ops.cli.commands.db.repair",
             ),
             Command(
                 word="prune",
                 help="remove old history",
-                module="sluice.ops.cli.commands.db_prune",
+                module="sluice.ops.cli.commands.db.prune",
             ),
             Command(
                 word="restored",
                 help="advance all counters after a backup was restored, so that no number is used twice",
-                module="sluice.ops.cli.commands.db_restored",
+                module="sluice.ops.cli.commands.db.restored",
             ),
             Command(
                 word="announce",
                 help="publish all ready jobs again",
-                module="sluice.ops.cli.commands.db_announce",
+                module="sluice.ops.cli.commands.db.announce",
             ),
         ),
     ),

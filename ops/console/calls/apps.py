@@ -9,16 +9,16 @@ from msgspec import Struct
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.app import App
 from sluice.ledger.reads.state_statistics import standing
-from sluice.ops.app_document import as_document
-from sluice.ops.console import deeds
+from sluice.ops.console import audit_results
+from sluice.ops.console.access import Role
+from sluice.ops.console.context import Office
 from sluice.ops.console.documents import AllApps, CountedApp
-from sluice.ops.console.exchange import Answer
 from sluice.ops.console.files import is_known, tag_of
-from sluice.ops.console.gate import Role
-from sluice.ops.console.office import Office
+from sluice.ops.console.http_message import Answer
 from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.ops.graph.apps import app_graph
-from sluice.ops.graph.laid import Frame, Placed, Way, laid
+from sluice.ops.documents.app_document import as_document
+from sluice.ops.graph.app_graph import app_graph
+from sluice.ops.graph.layout.numbers import Frame, Placed, Way, laid
 
 KeyedBy = Literal["template", "chunk", "partition"]
 
@@ -99,14 +99,14 @@ def app(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
 def pause(office: Office, asked: Asked[Nothing, Nothing]) -> AppsPaused:
     """Pause an app. If it was paused before, it stays paused."""
     app = office.catalogue.app(asked.words[0]).name if office.has_definitions else asked.words[0]
-    client = office.doing(asked.who, "apps pause", {"app": app}, deeds.all_paused)
+    client = office.doing(asked.who, "apps pause", {"app": app}, audit_results.all_paused)
     return AppsPaused(client.pause_apps([app], by=str(asked.who)))
 
 
 def resume(office: Office, asked: Asked[Nothing, Nothing]) -> AppsResumed:
     """Resume an app, even if it is no longer defined."""
     (app,) = asked.words
-    client = office.doing(asked.who, "apps resume", {"app": app}, deeds.all_resumed)
+    client = office.doing(asked.who, "apps resume", {"app": app}, audit_results.all_resumed)
     return AppsResumed(client.resume_apps([app]))
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.submission import JSON
 from sluice.ledger.reads.audit_log import acts
-from sluice.ops.console.office import Office
+from sluice.ops.console.context import Office
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import Asked, Nothing, Route
 

@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from sluice.ops.console.office import Office
+from sluice.ops.console.context import Office
 from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.ops.demand import Wanted
+from sluice.ops.documents.backlog import Wanted
 
 
 class Apps(Struct, frozen=True, forbid_unknown_fields=True):

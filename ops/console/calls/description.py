@@ -1,7 +1,7 @@
 """Description of the calls, for programs."""
 
-from sluice.ops.console.exchange import Answer
-from sluice.ops.console.office import Office
+from sluice.ops.console.context import Office
+from sluice.ops.console.http_message import Answer
 from sluice.ops.console.openapi import Description, described
 from sluice.ops.console.route import Asked, Nothing, Route
 

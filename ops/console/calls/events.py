@@ -5,11 +5,11 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from sluice.jobs.model.names import JobName
-from sluice.ops.console.exchange import EVENTS_TYPE, Answer
-from sluice.ops.console.office import Office
+from sluice.ops.console.context import Office
+from sluice.ops.console.http_message import EVENTS_TYPE, Answer
 from sluice.ops.console.route import Asked, Nothing, Route
 from sluice.ops.console.streams import WATCHES_MAX, Watch, read_watch
-from sluice.ops.desk.naming import recorded_job
+from sluice.ops.operations.job_names import recorded_job
 
 
 class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

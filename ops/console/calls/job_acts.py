@@ -5,14 +5,14 @@ from msgspec import Struct
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON, Rerun, SubmissionState
 from sluice.ledger.sagas.events import Became
-from sluice.ops.console import deeds
-from sluice.ops.console.gate import Role
-from sluice.ops.console.office import Office
+from sluice.ops.console import audit_results
+from sluice.ops.console.access import Role
+from sluice.ops.console.context import Office
 from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.ops.desk.again import again, ended_job
-from sluice.ops.desk.archiving import archive_named
-from sluice.ops.desk.cancelling import cancel_job
-from sluice.ops.desk.meant import meant_job
+from sluice.ops.operations.archive import archive_named
+from sluice.ops.operations.cancel import cancel_job
+from sluice.ops.operations.rerun import again, ended_job
+from sluice.ops.operations.resolve_job import meant_job
 
 #: First part of the sender's name in a saga's record.
 BY = "the console"
@@ -63,7 +63,7 @@ class Archived(Struct, frozen=True, kw_only=True):
 
 def resume(office: Office, asked: Asked[Nothing, Event]) -> Heard:
     name, said = JobName(*asked.words), asked.body
-    client = office.doing(asked.who, "resume", {**_about(name), "event": said.event}, deeds.heard)
+    client = office.doing(asked.who, "resume", {**_about(name), "event": said.event}, audit_results.heard)
     became = client.resume_job(name, said.event, payload=said.payload, by=f"{BY}, {asked.who}", id=said.id)
     return Heard(app=name.app, key=name.key, event=said.event, became=became)
 
@@ -73,21 +73,21 @@ def retry(office: Office, asked: Asked[Nothing, Again]) -> Retried:
     cancelled.
     """
     found, rerun = ended_job(office.desk, office.installation, *asked.words), asked.body.rerun
-    client = office.doing(asked.who, "retry", {**_about(found.name), "rerun": rerun}, deeds.submitted)
+    client = office.doing(asked.who, "retry", {**_about(found.name), "rerun": rerun}, audit_results.submitted)
     id_ = client.submit(again(found, rerun))
     return Retried(app=found.app, key=found.key, submission=id_, state=SubmissionState.RECEIVED)
 
 
 def cancel(office: Office, asked: Asked[Nothing, Nothing]) -> JobCancelled:
     name = meant_job(office.desk, office.installation, *asked.words).name
-    client = office.doing(asked.who, "cancel", _about(name), deeds.job_cancelled(name))
+    client = office.doing(asked.who, "cancel", _about(name), audit_results.job_cancelled(name))
     found = cancel_job(office.desk, office.installation, client, *asked.words)
     return JobCancelled(app=name.app, key=name.key, cancelled=found.jobs, undone_first=found.undone)
 
 
 def archive(office: Office, asked: Asked[Nothing, Nothing]) -> Archived:
     app, key = asked.words
-    ledger = office.ledger_doing(asked.who, "archive", _about(JobName(app, key)), deeds.archived)
+    ledger = office.ledger_doing(asked.who, "archive", _about(JobName(app, key)), audit_results.archived)
     return Archived(archived=archive_named(office.desk, office.installation, ledger, app, [key]))
 
 

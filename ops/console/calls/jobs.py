@@ -14,18 +14,18 @@ from sluice.jobs.model.history import Round
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import Bounds
 from sluice.ops.console.calls.apps import DrawnNeed, need_of
+from sluice.ops.console.context import Office
 from sluice.ops.console.documents import JobDocument, SagaDocument
-from sluice.ops.console.exchange import TEXT_TYPE, Answer
-from sluice.ops.console.office import Office
+from sluice.ops.console.http_message import TEXT_TYPE, Answer
 from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.ops.desk.live_graph import live_graph
-from sluice.ops.desk.reasons import reasons
-from sluice.ops.desk.records import dossier_of, round_of
-from sluice.ops.desk.sagas import saga_of
-from sluice.ops.desk.told import document_of
-from sluice.ops.graph.folding import folded
-from sluice.ops.graph.laid import Frame, Placed, laid
-from sluice.ops.saga_document import whole_document
+from sluice.ops.documents.saga_document import whole_document
+from sluice.ops.graph.equal_jobs import folded
+from sluice.ops.graph.layout.numbers import Frame, Placed, laid
+from sluice.ops.operations.job_records import dossier_of, round_of
+from sluice.ops.operations.live_graph import live_graph
+from sluice.ops.operations.sagas import saga_of
+from sluice.ops.operations.show_job import document_of
+from sluice.ops.operations.why_job import reasons
 from sluice.ops.why.answer import Answer as Why
 
 #: Number of rows in the answer. A page requests the job once a second, so of a long history it gets only the last

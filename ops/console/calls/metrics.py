@@ -1,9 +1,9 @@
 """All metrics, for Prometheus. They are no part of the API: Prometheus expects this path and this format."""
 
-from sluice.ops.console.exchange import Answer
-from sluice.ops.console.office import Office
+from sluice.ops.console.context import Office
+from sluice.ops.console.http_message import Answer
 from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.ops.metrics.exposition import CONTENT_TYPE
+from sluice.ops.observe.metrics.exposition import CONTENT_TYPE
 
 
 def metrics(office: Office, _: Asked[Nothing, Nothing]) -> Answer:

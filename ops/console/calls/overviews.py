@@ -9,11 +9,11 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
 from sluice.ledger.reads import job_search
 from sluice.ledger.reads.job_lists import Listed
-from sluice.ops.console.exchange import Unreadable
-from sluice.ops.console.office import Office
+from sluice.ops.console.context import Office
+from sluice.ops.console.http_message import Unreadable
 from sluice.ops.console.paging import Limit
 from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.ops.overview.page import Overview
+from sluice.ops.observe.overview.page import Overview
 
 
 class Sought(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -15,12 +15,12 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import partition_grid
 from sluice.ledger.reads.partition_grid import Extent
 from sluice.ledger.reads.table_partitions import Place
-from sluice.ops.console import deeds
-from sluice.ops.console.exchange import Unreadable
-from sluice.ops.console.gate import Role
-from sluice.ops.console.office import Office
+from sluice.ops.console import audit_results
+from sluice.ops.console.access import Role
+from sluice.ops.console.context import Office
+from sluice.ops.console.http_message import Unreadable
 from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.ops.partition_grid import BadWindow, Grid, grid
+from sluice.ops.documents.partition_grid import BadWindow, Grid, grid
 
 #: Greatest number of landed partitions that an entry of the audit names.
 TOLD_MAX = 20
@@ -131,7 +131,7 @@ def cell(office: Office, asked: Asked[Cell, Nothing]) -> Maker:
 def land(office: Office, asked: Asked[Nothing, Landed]) -> Landing:
     (table,), partitions = asked.words, asked.body.partitions
     about = {"table": table, "partitions": partitions[:TOLD_MAX]}
-    client = office.doing(asked.who, "land", about, deeds.landed)
+    client = office.doing(asked.who, "land", about, audit_results.landed)
     return Landing(table, client.land(office.catalogue, table, partitions))
 
 

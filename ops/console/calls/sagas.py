@@ -6,13 +6,13 @@ from msgspec import Struct, convert
 
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.reads.saga_details import Saga, aloft
-from sluice.ops.console import deeds
+from sluice.ops.console import audit_results
+from sluice.ops.console.access import Role
 from sluice.ops.console.calls.job_acts import BY, Retried
-from sluice.ops.console.gate import Role
-from sluice.ops.console.office import Office
+from sluice.ops.console.context import Office
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.ops.desk.sagas import failed_undo, fatal_saga
+from sluice.ops.operations.sagas import failed_undo, fatal_saga
 
 
 class Note(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +47,7 @@ def force_done(office: Office, asked: Asked[Nothing, Note]) -> Forced:
     found, line = failed_undo(office.desk, office.installation, *asked.words)
     name, note = found.job.name, asked.body.note
     about = {"app": name.app, "key": name.key, "note": note}
-    client = office.doing(asked.who, "saga force-done", about, deeds.forced(line.name))
+    client = office.doing(asked.who, "saga force-done", about, audit_results.forced(line.name))
     submission = client.force_done(name, by=f"{BY}, {asked.who}", note=note)
     return Forced(app=name.app, key=name.key, step=line.step, name=line.name, submission=submission)
 
@@ -58,7 +58,7 @@ def retry_undo(office: Office, asked: Asked[Nothing, Nothing]) -> Retried:
     """
     job = fatal_saga(office.desk, office.installation, *asked.words).job
     about = {"app": job.app, "key": job.key}
-    client = office.doing(asked.who, "saga retry-undo", about, deeds.submitted)
+    client = office.doing(asked.who, "saga retry-undo", about, audit_results.submitted)
     id_ = client.submit(Submission(app=job.app, key=job.key, rerun="job"))
     return Retried(app=job.app, key=job.key, submission=id_, state=SubmissionState.RECEIVED)
 

@@ -11,12 +11,12 @@ from msgspec.structs import asdict
 from sluice.actors.scheduler import manual
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ledger.reads.schedule_states import Fired, Scheduled
-from sluice.ops.console import deeds
-from sluice.ops.console.gate import Role
-from sluice.ops.console.office import Office
+from sluice.ops.console import audit_results
+from sluice.ops.console.access import Role
+from sluice.ops.console.context import Office
 from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.ops.desk.standing import all_schedules, known_ids
-from sluice.ops.desk.timetable import coming_of, defined, require_due
+from sluice.ops.operations.schedules import all_schedules, known_ids
+from sluice.ops.operations.timetable import coming_of, defined, require_due
 from sluice.scheduler.due_times import BrokenTrigger
 
 #: Due times per schedule in the answer.
@@ -81,14 +81,14 @@ def schedules(office: Office, _: Asked[Nothing, Nothing]) -> Schedules:
 
 def pause(office: Office, asked: Asked[Nothing, Nothing]) -> SchedulesPaused:
     ids = _known(office, asked.words[0])
-    ledger = office.ledger_doing(asked.who, "schedules pause", {"schedules": ids}, deeds.all_paused)
+    ledger = office.ledger_doing(asked.who, "schedules pause", {"schedules": ids}, audit_results.all_paused)
     catalogue = office.catalogue if office.has_definitions else None
     return SchedulesPaused(manual.pause(ledger, catalogue, ids))
 
 
 def resume(office: Office, asked: Asked[Nothing, Nothing]) -> SchedulesResumed:
     ids = _known(office, asked.words[0])
-    ledger = office.ledger_doing(asked.who, "schedules resume", {"schedules": ids}, deeds.all_resumed)
+    ledger = office.ledger_doing(asked.who, "schedules resume", {"schedules": ids}, audit_results.all_resumed)
     return SchedulesResumed(manual.resume(ledger, ids))
 
 
@@ -97,7 +97,7 @@ def fire(office: Office, asked: Asked[Nothing, Due]) -> ByHand:
     if due is not None:
         require_due(office.installation, schedule, due)
     about = {"schedule": schedule.id, "due": due}
-    ledger = office.ledger_doing(asked.who, "schedules fire", about, deeds.fired)
+    ledger = office.ledger_doing(asked.who, "schedules fire", about, audit_results.fired)
     fired = manual.fire(ledger, schedule, due)
     office.client.have_planned([fired.submission])
     return ByHand(schedule=schedule.id, submission=fired.submission, due=fired.due, new=fired.is_new)

@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
-from sluice.ops.console.exchange import Answer
-from sluice.ops.console.gate import Role
-from sluice.ops.console.office import Office
+from sluice.ops.console.access import Role
+from sluice.ops.console.context import Office
+from sluice.ops.console.http_message import Answer
 from sluice.ops.console.route import Asked, Nothing, Route
 
 

@@ -23,9 +23,9 @@ from sluice.ledger.reads.submission_progress import (
     Share,
     shares,
 )
-from sluice.ops.console import deeds
-from sluice.ops.console.gate import Role
-from sluice.ops.console.office import Office
+from sluice.ops.console import audit_results
+from sluice.ops.console.access import Role
+from sluice.ops.console.context import Office
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import Asked, Nothing, Route
 from sluice.planner.bubble_up.walk import mode_of, require_fit
@@ -134,31 +134,31 @@ def submit(office: Office, asked: Asked[Nothing, Submission]) -> Received:
     if wanted.traceparent is None:
         wanted = replace(wanted, traceparent=asked.request.headers.get("traceparent"))
     _require_fit(office, wanted)
-    client = office.doing(asked.who, "submit", _about(wanted), deeds.submitted)
+    client = office.doing(asked.who, "submit", _about(wanted), audit_results.submitted)
     return Received(client.submit(wanted), SubmissionState.RECEIVED)
 
 
 def retry(office: Office, asked: Asked[Nothing, Nothing]) -> Retried:
     (id_,) = asked.words
-    office.doing(asked.who, "retry", {"submission": id_}, deeds.retried).retry(id_)
+    office.doing(asked.who, "retry", {"submission": id_}, audit_results.retried).retry(id_)
     return Retried(id_, SubmissionState.RECEIVED)
 
 
 def cancel(office: Office, asked: Asked[Nothing, Nothing]) -> Cancelled:
     (id_,) = asked.words
-    client = office.doing(asked.who, "cancel", {"submission": id_}, deeds.cancelled)
+    client = office.doing(asked.who, "cancel", {"submission": id_}, audit_results.cancelled)
     return Cancelled(len(client.cancel(id_)))
 
 
 def pause(office: Office, asked: Asked[Nothing, Nothing]) -> Paused:
     (id_,) = asked.words
-    client = office.doing(asked.who, "pause", {"submission": id_}, deeds.paused)
+    client = office.doing(asked.who, "pause", {"submission": id_}, audit_results.paused)
     return Paused(id_, client.pause(id_))
 
 
 def resume(office: Office, asked: Asked[Nothing, Nothing]) -> Resumed:
     (id_,) = asked.words
-    client = office.doing(asked.who, "resume", {"submission": id_}, deeds.resumed)
+    client = office.doing(asked.who, "resume", {"submission": id_}, audit_results.resumed)
     return Resumed(id_, client.resume(id_))
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sluice.ops.console.context import Office
 from sluice.ops.console.documents import WorkerDocument
-from sluice.ops.console.office import Office
 from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.ops.worker_document import as_document, workers_and_pools
+from sluice.ops.documents.worker_document import as_document, workers_and_pools
 
 
 def workers(office: Office, _: Asked[Nothing, Nothing]) -> Sequence[Mapping[str, Any]]:

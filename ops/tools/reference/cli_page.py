@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from sluice.ops.cli.command import Command, Group
 from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.examples import examples
-from sluice.ops.cli.parsing import Parser
+from sluice.ops.cli.parser import Parser
 
 _HEAD = """# The command line
 

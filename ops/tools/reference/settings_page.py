@@ -5,7 +5,7 @@ from pathlib import Path
 from sluice.actors.settings.settings import settings_of
 from sluice.actors.settings.sources import Found
 from sluice.jobs.text.units import parse_duration_s
-from sluice.ops.times import span
+from sluice.ops.text import span
 
 _HEAD = """# Configuration
 

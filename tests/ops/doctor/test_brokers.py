@@ -22,9 +22,9 @@ from sluice.broker.messages import Execute, Turn
 from sluice.broker.probe import examine
 from sluice.broker.rabbitmq import health, topology
 from sluice.jobs.errors import SluiceError
-from sluice.ops.doctor import brokers
-from sluice.ops.doctor.finding import Finding, Level
-from sluice.ops.doctor.patience import TookTooLong, within
+from sluice.ops.observe.doctor import brokers
+from sluice.ops.observe.doctor.finding import Finding, Level
+from sluice.ops.observe.doctor.run_probes import TookTooLong, within
 from tests import private_servers
 from tests.ops.typist import Typist
 from tests.private_servers import PrivateServer

@@ -9,8 +9,8 @@ import pytest
 
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions, known
 from sluice.ledger.recovery import leases
-from sluice.ops.console.exchange import Answer, problem
-from sluice.ops.doctor.finding import Level
+from sluice.ops.console.http_message import Answer, problem
+from sluice.ops.observe.doctor.finding import Level
 from tests.ops.asker import serving
 from tests.ops.site import WORDS, Site
 from tests.ops.typist import Typist

@@ -15,10 +15,10 @@ from sluice.ledger.reads import server_health
 from sluice.ledger.reads.invariants import GATES_COUNT, Breach
 from sluice.ledger.schema import migrate
 from sluice.ops.console.server import Place
-from sluice.ops.desk.desk import Desk
-from sluice.ops.doctor import ledger as judge
-from sluice.ops.doctor.examination import Examination
-from sluice.ops.doctor.finding import Finding, Level
+from sluice.ops.observe.doctor import ledger as judge
+from sluice.ops.observe.doctor.finding import Finding, Level
+from sluice.ops.observe.doctor.run_probes import Examination
+from sluice.ops.operations.context import Desk
 from tests.homes import started_ledger
 from tests.ops.typist import NO_LEDGER, Typist
 

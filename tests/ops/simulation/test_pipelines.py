@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from sluice.ops.simulation.pipeline import NeverQuiet, NoSuchJob
 from sluice.ops.simulation.plugin import Pipelines
-from sluice.ops.simulation.simulated import NeverQuiet, NoSuchJob
 from sluice.testing import Faults, Took
 
 HOUR_S = 3600.0

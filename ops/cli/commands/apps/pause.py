@@ -1,0 +1,30 @@
+"""Command ``sluice apps pause``: start no job of an app for any submission until it is resumed."""
+
+import argparse
+
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.operations.installation import Installation
+from sluice.ops.operations.user import whoami
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "names", nargs="+", metavar="APP", help="apps to pause; their running jobs continue to their end"
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    if desk.settings.apps:
+        for app in options.names:
+            desk.catalogue.app(app)  # UnknownApp if the name is misspelled.
+    paused = Installation(desk).client.pause_apps(options.names, by=whoami())
+    others = [app for app in options.names if app not in paused]
+    desk.output.answer(
+        {"paused": paused},
+        *(Line(f"{app} is paused.") for app in paused),
+        *(Line(f"{app} was paused before.") for app in others),
+    )
+    return DONE

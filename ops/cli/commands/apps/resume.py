@@ -1,0 +1,26 @@
+"""Command ``sluice apps resume``: let the jobs of a paused app start."""
+
+import argparse
+
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.operations.installation import Installation
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "names", nargs="+", metavar="APP", help="apps to resume, with or without a definition"
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    resumed = Installation(desk).client.resume_apps(options.names)
+    others = [app for app in options.names if app not in resumed]
+    desk.output.answer(
+        {"resumed": resumed},
+        *(Line(f"{app} is resumed.") for app in resumed),
+        *(Line(f"{app} is not paused.") for app in others),
+    )
+    return DONE

@@ -1,0 +1,159 @@
+"""Command ``sluice apps show``: show the apps as Sluice has read their definitions."""
+
+import argparse
+from collections.abc import Iterable
+
+from msgspec.json import encode
+
+from sluice.jobs.catalogue.sources.functions import path_of
+from sluice.jobs.keys.chunks import Chunking, Dependency
+from sluice.jobs.keys.identifiers import Values
+from sluice.jobs.keys.partitions import UNBOUNDED
+from sluice.jobs.model.app import App
+from sluice.jobs.policy.breaker import Breaker
+from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.retry_budget import RetryBudget
+from sluice.jobs.sagas.spec import Saga
+from sluice.jobs.text.redaction import masked_kwargs
+from sluice.ops.cli import partition_texts
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.documents.app_document import (
+    as_document,
+    children_of,
+    parents_of,
+    policy_document,
+    program_document,
+    runs_of,
+    values_of,
+)
+from sluice.ops.text import span
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("app", nargs="?", help="show all details of this app; default: list all apps")
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    if options.app is None:
+        apps = sorted(desk.catalogue.values(), key=lambda app: (desk.catalogue.rank(app.name), app.name))
+        desk.output.answer([as_document(desk.catalogue, app) for app in apps], _list(apps))
+    else:
+        app = desk.catalogue.app(options.app)
+        desk.output.answer(as_document(desk.catalogue, app), *_portrait(desk, app))
+    return DONE
+
+
+def _list(apps: Iterable[App]) -> Block:
+    rows = [(app.name, app.job_type, _key(app), _needs(app)) for app in apps]
+    return Table(("app", "type", "key", "parents"), rows, prose=True, empty="No apps.")
+
+
+def _portrait(desk: CommandDesk, app: App) -> Iterable[Block]:
+    yield Line(app.name, "bold")
+    facts = {
+        "type": app.job_type,
+        "runs": runs_of(app),
+        **(program_document(app.program) if app.program else {}),
+        **(_facts_of_saga(app.saga) if app.saga else {}),
+        "key": f"{app.template.text}, like {app.example_key}" if app.is_keyed_by_template else _key(app),
+        "parents": _needs(app),
+        "children": ", ".join(children_of(desk.catalogue, app)),
+        **_facts(app),
+        "breaker": _breaker(app.breaker) if app.breaker else "",
+        "retry budget": _budget(app.retry_budget) if app.retry_budget else "",
+        "defined in": app.origin,
+    }
+    yield from (Line(f"{word}: {fact}", indent=2) for word, fact in facts.items() if fact)
+    yield Line()
+    yield _needed(app)
+    default = policy_document(Policy())
+    changed = {word: value for word, value in policy_document(app.policy).items() if value != default[word]}
+    yield Line()
+    yield Table(("policy", ""), list(changed.items()), prose=True, empty="Its policy is the default.")
+
+
+def _budget(budget: RetryBudget) -> str:
+    return f"{budget.retries} at once, and as many more in each {span(budget.per_s)}"
+
+
+def _breaker(breaker: Breaker) -> str:
+    longest = (
+        f", later for up to {span(breaker.pause_s_max)}" if breaker.pause_s_max > breaker.pause_s else ""
+    )
+    return f"opens after {breaker.fails} fails in a row, for {span(breaker.pause_s)}{longest}"
+
+
+def _facts(app: App) -> dict[str, str]:
+    """Return the facts that are specific to the app's kind of key."""
+    if app.partitioning:
+        return partition_texts.facts_of(app.partitioning, app.version)
+    return _facts_of_chunks(app.chunking) if app.chunking else {}
+
+
+def _needed(app: App) -> Block:
+    """Return a table of the app's identifiers, of its dependencies, or of the tables that it reads."""
+    if app.partitioning:
+        return partition_texts.tables_of(app.partitioning)
+    return _dependencies(app.chunking) if app.chunking else _identifiers(app)
+
+
+def _identifiers(app: App) -> Block:
+    rows = [
+        (name, app.kind(name), ", ".join(map(str, values_of(app.autofill.get(name, Values())))))
+        for name in app.template.names
+    ]
+    return Table(("identifier", "is", "values"), rows, prose=True)
+
+
+def _facts_of_chunks(chunking: Chunking) -> dict[str, str]:
+    return {
+        "work IDs from": chunking.select_path or chunking.default_ids_path or "the submission",
+        "fresh by": ", ".join(["work ID", *chunking.freshness_by]) if chunking.freshness_by else "",
+        "scheduled": "also while jobs of it are under way" if chunking.allow_multiple_jobs else "",
+        "reads": ", ".join(chunking.data_sources),
+        "writes": ", ".join(chunking.data_sinks),
+    }
+
+
+def _dependencies(chunking: Chunking) -> Block:
+    rows = [(each.app, _lag(each), _besides(each)) for each in chunking.dependencies]
+    return Table(
+        ("dependency", "is fresh for", "conditions"), rows, prose=True, empty="It needs no other app."
+    )
+
+
+def _lag(dependency: Dependency) -> str:
+    return span(dependency.lag_s_max) if dependency.lag_s_max else "no time"
+
+
+def _besides(dependency: Dependency) -> str:
+    said = {"any work IDs": dependency.any_ids, "for this app alone": dependency.unique}
+    kwargs = [f"{name}={encode(value).decode()}" for name, value in masked_kwargs(dependency.kwargs).items()]
+    return ", ".join([*kwargs, *(words for words, holds in said.items() if holds)])
+
+
+def _facts_of_saga(saga: Saga) -> dict[str, str]:
+    return {
+        "context": path_of(saga.context) if saga.context else "",
+        "hooks": ", ".join(path_of(hook) for hook in saga.hooks),
+    }
+
+
+def _key(app: App) -> str:
+    """Return the form of the app's keys. The key of a chunk is generated, and the key of a partition job follows from
+    its partitions. So these show the maximum size of a job.
+    """
+    if app.unbounded and app.partitioning:
+        return UNBOUNDED
+    if app.partitioning:
+        return partition_texts.size_of(app.partitioning)
+    if not app.chunking:
+        return app.template.text
+    return "one work ID" if app.chunking.size == 1 else f"up to {app.chunking.size:,} work IDs"
+
+
+def _needs(app: App) -> str:
+    return " or ".join(", ".join(apps) for apps in parents_of(app).values())

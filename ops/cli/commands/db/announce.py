@@ -1,0 +1,33 @@
+"""Command ``sluice db announce``: send all notifications again, after a broker was wiped. They are about ready jobs,
+executed jobs and unplanned submissions.
+
+The groomer sends them too, but later.
+"""
+
+import argparse
+
+from sluice.actors.groomer import redispatch
+from sluice.jobs.errors import BadRequest
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.operations.installation import Installation
+
+
+def options(_: argparse.ArgumentParser) -> None:
+    """Add no options."""
+
+
+def run(desk: CommandDesk, _: Options) -> int:
+    installation = Installation(desk)
+    if not installation.shares_a_broker:
+        raise BadRequest(
+            "The in-process broker of another process cannot be reached.",
+            where=desk.settings.broker_url,
+            advice="Name the broker with --broker or SLUICE_BROKER_URL. `sluice up` announces jobs at its start.",
+        )
+    announced = redispatch.announce_everything(installation.ledger, installation.broker.publish)
+    plural = "job was" if announced == 1 else "jobs were"
+    desk.output.answer({"announced": announced}, Line(f"{announced} {plural} announced again."))
+    return DONE

@@ -1,0 +1,22 @@
+"""Command ``sluice db check``: check the consistency of the ledger, and show how to repair it. The exit code is 1 if a
+rule is broken.
+"""
+
+import argparse
+
+from sluice.ledger.reads.invariants import breaches
+from sluice.ops.cli.check_report import AGREES, blocks, document
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE, FAILED
+from sluice.ops.operations.installation import Installation
+
+
+def options(_: argparse.ArgumentParser) -> None:
+    """Add no options."""
+
+
+def run(desk: CommandDesk, _: Options) -> int:
+    found = Installation(desk).ask(breaches)
+    desk.output.answer({"breaches": document(found)}, *(blocks(found) if found else [AGREES]))
+    return FAILED if found else DONE

@@ -1,0 +1,76 @@
+"""Command ``sluice db prune``: remove the history of jobs that ended long ago. Their outcomes stay, and so does all
+data that plans need. With SLUICE_KEEP_HISTORY the groomer does the same in small steps.
+"""
+
+import argparse
+
+from sluice.actors.assembly import blobs
+from sluice.actors.groomer.retention import Swept, preview, prune
+from sluice.actors.settings.settings import keep_s
+from sluice.jobs.blobs import BlobsUnavailable
+from sluice.jobs.errors import BadRequest
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line, Table
+from sluice.ops.operations.installation import Installation
+from sluice.ops.text import span
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--older-than",
+        metavar="AGE",
+        help="remove history older than this, like 30d; default: SLUICE_KEEP_HISTORY",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="count the rows to remove, and change nothing")
+    parser.add_argument(
+        "--orphans",
+        action="store_true",
+        help="also remove blobs that no round uses; only if no other ledger uses the same store",
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    keep = _keep_s(desk, options.older_than)
+    ledger, store = Installation(desk).ledger, blobs(desk.settings)
+    try:
+        swept = (preview if options.dry_run else prune)(ledger, store, keep_s=keep, orphans=options.orphans)
+    except BlobsUnavailable as error:
+        error.advice = "Everything else is removed; the next `sluice db prune` continues with the blobs."
+        raise
+    removed = {name: getattr(swept.removed, name) for name in swept.removed.__struct_fields__}
+    counts = removed | {"blobs": swept.blobs} | ({"orphans": swept.orphans} if options.orphans else {})
+    document = {"older_than_s": keep, "dry_run": options.dry_run, "removed": counts}
+    desk.output.answer(document, Line(_sentence(swept, keep, dry=options.dry_run)), _table(counts))
+    return DONE
+
+
+def _keep_s(desk: CommandDesk, text: str | None) -> float:
+    if text is None:
+        if desk.settings.keep_history_s is None:
+            raise BadRequest(
+                "SLUICE_KEEP_HISTORY is off: everything is kept.",
+                advice="Set the age, for example `sluice db prune --older-than 30d`.",
+            )
+        return desk.settings.keep_history_s
+    try:
+        keep = keep_s(text)
+    except ValueError as error:
+        raise BadRequest(f"--older-than: {error}.", advice="For example --older-than 30d") from None
+    if keep is None:
+        raise BadRequest("--older-than off would remove nothing.", advice="For example --older-than 30d")
+    return keep
+
+
+def _sentence(swept: Swept, keep: float, *, dry: bool) -> str:
+    count = swept.removed.jobs
+    jobs = "1 job" if count == 1 else f"{count} jobs"
+    verb = "would be removed" if dry else "was removed"
+    return f"The history of {jobs} that ended more than {span(keep)} ago {verb}."
+
+
+def _table(counts: dict[str, int]) -> Table:
+    return Table(
+        ("what", "removed"), [(name, count) for name, count in counts.items() if name != "jobs" and count]
+    )

@@ -1,0 +1,20 @@
+"""Command ``sluice db upgrade``: migrate the ledger to the schema of this version."""
+
+import argparse
+
+from sluice.ledger.schema import migrate
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.operations.installation import Installation
+
+
+def options(_: argparse.ArgumentParser) -> None:
+    """Add no options."""
+
+
+def run(desk: CommandDesk, _: Options) -> int:
+    revision = migrate.upgrade(Installation(desk).ledger_url)
+    desk.output.answer({"revision": revision}, Line(f"The ledger is at {revision}.", "green"))
+    return DONE

@@ -1,0 +1,1 @@
+"""Commands about jobs, and the listings of them."""

@@ -1,0 +1,70 @@
+"""Command ``sluice archive``: mark jobs of an app as collected. These are all jobs that have ended, the jobs with
+certain outcomes, or named jobs. Their outcomes stay. ``sluice ls --uncollected`` lists the jobs that are not archived
+yet.
+
+The command is for apps with ``archive: manual``. It archives the outcome that a job has at that moment.
+"""
+
+import argparse
+
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
+from sluice.ledger import managed_tasks
+from sluice.ledger.managed_tasks import COLLECTED
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.operations.archive import archive_named
+from sluice.ops.operations.installation import Installation
+
+#: Maximum number of jobs that one transaction archives.
+BATCH = 10_000
+_OUTCOMES = tuple(state for state in State if state in COLLECTED)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("app", help="app of the jobs")
+    parser.add_argument(
+        "key",
+        nargs="*",
+        help="keys of the jobs, of which all or none are archived; default: all finished jobs",
+    )
+    parser.add_argument(
+        "--outcome",
+        action="append",
+        choices=[str(state) for state in _OUTCOMES],
+        metavar="STATE",
+        help="archive only jobs with this outcome; may be repeated; default: all; values: "
+        + ", ".join(_OUTCOMES),
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    installation = Installation(desk)
+    outcomes = tuple(State(word) for word in options.outcome or _OUTCOMES)
+    if options.key and options.outcome:
+        raise BadRequest("Keys and --outcome cannot be combined.", advice="Give either keys or --outcome.")
+    if options.key:
+        archived = archive_named(desk, installation, installation.ledger, options.app, options.key)
+    else:
+        archived = sum(_ended(installation, _app(desk, options.app), state) for state in outcomes)
+    jobs = "1 job is" if archived == 1 else f"{archived} jobs are"
+    desk.output.answer({"archived": archived}, Line(f"{jobs} archived."))
+    return DONE
+
+
+def _app(desk: CommandDesk, app: str) -> str:
+    """Return the name of the app. UnknownApp if the definitions do not have it. Without definitions, the ledger
+    decides.
+    """
+    return desk.catalogue.app(app).name if desk.settings.apps else app
+
+
+def _ended(installation: Installation, app: str, state: State) -> int:
+    archived = 0
+    while batch := installation.ledger.transact(
+        lambda tx: managed_tasks.archive_ended(tx, app, state, limit=BATCH)
+    ):
+        archived += len(batch)
+    return archived

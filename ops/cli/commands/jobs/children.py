@@ -1,0 +1,46 @@
+"""Command ``sluice children``: list the jobs that need a job. It reads only the definitions."""
+
+import argparse
+
+from sluice.jobs.model.names import JobName
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.output import all_option, excerpt
+from sluice.ops.cli.page import Table
+from sluice.ops.cli.parser import job_options
+from sluice.ops.cli.partition_texts import is_of_partitions, partition_children
+from sluice.ops.operations.job_names import related
+from sluice.planner.keyspaces.choose import keyspace_of
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    job_options(parser)
+    all_option(parser)
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    if is_of_partitions(desk.catalogue, options.app):
+        desk.output.answer(*partition_children(desk.catalogue, options.app, options.key, whole=options.all))
+        return DONE
+    name = related(desk, options.app, options.key)
+    app = desk.catalogue[name.app]
+    found = list(keyspace_of(app, desk.catalogue).children(app, name.key))
+    shown = excerpt(
+        found,
+        alike=lambda child: child.app,
+        rest=lambda child, words: JobName(child.app, words),
+        whole=options.all,
+    )
+    desk.output.answer(found, Table(("app", "key"), list(shown), empty=_reason(desk, name)))
+    return DONE
+
+
+def _reason(desk: CommandDesk, name: JobName) -> str:
+    """Return why there are no children."""
+    apps = desk.catalogue.children_of(name.app)
+    if not apps:
+        return f"No job needs {name}: no app depends on {name.app}."
+    return (
+        f"No job needs {name}: other jobs of {name.app} are needed by {', '.join(apps)}, but this job is not."
+    )

@@ -1,0 +1,88 @@
+"""Command ``sluice graph``: draw the apps, or the live graph of one job. The graph of the apps needs only the
+definitions.
+"""
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from sluice.jobs.errors import BadRequest
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line, Verbatim
+from sluice.ops.graph.app_graph import app_graph
+from sluice.ops.graph.equal_jobs import folded
+from sluice.ops.graph.model import Graph
+from sluice.ops.graph.render.svg import as_svg
+from sluice.ops.graph.text_formats import as_document, as_dot, as_mermaid
+
+
+def _as_json(graph: Graph) -> str:
+    return msgspec.json.format(msgspec.json.encode(as_document(graph)), indent=2).decode()
+
+
+FORMATS: Mapping[str, Callable[[Graph], str]] = {
+    "mermaid": as_mermaid,
+    "dot": as_dot,
+    "svg": as_svg,
+    "json": _as_json,
+}
+_SUFFIXES = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".json": "json"}
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "app", nargs="?", help="draw only this app with everything upstream and downstream; default: all apps"
+    )
+    parser.add_argument("key", nargs="?", help="draw the live graph of this job instead of the apps")
+    parser.add_argument(
+        "--format",
+        choices=[*FORMATS],
+        help="format of the graph; default: by the name of the file, or mermaid",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write the graph to this file; default: stdout"
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="draw every job; default: many equal jobs as one (JSON always has all)",
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    graph = app_graph(desk.catalogue, options.app) if options.key is None else _live(desk, options)
+    kind = _kind(desk, options)
+    drawn = graph if options.all or kind == "json" else folded(graph)
+    if drawn.note:
+        desk.output.note(Line(drawn.note, "yellow"))
+    if options.output is None:
+        desk.output.answer(as_document(graph), Verbatim(FORMATS[kind](drawn)))
+    else:
+        _write(desk, drawn, Path(options.output), kind)
+    return DONE
+
+
+def _kind(desk: CommandDesk, options: Options) -> str:
+    if options.format is None and options.output is None and desk.output.as_json:
+        return "json"
+    return options.format or _SUFFIXES.get(Path(options.output or "").suffix, "mermaid")
+
+
+def _write(desk: CommandDesk, graph: Graph, path: Path, kind: str) -> None:
+    try:
+        path.write_text(FORMATS[kind](graph) + "\n", encoding="utf8")
+    except OSError as error:
+        raise BadRequest(f"The picture cannot be written: {error}.", where=str(path)) from None
+    written = {"file": str(path), "nodes": len(graph.nodes), "edges": len(graph.edges)}
+    desk.output.answer(written, Line("{file}: {nodes} nodes, {edges} edges.".format(**written)))
+
+
+def _live(desk: CommandDesk, options: Options) -> Graph:
+    from sluice.ops.operations.installation import Installation  # noqa: PLC0415 - it takes longer than to draw the apps
+    from sluice.ops.operations.live_graph import live_graph  # noqa: PLC0415 - likewise takes longer than that
+
+    return live_graph(desk, Installation(desk), options.app, options.key)

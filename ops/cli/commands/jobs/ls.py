@@ -1,0 +1,151 @@
+"""Command ``sluice ls``: list jobs by common properties."""
+
+import argparse
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from msgspec.structs import asdict
+
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.key_fields import KeyReadings, key_readings
+from sluice.jobs.states import State
+from sluice.jobs.text.filter_parser import parse_condition
+from sluice.jobs.text.filters import Condition, needs_definitions
+from sluice.jobs.text.paging import Order, OrderBy
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import job_lists, submission_progress
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line, Table
+from sluice.ops.cli.submission_options import past_option
+from sluice.ops.operations.installation import Installation
+from sluice.ops.text import moment
+
+#: Value of ``--page`` for the first page, which has no token.
+FIRST = "first"
+#: Largest limit that the ledger accepts, because its integers have 64 bits.
+LIMIT_MAX = 2**63 - 1
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--app", dest="of_app", metavar="APP", help="only jobs of this app")
+    parser.add_argument(
+        "--state",
+        action="append",
+        choices=[str(state) for state in State],
+        metavar="STATE",
+        help="only jobs in this state; may be repeated; values: " + ", ".join(State),
+    )
+    parser.add_argument("--submission", metavar="ID", help="only jobs that this submission requested")
+    parser.add_argument(
+        "--since",
+        type=past_option,
+        metavar="T",
+        help="only jobs changed since this; a time, or an age like 10m",
+    )
+    parser.add_argument("--uncollected", action="store_true", help="only finished jobs that are not archived")
+    parser.add_argument(
+        "--where",
+        metavar="CONDITION",
+        help="only jobs that match a condition like: state = failed and inputs.num > 9",
+    )
+    parser.add_argument(
+        "--order", choices=[*OrderBy], default=OrderBy.CHANGED, help="time to order by; default: changed"
+    )
+    direction = parser.add_mutually_exclusive_group()
+    direction.add_argument("--desc", dest="ascending", action="store_false", help="last first, the default")
+    direction.add_argument("--asc", dest="ascending", action="store_true", help="first first")
+    parser.set_defaults(ascending=False)
+    parser.add_argument("--page", metavar="TOKEN", help="show one page: first, or the token of the next page")
+    parser.add_argument(
+        "--limit", type=int, default=100, metavar="N", help="maximum number of jobs; default: 100"
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    where = parse_condition(options.where, datetime.now(UTC)) if options.where is not None else None
+    wanted = job_lists.Filter(
+        app=options.of_app,
+        states=tuple(State(word) for word in options.state or ()),
+        submission=options.submission,
+        since=options.since,
+        uncollected=options.uncollected,
+        where=where,
+        readings=_readings(desk, where),
+        order=Order(by=OrderBy(options.order), descending=not options.ascending),
+        limit=min(max(options.limit, 0), LIMIT_MAX),
+    )
+    return _list(desk, wanted) if options.page is None else _turn(desk, wanted, options.page)
+
+
+def _list(desk: CommandDesk, wanted: job_lists.Filter) -> int:
+    found = Installation(desk).ask(lambda tx: job_lists.jobs(_known(tx, wanted), wanted))
+    desk.output.answer([_document(job) for job in found], _table(found, wanted.order))
+    if found and len(found) == wanted.limit:
+        desk.output.note(Line(f"There may be more; --limit shows more than {wanted.limit}.", "bright_black"))
+    return DONE
+
+
+def _turn(desk: CommandDesk, wanted: job_lists.Filter, token: str) -> int:
+    """Show one page."""
+    asked = None if token == FIRST else token
+    found = Installation(desk).ask(lambda tx: job_lists.page(_known(tx, wanted), wanted, asked))
+    document = {"jobs": [_document(job) for job in found.jobs], "total": found.total, "next": found.next}
+    desk.output.answer(document, _table(found.jobs, wanted.order))
+    if not desk.output.as_json:
+        rest = "" if found.next is None else f" The next page: --page {found.next}"
+        desk.output.note(Line(f"{len(found.jobs)} of {found.total}.{rest}", "bright_black"))
+    return DONE
+
+
+def _readings(desk: CommandDesk, where: Condition | None) -> KeyReadings | None:
+    """Return the readings of keys by the definitions. None if the condition does not need them, or if no definitions
+    were given.
+    """
+    if where is None or not needs_definitions(where):
+        return None
+    if desk.settings.apps:
+        return key_readings(desk.catalogue)
+    desk.output.note(
+        Line("No definitions were given, so conditions on inputs check only kwargs.", "bright_black")
+    )
+    return None
+
+
+def _table(found: Sequence[job_lists.Listed], order: Order) -> Table:
+    """Return the jobs as a table. The last column has the time by which they are ordered."""
+    if order.by is OrderBy.CREATED:
+        heading, times = "created (UTC)", [job.created_at for job in found]
+    else:
+        heading, times = "since (UTC)", [job.changed_at for job in found]
+    return Table(
+        ("app", "key", "state", "round", heading),
+        [
+            (job.app, job.key, _state(job), job.round, moment(at))
+            for job, at in zip(found, times, strict=True)
+        ],
+        empty="No jobs.",
+    )
+
+
+def _document(job: job_lists.Listed) -> dict[str, object]:
+    """Return a job as a document. A partition job also has its partitions."""
+    told = {word: value for word, value in asdict(job).items() if word not in ("id", "place")}
+    return told if job.span is None else {**told, "span": job.span}
+
+
+def _state(job: job_lists.Listed) -> str:
+    if job.uncollected:
+        return f"{job.state}, uncollected"
+    return f"{job.state}, paused" if job.paused else job.state
+
+
+def _known(tx: Tx, wanted: job_lists.Filter) -> Tx:
+    """Return the transaction. BadRequest if the submission in the filter does not exist."""
+    if wanted.submission is not None and submission_progress.status(tx, wanted.submission) is None:
+        raise BadRequest(
+            f"There is no submission {wanted.submission}.",
+            advice="`sluice submissions` lists the submissions.",
+        )
+    return tx

@@ -1,0 +1,92 @@
+"""Command ``sluice parents``: list the jobs that a job needs, by dependency group. It reads only the definitions."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from sluice.jobs.keys.identifiers import Values
+from sluice.jobs.model.dependency import Gate, Need
+from sluice.jobs.model.names import JobName
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.output import all_option, excerpt
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.parser import job_options
+from sluice.ops.cli.partition_texts import is_of_partitions, partition_parents
+from sluice.ops.operations.job_names import related
+from sluice.ops.text import span
+from sluice.planner.keyspaces.choose import keyspace_of
+
+#: Maximum number of values shown for an identifier of a group.
+VALUES_MAX = 12
+
+
+class Row(NamedTuple):
+    group: str
+    app: str
+    key: str
+    when: str
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    job_options(parser)
+    all_option(parser)
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    if is_of_partitions(desk.catalogue, options.app):
+        desk.output.answer(*partition_parents(desk.catalogue, options.app, options.key, whole=options.all))
+        return DONE
+    name = related(desk, options.app, options.key)
+    app = desk.catalogue[name.app]
+    gates = keyspace_of(app, desk.catalogue).gates(app, name.key)
+    desk.output.answer(
+        [{"group": gate.name, "jobs": [need.parent for need in gate.needs]} for gate in gates],
+        *(_page(gates, whole=options.all) if gates else _reasons(desk, name)),
+    )
+    return DONE
+
+
+def _page(gates: Sequence[Gate], *, whole: bool) -> Iterator[Block]:
+    rows = (Row(gate.name, *need.parent, _must(need)) for gate in gates for need in gate.needs)
+    shown = excerpt(
+        rows,
+        alike=lambda row: (row.group, row.app, row.when),
+        rest=lambda row, words: row._replace(key=words),
+        whole=whole,
+    )
+    yield Table(("group", "app", "key", "must have"), list(shown))
+    for gate in gates:
+        if not gate.needs:
+            yield Line(f"Group {gate.name} needs no other job.")
+    if len(gates) > 1:
+        yield Line(f"The {len(gates)} groups are alternatives: any of them is enough.", "bright_black")
+
+
+def _must(need: Need) -> str:
+    """Return the condition on a parent, like ``succeeded`` or ``succeeded within 6 h 0 min``."""
+    if need.lag_s_max is None:
+        return need.when
+    return f"{need.when} within {span(need.lag_s_max)}" if need.lag_s_max else f"{need.when} again"
+
+
+def _reasons(desk: CommandDesk, name: JobName) -> Iterator[Block]:
+    """Yield the reason why there are no parents."""
+    app = desk.catalogue[name.app]
+    if not keyspace_of(app, desk.catalogue).unmatched(app, name.key):
+        yield Line(f"{name} needs no other job: {app.name} has no depends_on.")
+        return
+    yield Line(f"{name} fits none of the groups of {app.name}; submit refuses it.", "yellow")
+    for alternative in desk.catalogue.alternatives(app.name):
+        domains = (f"{word} {_listed(values)}" for word, values in alternative.domains.items())
+        yield Line(
+            f"group {alternative.name} is for {'; '.join(domains) or 'keys that fit its parents'}", indent=2
+        )
+
+
+def _listed(values: Values) -> str:
+    if len(values) <= VALUES_MAX:
+        return ", ".join(map(str, values))
+    *_, last = values
+    return f"{next(iter(values))} … {last}"

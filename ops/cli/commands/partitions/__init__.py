@@ -1,0 +1,1 @@
+"""Commands about partitions and the age of results."""

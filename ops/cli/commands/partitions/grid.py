@@ -1,0 +1,134 @@
+"""Command ``sluice grid``: show the progress of a submission about partitions, with a line for each app.
+
+Each app is shown from the first to the last partition that the submission requests or needs. This includes partitions
+that existed before, and partitions in between that other submissions make. If there are too many partitions for a line,
+several share a column.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from sluice.jobs.catalogue.resolve.tables import table_of
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.calendar import Span
+from sluice.jobs.states import State
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import submission_grid as reading
+from sluice.ledger.reads import submission_progress
+from sluice.ledger.reads.submission_progress import Status
+from sluice.ledger.reads.table_partitions import Place
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Block, Line, Spread, Table, colour
+from sluice.ops.cli.submission_result import in_words
+from sluice.ops.documents.grid import Axis, Mark, Row, Strip, as_document, axis, mark, strip, total
+from sluice.ops.operations.installation import Installation
+from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
+
+#: Number of columns if the line has no limit, for people and for programs. Programs can read more columns.
+COLUMNS, COLUMNS_OF_DOCUMENT = 100, 1000
+COLUMNS_MIN = 10
+
+Cells = Sequence[Mapping[State, int]]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("submission", help="id of the submission")
+    parser.add_argument(
+        "--columns", type=int, metavar="N", help="maximum number of columns; default: as many as fit"
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    found = Installation(desk).ask(lambda tx: _read(tx, desk, options))
+    if found is None:
+        said = f"Submission {options.submission} has no partitions to show."
+        desk.output.answer({"apps": []}, Line(said, "bright_black"))
+        return DONE
+    along, shown = found
+    document = {"apps": [as_document(each, cells) for each, cells in shown]}
+    desk.output.answer(document, *_page(along, shown))
+    return DONE
+
+
+def _read(tx: Tx, desk: CommandDesk, options: Options) -> tuple[Axis, list[tuple[Strip, Cells]]] | None:
+    status = submission_progress.status(tx, options.submission)
+    if status is None:
+        raise BadRequest(
+            f"There is no submission {options.submission}.",
+            advice="`sluice submissions` lists the submissions.",
+        )
+    rows = sorted(_rows(tx, desk, status), key=lambda row: (desk.catalogue.rank(row.app), row.app))
+    if not rows:
+        return None
+    along = axis(rows, max(options.columns or _columns(desk, rows), COLUMNS_MIN))
+    strips = [strip(row, along) for row in rows]
+    return along, [(each, _cells(tx, each)) for each in strips]
+
+
+def _rows(tx: Tx, desk: CommandDesk, status: Status) -> Iterator[Row]:
+    """Yield a row for each app that the definitions have. The requested partitions are shown even if no job was needed
+    for them.
+    """
+    extents = {each.app: each for each in reading.extents(tx, status.id) if _is_bounded(desk, each.app)}
+    for app, each in extents.items():
+        span = each.span
+        if app == status.app and (asked := _asked(desk, status)):
+            span = Span(min(span.first, asked.span.first), max(span.last, asked.span.last))
+        yield Row(app, each.place, partitioning_of(desk.catalogue[app]).calendar, span)
+    if status.app not in extents and (asked := _asked(desk, status)):
+        yield asked
+
+
+def _is_bounded(desk: CommandDesk, app: str) -> bool:
+    """Return whether the app is defined and its work ends. Work that never ends makes no partitions."""
+    return app in desk.catalogue and not desk.catalogue[app].unbounded
+
+
+def _asked(desk: CommandDesk, status: Status) -> Row | None:
+    app = desk.catalogue.get(status.app)
+    if app is None or app.partitioning is None or app.unbounded or not (status.start and status.end):
+        return None
+    table = table_of(desk.catalogue, app.partitioning.table)
+    try:
+        span = Span(table.calendar.read(status.start), table.calendar.read(status.end))
+    except ValueError:
+        return None  # The submission was refused for it, or the definitions have changed since.
+    return Row(app.name, Place(table.name, table.version), table.calendar, span)
+
+
+def _columns(desk: CommandDesk, rows: Sequence[Row]) -> int:
+    if desk.output.as_json:
+        return COLUMNS_OF_DOCUMENT
+    return (desk.output.width or COLUMNS) - _margin(rows)
+
+
+def _margin(rows: Sequence[Row]) -> int:
+    return max(len(row.app) for row in rows) + 2
+
+
+def _cells(tx: Tx, each: Strip) -> Cells:
+    begins = [stretch.first for stretch in each.stretches]
+    return reading.cells(tx, each.row.place, each.row.span, begins)
+
+
+def _page(along: Axis, shown: Sequence[tuple[Strip, Cells]]) -> Iterator[Block]:
+    margin = _margin([each.row for each, _ in shown])
+    marks: list[Mark] = []
+    for each, cells in shown:
+        line = [mark(*cell) for cell in zip(each.stretches, cells, strict=True)]
+        marks += line
+        runs = [(one, "".join(each.sign for each in of)) for one, of in groupby(line)]
+        coloured = [(text, colour(one.state) if one.state else "bright_black") for one, text in runs]
+        yield Spread([(each.row.app.ljust(margin) + " " * each.before, ""), *coloured])
+    legend = (f"{each.sign} {each.meaning}" for each in dict.fromkeys(marks))
+    yield Line(f"{'':{margin}}a column is {along.in_words}: {', '.join(legend)}", "bright_black")
+    yield Line()
+    rows = [(*_ends(each.row), len(each.row.span), in_words(total(cells))) for each, cells in shown]
+    yield Table(("app", "from", "to", "partitions", "outcome"), rows, prose=True)
+
+
+def _ends(row: Row) -> tuple[str, str, str]:
+    return row.app, row.calendar.write(row.span.first), row.calendar.write(row.span.last)

@@ -1,0 +1,178 @@
+"""Command ``sluice partitions ls``: count the partitions of each table, in the version of the loaded definitions. For
+one table it lists runs of partitions that exist, are under way, or are missing.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sluice.jobs.catalogue.resolve.tables import TableOf, table_of, tables_of
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.model.names import JobName
+from sluice.jobs.states import LIVE
+from sluice.ledger.reads import table_partitions
+from sluice.ledger.reads.table_partitions import Holding, Place, Run
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.output import all_option, excerpt
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.operations.installation import Installation
+from sluice.ops.text import moment
+from sluice.planner.keyspaces.partitions.table_demand import ALL
+
+#: Maximum number of runs of a table that are read in one call.
+RUNS_MAX = 10_000
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "table",
+        nargs="?",
+        help="list the partitions of this table; default: count the partitions of all tables",
+    )
+    parser.add_argument(
+        "--from", dest="first", metavar="P", help="first partition to list; default: the first of the table"
+    )
+    parser.add_argument(
+        "--to", dest="last", metavar="P", help="last partition to list; default: the last of the table"
+    )
+    all_option(parser)
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    if options.table is not None:
+        return _one(desk, table_of(desk.catalogue, options.table), options)
+    if options.first is not None or options.last is not None:
+        raise BadRequest(
+            "--from and --to need a table.", advice="Name the table: sluice partitions ls TABLE --from P"
+        )
+    tables = list(tables_of(desk.catalogue))
+    places = [Place(table.name, table.version) for table in tables]
+    found = Installation(desk).ask(lambda tx: table_partitions.holdings(tx, places, ALL))
+    rows = [_row(table, found.get(table.name)) for table in tables]
+    headings = ("table", "filled by", "unit", "first", "last", "existing", "under way", "missing", "holes")
+    documents = [_document(table, found.get(table.name)) for table in tables]
+    desk.output.answer(documents, Table(headings, rows, empty="No app fills or reads a table."))
+    return DONE
+
+
+def _one(desk: CommandDesk, table: TableOf, options: Options) -> int:
+    place, within = Place(table.name, table.version), _within(table, options)
+    installation = Installation(desk)
+    holding = installation.ask(lambda tx: table_partitions.holdings(tx, [place], within)).get(table.name)
+    found = installation.ask(lambda tx: table_partitions.runs(tx, place, within, limit=RUNS_MAX))
+    ends = Span(
+        within.first if options.first or not found else found[0].first,
+        within.last if options.last or not found else found[-1].last,
+    )
+    told = [_told(table.calendar, each) for each in _with_holes(found, ends)] if found else []
+    desk.output.answer({**_document(table, holding), "runs": told}, *_page(table, told, whole=options.all))
+    if len(found) == RUNS_MAX:
+        desk.output.note(Line("There may be more; use --from to continue.", "bright_black"))
+    return DONE
+
+
+def _within(table: TableOf, options: Options) -> Span:
+    try:
+        first = table.calendar.read(options.first) if options.first else ALL.first
+        last = table.calendar.read(options.last) if options.last else ALL.last
+    except ValueError as error:
+        raise BadRequest(
+            f"--from or --to is not a partition of {table.name}: {error}.", where=table.name
+        ) from None
+    return Span(first, last)
+
+
+def _with_holes(found: Sequence[Run], ends: Span) -> Iterator[Run]:
+    """Yield the runs in order, with a hole between two runs for partitions that have no job."""
+    ahead = ends.first
+    for each in found:
+        if each.first > ahead:
+            yield _hole(ahead, each.first - 1)
+        yield each
+        ahead = max(ahead, each.last + 1)
+    if ahead <= ends.last:
+        yield _hole(ahead, ends.last)
+
+
+def _hole(first: int, last: int) -> Run:
+    return Run(first=first, last=last, done=False, since=None, app=None, key=None, state=None, makers=0)
+
+
+def _told(calendar: Calendar, each: Run) -> dict[str, Any]:
+    """Return a run as a document. A missing run has the state of the dead jobs that were to make it, if there were
+    any.
+    """
+    is_to_come = not each.done and each.state in LIVE
+    told: dict[str, Any] = {
+        "span": [calendar.write(each.first), calendar.write(each.last)],
+        "partitions": each.last - each.first + 1,
+        "is": "there" if each.done else "under way" if is_to_come else "missing",
+    }
+    if each.since:
+        told["since"] = each.since
+    if each.state and not each.done:
+        told["state"] = each.state
+    if each.makers > 1:
+        told["makers"] = each.makers
+    elif each.app and each.key:
+        told["job"] = [each.app, each.key]
+    elif each.done:
+        told["landed"] = True
+    return told
+
+
+def _document(table: TableOf, holding: Holding | None) -> dict[str, Any]:
+    document = {
+        "table": table.name,
+        "app": table.app.name if table.app else None,
+        "unit": table.calendar.unit,
+        "version": table.version,
+        "there": holding.there if holding else 0,
+        "under_way": holding.under_way if holding else 0,
+        "missing": holding.missing if holding else 0,
+        "holes": holding.holes if holding else 0,
+    }
+    if holding:
+        first, last = holding.span
+        document |= {"first": table.calendar.write(first), "last": table.calendar.write(last)}
+    return document
+
+
+def _row(table: TableOf, holding: Holding | None) -> tuple[object, ...]:
+    who = table.app.name if table.app else "external"
+    if holding is None:
+        return table.name, who, table.calendar.unit, "", "", 0, 0, 0, 0
+    ends = (table.calendar.write(each) for each in holding.span)
+    counts = holding.there, holding.under_way, holding.missing, holding.holes
+    return table.name, who, table.calendar.unit, *ends, *counts
+
+
+def _page(table: TableOf, told: Sequence[dict[str, Any]], *, whole: bool) -> Iterator[Block]:
+    rows = excerpt(
+        [(*_span(each), str(each["is"]), _whose(each), moment(each.get("since"))) for each in told],
+        alike=lambda row: row[2],
+        rest=lambda row, words: (words, "", row[2], "", ""),
+        whole=whole,
+    )
+    headings = ("partitions", "how many", "", "by", "since (UTC)")
+    yield Table(headings, list(rows), empty=f"No partition of {table.name} exists or is under way.")
+
+
+def _span(each: dict[str, Any]) -> tuple[str, str]:
+    first, last = each["span"]
+    return first if first == last else f"{first}..{last}", str(each["partitions"])
+
+
+def _whose(each: dict[str, Any]) -> str:
+    if "landed" in each:
+        return "external"
+    if "makers" in each:
+        who, are = f"{each['makers']} jobs", "are"
+    elif "job" in each:
+        who, are = str(JobName(*each["job"])), "is"
+    else:
+        return ""
+    return f"{who}, which {are} {each['state']}" if "state" in each else who

@@ -1,0 +1,1 @@
+"""Commands that run workers and other processes, or show the state of the installation."""

@@ -1,0 +1,51 @@
+"""Command ``sluice audit``: list the actions of the console, with the user that requested each."""
+
+import argparse
+
+import msgspec
+from msgspec.structs import asdict
+
+from sluice.ledger.reads.audit_log import Act, acts
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Table
+from sluice.ops.cli.submission_options import past_option
+from sluice.ops.operations.installation import Installation
+from sluice.ops.text import moment
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--since",
+        type=past_option,
+        metavar="T",
+        help="only actions since this; a time, or an age like 10m; default: all",
+    )
+    parser.add_argument(
+        "--limit", type=int, default=100, metavar="N", help="maximum number of actions; default: 100"
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    limit = max(options.limit, 0)
+    found = Installation(desk).ask(lambda tx: acts(tx, since=options.since, limit=limit))
+    documents = [{word: value for word, value in asdict(each).items() if word != "id"} for each in found]
+    desk.output.answer(
+        documents,
+        Table(
+            ("at (UTC)", "user", "action", "about", "outcome"),
+            [_row(each) for each in found],
+            prose=True,
+            empty="No action was taken in the console.",
+        ),
+    )
+    return DONE
+
+
+def _row(each: Act) -> tuple[str, ...]:
+    return moment(each.at), each.who, each.did, _words(each.about), _words(each.came_to)
+
+
+def _words(told: object) -> str:
+    return msgspec.json.encode(told).decode()

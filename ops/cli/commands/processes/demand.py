@@ -1,0 +1,58 @@
+"""Command ``sluice demand``: show how many jobs could run at once, by app. Autoscalers use its JSON."""
+
+import argparse
+
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.states import State
+from sluice.jobs.text.units import duration_s
+from sluice.ledger.reads.backlog import HORIZON_S, Demand
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Block, Table
+from sluice.ops.documents.backlog import Wanted, wanted
+from sluice.ops.operations.installation import Installation
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("app", nargs="*", help="apps to count; default: all apps")
+    parser.add_argument(
+        "--horizon",
+        type=_horizon,
+        default=HORIZON_S,
+        metavar="TIME",
+        help=f"also count jobs that will be ready within this time; default: {HORIZON_S:g}s",
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    apps = list(dict.fromkeys(options.app))
+    catalogue = desk.catalogue if desk.settings.apps else None
+    if catalogue is not None and (unknown := [app for app in apps if app not in catalogue]):
+        raise BadRequest(
+            f"There is no app {', '.join(unknown)}.", advice="`sluice apps show` lists the apps."
+        )
+    known = catalogue.queues if catalogue is not None and not apps else ()
+    found = Installation(desk).ask(lambda tx: wanted(tx, apps, known=known, horizon_s=options.horizon))
+    desk.output.answer(found, _table(found))
+    return DONE
+
+
+def _table(found: Wanted) -> Block:
+    return Table(
+        ("app", "demand", State.READY.value, State.RUNNING.value, "soon", "blocked", "external"),
+        [_row(each) for each in found.apps],
+        empty="There is nothing to do.",
+    )
+
+
+def _row(each: Demand) -> tuple[object, ...]:
+    most = f"{each.demand} or more" if each.at_least else each.demand
+    return each.app, most, each.ready, each.running, each.soon, each.blocked, each.elsewhere
+
+
+def _horizon(text: str) -> float:
+    try:
+        return duration_s(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,23 @@
+"""Command ``sluice metrics``: print the metrics of the console's ``/metrics``, for installations without a console."""
+
+import argparse
+
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Verbatim
+from sluice.ops.observe.metrics.collect import Metrics
+from sluice.ops.operations.installation import Installation
+
+
+def options(_: argparse.ArgumentParser) -> None:
+    """Add no options."""
+
+
+def run(desk: CommandDesk, _: Options) -> int:
+    metrics = Metrics(desk, Installation(desk))
+    if desk.output.as_json:
+        desk.output.answer(metrics.documents())
+    else:
+        desk.output.say(Verbatim(metrics.text().rstrip("\n")))
+    return DONE

@@ -1,0 +1,112 @@
+"""Command ``sluice up``: run everything in one process, including the console, until it is stopped. With --drain it
+ends when no work is left.
+"""
+
+import argparse
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from sluice.jobs.errors import Unreachable
+from sluice.jobs.text.server_address import without_password
+from sluice.ledger.reads.quiescence import idle
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.local_worker import threads_option, told_to_stop, working
+from sluice.ops.cli.page import Line
+from sluice.ops.console.background import Keys, console, keys_for
+from sluice.ops.console.server import LISTEN, Place, PlaceTaken, read_place
+from sluice.ops.operations.installation import Installation
+from sluice.ops.text import span
+
+_LOG = logging.getLogger("sluice.up")
+
+LOOK_EVERY_S = 0.3
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    threads_option(parser)
+    parser.add_argument("--drain", action="store_true", help="exit when nothing is left to do")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help=f"address of the console; default: {LISTEN}, or no console with --drain",
+    )
+    where.add_argument("--no-console", action="store_true", help="do not serve the console")
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    place = _place(options)
+    keys = None if place is None else keys_for(place, desk.settings)
+    facts = {"apps": len(desk.catalogue), "ledger": _ledger(desk), "broker": _broker(desk)}
+    desk.output.say(
+        Line("{apps} apps; ledger: {ledger}; broker: {broker}.".format(**facts)),
+        Line("It ends when nothing is left to do." if options.drain else "Ctrl-C ends it."),
+    )
+    installation = Installation(desk, works=True)
+    with (
+        told_to_stop() as stop,
+        working(desk.settings, desk.definitions, installation.ledger, threads=options.threads),
+        _console(desk, installation, place, keys) as listened,
+    ):
+        if listened is not None and keys is not None:
+            desk.output.say(Line(f"The console is at {keys.address(listened)}"))
+        while not stop.wait(LOOK_EVERY_S):
+            if options.drain and _is_idle(desk, installation):
+                break
+        if stop.is_set():
+            grace = span(desk.settings.grace_s)
+            desk.output.say(Line(f"Stopping: running jobs get {grace}, unless Ctrl-C is pressed again."))
+    ended = "stopped" if stop.is_set() else "drained"
+    desk.output.answer(
+        {**facts, "console": listened and str(listened), "ended": ended},
+        Line("Stopped." if stop.is_set() else "Nothing is left to do."),
+    )
+    return DONE
+
+
+def _place(options: Options) -> Place | None:
+    """Return the address of the console. With --drain there is no console, unless ``--listen`` is given."""
+    if options.no_console or (options.drain and options.listen is None):
+        return None
+    return read_place(options.listen or LISTEN)
+
+
+@contextmanager
+def _console(
+    desk: CommandDesk, working: Installation, place: Place | None, keys: Keys | None
+) -> Iterator[Place | None]:
+    """Yield the address of the console, which is served during the block. If the address is taken, the work goes on
+    without a console.
+    """
+    with ExitStack() as opened:
+        listened = None
+        if place is not None and keys is not None:
+            # The worker's connections are tuned for reading a few jobs at a time. The console reads many, so it has its
+            # own.
+            beside = Installation(desk, beside=working)
+            try:
+                listened = opened.enter_context(console(desk, beside, place, keys.gate)).place
+            except PlaceTaken as error:
+                desk.output.note(Line(f"{error.what} No console is served; set --listen to another address."))
+        yield listened
+
+
+def _is_idle(desk: CommandDesk, installation: Installation) -> bool:
+    """Return whether no work is left. False if the ledger does not answer, because it may come back."""
+    try:
+        return installation.ask(lambda tx: idle(tx, desk.catalogue.sources))
+    except Unreachable as error:
+        _LOG.warning("cannot check whether anything is left to do: %s", error)
+        return False
+
+
+def _ledger(desk: CommandDesk) -> str:
+    url = desk.settings.ledger_url
+    return f"embedded under {desk.settings.home}" if url is None else without_password(url)
+
+
+def _broker(desk: CommandDesk) -> str:
+    return without_password(desk.settings.broker_url)

@@ -1,0 +1,1 @@
+"""Commands for projects and developers: a starter, completion, benchmarks."""

@@ -1,0 +1,38 @@
+"""Command ``sluice saga force-done``: count the failed undo of a saga as done, because it was done by hand. The saga
+goes on after it.
+"""
+
+import argparse
+
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.cli.parser import job_options
+from sluice.ops.documents.flight_texts import counted
+from sluice.ops.operations.installation import Installation
+from sluice.ops.operations.sagas import failed_undo
+from sluice.ops.operations.user import whoami
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    job_options(parser)
+    parser.add_argument("--note", metavar="TEXT", help="how it was undone by hand; the journal records it")
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    installation = Installation(desk)
+    found, line = failed_undo(desk, installation, options.app, options.key)
+    name = found.job.name
+    by = whoami()
+    submission = installation.client.force_done(name, by=by, note=options.note)
+    document = {
+        "app": name.app,
+        "key": name.key,
+        "forced": {"step": line.step, "name": line.name},
+        "by": by,
+        "submission": submission,
+    }
+    told = f"The undo of {counted(found.flight, line.step)}, counts as done; {name} continues."
+    desk.output.answer(document, Line(told))
+    return DONE

@@ -1,0 +1,25 @@
+"""Command ``sluice saga retry-undo``: try the failed undo of a saga again."""
+
+import argparse
+
+from sluice.jobs.model.submission import Submission
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.commands.submissions.submit import ask
+from sluice.ops.cli.parser import job_options
+from sluice.ops.operations.installation import Installation
+from sluice.ops.operations.sagas import fatal_saga
+from sluice.ops.operations.user import whoami
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    job_options(parser)
+    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    """Submit the saga again. A submission requests it then, and the user can follow it to its end."""
+    installation = Installation(desk)
+    job = fatal_saga(desk, installation, options.app, options.key).job
+    again = Submission(app=job.app, key=job.key, rerun="job", user=whoami())
+    return ask(desk, installation, again, wait=options.wait)

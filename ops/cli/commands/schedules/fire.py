@@ -1,0 +1,49 @@
+"""Command ``sluice schedules fire``: make the submission of a schedule by hand, now or for a due time of the
+schedule.
+"""
+
+import argparse
+from datetime import datetime
+
+from sluice.actors.scheduler.manual import fire
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.schedules.schedule import iso
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.follow import watch
+from sluice.ops.cli.page import Line
+from sluice.ops.cli.submission_options import moment_option
+from sluice.ops.operations.installation import Installation
+from sluice.ops.operations.timetable import defined, require_due
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="schedule to fire; it may be paused")
+    parser.add_argument(
+        "--due",
+        type=moment_option,
+        metavar="T",
+        help="fire for this due time of the schedule, at most once; default: now",
+    )
+    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    schedule = defined(desk, options.id)
+    installation = Installation(desk)
+    due = datetime.fromisoformat(options.due) if options.due else None
+    if due is not None:
+        require_due(installation, schedule, due)
+    fired = fire(installation.ledger, schedule, due)
+    installation.client.have_planned([fired.submission])
+    if not fired.is_new:
+        what = f"{schedule.id} was fired for {iso(fired.due)} before; nothing new is submitted."
+        desk.output.note(Line(what, "yellow"))
+    if options.wait:
+        return watch(desk, installation, fired.submission)
+    status = installation.client.status(fired.submission)
+    state = status.state if status else SubmissionState.RECEIVED
+    document = {"submission": fired.submission, "state": state, "due": iso(fired.due), "new": fired.is_new}
+    desk.output.answer({"schedule": schedule.id, **document}, Line(fired.submission))
+    return DONE

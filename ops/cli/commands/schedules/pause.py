@@ -1,0 +1,32 @@
+"""Command ``sluice schedules pause``: let due times pass until the schedule is resumed."""
+
+import argparse
+
+from sluice.actors.scheduler.manual import pause
+from sluice.ledger.reads import schedule_states as reads
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.operations.installation import Installation
+from sluice.ops.operations.schedules import known_ids
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "ids", nargs="+", metavar="ID", help="schedules to pause; their existing submissions continue"
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    installation = Installation(desk)
+    ids = known_ids(desk, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
+    catalogue = desk.catalogue if desk.settings.apps else None
+    paused = pause(installation.ledger, catalogue, ids)
+    others = [id_ for id_ in ids if id_ not in paused]
+    desk.output.answer(
+        {"paused": paused},
+        *(Line(f"{id_} is paused.") for id_ in ids if id_ in paused),
+        *(Line(f"{id_} was paused before.") for id_ in others),
+    )
+    return DONE

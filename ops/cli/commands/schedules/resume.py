@@ -1,0 +1,31 @@
+"""Command ``sluice schedules resume``: continue with the next due times. Due times that passed in the pause are not
+made up for.
+"""
+
+import argparse
+
+from sluice.actors.scheduler.manual import resume
+from sluice.ledger.reads import schedule_states as reads
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.operations.installation import Installation
+from sluice.ops.operations.schedules import known_ids
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ids", nargs="+", metavar="ID", help="schedules to resume")
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    installation = Installation(desk)
+    ids = known_ids(desk, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
+    resumed = resume(installation.ledger, ids)
+    told = (
+        f"{', '.join(resumed)} {'goes' if len(resumed) == 1 else 'go'} on."
+        if resumed
+        else "No schedule was paused."
+    )
+    desk.output.answer({"resumed": resumed}, Line(told))
+    return DONE

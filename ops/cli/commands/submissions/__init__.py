@@ -1,0 +1,1 @@
+"""Commands that request jobs, and commands about submissions."""

@@ -1,0 +1,36 @@
+"""Command ``sluice cancel``: stop a submission and its jobs that no other submission requests, or stop one job
+regardless of other submissions.
+"""
+
+import argparse
+
+from sluice.ledger.reads import saga_details
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.operations.cancel import cancel_job
+from sluice.ops.operations.installation import Installation
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="SUBMISSION | APP", help="a submission's id, or an app")
+    parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: the one job to stop")
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    installation = Installation(desk)
+    if options.key is None:
+        stopped = len(installation.client.cancel(options.target))
+        undone = installation.ask(lambda tx: saga_details.called_off(tx, options.target))
+        what = f"Submission {options.target} is cancelled"
+    else:
+        client = installation.client
+        name, stopped, undone = cancel_job(desk, installation, client, options.target, options.key)
+        what = f"{name} is cancelled"
+    told = f"{what}; {stopped} {'job stops' if stopped == 1 else 'jobs stop'}"
+    if undone:
+        told += f", and {'1 saga is' if undone == 1 else f'{undone} sagas are'} undone first"
+    first = {"undone_first": undone} if undone else {}
+    desk.output.answer({"cancelled": stopped, **first}, Line(f"{told}."))
+    return DONE

@@ -1,0 +1,27 @@
+"""Command ``sluice pause``: start no more jobs that only this submission requests, until it is resumed."""
+
+import argparse
+
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.operations.installation import Installation
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "submission",
+        metavar="SUBMISSION",
+        help="id of the submission; its running jobs continue to their end",
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    held_back = Installation(desk).client.pause(options.submission)
+    jobs = "1 job is" if held_back == 1 else f"{held_back} jobs are"
+    desk.output.answer(
+        {"paused": options.submission, "held_back": held_back},
+        Line(f"Submission {options.submission} is paused; {jobs} held back."),
+    )
+    return DONE

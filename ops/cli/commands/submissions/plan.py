@@ -1,0 +1,246 @@
+"""Command ``sluice plan``: show which jobs a submission would plan. It changes nothing. With --facts it needs no
+ledger.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import groupby, islice
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.work_id_selection import select
+from sluice.jobs.keys.work_ids import short_text_of
+from sluice.jobs.model.pool import spoken
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.states import State
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.output import all_option, excerpt
+from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.submission_checks import check
+from sluice.ops.cli.submission_options import moment_option, submission_of, submission_options
+from sluice.ops.documents.chunk_plan_document import as_chunk_document, nothing_to_do
+from sluice.ops.documents.partition_plan_document import as_partition_document
+from sluice.ops.documents.plan_document import as_document
+from sluice.ops.documents.plan_facts import Given, GivenPast, no_facts, read_facts
+from sluice.ops.text import span
+from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
+from sluice.planner.keyspaces.chunks.chunk_plan import chunk
+from sluice.planner.keyspaces.partitions.partition_keys import meant
+from sluice.planner.keyspaces.partitions.partition_plan import Layout
+from sluice.planner.preview.preview import preview
+
+#: Maximum number of parents of one app or table that are named individually. Only parents outside the plan have names
+#: here.
+NAMED_MAX = 3
+#: Maximum number of pools shown. There may be a pool for each customer.
+POOLS_MAX = 5
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    submission_options(parser)
+    parser.add_argument(
+        "--facts", metavar="FILE", help="JSON file that replaces the data of the ledger; - is stdin"
+    )
+    parser.add_argument("--now", metavar="T", type=moment_option, help="plan as of this time; default: now")
+    all_option(parser)
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    submission = replace(submission_of(options), id="preview")
+    catalogue = _catalogue(desk, submission)
+    given = _given(desk, options.facts, catalogue)
+    now = datetime.fromisoformat(options.now) if options.now else None
+    submission = meant(catalogue, submission)
+    app = catalogue.app(submission.app)
+    if app.partitioning:
+        document = _of_partitions(desk, catalogue, submission, given, now)
+    elif is_by_chunk(app, submission):
+        document = _of_chunks(desk, submission, given, now)
+    else:
+        document = _of_keys(desk, submission, given, now)
+    desk.output.answer(document, *_page(document, whole=options.all))
+    return DONE
+
+
+def _given(desk: CommandDesk, file: str | None, catalogue: Catalogue) -> Given | None:
+    """Return the facts that replace a ledger. None if the ledger is used."""
+    if file:
+        return read_facts(file, catalogue)
+    if desk.has_ledger:
+        return None
+    desk.output.note(Line("There is no ledger here yet, so nothing counts as done.", "yellow"))
+    return no_facts(catalogue)
+
+
+def _catalogue(desk: CommandDesk, submission: Submission) -> Catalogue:
+    """Return the definitions by which the submission is planned."""
+    if submission.branch is None:
+        check(desk.catalogue, submission)
+        return desk.catalogue
+    from sluice.ops.cli.plan_knowledge import known_branch  # noqa: PLC0415 - it takes longer than to plan on given facts
+
+    return known_branch(desk, submission.branch)
+
+
+def _of_keys(
+    desk: CommandDesk, submission: Submission, given: Given | None, now: datetime | None
+) -> dict[str, Any]:
+    if given:
+        at = now or datetime.now(UTC)
+        return as_document(preview(desk.catalogue, submission, given.look_up, at), {}, now=at)
+    from sluice.ops.cli.plan_knowledge import known_preview  # noqa: PLC0415 - it takes longer than to plan on given facts
+
+    found, paces_s, at = known_preview(desk, submission, now)
+    return as_document(found, paces_s, now=at)
+
+
+def _of_chunks(
+    desk: CommandDesk, submission: Submission, given: Given | None, now: datetime | None
+) -> dict[str, Any]:
+    selected = select(desk.catalogue.app(submission.app), submission)
+    if not selected.work_ids:
+        return nothing_to_do(submission.app)
+    if given:
+        past = GivenPast(now or datetime.now(UTC), given)
+        found = chunk(desk.catalogue, submission, selected.work_ids, selected.kwargs, past)
+        return as_chunk_document(found, {}, now=past.now)
+    from sluice.ops.cli.plan_knowledge import known_chunks  # noqa: PLC0415 - it takes longer than to plan on given facts
+
+    found, paces_s, at = known_chunks(desk, submission, selected, now)
+    return as_chunk_document(found, paces_s, now=at)
+
+
+def _of_partitions(
+    desk: CommandDesk, catalogue: Catalogue, submission: Submission, given: Given | None, now: datetime | None
+) -> dict[str, Any]:
+    if given:
+        layout = Layout(catalogue, submission, given.tables)
+        return as_partition_document(layout, {}, now=now or datetime.now(UTC))
+    from sluice.ops.cli.plan_knowledge import known_partitions  # noqa: PLC0415 - it takes longer than to plan on given facts
+
+    found, paces_s, at = known_partitions(desk, catalogue, submission, now)
+    return as_partition_document(found, paces_s, now=at)
+
+
+class Row(NamedTuple):
+    job: str
+    key: str
+    state: State
+    after: str
+
+
+def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
+    jobs = [Row(job["ref"], _key(job), State(job["state"]), _after(job["gates"])) for job in document["jobs"]]
+    rows = excerpt(
+        jobs,
+        alike=lambda row: (row.job.partition("#")[0], row.state),
+        rest=lambda row, words: row._replace(key=words, after=""),
+        whole=whole,
+    )
+    yield Table(("job", "key", "state", "after"), list(rows), prose=True)
+    yield from _pools(document["jobs"])
+    again = (job for job in document["jobs"] if "why" in job and "work_ids" not in job)
+    yield from _told(again, "runs again", "why", "yellow", whole=whole)
+    under_way = (job for job in document["waits_for"] if "table" not in job)
+    yield from _told(under_way, "is under way", "why", "cyan", whole=whole)
+    to_come = (job for job in document["waits_for"] if "table" in job)
+    yield from _told(to_come, "is awaited", "why", "cyan", whole=whole)
+    yield from _told(document["satisfied"], "need not run", "why", "bright_black", whole=whole)
+    yield from _told(document["errors"], "cannot run", "what", "red", whole=whole)
+    would = "1 job would run" if len(jobs) == 1 else f"{len(jobs)} jobs would run"
+    known = f", about {span(document['estimated_s'])} of work" if "estimated_s" in document else ""
+    yield Line(f"{would}{known}.", "bold")
+
+
+def _pools(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+    """Yield the pools of the jobs with their limits. Each job has the limit with which it is planned."""
+    refs: dict[tuple[str, int], list[str]] = {}
+    for job in jobs:
+        if "pool" in job:
+            refs.setdefault((job["pool"], job["pool_limit"]), []).append(job["ref"])
+    for (pool, limit), of in islice(refs.items(), POOLS_MAX):
+        yield Line(f"{_shortened(of)}: {limit} at once in {spoken(pool)}", "cyan")
+    if len(refs) > POOLS_MAX:
+        yield Line(f"… and {len(refs) - POOLS_MAX} more pools", "cyan")
+
+
+def _told(
+    jobs: Iterable[Mapping[str, Any]], fate: str, reason: str, style: str, *, whole: bool
+) -> Iterator[Block]:
+    shown = excerpt(
+        jobs,
+        alike=lambda job: (_whose(job), job[reason]),
+        rest=lambda job, words: {"app": _whose(job), "key": words, reason: job[reason]},
+        whole=whole,
+    )
+    for job in shown:
+        yield Line(f"{_named(job)} {fate} ({job[reason]})", style)
+
+
+def _named(job: Mapping[str, Any]) -> str:
+    if "ref" in job:
+        return f"{job['ref']} {_key(job)}"
+    if "work_ids" in job:
+        return f"{job['app']} {short_text_of(job['work_ids'])}"
+    if "span" in job:
+        return f"{_whose(job)} {_key(job)}"
+    return job["what"] if "key" not in job else f"{job['app']}/{job['key']}"
+
+
+def _whose(job: Mapping[str, Any]) -> str:
+    return str(job["app"] if "app" in job else job["table"])
+
+
+def _key(job: Mapping[str, Any]) -> str:
+    """Return the key. For a partition job return the partitions without the version, which is that of the loaded
+    definitions.
+    """
+    if "span" not in job:
+        return str(job["key"])
+    first, last = job["span"]
+    return str(first if first == last else f"{first}..{last}")
+
+
+def _after(gates: list[dict[str, Any]]) -> str:
+    """Return the parents by dependency group. Groups are alternatives."""
+    several = len(gates) > 1
+    return " | ".join(f"{gate['name']}: {_needs(gate)}" if several else _needs(gate) for gate in gates)
+
+
+def _needs(gate: Mapping[str, Any]) -> str:
+    """Return the parents of a group: first those with the condition ``succeeded``, then the others with their
+    conditions.
+    """
+    unusual: Mapping[str, str] = gate.get("when", {})
+    told = [_shortened([ref for ref in gate["needs"] if ref not in unusual])]
+    for when in sorted(set(unusual.values())):
+        told.append(f"{_shortened([ref for ref in unusual if unusual[ref] == when])} {when}")
+    return ", ".join(filter(None, told)) or "nothing"
+
+
+def _shortened(references: list[str]) -> str:
+    """Return references as text, like ``fetch#1-6, clean#2``. Consecutive numbers of an app are a range."""
+    named = [ref for ref in references if "/" in ref]
+    split = (ref.split("#") for ref in references if "/" not in ref)
+    numbered = sorted((app, int(number)) for app, number in split)
+    runs = groupby(enumerate(numbered), key=lambda item: (item[1][0], item[1][1] - item[0]))
+    told = []
+    for (app, _), members in runs:
+        first, *rest = [number for _, (_, number) in members]
+        told.append(f"{app}#{first}-{rest[-1]}" if rest else f"{app}#{first}")
+    return ", ".join([*told, *_folded(named)])
+
+
+def _folded(named: list[str]) -> Iterator[str]:
+    """Yield names as text. Many names of one table become a range, like ``events/2024-04-03 … 2024-04-09 (7)``."""
+    for _, group in groupby(named, key=lambda name: name.partition("/")[0]):
+        first, *rest = group
+        if len(rest) < NAMED_MAX:
+            yield from (first, *rest)
+        else:
+            yield f"{first} … {rest[-1].partition('/')[2]} ({len(rest) + 1})"

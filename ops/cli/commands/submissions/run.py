@@ -1,0 +1,46 @@
+"""Command ``sluice run``: submit, work in this process until the submission has ended, and show the outcome.
+
+With --bypass it runs only the code of the jobs (see ``ops.cli.bypass``).
+"""
+
+import argparse
+
+from msgspec.structs import replace
+
+from sluice.ops.cli.bypass import bypass
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.follow import watch
+from sluice.ops.cli.local_worker import threads_option, working
+from sluice.ops.cli.submission_checks import check
+from sluice.ops.cli.submission_options import submission_of, submission_options
+from sluice.ops.operations.installation import Installation
+
+#: Maximum grace time in seconds for running jobs when the command ends. It is short because a user waits. Jobs that
+#: still run are handed back.
+GRACE_S = 5.0
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    submission_options(parser)
+    threads_option(parser)
+    parser.add_argument(
+        "--bypass",
+        action="store_true",
+        help="run only the code of these keys: no ledger, no parents, no retries",
+    )
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    if options.bypass:
+        return bypass(desk, options)
+    submission = submission_of(options)
+    check(desk.catalogue, submission)
+    # The messages stay in this process: it works on this submission and nothing else waits for it.
+    grace_s = min(desk.settings.grace_s, GRACE_S)
+    settings = replace(
+        desk.settings, broker_url="memory://", grace_s=grace_s, log_failures=bool(options.verbose)
+    )
+    installation = Installation(desk)
+    with working(settings, desk.definitions, installation.ledger, threads=options.threads) as process:
+        return watch(desk, installation, process.client.submit(submission))

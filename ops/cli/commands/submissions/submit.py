@@ -1,0 +1,48 @@
+"""Command ``sluice submit``: request jobs. The ledger stores the submission. Workers plan and run it."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from sluice.jobs.model.submission import Submission, SubmissionState
+from sluice.ops.cli.command import Options
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE
+from sluice.ops.cli.page import Line
+from sluice.ops.cli.submission_options import submission_of, submission_options
+
+if TYPE_CHECKING:
+    from sluice.ops.operations.installation import Installation
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    submission_options(parser)
+    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
+
+
+def run(desk: CommandDesk, options: Options) -> int:
+    from sluice.ops.operations.installation import Installation  # noqa: PLC0415 - slower than a help text
+
+    return ask(desk, Installation(desk), submission_of(options), wait=options.wait)
+
+
+def ask(desk: CommandDesk, installation: "Installation", submission: Submission, *, wait: bool) -> int:
+    """Submit and print the id. With ``wait``, follow the submission to its end and show the outcome."""
+    from sluice.ops.cli.follow import watch  # noqa: PLC0415 - slower than a help text
+    from sluice.ops.cli.submission_checks import check  # noqa: PLC0415 - slower than a help text
+
+    if desk.settings.apps:
+        check(desk.catalogue, submission)
+    known = installation.client.status(submission.id) if submission.id else None
+    if known is not None and known.state is SubmissionState.REFUSED:
+        # A refused submission is submitted again.
+        known = None
+    id_ = installation.client.submit(submission)
+    if known is not None:
+        desk.output.note(
+            Line(f"Submission {id_} exists ({known.state}); nothing new is submitted.", "yellow")
+        )
+    if wait:
+        return watch(desk, installation, id_)
+    state = known.state if known else SubmissionState.RECEIVED
+    desk.output.answer({"submission": id_, "state": state}, Line(id_))
+    return DONE

@@ -1,0 +1,222 @@
+"""Progress of a submission until its end: bars on a terminal, occasional lines otherwise.
+
+Progress of a submission until its end: bars on a terminal, occasional lines otherwise.
+
+Live display of a submission: a bar for each app, running jobs, and failures.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from sluice.broker.messages import PLANNER
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.states import DEAD, LIVE, State
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads.submission_progress import Course, Run, course, work
+from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.exit_codes import DONE, FAILED, INTERRUPTED, REFUSED
+from sluice.ops.cli.page import Line, colour
+from sluice.ops.cli.submission_result import as_document, in_words, obstacle, summary
+from sluice.ops.operations.installation import Installation
+from sluice.ops.text import first_line, legible, span
+
+#: Maximum share of the time that polls take, however many jobs have to be counted.
+LOOK_SHARE = 0.1
+LOOK_EVERY_S = 0.1
+#: Seconds between two lines of progress without a terminal. A line is written only if the progress has changed.
+SAY_EVERY_S = 10.0
+
+_CODES = {SubmissionState.SUCCEEDED: DONE, SubmissionState.REFUSED: REFUSED}
+
+
+def watch(desk: CommandDesk, installation: Installation, submission: str) -> int:
+    """Show the progress of a submission and its outcome. Return the exit code for the shell."""
+    looks = _looks(installation, submission)
+    try:
+        last = _with_bars(desk, looks) if desk.output.is_interactive else _with_lines(desk, looks)
+    except KeyboardInterrupt:
+        return _interrupted(desk, installation, submission)
+    took = installation.ask(lambda tx: work(tx, last.status.number))
+    desk.output.answer(as_document(last), *summary(last, took))
+    return _CODES.get(last.status.state, FAILED)
+
+
+def _looks(installation: Installation, submission: str) -> Iterator[Course]:
+    """Poll the submission until it has ended. The last value is its end."""
+    while True:
+        began = time.monotonic()
+        now = installation.ask(lambda tx: _look(tx, submission))
+        yield now
+        if not now.status.is_open:
+            return
+        time.sleep(max(LOOK_EVERY_S, (time.monotonic() - began) / LOOK_SHARE))
+
+
+def _look(tx: Tx, submission: str) -> Course:
+    found = course(tx, submission, planner_queue=PLANNER)
+    if found is None:
+        raise BadRequest(f"Submission {submission} is no longer in the ledger.")
+    return found
+
+
+def _with_bars(desk: CommandDesk, looks: Iterator[Course]) -> Course:
+    ranks = {name: desk.catalogue.rank(name) for name in desk.catalogue} if desk.settings.apps else {}
+    with Bars(ranks) as bars:
+        for now in looks:
+            bars.show(now)
+    return now
+
+
+def _with_lines(desk: CommandDesk, looks: Iterator[Course]) -> Course:
+    said, said_at = "", time.monotonic()
+    for now in looks:
+        is_time = time.monotonic() - said_at > SAY_EVERY_S
+        what = obstacle(now) or (in_words(now.counts) if is_time else "")
+        if what and what != said:
+            desk.output.note(Line(what))
+            said, said_at = what, time.monotonic()
+    return now
+
+
+def _interrupted(desk: CommandDesk, installation: Installation, submission: str) -> int:
+    """Report the interruption. Nothing is lost: running jobs are handed back by their workers, and the submission
+    stays.
+    """
+    now = installation.ask(lambda tx: _look(tx, submission))
+    desk.output.note(
+        Line(f"Interrupted. Submission {submission} is kept, and its unfinished jobs will run later."),
+        Line(
+            f"Continue it with `sluice up --drain`, or stop it with `sluice cancel {submission}`.", indent=2
+        ),
+    )
+    if desk.output.as_json:
+        desk.output.answer({**as_document(now), "interrupted": True})
+    return INTERRUPTED
+
+
+BAR_CHARS_MIN, BAR_CHARS_MAX = 8, 24
+#: Characters for the text beside a bar. The bar gets shorter to leave this room.
+WORDS_CHARS = 32
+DRAWN_PER_S = 8
+#: Maximum number of names shown of running jobs, of retried jobs and of failed jobs.
+NAMED_MAX = 3
+
+_GOOD = frozenset({State.SUCCEEDED, State.SKIPPED})
+_PARTS = (
+    (_GOOD, "green"),
+    (DEAD - _GOOD, "red"),
+    (frozenset({State.RUNNING, State.EXECUTED}), colour(State.RUNNING)),
+)
+
+
+class Bars:
+    """Live display as a context manager. It removes its drawing at the end. ``ranks`` puts parents before children."""
+
+    def __init__(self, ranks: Mapping[str, int]) -> None:
+        self._ranks = ranks
+        self._console = Console(stderr=True)
+        # Output of jobs appears above the bars.
+        self._live = Live(console=self._console, refresh_per_second=DRAWN_PER_S, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def show(self, course: Course) -> None:
+        self._live.update(draw(course, self._ranks, self._console.width))
+
+
+def draw(course: Course, ranks: Mapping[str, int], width: int) -> RenderableType:
+    """Return one picture. A job that was split is left out, because its halves are shown in its place."""
+    tally = {app: _without_split(counts) for app, counts in course.tally.items()}
+    rows = sorted(tally.items(), key=lambda item: (ranks.get(item[0], 0), item[0]))
+    return Group(*_bars(rows, width), *_lines(course, width))
+
+
+def _without_split(counts: Mapping[State, int]) -> Mapping[State, int]:
+    return {state: count for state, count in counts.items() if state is not State.SPLIT}
+
+
+def _bars(rows: Sequence[tuple[str, Mapping[State, int]]], width: int) -> Iterator[Text]:
+    name_chars = min(max((len(app) for app, _ in rows), default=0), width // 3)
+    chars = min(max(width - name_chars - WORDS_CHARS, BAR_CHARS_MIN), BAR_CHARS_MAX)
+    shares = [_share(counts) for _, counts in rows]
+    share_chars = max(map(len, shares), default=0)
+    for (app, counts), share in zip(rows, shares, strict=True):
+        name = Text(app)
+        name.truncate(name_chars, overflow="ellipsis", pad=True)
+        line = Text.assemble(
+            name, " ", _bar(counts, chars), " ", share.rjust(share_chars), " ", _rest(counts)
+        )
+        line.truncate(width - 1, overflow="ellipsis")
+        yield line
+
+
+def _share(counts: Mapping[State, int]) -> str:
+    ended = sum(count for state, count in counts.items() if state not in LIVE)
+    return f"{ended}/{sum(counts.values())}"
+
+
+def _bar(counts: Mapping[State, int], chars: int) -> Text:
+    """Return a bar: green for successful jobs, red for dead jobs, cyan for running jobs. Each colour with a job has at
+    least one character.
+    """
+    bar, total = Text(), sum(counts.values())
+    for states, style in _PARTS:
+        count = sum(counts.get(state, 0) for state in states)
+        bar.append("━" * min(chars - len(bar), max(count > 0, count * chars // total)), style)
+    return bar.append("━" * (chars - len(bar)), "bright_black")
+
+
+def _rest(counts: Mapping[State, int]) -> str:
+    """Return the counts as text, without the successful jobs. The bar shows these."""
+    return in_words({state: count for state, count in counts.items() if state is not State.SUCCEEDED})
+
+
+def _lines(course: Course, width: int) -> Iterator[Text]:
+    if what := obstacle(course):
+        yield Text(what, "yellow")
+    elif not course.tally:
+        yield Text(f"submission {course.status.id} is {course.status.state} …", "bright_black")
+    if course.running:
+        yield _running(course)
+    for trouble in course.retrying[:NAMED_MAX]:
+        text = f"{trouble.app}/{trouble.key} is tried again, after: {first_line(trouble.error)}"
+        yield _short(text, width, "yellow")
+    dead = [trouble for trouble in course.troubles if trouble.state is not State.UPSTREAM_FAILED]
+    for trouble in dead[:NAMED_MAX]:
+        text = f"{trouble.app}/{trouble.key} {trouble.state}: {first_line(trouble.error)}"
+        yield _short(text, width, "red")
+
+
+def _running(course: Course) -> Text:
+    names = " · ".join(_named(run, course.now) for run in course.running[:NAMED_MAX])
+    more = course.counts.get(State.RUNNING, 0) - NAMED_MAX
+    return Text.assemble(("running ", colour(State.RUNNING)), f"{names} · {more} more" if more > 0 else names)
+
+
+def _named(run: Run, now: datetime) -> str:
+    """Return the name of a running job, with its duration if that is at least one second."""
+    seconds = (now - run.since).total_seconds()
+    name = f"{run.app}/{legible(run.key)}"
+    return f"{name} {span(int(seconds))}" if seconds >= 1 else name
+
+
+def _short(text: str, width: int, style: str) -> Text:
+    """Shorten a text to two lines, because the picture has to fit on the screen."""
+    shown = Text(legible(text), style)
+    shown.truncate(2 * width - 1, overflow="ellipsis")
+    return shown

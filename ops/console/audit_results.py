@@ -1,0 +1,114 @@
+"""Outcomes of acts for the audit, derived from the return value of the act's transaction.
+
+None means that the act changed nothing, and no entry is written: the call was refused, or its effect existed
+already.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from sluice.actors.planner.landed_partitions import Landing
+from sluice.actors.planner.pauses import GoesOn, HeldBack
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.sagas.events import Became, Came
+from sluice.ledger.stats import audit
+from sluice.ops.operations.cancel import undone_first
+
+CameTo = Mapping[str, JSON]
+Reading = Callable[[Tx, Any], CameTo | None]
+
+
+def witness(who: str, did: str, about: Mapping[str, JSON], reading: Reading) -> Callable[[Tx, Any], None]:
+    """Return a function for ``Ledger.beside`` that records an act and its sender in the transaction of the act.
+
+    If that transaction is repeated, the act is recorded once.
+    """
+    token = str(uuid4())
+
+    def write(tx: Tx, found: Any) -> None:
+        came_to = reading(tx, found)
+        if came_to is not None:
+            audit.note(tx, token=token, who=who, did=did, about=about, came_to=came_to)
+
+    return write
+
+
+def submitted(_: Tx, new: set[str]) -> CameTo | None:
+    """Return the new submissions. A submission that existed before is not received again."""
+    return {"submissions": sorted(new)} if new else None
+
+
+def cancelled(_: Tx, found: tuple[list[int] | None, Sequence[Any]]) -> CameTo | None:
+    ended = found[0]
+    return None if ended is None else {"cancelled": len(ended)}
+
+
+def job_cancelled(name: JobName) -> Reading:
+    """Return a ``Reading`` for a cancelled job. A saga that has begun does not stop; it is undone first."""
+
+    def read(tx: Tx, found: tuple[list[int], Sequence[Any]]) -> CameTo | None:
+        if found[0]:
+            return {"cancelled": len(found[0])}
+        return {"cancelled": 0, "undone_first": 1} if undone_first(tx, name) else None
+
+    return read
+
+
+def retried(_: Tx, found: bool) -> CameTo | None:  # noqa: FBT001 - it is what the work returns
+    return {"retried": True} if found else None
+
+
+def paused(_: Tx, found: HeldBack) -> CameTo | None:
+    return None if found.jobs is None else {"held_back": len(found.jobs)}
+
+
+def resumed(_: Tx, found: GoesOn | None) -> CameTo | None:
+    return None if found is None else {"let_go": found.let_go}
+
+
+def heard(_: Tx, found: tuple[Came, Sequence[Any]]) -> CameTo | None:
+    became = found[0].became
+    nothing = (Became.UNKNOWN, Became.TOO_LATE, Became.REPEATED)
+    return None if became in nothing else {"became": str(became)}
+
+
+def forced(is_done: str) -> Reading:
+    """Return a ``Reading`` for a forced undo. ``is_done`` is the step with the undo that counts as done."""
+
+    def read(_: Tx, found: bool) -> CameTo | None:  # noqa: FBT001 - it is what the work returns
+        return {"forced": is_done} if found else None
+
+    return read
+
+
+def archived(_: Tx, found: int) -> CameTo | None:
+    return {"archived": found} if found else None
+
+
+def landed(_: Tx, found: Landing) -> CameTo | None:
+    return {"landed": found.new} if found.new else None
+
+
+def all_paused(_: Tx, found: list[str]) -> CameTo | None:
+    """Return the apps or schedules that were not paused before."""
+    return {"paused": found} if found else None
+
+
+def all_resumed(_: Tx, found: Any) -> CameTo | None:
+    """Return the apps or schedules that were paused.
+
+    The clock is read in a transaction before this one, and ready jobs of apps are announced in later transactions.
+    Results of these transactions are no act.
+    """
+    is_act = isinstance(found, list) and found and isinstance(found[0], str)
+    return {"resumed": found} if is_act else None
+
+
+def fired(_: Tx, found: Any) -> CameTo | None:
+    """Return the outcome of firing a schedule. The clock may be read in a transaction before, with a result that is no
+    act.
+    """
+    return {"fired": True} if found is True else None

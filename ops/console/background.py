@@ -1,0 +1,78 @@
+"""Console that runs beside the other work of its process."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import NamedTuple
+
+from sluice.actors.settings.settings import Settings
+from sluice.jobs.errors import BadSetting
+from sluice.ops.console.access import TOKEN_CHARS_MIN, Gate
+from sluice.ops.console.calls.routes import ROUTES
+from sluice.ops.console.context import Office
+from sluice.ops.console.dispatch import Answering
+from sluice.ops.console.files import Files
+from sluice.ops.console.own_token import own_token
+from sluice.ops.console.server import Place, Server
+from sluice.ops.operations.context import Desk
+from sluice.ops.operations.installation import Installation
+
+
+class Keys(NamedTuple):
+    """Gate of a console, and the token that the console made itself, which the caller must print."""
+
+    gate: Gate
+    own_token: str | None
+
+    def address(self, place: Place) -> str:
+        """Return the address to open in a browser.
+
+        The page opens a session with the token and removes it from the address. The part after the # is sent to no
+        server, so it is in no server's log.
+        """
+        return f"{place}/#token={self.own_token}" if self.own_token else str(place)
+
+
+def keys_for(place: Place, settings: Settings) -> Keys:
+    """Return the gate for the configured tokens. If none is configured, the console uses a token of its own.
+    BadSetting as in ``check_tokens``.
+    """
+    check_tokens(place, settings)
+    if settings.console_token is not None or settings.console_view_token is not None:
+        return Keys(Gate(settings.console_token, settings.console_view_token), None)
+    own = own_token(settings.home)
+    return Keys(Gate(own), own)
+
+
+def check_tokens(place: Place, settings: Settings) -> None:
+    """Raise BadSetting if a token can be guessed, or if other machines can reach the console and no token is set."""
+    operate, view = settings.console_token, settings.console_view_token
+    for name, token in (("SLUICE_CONSOLE_TOKEN", operate), ("SLUICE_CONSOLE_VIEW_TOKEN", view)):
+        if token is not None and len(token) < TOKEN_CHARS_MIN:
+            raise BadSetting(
+                f"{name} has {len(token)} characters, fewer than {TOKEN_CHARS_MIN}: it can be guessed.",
+                advice="Make one: openssl rand -hex 32",
+            )
+    if operate is None and view is None and not place.is_loopback:
+        raise BadSetting(
+            f"Other machines can reach the console at {place}, and there is no token.",
+            advice="Set SLUICE_CONSOLE_TOKEN, or listen at 127.0.0.1.",
+        )
+
+
+@contextmanager
+def console(desk: Desk, installation: Installation, place: Place, gate: Gate) -> Iterator[Server]:
+    """Answer requests until the block ends. BadSetting if the address cannot be used."""
+    office = Office(desk, installation)
+    office.open()
+    answering = Answering(office, gate, ROUTES, Files())
+    server = Server(place, answering.answer, answering.refuse)
+    thread = Thread(target=server.serve_forever, name="sluice-console")
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        office.streams.close()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,78 @@
+"""Resources that calls share."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from sluice.actors.client import Client
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.model.submission import JSON
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ops.console.access import Who
+from sluice.ops.console.audit_results import Reading, witness
+from sluice.ops.console.graph_cache import Pictures
+from sluice.ops.console.streams import Streams
+from sluice.ops.documents.backlog import Recent
+from sluice.ops.observe.metrics.collect import Metrics
+from sluice.ops.observe.overview.alarms import OwnDefinitions
+from sluice.ops.observe.overview.page import Overview, overview
+from sluice.ops.operations.context import Desk
+from sluice.ops.operations.installation import Installation
+
+T = TypeVar("T")
+
+
+class Office:
+    """Ledger, client, definitions and caches, for concurrent requests."""
+
+    def __init__(self, desk: Desk, installation: Installation) -> None:
+        self.desk = desk
+        self.installation = installation
+        self.streams = Streams(self.ask, self.overview)
+        self.pictures = Pictures()
+        self.demand = Recent(self.ask)
+        self.metrics = Metrics(desk, installation)
+
+    def open(self) -> None:
+        """Open shared resources now, because several threads may use them at the same time later."""
+        _ = self.ledger, self.client, self.has_definitions and self.catalogue
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Current definitions. BadRequest if no definitions were named."""
+        return self.desk.catalogue
+
+    @property
+    def has_definitions(self) -> bool:
+        return bool(self.desk.settings.apps)
+
+    def doing(self, who: Who | None, did: str, about: Mapping[str, JSON], reading: Reading) -> Client:
+        """Return a client for one act, which is recorded in the audit in the same transaction. ``reading`` returns its
+        outcome.
+        """
+        return self.client.beside(witness(str(who), did, about, reading))
+
+    def ledger_doing(self, who: Who | None, did: str, about: Mapping[str, JSON], reading: Reading) -> Ledger:
+        """Return a ledger for one act, which is recorded in the audit in the same transaction. ``reading`` returns its
+        outcome.
+        """
+        return self.ledger.beside(witness(str(who), did, about, reading))
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.installation.ledger
+
+    @property
+    def client(self) -> Client:
+        return self.installation.client
+
+    def overview(self, tx: Tx) -> Overview:
+        if not self.has_definitions:
+            return overview(tx, [])
+        definitions = self.desk.definitions
+        known = definitions.known
+        own = OwnDefinitions(since=definitions.since, problem=known.problem)
+        return overview(tx, [*definitions.current], own, known)
+
+    def ask(self, question: Callable[[Tx], T]) -> T:
+        """Read something from the ledger."""
+        return self.installation.ask(question)

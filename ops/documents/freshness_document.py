@@ -1,0 +1,112 @@
+"""Last successes of an app, and texts about the age of results.
+
+Last successes of an app, in the format of ``--facts`` and as text.
+
+Texts about the age of results: fresh or stale, and since when.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from sluice.jobs.keys.chunks import Chunking
+from sluice.jobs.keys.work_ids import WorkId, in_order
+from sluice.jobs.model.app import App
+from sluice.jobs.text.redaction import masked_kwargs
+from sluice.ledger.reads.last_successes import Success
+from sluice.ops.text import span
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """Successes of an app. ``runs`` has the last successful submission by mark. ``never`` has the work IDs or keys that
+    were named in the request and have not succeeded, by mark. ``more``: there may be further successes.
+    """
+
+    now: datetime
+    successes: Sequence[Success]
+    runs: Mapping[str, datetime] = {}
+    never: Mapping[str, Sequence[WorkId]] = {}
+    more: bool = False
+
+
+class Alike(Struct, frozen=True, kw_only=True):
+    """Work IDs or keys that last succeeded at the same time, or never succeeded."""
+
+    mark: str
+    names: Sequence[WorkId]
+    at: datetime | None = None
+
+
+def as_document(app: App, told: Told) -> dict[str, Any]:
+    """Return the successes in the format of ``--facts``. If the freshness of the app depends on kwargs, the times are
+    nested by kwargs, written as JSON.
+    """
+    times: dict[str, dict[str, datetime]] = {}
+    for each in told.successes:
+        times.setdefault(each.mark, {})[each.name] = each.at
+    if app.chunking is None:
+        return {"freshness": {app.name: times.get("", {})}}
+    if app.chunking.freshness_by:
+        return {"freshness": {app.name: times}, "runs": {app.name: told.runs}}
+    runs = {app.name: told.runs[""]} if told.runs else {}
+    return {"freshness": {app.name: times.get("", {})}, "runs": runs}
+
+
+def alike(told: Told) -> Iterator[Alike]:
+    """Yield the work IDs or keys grouped by their last success. Groups that never succeeded come first, then the
+    oldest.
+    """
+    yield from (Alike(mark=mark, names=names) for mark, names in told.never.items() if names)
+    ordered = sorted(told.successes, key=lambda each: (each.at, each.mark))
+    for (at, mark), members in groupby(ordered, key=lambda each: (each.at, each.mark)):
+        yield Alike(mark=mark, names=sorted(map(_id, (each.name for each in members)), key=in_order), at=at)
+
+
+def is_kept(mark: str, chunking: Chunking) -> bool:
+    """Return whether the app's current definition stores results under marks of this kind."""
+    return [*_kwargs(mark)] == sorted(chunking.freshness_by)
+
+
+def in_words(mark: str) -> str:
+    """Return a mark as text, like ``region=eu, year=2024``."""
+    return ", ".join(f"{name}={_plain(value)}" for name, value in masked_kwargs(_kwargs(mark)).items())
+
+
+def never(
+    ids: Sequence[WorkId], marks: Iterable[str], successes: Iterable[Success]
+) -> dict[str, list[WorkId]]:
+    """Return the IDs that have not succeeded, by mark."""
+    known = {(each.mark, each.name) for each in successes}
+    return {mark: [each for each in ids if (mark, str(each)) not in known] for mark in marks}
+
+
+def _kwargs(mark: str) -> dict[str, Any]:
+    return msgspec.json.decode(mark, type=dict[str, Any]) if mark else {}
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _id(name: str) -> WorkId:
+    """Return a work ID in its original type. The ledger stores every work ID as text."""
+    number = name.removeprefix("-")
+    return int(name) if number.isdecimal() and number.isascii() and str(int(name)) == name else name
+
+
+def fresh(at: datetime, now: datetime, lag_s_max: float, *, what: str = "last ran") -> str:
+    """Return why a job need not run, as text."""
+    return f"fresh: {what} {_ago(at, now)}, max_lag {span(lag_s_max)}"
+
+
+def stale(at: datetime, now: datetime) -> str:
+    """Return why a job would run although it has succeeded, as text."""
+    return f"stale: last ran {_ago(at, now)}"
+
+
+def _ago(at: datetime, now: datetime) -> str:
+    return f"{span((now - at).total_seconds())} ago"

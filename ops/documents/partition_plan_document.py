@@ -1,0 +1,76 @@
+"""JSON document of a plan for a submission about partitions, in the format of ``ops.documents.plan_document``."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from operator import itemgetter
+from typing import Any
+
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.partitions import ends_of, span_text
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import PlannedJob, Standing
+from sluice.ops.documents.plan_document import as_document
+from sluice.planner.keyspaces.partitions.partition_plan import Layout
+from sluice.planner.keyspaces.partitions.ranges import united
+from sluice.planner.keyspaces.partitions.table_demand import Supply
+from sluice.planner.preview.forecast import Outlook
+from sluice.planner.preview.preview import Preview
+
+
+def as_partition_document(layout: Layout, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:
+    """Return the jobs that would run, the jobs under way that they share, the external partitions that have to land,
+    and the existing partitions. Adjacent external or existing partitions are joined into one span.
+    """
+    known = {job.name: job for supply in layout.supplies for job in supply.joined}
+    jobs = tuple(job for supply in layout.supplies for job in _jobs(layout, supply))
+    outlook = Outlook(jobs, {name: job.state for name, job in known.items()})
+    document = as_document(Preview(jobs=jobs, known=known, outlook=outlook), paces_s, now=now)
+    for told in [*document["jobs"], *document["waits_for"]]:
+        if (ends := ends_of(told["key"])) is not None:
+            told["span"] = list(ends)
+    document["satisfied"] += [told for supply in layout.supplies for told in _satisfied(supply)]
+    document["waits_for"] += [told for supply in layout.supplies for told in _to_come(supply)]
+    return document
+
+
+def _jobs(layout: Layout, supply: Supply) -> Iterator[PlannedJob]:
+    """Return new jobs and jobs under way in the order of their partitions."""
+    steps = {step.first: job for step, job in zip(supply.steps, layout.jobs(supply), strict=True)}
+    joined = {
+        _first(supply.calendar, job.name): PlannedJob(name=job.name, standing=Standing.WANTED)
+        for job in supply.joined
+    }
+    return (job for _, job in sorted({**steps, **joined}.items(), key=itemgetter(0)))
+
+
+def _first(calendar: Calendar, name: JobName) -> int:
+    ends = ends_of(name.key)
+    return calendar.read(ends[0]) if ends else 0
+
+
+def _satisfied(supply: Supply) -> Iterator[dict[str, Any]]:
+    whose, why = (
+        ({"app": supply.app.name}, "it exists") if supply.app else ({"table": supply.table}, "it has landed")
+    )
+    for span in supply.satisfied:
+        yield {**whose, "span": _ends(supply.calendar, span), "why": why}
+
+
+def _to_come(supply: Supply) -> Iterator[dict[str, Any]]:
+    """Yield the external partitions that have to land. Dependency groups name each of them separately, like
+    ``events/2024-04-03``.
+    """
+    if supply.app is not None:
+        return
+    for span in united(step for step in supply.steps if step not in supply.or_later):
+        yield _awaited(supply, span, span_text(supply.calendar, span), "has not landed")
+    for span in sorted(supply.or_later):
+        yield _awaited(supply, span, supply.name_of(span).key, "neither it nor a later one has landed")
+
+
+def _awaited(supply: Supply, span: Span, key: str, why: str) -> dict[str, Any]:
+    return {"table": supply.table, "key": key, "span": _ends(supply.calendar, span), "why": why}
+
+
+def _ends(calendar: Calendar, span: Span) -> list[str]:
+    return [calendar.write(span.first), calendar.write(span.last)]

@@ -1,0 +1,133 @@
+"""JSON document of a plan (the JSON of ``sluice plan``)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from sluice.jobs.model.dependency import Gate, Need
+from sluice.jobs.model.freshness import is_fresh
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import PlannedJob
+from sluice.jobs.states import State
+from sluice.jobs.text.redaction import masked, masked_kwargs
+from sluice.ops.documents import freshness_document
+from sluice.planner.preview.forecast import Fate
+from sluice.planner.preview.preview import Preview
+
+
+def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:
+    """Return the plan as plain data for JSON. ``jobs`` would run, in this order. ``satisfied`` jobs need not run.
+    ``waits_for`` jobs are requested already and run in any case. ``errors`` are jobs that cannot run.
+    """
+    telling = _Telling(found, now)
+    new = telling.with_fate(Fate.NEW)
+    document: dict[str, Any] = {
+        "jobs": [telling.planned(job) for job in new],
+        "satisfied": [telling.satisfied(job) for job in telling.with_fate(Fate.SETTLED)],
+        "waits_for": [telling.awaited(job) for job in telling.with_fate(Fate.UNDER_WAY)],
+        "errors": [telling.told(job, "what") for job in telling.with_fate(Fate.LOST)],
+    }
+    if new and all(job.name.app in paces_s for job in new):
+        document["estimated_s"] = round(sum(paces_s[job.name.app] for job in new), 3)
+    return document
+
+
+class _Telling:
+    """Builder of the document's entries about jobs."""
+
+    def __init__(self, found: Preview, now: datetime) -> None:
+        self._found = found
+        self._outlook = found.outlook
+        self._now = now
+        self._references = _references(self.with_fate(Fate.NEW, Fate.UNDER_WAY))
+        self._lags_s = _lags_s(self.with_fate(Fate.NEW))
+
+    def with_fate(self, *fates: Fate) -> list[PlannedJob]:
+        return [job for job in self._found.jobs if self._outlook[job.name].fate in fates]
+
+    def planned(self, job: PlannedJob) -> dict[str, Any]:
+        """Return a job that would run, with the jobs that it would wait for."""
+        return {
+            "ref": self._references[job.name],
+            "app": job.name.app,
+            "key": job.name.key,
+            **({} if job.work_ids is None else {"work_ids": list(job.work_ids)}),
+            "kwargs": masked_kwargs(job.kwargs),
+            "state": State.READY if self._may_run(job) else State.WAITING,
+            "gates": [self._gate(job, gate) for gate in job.gates],
+            **({"why": self._stale(job)} if job.name in self._found.stale else {}),
+            **_pool(job),
+        }
+
+    def satisfied(self, job: PlannedJob) -> dict[str, Any]:
+        """Return a job that need not run. If a job that would run limits its age (``max_lag``), the entry has its
+        age.
+        """
+        told = self.told(job, "why")
+        known = self._found.known.get(job.name)
+        if job.name in self._lags_s and known and known.since and known.state is State.SUCCEEDED:
+            lag_s = self._lags_s[job.name]
+            is_used = is_fresh(known.since, lag_s, self._now)
+            told["why"] = (
+                freshness_document.fresh(known.since, self._now, lag_s)
+                if is_used
+                else f"{freshness_document.stale(known.since, self._now)}, but it is not requested"
+            )
+        return told
+
+    def awaited(self, job: PlannedJob) -> dict[str, Any]:
+        """Return a job that is under way. It has a reference, because new jobs may wait for it."""
+        reference, state = self._references[job.name], self._found.known[job.name].state
+        return {"ref": reference, **self.told(job, "why"), "state": state}
+
+    def told(self, job: PlannedJob, word: str) -> dict[str, Any]:
+        return {"app": job.name.app, "key": job.name.key, word: self._outlook[job.name].why}
+
+    def _stale(self, job: PlannedJob) -> str:
+        since = self._found.known[job.name].since
+        return freshness_document.stale(since, self._now) if since else "stale: it always runs"
+
+    def _gate(self, job: PlannedJob, gate: Gate) -> dict[str, Any]:
+        """Return a dependency group. ``when`` has only the parents with a condition other than ``succeeded``."""
+        told = {self._reference(need): need.when for need in gate.needs if self._outlook.is_open(job, need)}
+        unusual = {reference: when for reference, when in told.items() if when != "succeeded"}
+        return {"name": gate.name, "needs": [*told]} | ({"when": unusual} if unusual else {})
+
+    def _reference(self, need: Need) -> str:
+        """Return the reference of the parent, or its name if it has no reference."""
+        return self._references.get(need.parent, str(need.parent))
+
+    def _may_run(self, job: PlannedJob) -> bool:
+        policy = job.policy
+        longest = timedelta(seconds=policy.random_start_offset_s)
+        is_due = (policy.start_after or self._now) <= self._now - longest
+        is_open = partial(self._outlook.is_open, job)
+        return is_due and (not job.gates or not all(any(map(is_open, gate.needs)) for gate in job.gates))
+
+
+def _pool(job: PlannedJob) -> dict[str, Any]:
+    """Return the pool of the job and its limit, which is the number of jobs of the pool that may run at once."""
+    if job.pool is None or job.policy.concurrency is None:
+        return {}
+    return {"pool": masked(job.pool), "pool_limit": job.policy.concurrency.limit}
+
+
+def _lags_s(jobs: Iterable[PlannedJob]) -> dict[JobName, float]:
+    """Return the maximum age of each parent in seconds, if any of these jobs limits it. The strictest limit counts."""
+    lags_s: dict[JobName, float] = {}
+    for need in (need for job in jobs for gate in job.gates for need in gate.needs):
+        if need.lag_s_max is not None:
+            lags_s[need.parent] = min(need.lag_s_max, lags_s.get(need.parent, need.lag_s_max))
+    return lags_s
+
+
+def _references(jobs: Iterable[PlannedJob]) -> dict[JobName, str]:
+    """Number the jobs of each app. ``B#2`` is the second job of B in the plan."""
+    numbers: Counter[str] = Counter()
+    references = {}
+    for job in jobs:
+        numbers[job.name.app] += 1
+        references[job.name] = f"{job.name.app}#{numbers[job.name.app]}"
+    return references

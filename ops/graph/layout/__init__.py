@@ -1,0 +1,1 @@
+"""Layout of a graph: layers, order, coordinates and routes."""

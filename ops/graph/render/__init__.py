@@ -1,0 +1,1 @@
+"""Pictures of a laid-out graph."""

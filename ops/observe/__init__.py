@@ -1,0 +1,1 @@
+"""Observation of the installation: metrics, the overview page, and findings of ``sluice doctor``."""

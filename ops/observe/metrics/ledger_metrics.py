@@ -1,0 +1,106 @@
+"""Current values of the metrics, from the ledger."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from sluice.broker.messages import CONTROL
+from sluice.jobs.states import State
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.limits.app_pauses import pauses
+from sluice.ledger.reads import fleet, state_statistics
+from sluice.ledger.reads.fleet import differing
+from sluice.ledger.reads.state_statistics import standing
+from sluice.ledger.stats.event_counters import What, happened
+from sluice.ledger.stats.state_counts import BUCKETS_S
+from sluice.ops.observe.metrics import families
+from sluice.ops.observe.metrics.exposition import Spread, Values
+from sluice.ops.observe.metrics.families import Family
+
+_ONE: tuple[str, ...] = ()
+
+
+def numbers(tx: Tx, defined: Collection[str]) -> dict[Family, Values]:
+    """Return the values. ``defined`` are the apps of the definitions. Apps that have had jobs are added to them."""
+    entered = state_statistics.entered(tx)
+    apps = sorted({*defined, *(app for app, _ in entered)})
+    return {
+        families.TRANSITIONS: {(app, state): times for (app, state), times in entered.items()},
+        families.STATE_SECONDS: {
+            named: Spread(BUCKETS_S, stays.within, stays.seconds)
+            for named, stays in state_statistics.stays(tx).items()
+        },
+        **_of_queues(tx, apps, entered.keys()),
+        **_of_workers(tx, apps),
+        **_of_troubles(tx),
+        **_of_what_stopped(tx),
+        **_of_pauses(tx, apps),
+    }
+
+
+def _of_queues(tx: Tx, apps: Collection[str], known: Collection[tuple[str, str]]) -> dict[Family, Values]:
+    """Return the values by queue. A state that has had jobs and has none is reported as 0; otherwise a graph would
+    keep its last value.
+    """
+    counts = standing(tx)
+    ready = {app: counts.get(app, {}).get(State.READY, 0) for app in apps}
+    oldest = fleet.oldest_ready(tx, [app for app, many in ready.items() if many])
+    now = tx.instant()
+    return {
+        families.JOBS: {(app, state): counts.get(app, {}).get(State(state), 0) for app, state in known},
+        families.QUEUE_DEPTH: {(app,): many for app, many in ready.items()},
+        families.OLDEST_READY: {(app,): _age_s(oldest.get(app), now) for app in apps},
+    }
+
+
+def _of_workers(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:
+    queues = [*CONTROL, *apps]
+    servers = fleet.servers(tx, queues)
+    crew = state_statistics.crew(tx)
+    different = Counter(each.app for each in differing(tx))
+    return {
+        families.QUEUE_WORKERS: {(queue,): servers.get(queue, 0) for queue in queues},
+        families.APP_DEFINITIONS: {(app,): different.get(app, 1) for app in apps},
+        families.WORKERS: {("alive",): crew.alive, ("lost",): crew.lost},
+        families.THREADS: {("busy",): crew.busy, ("idle",): crew.threads - crew.busy},
+    }
+
+
+def _of_troubles(tx: Tx) -> dict[Family, Values]:
+    troubles = state_statistics.troubles(tx)
+    found = happened(tx)
+    kinds = dict.fromkeys(map(str, state_statistics.REPAIRS), 0) | dict(troubles.repairs)
+    return {
+        families.LEASE_LOSSES: {_ONE: troubles.lease_losses},
+        families.REFUSED: {_ONE: troubles.refused},
+        families.REFUSED_SUBMISSIONS: {_ONE: found.get((What.SUBMISSION_REFUSED, ""), 0)},
+        families.REPAIRS: {(kind,): times for kind, times in sorted(kinds.items())},
+        families.ROUND_TRIPS: {_ONE: found.get((What.ROUND_TRIP, ""), 0)},
+        families.LINEAGE_DROPPED: {_ONE: found.get((What.LINEAGE_DROPPED, ""), 0)},
+    }
+
+
+def _of_what_stopped(tx: Tx) -> dict[Family, Values]:
+    stopped = fleet.stopped(tx)
+    leader: Mapping[tuple[str, ...], float] = (
+        {_ONE: _age_s(stopped.led_at, stopped.at)} if stopped.led_at else {}
+    )
+    return {
+        families.SCHEDULE_LATE: {_ONE: state_statistics.schedule_late_s(tx)},
+        families.UNPLANNED: {_ONE: _age_s(stopped.unplanned_since, stopped.at)},
+        families.LEADER: leader,
+    }
+
+
+def _of_pauses(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:
+    paused = {pause.app for pause in pauses(tx)}
+    return {
+        families.APP_PAUSED: {(app,): float(app in paused) for app in apps},
+        families.BREAKER_OPEN: {
+            (app,): float(is_open) for app, is_open in state_statistics.breakers(tx).items()
+        },
+    }
+
+
+def _age_s(since: datetime | None, now: datetime) -> float:
+    return 0.0 if since is None else max((now - since).total_seconds(), 0.0)

@@ -1,0 +1,93 @@
+"""The running system: ledger, broker and client.
+
+It is a separate module, because its drivers for a database and three brokers take long to import. Many a command runs
+faster than that and does not need them.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import closing
+from functools import cached_property
+from typing import TypeVar
+
+from sluice.actors.assembly import (
+    connect_broker,
+    is_shared,
+    ledger_address,
+    open_ledger,
+    owner_of,
+    telling,
+    tracing,
+)
+from sluice.actors.client import Client
+from sluice.broker.interface import Broker
+from sluice.broker.owner import Owner
+from sluice.jobs.errors import ForeignBroker, Unreachable
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ops.operations.context import Desk
+
+T = TypeVar("T")
+_LOG = logging.getLogger("sluice.broker")
+
+
+class Installation:
+    """Ledger, broker and client. Each is opened at its first use and closed with the ``Desk``. ``works``: the process
+    works for a long time. ``beside``: an installation with the same ledger, for which this one has separate
+    connections.
+    """
+
+    def __init__(self, desk: Desk, *, works: bool = False, beside: "Installation | None" = None) -> None:
+        self._desk = desk
+        self._works = works
+        self._beside = beside
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        if self._beside is not None:
+            return self._desk.keep(closing(Ledger(self._beside.ledger.url)))
+        return self._desk.keep(
+            open_ledger(self._desk.settings, steady=self._works, may_make=self._desk.may_make_ledger)
+        )
+
+    @cached_property
+    def ledger_url(self) -> str:
+        """Address of the ledger, whatever schema it has."""
+        return self._desk.keep(ledger_address(self._desk.settings, may_make=self._desk.may_make_ledger))
+
+    @cached_property
+    def owner(self) -> Owner | None:
+        """Identity of this installation for brokers. None if its messages never leave the process."""
+        return owner_of(self._desk.settings, self.ledger)
+
+    @cached_property
+    def broker(self) -> Broker:
+        """Connected broker. Its first use raises ForeignBroker if it belongs to another installation."""
+        return self._desk.keep(connect_broker(self._desk.settings, self.owner))
+
+    @cached_property
+    def client(self) -> Client:
+        definitions = (lambda: self._desk.catalogue) if self._desk.settings.apps else None
+        settings = self._desk.settings
+        self._desk.keep(tracing(settings))
+        tell = self._desk.keep(telling(settings, self.ledger))
+        return Client(self.ledger, tell, definitions, within=settings.traceparent)
+
+    @property
+    def shares_a_broker(self) -> bool:
+        """True if messages reach other processes. The in-process broker of another process is out of reach."""
+        return is_shared(self._desk.settings)
+
+    def require_own_broker(self) -> None:
+        """Raise ForeignBroker if the broker belongs to another installation. If the broker is out of reach, the check
+        is made at its first use.
+        """
+        try:
+            self.broker.require_own()
+        except ForeignBroker:
+            raise
+        except Unreachable as error:
+            _LOG.warning("the broker is unreachable; its owner is checked at first use: %s", error)
+
+    def ask(self, question: Callable[[Tx], T]) -> T:
+        """Run a query in a transaction of the ledger."""
+        return self.ledger.transact(question)

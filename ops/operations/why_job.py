@@ -1,0 +1,34 @@
+"""Reason for a job's state, from the ledger and the definitions."""
+
+from datetime import datetime
+
+from sluice.broker.messages import CONTROL
+from sluice.jobs.model.names import JobName
+from sluice.ledger.reads.obstacles import obstacles
+from sluice.ops.operations.context import Desk
+from sluice.ops.operations.installation import Installation
+from sluice.ops.operations.resolve_job import meant_job
+from sluice.ops.why.answer import Answer
+from sluice.ops.why.explain import explain
+from sluice.planner.keyspaces.choose import keyspace_of
+
+
+def reasons(desk: Desk, installation: Installation, app: str, key: str) -> tuple[Answer, datetime]:
+    """Return the answer and the time for which it is valid. BadRequest if the text cannot be the name of a job."""
+    name, unknown = meant_job(desk, installation, app, key)
+    facts = installation.ask(lambda tx: obstacles(tx, name, control=CONTROL, spellings=[key]))
+    if facts.job is None and unknown:
+        raise unknown
+    refusal = unknown.what.rstrip(".") if unknown else _refusal(desk, name)
+    return explain(name, facts, refusal=refusal), facts.now
+
+
+def _refusal(desk: Desk, name: JobName) -> str:
+    """Return why a submission of the job would be refused, as far as the definitions alone decide it."""
+    if not desk.settings.apps:
+        return ""
+    if name.app not in desk.catalogue:
+        return ""  # It is a placeholder for an external partition.
+    app = desk.catalogue[name.app]
+    is_unmatched = keyspace_of(app, desk.catalogue).unmatched(app, name.key)
+    return f"{name.key} fits none of the dependency groups of {name.app}" if is_unmatched else ""

@@ -1,0 +1,93 @@
+"""Duration and outcome of jobs, as a test defines them. Steps of sagas are called as they are."""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sluice.actors.executor.assignments import assign
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.model.job import Assignment, Ending, Outcome
+from sluice.jobs.runners import runner_for
+from sluice.jobs.runners.resources import Stores
+from sluice.jobs.runners.saga_run import call
+from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.simulated import Doing, Took
+from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ops.simulation.faults import Fate
+from sluice.ops.simulation.work import Effort
+
+#: Seconds that a job takes if the test does not define it.
+ORDINARY_S = 1.0
+
+
+class Told:
+    """Work as a test defines it. ``doing`` is by app, or for all apps."""
+
+    def __init__(
+        self, catalogue: Callable[[], Catalogue], doing: Mapping[str, Doing] | Doing, stores: Stores
+    ) -> None:
+        self._catalogue = catalogue
+        self._doing = doing
+        self._stores = stores
+
+    def effort(self, claimed: Claimed) -> Effort:
+        try:
+            assignment = assign(self._catalogue().app(claimed.app), claimed)
+        except SluiceError as error:
+            why = f"{error.what} {error.advice}".strip()
+            return Effort(0.0, lambda: Outcome(ending=Ending.ERROR, error=why))
+        took = self._took(assignment)
+        if assignment.timeout_s is not None and took.seconds > assignment.timeout_s:
+            late = Outcome(ending=Ending.TIMED_OUT, error=f"It took longer than {assignment.timeout_s:g} s.")
+            return Effort(assignment.timeout_s, lambda: late)
+        return Effort(took.seconds, lambda: self._end(assignment, took))
+
+    def seconds_of(self, claimed: Claimed) -> float:
+        """Return the seconds that each call of a step takes."""
+        return self._took(assign(self._catalogue().app(claimed.app), claimed)).seconds
+
+    def _took(self, assignment: Assignment) -> Took:
+        doing = self._doing
+        said = doing.get(assignment.name.app, ORDINARY_S) if isinstance(doing, Mapping) else doing
+        if callable(said):
+            said = said(assignment)
+        return said if isinstance(said, Took) else Took(float(said))
+
+    def _end(self, assignment: Assignment, took: Took) -> Outcome:
+        if took.error is not None:
+            return Outcome(ending=Ending.ERROR, error=took.error)
+        if not took.real:
+            return Outcome(ending=Ending.DONE)
+        runner = runner_for(assignment.app, self._stores)
+        return runner.run(assignment, stop=threading.Event(), report=_unheard, acknowledge=_unheard)
+
+
+class OpenSky:
+    """Caller of sagas' steps. A step's do or undo is called when the time that it takes is over. A process that dies
+    before that has not called it.
+    """
+
+    def __init__(self, work: Told) -> None:
+        self._work = work
+
+    def takes_off(self, claimed: Claimed, steps: int) -> None:
+        """Do nothing. This class does not count steps."""
+
+    def begin(self, _: Claimed, function: Callable[..., Any], flight: Flight) -> Callable[[], object]:
+        return lambda: call(function, flight)
+
+    def end(self, call: Callable[[], object]) -> object:
+        return call()
+
+    def rest_s(self, _: Fate, __: Claimed) -> float:
+        return 0.0
+
+    def takes_s(self, claimed: Claimed) -> float:
+        return self._work.seconds_of(claimed)
+
+
+def _unheard(*_: object) -> None:
+    """Ignore progress and partitions. Progress has no viewer in virtual time, and all partitions are recorded in the
+    end.
+    """
