@@ -20,7 +20,8 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import REVIVABLE, TERMINAL, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.shared_kwargs import KWARGS
-from sluice.ledger.reads import saga_details, table_partitions
+from sluice.ledger.reads import saga_details
+from sluice.ledger.reads.by_partition import table_partitions
 from sluice.ledger.reads.saga_details import Flight
 
 _JOB = f"""

@@ -39,9 +39,8 @@ from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.resources import Stores
 from sluice.jobs.sagas.journal import Direction, Journal, MemoryJournal
 from sluice.ledger.lifecycle.claims import Claimed
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, FAILED, INTERRUPTED, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE, FAILED, INTERRUPTED
 from sluice.ops.cli.local_worker import HEARD_WITHIN_S
 from sluice.ops.cli.page import Block, Line, Verbatim
 from sluice.ops.cli.submission_options import submission_of

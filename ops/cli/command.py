@@ -1,7 +1,12 @@
-"""Entries of the table of commands: a command's name and help, and the module that implements it.
+"""Entries of the table of commands, and exit codes.
+
+Entries of the table of commands: a command's name and help, and the module that implements it.
 
 A command's module is imported when the command is called. Its imports (a database driver, a broker, a display) may take
 longer than another command takes to run.
+
+Exit codes of the command. Errors have their own codes: 2 for invalid definitions, keys and options, and 3 for a
+ledger or a broker out of reach (``jobs.errors``).
 """
 
 import argparse
@@ -45,3 +50,15 @@ class Group(NamedTuple):
     word: str
     help: str
     commands: tuple[Command, ...]
+
+
+DONE = 0
+#: The work did not succeed.
+FAILED = 1
+#: The planner refused the submission.
+REFUSED = 2
+#: Same value as the exit code of the errors for this case.
+OUT_OF_REACH = 3
+#: A defect of Sluice itself.
+BROKEN = 70
+INTERRUPTED = 130

@@ -21,8 +21,8 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, LIVE, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.submission_progress import Course, Run, course, work
+from sluice.ops.cli.command import DONE, FAILED, INTERRUPTED, REFUSED
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE, FAILED, INTERRUPTED, REFUSED
 from sluice.ops.cli.page import Line, colour
 from sluice.ops.cli.submission_result import as_document, in_words, obstacle, summary
 from sluice.ops.operations.installation import Installation

@@ -1,6 +1,6 @@
 """Entry point of the ``sluice`` command.
 
-An error is three lines: what, where, and what to do. ``exit_codes`` has the exit codes.
+An error is three lines: what, where, and what to do. ``command`` has the exit codes.
 """
 
 import os
@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from sluice.actors.settings.settings import process_settings
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.observe.failpoints import arm
+from sluice.ops.cli.command import BROKEN, DONE, INTERRUPTED
 from sluice.ops.cli.command_context import CommandDesk
 from sluice.ops.cli.commands import COMMANDS
-from sluice.ops.cli.exit_codes import BROKEN, DONE, INTERRUPTED
 from sluice.ops.cli.output import Output
 from sluice.ops.cli.parser import parse
 

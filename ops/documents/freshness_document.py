@@ -17,7 +17,7 @@ from sluice.jobs.keys.chunks import Chunking
 from sluice.jobs.keys.work_ids import WorkId, in_order
 from sluice.jobs.model.app import App
 from sluice.jobs.text.redaction import masked_kwargs
-from sluice.ledger.reads.last_successes import Success
+from sluice.ledger.reads.by_partition.last_successes import Success
 from sluice.ops.text import span
 
 

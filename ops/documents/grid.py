@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from sluice.jobs.keys.calendar import UNITS, Calendar, Span, Unit
 from sluice.jobs.states import DEAD, State
-from sluice.ledger.reads.table_partitions import Place
+from sluice.ledger.reads.by_partition.table_partitions import Place
 
 #: Numbers of units that a column may have, the smallest first. If all of them give too many columns, the last one is
 #: doubled repeatedly.

@@ -16,9 +16,9 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import UNITS, Calendar, Span, Unit
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.reads import partition_grid
-from sluice.ledger.reads.partition_grid import Band
-from sluice.ledger.reads.table_partitions import Place
+from sluice.ledger.reads.by_partition import partition_grid
+from sluice.ledger.reads.by_partition.partition_grid import Band
+from sluice.ledger.reads.by_partition.table_partitions import Place
 from sluice.ops.documents.grid import NOTHING, PARTLY, THERE, Axis, Row, Strip, axis, mark, strip, total
 
 #: Default number of columns if the caller gives no range, maximum number of columns, and maximum number of cells.

@@ -9,7 +9,7 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import job_details
-from sluice.ledger.reads.table_partitions import Makers, Place, makers
+from sluice.ledger.reads.by_partition.table_partitions import Makers, Place, makers
 from sluice.ops.operations.context import Desk
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_names import Named, recorded_job

@@ -8,7 +8,7 @@ import pytest
 from sluice.jobs.keys.calendar import Calendar, Span, Unit
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
-from sluice.ledger.reads.table_partitions import Place
+from sluice.ledger.reads.by_partition.table_partitions import Place
 from sluice.ops.cli.main import main
 from sluice.ops.documents.grid import MARKS, NOTHING, PARTLY, THERE, Row, axis, mark, strip
 from tests.ops.site import Site

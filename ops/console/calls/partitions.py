@@ -12,9 +12,9 @@ from sluice.jobs.catalogue.resolve.tables import TableOf, table_of, tables_of
 from sluice.jobs.keys.calendar import Unit
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.reads import partition_grid
-from sluice.ledger.reads.partition_grid import Extent
-from sluice.ledger.reads.table_partitions import Place
+from sluice.ledger.reads.by_partition import partition_grid
+from sluice.ledger.reads.by_partition.partition_grid import Extent
+from sluice.ledger.reads.by_partition.table_partitions import Place
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
 from sluice.ops.console.context import Office

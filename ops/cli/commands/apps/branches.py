@@ -7,9 +7,8 @@ import argparse
 from sluice.actors.branches import MAIN
 from sluice.jobs.errors import BadRequest
 from sluice.ledger.keyspaces import versions
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import moment

@@ -2,9 +2,8 @@
 
 import argparse
 
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.user import whoami

@@ -16,9 +16,8 @@ from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.text.redaction import masked_kwargs
 from sluice.ops.cli import partition_texts
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Block, Line, Table
 from sluice.ops.documents.app_document import (
     as_document,

@@ -10,9 +10,8 @@ import msgspec
 
 from sluice.actors.branches import Difference, Moved, sync
 from sluice.actors.worker.definitions import Definitions
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Block, Line, Table
 from sluice.ops.operations.installation import Installation
 

@@ -5,9 +5,8 @@ import re
 
 from sluice.broker import roles
 from sluice.jobs.errors import BadRequest
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Verbatim
 
 _PREFIX = re.compile(r"[A-Za-z0-9_-]{1,64}")

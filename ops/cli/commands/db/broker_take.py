@@ -8,9 +8,8 @@ import argparse
 
 from sluice.broker.owner import Owner
 from sluice.jobs.errors import BadRequest
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line
 from sluice.ops.operations.installation import Installation
 

@@ -6,9 +6,8 @@ import argparse
 
 from sluice.ledger.reads.invariants import breaches
 from sluice.ops.cli.check_report import AGREES, blocks, document
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, FAILED, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE, FAILED
 from sluice.ops.operations.installation import Installation
 
 

@@ -9,9 +9,8 @@ from sluice.actors.groomer.retention import Swept, preview, prune
 from sluice.actors.settings.settings import keep_s
 from sluice.jobs.blobs import BlobsUnavailable
 from sluice.jobs.errors import BadRequest
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line, Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import span

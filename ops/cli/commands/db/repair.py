@@ -7,9 +7,8 @@ import argparse
 
 from sluice.ledger.recovery.repairs import repair
 from sluice.ops.cli.check_report import AGREES, blocks, document
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, FAILED, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE, FAILED
 from sluice.ops.cli.page import Table
 from sluice.ops.operations.installation import Installation
 

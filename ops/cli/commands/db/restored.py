@@ -10,9 +10,8 @@ from sluice.actors.groomer import redispatch
 from sluice.jobs.errors import LedgerBusy
 from sluice.ledger import installation as identity
 from sluice.ledger.recovery import restoration
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line
 from sluice.ops.operations.installation import Installation
 

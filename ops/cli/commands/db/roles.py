@@ -6,9 +6,8 @@ import argparse
 
 from sluice.jobs.errors import BadRequest
 from sluice.ledger.schema import roles
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Verbatim
 
 

@@ -8,9 +8,8 @@ from contextlib import closing
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import server_health
 from sluice.ledger.schema import migrate
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, FAILED, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE, FAILED
 from sluice.ops.cli.page import Block, Line, Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import ago

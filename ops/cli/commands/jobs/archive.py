@@ -11,9 +11,8 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
 from sluice.ledger.managed_tasks import COLLECTED
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line
 from sluice.ops.operations.archive import archive_named
 from sluice.ops.operations.installation import Installation

@@ -3,9 +3,8 @@
 import argparse
 
 from sluice.jobs.model.names import JobName
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Table
 from sluice.ops.cli.parser import job_options

@@ -9,9 +9,8 @@ from pathlib import Path
 import msgspec
 
 from sluice.jobs.errors import BadRequest
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line, Verbatim
 from sluice.ops.graph.app_graph import app_graph
 from sluice.ops.graph.equal_jobs import folded

@@ -16,9 +16,8 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.history import Round, log_of
 from sluice.jobs.states import TERMINAL
 from sluice.ledger.reads.job_details import Dossier
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line, Verbatim
 from sluice.ops.cli.parser import job_options
 from sluice.ops.documents.job_document import round_document

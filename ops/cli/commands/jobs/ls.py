@@ -14,9 +14,8 @@ from sluice.jobs.text.filters import Condition, needs_definitions
 from sluice.jobs.text.paging import Order, OrderBy
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import job_lists, submission_progress
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line, Table
 from sluice.ops.cli.submission_options import past_option
 from sluice.ops.operations.installation import Installation

@@ -7,9 +7,8 @@ from typing import NamedTuple
 from sluice.jobs.keys.identifiers import Values
 from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Block, Line, Table
 from sluice.ops.cli.parser import job_options

@@ -13,9 +13,8 @@ from sluice.jobs.model.pool import spoken
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked_kwargs, masked_value
 from sluice.ledger.reads.job_details import RELATIVES_MAX, Child, Dossier, Half, Job, Parent
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.flight_page import facts, steps
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Block, Line, Table, colour

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Block, Line, Table, colour
 from sluice.ops.cli.parser import job_options
 from sluice.ops.operations.installation import Installation

@@ -12,11 +12,10 @@ from sluice.jobs.keys.work_ids import WorkId, parse_work_ids, short_text_of
 from sluice.jobs.model.app import App
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces.freshness import Past
-from sluice.ledger.reads import last_successes
-from sluice.ledger.reads.last_successes import Success
-from sluice.ops.cli.command import Options
+from sluice.ledger.reads.by_partition import last_successes
+from sluice.ledger.reads.by_partition.last_successes import Success
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Block, Line, Table
 from sluice.ops.cli.submission_options import past_option
 from sluice.ops.documents.freshness_document import Alike, Told, alike, as_document, in_words, is_kept, never

@@ -14,13 +14,12 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.reads import submission_grid as reading
 from sluice.ledger.reads import submission_progress
+from sluice.ledger.reads.by_partition import submission_grid as reading
+from sluice.ledger.reads.by_partition.table_partitions import Place
 from sluice.ledger.reads.submission_progress import Status
-from sluice.ledger.reads.table_partitions import Place
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Block, Line, Spread, Table, colour
 from sluice.ops.cli.submission_result import in_words
 from sluice.ops.documents.grid import Axis, Mark, Row, Strip, as_document, axis, mark, strip, total

@@ -5,9 +5,8 @@ Jobs that wait for these partitions go on. To record a partition again changes n
 
 import argparse
 
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line
 from sluice.ops.operations.installation import Installation
 

@@ -11,11 +11,10 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import LIVE
-from sluice.ledger.reads import table_partitions
-from sluice.ledger.reads.table_partitions import Holding, Place, Run
-from sluice.ops.cli.command import Options
+from sluice.ledger.reads.by_partition import table_partitions
+from sluice.ledger.reads.by_partition.table_partitions import Holding, Place, Run
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Block, Line, Table
 from sluice.ops.operations.installation import Installation

@@ -6,9 +6,8 @@ import msgspec
 from msgspec.structs import asdict
 
 from sluice.ledger.reads.audit_log import Act, acts
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Table
 from sluice.ops.cli.submission_options import past_option
 from sluice.ops.operations.installation import Installation

@@ -13,9 +13,8 @@ from sluice.ops.autoscale.decision import Terms
 from sluice.ops.autoscale.orphan_guard import Guard
 from sluice.ops.autoscale.targets import Watch, read_watches
 from sluice.ops.autoscale.workers import Crew
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, INTERRUPTED, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE, INTERRUPTED
 from sluice.ops.cli.local_worker import told_to_stop
 from sluice.ops.cli.page import Line
 from sluice.ops.operations.installation import Installation

@@ -3,9 +3,8 @@
 import argparse
 
 from sluice.actors.worker.definitions import Lookout
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.local_worker import told_to_stop
 from sluice.ops.cli.page import Line
 from sluice.ops.console.background import console, keys_for

@@ -6,9 +6,8 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
 from sluice.jobs.text.units import duration_s
 from sluice.ledger.reads.backlog import HORIZON_S, Demand
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Block, Table
 from sluice.ops.documents.backlog import Wanted, wanted
 from sluice.ops.operations.installation import Installation

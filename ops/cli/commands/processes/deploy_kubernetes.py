@@ -9,9 +9,8 @@ from pathlib import Path
 from sluice.broker.rabbitmq.topology import Names
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.text.units import duration_s
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line, Table
 from sluice.ops.deploy.bundle import Terms, bundle
 from sluice.ops.deploy.groups import Group, group, read_groups

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 
 from sluice.actors.settings.settings import process_found
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, FAILED, OUT_OF_REACH, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE, FAILED, OUT_OF_REACH
 from sluice.ops.cli.page import PROSE_CHARS_MIN, Block, Line, Spread
 from sluice.ops.console.server import read_place
 from sluice.ops.observe.doctor.finding import Finding, Level

@@ -10,9 +10,8 @@ from contextlib import ExitStack, contextmanager
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.reads.quiescence import idle
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.local_worker import threads_option, told_to_stop, working
 from sluice.ops.cli.page import Line
 from sluice.ops.console.background import Keys, console, keys_for

@@ -7,9 +7,8 @@ from sluice.jobs.model.pool import spoken
 from sluice.jobs.states import State
 from sluice.ledger.reads import fleet
 from sluice.ledger.reads.pool_queue import COUNTED_MAX, Pool, Pools, Slot
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Block, Line, Table
 from sluice.ops.documents.worker_document import as_document, host_of, slots_of, workers_and_pools
 from sluice.ops.operations.installation import Installation

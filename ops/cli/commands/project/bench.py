@@ -22,9 +22,8 @@ from sluice.ops.bench.sample import Summary, ratio
 from sluice.ops.bench.session import Entry, Servers, entries, sit
 from sluice.ops.bench.shapes import COURSES, SCALE
 from sluice.ops.bench.workloads import WORKLOADS
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, FAILED, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE, FAILED
 from sluice.ops.cli.page import Line, Table
 from sluice.ops.operations.installation import Installation
 

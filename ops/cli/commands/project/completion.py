@@ -5,9 +5,8 @@ The script contains the commands and options of this version. Make it again afte
 
 import argparse
 
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Verbatim
 from sluice.ops.completion.scripts import SHELLS, script
 from sluice.ops.completion.tree import read_tree

@@ -7,9 +7,8 @@ import argparse
 from pathlib import Path
 
 from sluice.jobs.errors import BadRequest
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line, Table
 from sluice.ops.starter import files
 

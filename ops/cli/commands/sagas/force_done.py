@@ -4,9 +4,8 @@ goes on after it.
 
 import argparse
 
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line
 from sluice.ops.cli.parser import job_options
 from sluice.ops.documents.flight_texts import counted

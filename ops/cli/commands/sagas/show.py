@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import Dossier
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.flight_page import page, way_out
 from sluice.ops.cli.page import Block, Line, colour
 from sluice.ops.cli.parser import job_options

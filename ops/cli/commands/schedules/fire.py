@@ -8,9 +8,8 @@ from datetime import datetime
 from sluice.actors.scheduler.manual import fire
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.schedules.schedule import iso
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Line
 from sluice.ops.cli.submission_options import moment_option

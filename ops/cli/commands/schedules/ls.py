@@ -9,9 +9,8 @@ import msgspec
 
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ledger.reads.schedule_states import Fired, Scheduled
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.schedules import all_schedules, as_document

@@ -7,9 +7,8 @@ from itertools import islice
 from typing import Any
 
 from sluice.jobs.schedules.schedule import Schedule, iso
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Table
 from sluice.ops.cli.submission_options import moment_option
 from sluice.ops.operations.timetable import coming_of, defined

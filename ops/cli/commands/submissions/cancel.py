@@ -5,9 +5,8 @@ regardless of other submissions.
 import argparse
 
 from sluice.ledger.reads import saga_details
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line
 from sluice.ops.operations.cancel import cancel_job
 from sluice.ops.operations.installation import Installation

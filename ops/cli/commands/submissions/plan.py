@@ -16,9 +16,8 @@ from sluice.jobs.keys.work_ids import short_text_of
 from sluice.jobs.model.pool import spoken
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Block, Line, Table
 from sluice.ops.cli.submission_checks import check

@@ -11,9 +11,8 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.sagas.answers import check_event
 from sluice.ledger.reads import job_details, submission_progress
 from sluice.ledger.sagas.events import Became
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job

@@ -10,10 +10,9 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Rerun, SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.reads import submission_progress
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
 from sluice.ops.cli.commands.submissions.submit import ask
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Line
 from sluice.ops.cli.submission_checks import require_same_code

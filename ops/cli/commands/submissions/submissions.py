@@ -7,9 +7,8 @@ from sluice.broker.messages import PLANNER
 from sluice.jobs.errors import BadRequest
 from sluice.ledger.reads import submission_progress
 from sluice.ledger.reads.submission_progress import course, work
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Table
 from sluice.ops.cli.submission_result import as_document, summary
 from sluice.ops.operations.installation import Installation

@@ -4,9 +4,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from sluice.jobs.model.submission import Submission, SubmissionState
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.exit_codes import DONE
 from sluice.ops.cli.page import Line
 from sluice.ops.cli.submission_options import submission_of, submission_options
 

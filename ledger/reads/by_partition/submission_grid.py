@@ -8,7 +8,7 @@ from msgspec import Struct
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.reads.table_partitions import Place
+from sluice.ledger.reads.by_partition.table_partitions import Place
 
 # The jobs of a submission determine its partitions. Partitions of dead jobs may have been taken over by another
 # submission.

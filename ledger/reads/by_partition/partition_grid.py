@@ -9,7 +9,7 @@ from msgspec import Struct
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.reads.table_partitions import Place
+from sluice.ledger.reads.by_partition.table_partitions import Place
 
 #: At most ``EXACT_MAX`` partitions of a table are counted. If it has more, their number is estimated from ``PROBES``
 #: stretches.

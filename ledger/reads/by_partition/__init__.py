@@ -1,0 +1,1 @@
+"""Reads about partitions and the age of results."""
