@@ -142,7 +142,3 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("at least 1")
     return number
-
-
-if __name__ == "__main__":
-    sys.exit(main())

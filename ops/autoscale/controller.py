@@ -166,7 +166,7 @@ class Keeper:
 def command(watch: Watch, *, threads: int, processes: int) -> list[str]:
     """Return the command that starts a worker. Secrets are passed in its environment."""
     words = ["--queues", watch.name, "--threads", str(threads), "--processes", str(processes)]
-    return [sys.executable, "-P", "-m", "sluice.actors.worker.command", *words]
+    return [sys.executable, "-P", "-m", "sluice.actors.worker", *words]
 
 
 def _listed(pids: Sequence[int]) -> str:

@@ -115,7 +115,7 @@ def desk_of(ground: Ground, processes: int = PROCESSES) -> Iterator[Desk]:
 
 def command(processes: int) -> list[str]:
     words = ["--processes", str(processes), "--threads", str(THREADS)]
-    return [sys.executable, "-m", "sluice.actors.worker.command", *words]
+    return [sys.executable, "-m", "sluice.actors.worker", *words]
 
 
 def environment(ground: Ground) -> Mapping[str, str]:
