@@ -1,0 +1,56 @@
+"""Files, functions and tasks that docs/architecture.md names: they exist, and no task is missing."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+#: Tasks for which the page must name the files to change.
+TASKS = {
+    "claim",
+    "record an outcome",
+    "judge",
+    "bubble down",
+    "bubble up",
+    "lease expiry",
+    "cancel",
+    "retry",
+    "a schedule firing",
+    "chunk planning",
+    "partition planning",
+    "saga journal",
+    "pools",
+    "pruning",
+    "breaker",
+    "pause",
+    "priority inheritance",
+}
+_FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+_PATH = re.compile(r"`([^`\s]+(?:\.py|/))`")
+_FUNCTION = re.compile(r"`([^`\s]+\.py)`\s+`(\w+)`")
+_TABLE = re.compile(r"^## Where do I change X$(.*?)^## ", re.DOTALL | re.MULTILINE)
+_ROW = re.compile(r"^\| ([^|]+) \| `[^`\s]+\.py`", re.MULTILINE)
+
+TEXT = _FENCED.sub("", PAGE)
+
+
+def test_each_path_exists() -> None:
+    paths = set(_PATH.findall(TEXT))
+    assert len(paths) > len(TASKS)
+    assert sorted(path for path in paths if not (ROOT / path).exists()) == []
+
+
+def test_each_function_that_follows_a_file_is_in_it() -> None:
+    functions = {(path, name) for path, name in _FUNCTION.findall(TEXT) if (ROOT / path).exists()}
+    assert functions
+    assert sorted((path, name) for path, name in functions if not _defines(path, name)) == []
+
+
+def test_the_table_names_a_file_for_each_task() -> None:
+    table = _TABLE.search(TEXT)
+    assert table, "the heading of the table is missing"
+    assert {task.lower() for task in _ROW.findall(table[1])} == TASKS
+
+
+def _defines(path: str, name: str) -> bool:
+    return re.search(rf"^ *def {name}\(", (ROOT / path).read_text(), re.MULTILINE) is not None
