@@ -19,10 +19,10 @@ Invariants:
     telemetry/  counters, traces, lineage
     client      for programs: submit, query, wait, cancel; ``tasks`` is its task API
 
-Modules with side effects: ``transactions.execution`` runs users' code between the executor's two transactions, and
-``transactions.batches`` holds the jobs that a thread has claimed together. ``command.heartbeat`` renews the lease,
-``due_schedules.leader`` sends the ticks, and ``command.definitions`` reloads changed definitions. ``command.process``
-combines them, and ``command.command`` starts processes.
+Modules with side effects: ``executor.execution`` runs users' code between the executor's two transactions, and
+``executor.batches`` holds the jobs that a thread has claimed together. ``worker.heartbeat`` renews the lease,
+``scheduler.leader`` sends the ticks, and ``worker.definitions`` reloads changed definitions. ``worker.process``
+combines them, and ``worker.command`` starts processes.
 
 Must not depend on: SQL, dramatiq, the way anything is displayed.
 """

@@ -9,8 +9,7 @@ Invariants:
 - A published message was confirmed by the broker, or ``publish`` raised ``Unreachable``. It may arrive twice. It may be
   lost later, when a broker is wiped. The ledger makes up for both.
 - A process takes a message off a queue only while it has a free slot to run it (``consumer.slots``). Messages that it
-  holds
-  beyond that for a moment go back, so that an idle process finds them.
+  holds beyond that for a moment go back, so that an idle process finds them.
 - A delivery is settled once: acknowledged, rejected to the queue's dead letters (``<queue>.XQ``), or given back. The
   settlement uses the channel that the delivery came from, or is dropped.
 - A handler may acknowledge early. Its slot stays taken until it ends.

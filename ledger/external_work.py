@@ -1,28 +1,30 @@
-"""Work outside the workers: stored handles, due polls, and the results of polls.
+"""External work: stored handles, due polls, and the results of polls.
 
-External work that no worker holds: when it is polled, and the results of polls.
+A handle is the value by which job managers find the work that they started (see ``jobs.model.external_work``). Polls
+are for external work that no worker holds. There are two kinds. If a job runs without a worker, its work goes on until
+it is stopped (``job.unbounded``). If a job is over and has a handle, its work must still be ended. Both have a
+``watch_at``, and no other job has one.
 
-There are two kinds. If a job runs without a worker, its work goes on until it is stopped (``job.unbounded``). If a job
-is over and has a handle, its work must still be ended. Both have a ``watch_at``, and no other job has one.
+Invariants of handles: a handle is stored only under the current claim. It survives lost leases and hand-backs, so the
+next claim of the round reads it. It is removed when the job starts again from nothing: with a recorded outcome, with a
+timeout that leaves another try, with a rerun. A job that is over (cancelled, expired, or its worker died) keeps its
+handle until its work is ended. The worker that has just learned of the end, or a worker that is sent to end the work,
+finds it by the handle.
 
-Invariants: ``watch_at`` is in the future, or the next tick sends a notification for a poll and moves it on. Without a
-result it moves farther each time. One process takes a poll: ``announcements`` counts the notifications since the last
-poll and is set to zero when the poll is taken, so a duplicate notification finds nothing to take. If the process dies,
-the poll is due again after ``TERM_S``. None of this changes a state. The end of a round is recorded like any outcome,
-under its claim. Other results are written only while the work is the same as when the poll was taken: of the same
-claim, and of a job that still runs, or is still over.
+Invariants of polls: ``watch_at`` is in the future, or the next tick sends a notification for a poll and moves it on.
+Without a result it moves farther each time. One process takes a poll: ``announcements`` counts the notifications since
+the last poll. Taking the poll sets it to zero, so a duplicate notification finds nothing to take. None of this changes
+a state. The end of a round is recorded like any outcome, under its claim. Other results are written only while the work
+is the same as when the poll was taken. That means the same claim, and a job that still runs, or is still over.
 
-Races: a poll against a cancellation. Either the cancellation finds the round ended, or the result of the poll is
-refused and the next poll ends the work. A plan against ``leave``: as with a claim (``dependencies``), children that
-wait for the job to run are searched for after its work is marked as started, in a later statement.
+Races:
 
-Handles, by which job managers find the work that they started (see ``jobs.model.external_work``).
+- A poll against a cancellation. Either the cancellation finds the round ended, or the result of the poll is refused and
+  the next poll ends the work.
+- A plan against ``leave``, as against a claim (``ledger.lifecycle.dependencies``). First the work is marked as started.
+  A later statement searches for children that wait for the job to run.
 
-Invariants: a handle is stored only under the current claim. It survives lost leases and hand-backs, so the next claim
-of the round reads it. It is removed when the job starts again from nothing: with a recorded outcome, with a timeout
-that leaves another try, with a rerun. A job that is over (cancelled, expired, or its worker died) keeps its handle
-until its work is ended. By the handle, that work is found by the worker that has just learned of the end, or by a
-worker that is sent to end it (see above).
+If the process that took a poll dies, the poll is due again after ``TERM_S``.
 """
 
 from collections.abc import Iterable

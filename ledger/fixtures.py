@@ -1,14 +1,11 @@
-"""Ledgers for tests, simulations and measurements.
+"""Ledgers for tests, simulations and measurements: temporary, filled, and emptied.
 
-Temporary ledgers: a separate database beside an existing one, dropped with all its content; and helpers to
-fill it.
-
-Load fixture: a ledger as if a million jobs had run, a chain of apps for each key. It is written in one go.
-
-It keeps every rule to which ``reads.check`` holds a ledger; a test checks that. Use it only to measure the queries of
-the console.
-
-Emptying of a ledger, for tests and simulations with a database of their own.
+- Temporary ledgers (``scratch_ledger``): a separate database beside an existing one, dropped with all its content.
+  Other helpers fill and measure it.
+- Load fixture (``gather``): a ledger as if a million jobs had run, a chain of apps for each key. It is written in one
+  go. It keeps every rule that ``ledger.reads.invariants`` checks; a test verifies that. Use it only to measure the
+  queries of the console.
+- Emptying (``empty``, ``cut_off``): for tests and simulations with a database of their own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

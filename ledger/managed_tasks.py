@@ -1,24 +1,23 @@
 """Tasks of the task API: numbered when they are opened, and archived when their outcome is collected.
 
-Opening of tasks: they enter as submissions, and tasks without a key of their own get a number.
+Tasks enter as submissions, and tasks without a key of their own get a number (``open_tasks``). After a job has ended,
+it is uncollected until its outcome is archived (``archive``).
 
-Invariants: no number of an app is given out twice, even if its job was removed. A number that a user has used as a key
-is skipped. The counter's row is locked until the tasks are in the ledger. So if two transactions open tasks at the same
-time, the second gets higher numbers.
+Invariants of numbers: no number of an app is given out twice, even if its job was removed. A number that a user has
+used as a key is skipped. The counter's row is locked until the tasks are in the ledger. So if two transactions open
+tasks at the same time, the second gets higher numbers.
 
-A crash leaves nothing or everything, because opening is one transaction. If the same submission is opened again, its
-existing keys are returned.
-
-Outcomes of uncollected jobs, and archiving of jobs after their outcome was collected.
-
-Invariants: a job that must be collected is uncollected from its end until ``archived_at`` is set. That is not a state;
-the outcome is the state. A rerun makes the job uncollected again. A chunk that has failed and is about to be split has
-no outcome yet. Once it is split, its halves are collected in its place.
+Invariants of collection: a job that must be collected is uncollected from its end until ``archived_at`` is set. That is
+not a state; the outcome is the state. A rerun makes the job uncollected again. A chunk that has failed and is about to
+be split has no outcome yet. Once it is split, its halves are collected in its place.
 
 Race: a reader archives an outcome some time after it was read. By then the job may have been run again, or another
 reader may have archived it. So the caller passes the end that it has seen: state, claim and time. A job with another
-end is left unchanged. Rows are locked in id order. A crash leaves nothing, or an uncollected job with a result that is
-handed over once more.
+end is left unchanged. Rows are locked in id order.
+
+A crash while tasks are opened leaves nothing or everything, because opening is one transaction. If the same submission
+is opened again, its existing keys are returned. A crash while jobs are archived leaves nothing, or an uncollected job
+with a result that is handed over once more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

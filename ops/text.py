@@ -1,10 +1,8 @@
-"""Texts for people: users' own text, times, and removed history.
+"""Texts for people: users' own text, commands, times, and removed history.
 
-Texts for people: users' own text made safe to display, and commands to paste into a shell.
-
-Times as text for people, always in UTC. ``jobs.text.units`` parses the times that people write.
-
-Text about removed history of a job.
+``legible`` makes users' own text safe to display. ``command`` returns a command to paste into a shell. Times are always
+in UTC; ``jobs.text.units`` parses the times that people write. ``removed`` returns the text about the removed history
+of a job.
 """
 
 from datetime import UTC, datetime

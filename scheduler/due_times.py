@@ -1,12 +1,11 @@
 """Due times of a rule, in order, and their jitter.
 
-Due times of a rule, in order. APScheduler's triggers compute the next one.
+APScheduler's triggers compute the next due time. Cron rules use wall time. Their triggers therefore count through a
+calendar without zones, and the results are placed in the zone here. A time that clocks skip is due at the end of the
+gap. A time that clocks show twice is due once, the first time. Several wall times of one instant are one due time.
+``every`` counts physical time.
 
-Cron rules use wall time. Their triggers therefore count through a calendar without zones, and the results are placed in
-the zone here. A time that clocks skip is due at the end of the gap. A time that clocks show twice is due once, the
-first time. Several wall times of one instant are one due time. ``every`` counts physical time.
-
-Jitter: delay of due times, so that not all schedules fire on the hour.
+The jitter delays due times, so that not all schedules fire on the hour (``fire_at``).
 """
 
 import hashlib

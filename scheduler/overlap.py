@@ -1,8 +1,7 @@
 """Due times of a schedule with earlier submissions that are still open.
 
-Effect of an open submission on the next due times of its schedule.
-
-Firings of one schedule in order, each given the submissions that are open by then.
+``overlap_of`` determines the effect of an open submission on the next due times of its schedule. ``Turns`` has the
+firings of one schedule in order, each given the submissions that are open by then.
 """
 
 from datetime import datetime

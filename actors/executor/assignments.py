@@ -1,12 +1,11 @@
 """Assignments for runners, by the version of the app that each job was planned with.
 
-Conversion of a claimed job into the assignment that a runner needs.
+``assign`` converts a claimed job into the assignment that a runner needs. ``Versions`` finds the definition for a job's
+version. The ledger stores versions beside the definitions that a process was started with.
 
-Definitions by version: the ledger stores them beside the definitions that a process was started with.
-
-A plan stores the versions of its apps. So if a definition changes, a step that was planned by the old one can still be
-run by it, as far as its options determine the work. A function that the options name exists only in the worker's code.
-If a worker has another version of it, the step is left to other workers.
+A plan stores the versions of its apps (``keep``). So if a definition changes, a step that was planned by the old one
+can still be run by it. That holds as far as its options determine the work. A function that the options name exists
+only in the worker's code. If a worker has another version of it, the step is left to other workers.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,11 +1,10 @@
 """Batches of claimed jobs, and the mean durations that determine their size.
 
-Jobs of one app that a thread has claimed together: those it has yet to run, and outcomes it has yet to record.
+A batch (``Load``) has the jobs of one app that a thread has claimed together. It contains the jobs yet to run and the
+outcomes yet to record. Short jobs are claimed several at a time, and one run may turn out long. Then the jobs behind it
+are handed back for other workers, and the outcomes before it are recorded (``Relief``). So neither waits for hours.
 
-Short jobs are claimed several at a time, and one run may turn out long. Then the jobs behind it are handed back for
-other workers, and the outcomes before it are recorded. So neither waits for hours.
-
-Mean duration of the jobs of each app in this process.
+``Paces`` has the mean duration of the jobs of each app in this process.
 """
 
 import logging
@@ -32,7 +31,8 @@ _HELD_BACK = Outcome(ending=Ending.NOT_BEGUN, error="the breaker of its app has 
 
 
 class Taken(NamedTuple):
-    """Claimed jobs, and the time at which they were requested, by the clock of ``Holdings``."""
+    """Claimed jobs, and the time at which they were requested, by the clock of
+    ``actors.executor.claims_in_flight.Holdings``."""
 
     asked_at: float
     jobs: Sequence[Claimed]

@@ -1,16 +1,13 @@
 """Services of the ledger for a run: finished partitions, handles, the journal, transactions of the user.
 
-``job.done(partition)``: acknowledgement of a partition of a running step. It stays made even if the rest fails.
+- ``Acknowledging``: ``job.done(partition)`` acknowledges a partition of a running step. It stays made even if the rest
+  fails.
+- ``Attaching``: connection between a run and the external work that it started (see ``jobs.model.external_work``).
+- ``Journaling``: connection between a run and the journal of its flight (see ``jobs.sagas.journal``).
+- ``Transacting``: with ``job.transaction()``, the user's writes and the job's success commit together, or neither does.
 
-Connection between a run and the external work that it started (see ``jobs.model.external_work``).
-
-The ledger decides whether the claim still holds. While the ledger is unreachable, the lease decides.
-
-Connection between a run and the journal of its flight (see ``jobs.sagas.journal``).
-
-The ledger decides whether the claim still holds. While the ledger is unreachable, the lease decides.
-
-``job.transaction()``: the user's writes and the job's success commit together, or neither does.
+For handles and the journal, the ledger decides whether the claim still holds. While the ledger is unreachable, the
+lease decides.
 """
 
 import logging

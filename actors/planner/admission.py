@@ -1,10 +1,9 @@
 """Admission of submissions, from messages and from programs.
 
-Admission of submissions that come by message. Each is admitted or refused by itself, and a refused one is stored.
+Each submission of a message is admitted or refused by itself, and a refused one is stored (``admit``). A message may be
+delivered twice. Its rows are then neither admitted, refused, counted nor logged again.
 
-A message may be delivered twice. Its rows are then neither admitted, refused, counted nor logged again.
-
-Checks of a program's submissions before the ledger admits them.
+``sound`` checks a program's submissions before the ledger admits them.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
-"""Sources of settings: where each text comes from, and files with secrets.
+"""Sources of settings: the origin of each text, and files with secrets.
 
-Settings as they were found: each name with its text, and the place that determined it.
-
-Files with secrets that settings name: keys and passwords. They give access to the servers of this installation.
+``Found`` has the settings as they were found: each name with its text, and the place that determined it. ``named``
+yields the files with secrets that settings name: keys and passwords. They give access to the servers of this
+installation.
 """
 
 import ast

@@ -1,17 +1,15 @@
 """Observers of runs (traces, lineage): their interface, and the reports that they receive.
 
-Observers (traces, lineage): their interface and the data that they receive.
+``Onlooker`` is the interface of an observer. ``Witness`` sends the reports about jobs, from submission to outcome, and
+provides names of jobs for the log. A notification sometimes comes twice, so ``Remembered`` keeps reported facts in
+memory.
 
-Invariants: an observer is called after the ledger has a fact. It delays no work, and its errors do not affect the work.
-It may receive a fact twice, even from two processes. It receives nothing from a process that dies.
+Invariants: an observer is called after the ledger has a fact. It delays no work. Its errors, and errors in this module,
+do not affect the work. It may receive a fact twice, even from two processes. It receives nothing from a process that
+dies.
 
-Reports about jobs to the observers, from submission to outcome, and names of jobs for the log.
-
-Without observers this costs a claim a few microseconds, and the ledger nothing. With observers it reads the jobs of a
-message from the ledger after the commit: a few statements per message, however many jobs it names. Errors in this
-module do not affect the work (see above).
-
-Memory of reported facts, because a notification sometimes comes twice.
+Without observers the reports cost a claim a few microseconds, and the ledger nothing. With observers the jobs of a
+message are read from the ledger after the commit: a few statements per message, however many jobs it names.
 """
 
 import logging

@@ -1,8 +1,7 @@
 """Definitions of this process, and the thread that reloads them when they change.
 
-Definitions of this process: their sources, and the detection of changes.
-
-Thread that checks every two seconds whether the definitions have changed.
+``Definitions`` reads the sources of the definitions and detects changes. ``Lookout`` is a thread that checks every two
+seconds whether they have changed.
 """
 
 import gc

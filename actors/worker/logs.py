@@ -1,19 +1,16 @@
 """Logs of a process, whole lines of output, and repeated errors that are logged once.
 
-Log of a process on stderr: lines for people, or JSON for machines.
+The log goes to stderr: lines for people, or JSON for machines (``set_up_logs``). A JSON line about a job names it in
+fields of its own, as far as they are known. These are ``app``, ``key``, ``round``, ``claim``, and the ``submission``
+that its run began for.
 
-A JSON line about a job names it in fields of its own, as far as they are known: ``app``, ``key``, ``round``, ``claim``,
-and the ``submission`` that its run began for.
+Jobs that print in several threads write whole lines (``whole_lines``). ``print`` writes a line in two pieces, its text
+and its end, so threads that print at the same time mix their lines. Here each thread's pieces wait until they form a
+line, or until the thread flushes.
 
-Whole lines of output for jobs that print in several threads.
-
-``print`` writes a line in two pieces, its text and its end, so threads that print at the same time mix their lines.
-Here each thread's pieces wait until they form a line, or until the thread flushes.
-
-Errors that a thread survives, because its process would be useless without it.
-
-Such an error is unexpected, so it is logged with its traceback. The same error may occur in each period. So each kind
-is logged once, and again only after a period without an error.
+``Complaints`` is for errors that a thread survives, because its process would be useless without it. Such an error is
+unexpected, so it is logged with its traceback. The same error may occur in each period. So each kind is logged once,
+and again only after a period without an error.
 """
 
 import logging

@@ -1,11 +1,10 @@
 """Messages between the thread that takes them and the worker threads that handle them.
 
-Reception between an intake and dramatiq's worker: messages are read here and put into their queue's mailbox.
+``Reception`` is between an intake and dramatiq's worker: it reads messages and puts them into their queue's mailbox.
 
-Queue at which dramatiq's worker threads wait.
-
-By default they wait with a timeout, and check again and again whether they have to end. That would be half of the work
-of an idle process. Here they wait until there is a message, or until the queue is closed.
+Dramatiq's worker threads wait at a ``WorkQueue``. By default they wait with a timeout, and check again and again
+whether they have to end. That would be half of the work of an idle process. Here they wait until there is a message, or
+until the queue is closed.
 """
 
 from collections.abc import Collection, Iterable

@@ -1,8 +1,6 @@
 """Thread that takes messages off a broker, and the order of the queues that share slots.
 
-Thread that takes messages off a broker: the part that all brokers have in common.
-
-Order of queues that share slots. Pure.
+``Intake`` is the part of the thread that all brokers have in common. ``Rota`` is the order of the queues, and pure.
 """
 
 from abc import ABC, abstractmethod

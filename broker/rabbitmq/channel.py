@@ -1,11 +1,8 @@
 """One queue on one channel, and the data by which RabbitMQ identifies a delivery.
 
-One queue on one channel: the only place that sends consume, get, ack and nack.
-
-Nothing here waits. On a quorum queue a consume, a cancel or a get is a write to disk. One after the other, they would
-hold up every other queue and every acknowledgement of the process.
-
-Data by which RabbitMQ identifies a delivery.
+``Feed`` is the only place that sends consume, get, ack and nack. Nothing here waits. On a quorum queue a consume, a
+cancel or a get is a write to disk. One after the other, they would hold up every other queue and every acknowledgement
+of the process. RabbitMQ identifies a delivery by its ``Receipt``.
 """
 
 from collections import deque

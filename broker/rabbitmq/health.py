@@ -1,11 +1,8 @@
 """Examination of a RabbitMQ, and facts from its management API.
 
-Examination of a RabbitMQ: its queues, whether it accepts messages, and facts from its management API.
-
-Facts from RabbitMQ's management API: alarms by node, and the effective policies of each queue.
-
-No work depends on the API, and often it cannot be reached from the machines that run jobs. So a failure is a result
-too, with its reason.
+``examine`` checks its queues, and whether it accepts messages. ``management_facts`` returns the alarms by node, and the
+effective policies of each queue. No work depends on the API, and often it cannot be reached from the machines that run
+jobs. So a failure is a result too, with its reason.
 """
 
 import base64

@@ -1,18 +1,15 @@
-"""How many messages to take from RabbitMQ, and when.
+"""Decision when to take messages from RabbitMQ, and how many.
 
-Decision when to take messages from RabbitMQ. It covers the queues that share one pool of slots.
-
-There are two ways. While there are slots to spare, messages are *pushed*: every queue has an idle lane, and an arriving
-message starts immediately. When slots are taken faster than they are freed, arriving messages are held for a moment. So
-short jobs follow each other without a pause. When a message was held too long, or no slot was to spare for as long, the
-lanes are closed and all unstarted messages go back. So an idle process elsewhere finds them. From then on messages are
-*fetched*: when a slot is freed, one message is fetched for it. When all queues are empty, or there
-have been slots to spare for a while, messages are pushed again.
+It covers the queues that share one pool of slots. There are two ways. While there are slots to spare, messages are
+*pushed*: every queue has an idle lane, and an arriving message starts immediately. When slots are taken faster than
+they are freed, arriving messages are held for a moment. So short jobs follow each other without a pause. When a message
+was held too long, or no slot was to spare for as long, the lanes are closed. All unstarted messages go back, so that an
+idle process elsewhere finds them. From then on messages are *fetched* (``Fetching``): when a slot is freed, one message
+is fetched for it. It comes from the queue that is next in the order. When all queues are empty, or there have been
+slots to spare for a while, messages are pushed again.
 
 So a slot is never given to an empty queue, and a queue with a long backlog cannot keep the others out. Short jobs cause
 no consume and cancel.
-
-Fetching of one message for each free slot, from the queue that is next in the order.
 """
 
 from collections import deque
@@ -66,7 +63,7 @@ class Counter:
         self._arrived: set[str] = set()
 
     def add(self, feed: Feed) -> None:
-        """Take messages from this feed too, from the next turn on. Its queue is in the pool's ``Rota``."""
+        """Take messages from this feed too, from the next turn on. Its queue is in the rota of the pool's ``Desk``."""
         self._feeds[feed.queue] = feed
         feed.on_arrival = partial(self._hold, feed)
 

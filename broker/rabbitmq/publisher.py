@@ -1,12 +1,11 @@
 """Publisher with confirms, and the messages that wait for a confirm.
 
-Publisher with confirms: it sends all messages, and then waits for all confirms.
+``Publisher`` sends all messages, and then waits for all confirms. ``Batch`` has the letters on their way to RabbitMQ,
+and the result of each.
 
 The connection is on a thread of its own that runs pika's loop. So heartbeats are answered while nothing is published,
 and any number of threads may publish at the same time. A round trip for the confirm of each message would be eleven
 times slower.
-
-Letters on their way to RabbitMQ, and the result of each.
 """
 
 from collections.abc import Callable, Sequence

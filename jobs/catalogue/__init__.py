@@ -1,13 +1,14 @@
 """The catalogue: turns definitions into apps.
 
-It owns the grammar of definitions, of files and decorators alike, and everything that can be derived from them before
-a job exists. ``load`` reads sources and checks them as a whole. A ``Catalogue`` that exists has no fault: every
-parent exists, no dependencies form a cycle, every value fits its identifier, and dependencies of jobs can be computed
-from either end. The modules, in the order of the work:
+It owns the grammar of definitions, of files and decorators alike, and everything that can be derived from them before a
+job exists. ``load`` reads sources and checks them as a whole. A ``Catalogue`` that exists has no fault: every parent
+exists, no dependencies form a cycle, every value fits its identifier, and dependencies of jobs can be computed from
+either end. The modules, in the order of the work:
 
     sources/      select and read a file, a module, a folder or an address (``load``, ``formats``, ``functions``,
-    ``stau``) fields/       the options of one app or schedule, each checked by itself    → ``draft`` resolve/
-    ``tables`` finds the app that fills each table and the resulting versions, ``types`` the kind of each
+                  ``stau``)
+    fields/       the options of one app or schedule, each checked by itself (→ ``draft``)
+    resolve/      ``tables`` finds the app that fills each table and the resulting versions, ``types`` the kind of each
                   identifier over all linked apps (→ ``jobs.model.app.App``), ``dependency_links`` the parents and
                   children of each group, ``digest`` the digest of each definition
     catalogue     the result

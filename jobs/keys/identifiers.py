@@ -1,13 +1,11 @@
-"""Kinds of identifiers, and the values that an identifier may have.
+"""Kinds of identifiers in a key, and the values that an identifier may have.
 
-Kinds of identifiers in a key: the accepted values and their canonical text.
+A kind defines the accepted values and their canonical text. It parses a text of a key into a value, either text or a
+whole number. A day is the number ``20140601``, so days sort, compare and print like the keys that contain them. ``str``
+of a value is its canonical text, and parsing that text returns the value again. Identifiers can be compared with each
+other if their kinds have the same ``underlying`` type.
 
-Each kind parses a text of a key into a value, either text or a whole number. A day is the number ``20140601``, so
-days sort, compare and print like the keys that contain them. ``str`` of a value is its canonical text, and parsing
-that text returns the value again. Identifiers can be compared with each other if their kinds have the same
-``underlying`` type.
-
-Values that an identifier may have: a list, or a range that is never expanded.
+``Values`` are the values that an identifier may have: a list, or a range that is never expanded.
 """
 
 import re

@@ -1,15 +1,13 @@
 """Partitions that an app fills, and the keys of the jobs that fill them.
 
-Definition of how jobs are made for an app that is keyed by partition, and of the partitions that they need.
+An app that is keyed by partition fills one table, partition by partition. Its ``Partitioning`` defines how its jobs are
+made, and which partitions they need. A submission requests a range of partitions. Partitions that have neither landed
+nor a live job are packed into steps; each step is a job. The tables that the app reads determine which of their
+partitions each step needs. Those are requested in turn (see ``planner.keyspaces.partitions.partition_plan``).
 
-Such an app fills one table, partition by partition. A submission requests a range of partitions. Partitions that have
-neither landed nor a live job are packed into steps; each step is a job. The tables that the app reads determine which
-of their partitions each step needs. Those are requested in turn (see ``planner.keyspaces.partitions.partition_plan``).
-
-Keys of jobs that fill partitions: ``2024-04-01@3f9c21ab``, ``2024-04-01..2024-04-07@3f9c21ab``.
-
-After the ``@`` is the app's version: a digest of its definition and of all that it reads from. So another version is
-another job, and submissions with the same version share the job, on any branch.
+Keys look like ``2024-04-01@3f9c21ab`` or ``2024-04-01..2024-04-07@3f9c21ab``. After the ``@`` is the app's version: a
+digest of its definition and of all that it reads from. So another version is another job, and submissions with the same
+version share the job, on any branch.
 """
 
 from collections.abc import Mapping

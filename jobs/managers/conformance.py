@@ -1,6 +1,7 @@
 """Conformance tests for job managers.
 
-Requirements for every job manager, as tests for pytest. They need no ledger, no broker and no worker.
+The tests have the requirements for every job manager, and are run by pytest. They need no ledger, no broker and no
+worker.
 
     from sluice.jobs.managers.conformance import Conformance, sample
 
@@ -11,12 +12,11 @@ Requirements for every job manager, as tests for pytest. They need no ledger, no
         def endless_job(self): return sample("endless", kwargs={"seconds": 10**6})
         def failing_job(self): return sample("failing", kwargs={"seconds": -1})
 
-The tests start real work through the manager, and end it. Each test uses a token of its own.
+The tests start real work through the manager, and end it. Each test uses a token of its own. A ``Trial`` calls the
+manager as a fleet of workers would, and checks the answers.
 
 Two equal handles count as the same work. If that proves nothing (a handle may be the token itself), override
 ``same_work``, or count the started work in ``started``.
-
-Calls to a job manager in one test: made as a fleet of workers would, with checks of the answers.
 """
 
 import logging

@@ -1,6 +1,4 @@
-"""Job manager for commands that outlive the worker.
-
-Commands that outlive the worker: a job manager for work that is too long to start again.
+"""Job manager for commands that outlive the worker, because their work is too long to start again.
 
     class Import(LocalProcess):
         command = ["./import.sh", "{start}", "{end}"]
@@ -17,22 +15,21 @@ Invariants:
   round. The round number does not distinguish these cases because the death of a worker also begins a new round.
 - A process is signalled only if its birth is the one in the handle.
 
+The folder of one run is the only trace of the run, and any process may read it at any time (``Record``):
+
+    stdout, stderr   the output of the command
+    progress         its progress, if the command writes it: ``3`` or ``3 10``
+    started          number, machine and birth of the leader process, written by itself
+    exit             how the command ended, written by the leader
+    checked          exists once the status was checked, so the handle had been stored
+    cancelled        exists once the run was cancelled; no claim is responsible for it any more
+
+The numbers of processes are reused, so a process is identified by its number and its birth. With ``/proc``, the birth
+is the boot ID of the machine and the clock tick at which the process began. Without it, the birth is the second that
+``ps`` reports.
+
 Limitations: a process on another machine cannot be seen. From there, a run can be judged by its folder once it has
 ended; before that, a check raises an error. If only the leader is killed, its command runs on unsupervised.
-
-Folder of one run of a command. It is the only trace of the run, and any process may read it at any time.
-
-stdout, stderr   the output of the command
-progress         its progress, if the command writes it: ``3`` or ``3 10``
-started          number, machine and birth of the leader process, written by itself
-exit             how the command ended, written by the leader
-checked          exists once the status was checked, so the handle had been stored
-cancelled        exists once the run was cancelled; no claim is responsible for it any more
-
-Identification of processes. Numbers are reused, so a process is identified by its number and its birth.
-
-With ``/proc``, the birth is the boot ID of the machine and the clock tick at which the process began. Without it, the
-birth is the second that ``ps`` reports.
 """
 
 import errno

@@ -1,6 +1,4 @@
-"""Job manager for Spark, and drivers in cluster mode.
-
-Spark jobs by ``spark-submit``, so that they outlive the worker.
+"""Job manager for Spark jobs by ``spark-submit``, so that they outlive the worker.
 
     class Features(SparkSubmit):
         pymodule = "acme.features"
@@ -10,9 +8,8 @@ Spark jobs by ``spark-submit``, so that they outlive the worker.
 The class takes the options of a ``pyspark`` app, read by the same code, and ``main`` gets the same arguments.
 
 In client mode the driver is the command of a ``LocalProcess``. In cluster mode that command only submits. It also
-outlives the worker, so a submission is neither lost nor duplicated. After the submission the cluster is polled.
-
-Spark drivers in cluster mode, and their status by the documented programs.
+outlives the worker, so a submission is neither lost nor duplicated. After the submission the driver's status is polled
+by the documented programs of the cluster:
 
     yarn    submitted without waiting; its application ID is read from the output of ``spark-submit``, and polled and
             ended by ``yarn application -status`` and ``-kill``

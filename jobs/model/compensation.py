@@ -1,8 +1,7 @@
-"""Compensations of jobs, and the effects that they undo.
+"""Compensations of jobs, and the effects of sagas that they undo.
 
-Compensations: the app that undoes the jobs of another app, and the job that undoes a given job.
-
-Effects of a saga across apps that may have to be undone.
+``App.compensate`` names the app that undoes the jobs of an app. ``compensation_of`` returns the job that undoes a given
+job. An ``Effect`` of a saga across apps may have to be undone.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """Dependency groups of a job, and dependencies that a user's function computes.
 
-Dependency groups of a job, and the meaning of each parent state for them.
-
-Dependencies that a user's own function computes, in both directions.
+A ``Gate`` is a dependency group. ``MET`` and ``DEAD_FOR`` define the meaning of each parent state for its dependencies.
+A ``TwoWay`` function computes dependencies in both directions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -55,7 +54,7 @@ class Gate(Struct, frozen=True, gc=False):
     needs: tuple[Need, ...]
 
 
-#: Called with the app and the identifiers of one job. Returns a list of such pairs.
+#: Called with the app and the identifiers of one job. Returns pairs of an app, and the identifiers or the key of a job.
 Neighbours = Callable[[str, Mapping[str, Value]], Iterable[Any]]
 
 

@@ -1,20 +1,17 @@
 """History of a job: transitions, rounds and reports.
 
-History of one job: its transitions and its claims.
-
-Present state of one job, for programs.
-
-A job's rounds in the form of TDF's record and log of a task.
+A ``Transition`` is one step of the job, and a ``Round`` is one claim. A ``Report`` is the present state of one job, for
+programs. It also has the job's rounds in the form of TDF's record and log of a task (``record_of``, ``log_of``).
 
 The record is one table of facts. It has the time of each state in each round (``0:running``), the worker of the round
 and its output (``0:worker``, ``0:output``, ``0:error``). These rules hold:
 
 - ``waiting`` and ``ready`` are both ``open``. ``R:open`` is the start of round R. A round that was handed back
-  continues: its ``running`` and ``worker`` are those of its last claim.
+  continues: its ``running`` and ``worker`` come from its last claim.
 - The reason for the end of a round is part of that round, and the next round begins with ``open``. ``failure`` is an
-  error, ``timeout`` a run over its timeout, ``lost`` a worker with an expired lease. If no try is left, the job's
-  final state is added (``2:failure``, ``2:failed``). ``archived`` is the time at which the result was collected; the
-  outcome stays.
+  error, ``timeout`` a run over its timeout, ``lost`` a worker with an expired lease. If no try is left, the job's final
+  state is added (``2:failure``, ``2:failed``). ``archived`` is the time at which the result was collected; the outcome
+  stays.
 - ``output`` and ``error`` exist if the run returned them. They are missing for a worker that was lost or too late.
   ``error`` is the run's stderr, or the reason for its failure if stderr is empty.
 - A rerun begins a new record. The log continues.
@@ -243,7 +240,7 @@ def _word(state: str) -> str:
 class Report(Struct, frozen=True, kw_only=True):
     """State, counters and history of a job.
 
-    ``record`` and ``log`` are described in ``jobs.model.history``: ``record["0:output"]`` is the output of the first
+    ``record`` and ``log`` are described in this module's docstring: ``record["0:output"]`` is the output of the first
     round.
     """
 

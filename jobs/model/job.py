@@ -1,10 +1,7 @@
 """The job as its own code sees it, and the outcome of one claim.
 
-The job as its own code sees it, and the assignment from which a runner makes it.
-
-The worker passes in everything: this module reads no clock, environment or ledger.
-
-Outcome of one claim of a job.
+A runner makes the ``Job`` from an ``Assignment`` and returns an ``Outcome``. The worker passes in everything: this
+module reads no clock, environment or ledger.
 """
 
 import hashlib

@@ -1,8 +1,6 @@
 """Plans, and the known states of jobs that they build on.
 
-Plan: the jobs that must exist, and the needs of each.
-
-Known state of an existing job.
+A ``Plan`` has the jobs that must exist, and the needs of each. ``Known`` is the known state of an existing job.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,26 +1,22 @@
 """Folders of the store: their records, locks and removal.
 
-Folders of a store, and removal of unused contents.
+    sources/HASH/record    state of a source at its last check; the folder is its lock
+    versions/SHA256.FORM/  a program, complete and never changed; the folder's time is the time of its last use
+        fetched            the archive or script as it was fetched, with that sha256
+        program/           the same, unpacked
+    aside/TOKEN/           a fetch and its unpacking in progress; locked by its process
+        needs              the bytes that are reserved for it among the versions
+    runs/TOKEN/PROGRAM/    the copy of one run; locked by its process
 
-sources/HASH/record    state of a source at its last check; the folder is its lock
-versions/SHA256.FORM/  a program, complete and never changed; the folder's time is the time of its last use
-    fetched            the archive or script as it was fetched, with that sha256
-    program/           the same, unpacked
-aside/TOKEN/           a fetch and its unpacking in progress; locked by its process
-    needs              the bytes that are reserved for it among the versions
-runs/TOKEN/PROGRAM/    the copy of one run; locked by its process
+A ``Record`` is the state of a source at its last check. Its ``Mark`` shows whether the source has changed, without
+fetching it again.
 
-State of a source at its last check.
+A folder is locked by an flock on its own inode, without a lock file. So no lock file can outlive its folder, and the
+kernel frees the lock when its holder dies. After it gets a lock, a caller checks that the folder still exists under its
+name: the lock of a folder that was removed or moved during the wait protects nothing. Threads exclude each other, too.
 
-Marks that show whether a source has changed, without fetching it again.
-
-Locks on folders, without lock files.
-
-A folder is locked by an flock on its own inode. So no lock file can outlive its folder, and the kernel frees the lock
-when its holder dies. After it gets a lock, a caller checks that the folder still exists under its name: the lock of a
-folder that was removed or moved during the wait protects nothing. Threads exclude each other, too.
-
-Removal of a folder with all its contents, including any that a program has made hard to remove.
+``Shelves`` removes unused contents. ``remove`` removes a folder with all its contents, including any that a program has
+made hard to remove.
 """
 
 import fcntl

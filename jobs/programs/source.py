@@ -1,13 +1,13 @@
 """Sources of programs, and the limits on fetching them.
 
-Sources of programs: parsing and validation.
+``parse_source`` parses and validates these forms of a source:
 
     http://HOST/PATH   https://HOST/PATH   file:PATH   file:///PATH   rsync:PATH   rsync:HOST:PATH
 
-The path ends in an entry of ``SUFFIXES``, or in a bare ``run.sh``. Only the path determines the form; a URL's query
-does not.
+The path ends in an entry of ``SUFFIXES``, or in a bare ``run.sh``. Only the path determines the form of the content; a
+URL's query does not.
 
-Limits on the cost of fetching a program, and allowed hosts.
+``Rules`` has the limits on the cost of fetching a program, and the allowed hosts.
 """
 
 import re

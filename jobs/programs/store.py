@@ -1,9 +1,4 @@
-"""Store of programs on one machine, and the copy for each run.
-
-Store of programs on one machine.
-
-Private copy of a version for one run.
-"""
+"""Store of programs on one machine, and the private copy of a version for each run."""
 
 import errno
 import os

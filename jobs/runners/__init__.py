@@ -10,7 +10,7 @@ Invariants:
 - When ``stop`` is set (job cancelled, claim lost, worker leaving), the work is ended as fast as possible and handed
   back. A process group gets SIGTERM, and SIGKILL after a short grace period; a thread can only be notified.
 - ``timeout_s`` is enforced here for processes and external work, and by the ledger's groomer for every job.
-- A process is started inside the worker's sandbox or not at all (``sandbox``).
+- A process is started inside the worker's sandbox or not at all (``process.sandbox``).
 - No process that is started here outlives the run or the worker. Memory does not grow with the amount of output.
   External work does outlive the worker, and its handle leads the next claim to it.
 
@@ -21,7 +21,7 @@ Runners know nothing of the ledger, the broker or later rounds. The planner judg
     process/     process groups, groups that no process can leave, and the sandbox
     external     external work
     saga_run     runs of a saga's flight (see ``jobs.sagas``)
-    output, output_blobs, run_outcome    what a run leaves
+    output, output_blobs, run_outcome    the output and the outcome of a run
 """
 
 import threading

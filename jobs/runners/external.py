@@ -1,6 +1,9 @@
 """External work: its start, its polls and its end.
 
-External work: started or found again by the user's job manager, and polled until it ends.
+The user's job manager starts the work or finds it again. A run polls the work repeatedly until it ends
+(``ManagedRunner``). No run waits for a long-running service. Any worker that is sent makes one poll of it, with a
+manager of its own (``look``), or has the manager end it (``end``). The ``outcome`` of a poll is that of a run. No
+exception of user code leaves this module.
 
 A run that is stopped ends the work only if the ledger shows that no other claim is responsible for it
 (``jobs.model.external_work.Keeper``): the job was cancelled, has expired, was timed out or given up. A worker that
@@ -8,13 +11,7 @@ leaves hands the job back and the work continues. A worker that has lost its cla
 also ended after ``timeout_s``, which counts from the claim, unless it belongs to another claim by then.
 
 The check and the cancellation are not atomic. If the job is cancelled and requested again in between, its new claim may
-find the old work by its token just before that is ended. The new claim then fails once.
-
-One poll of external work: get its status from the user's job manager, or have the manager end the work.
-
-A run that waits for its work polls it repeatedly (``managed``). No run waits for a long-running service. Any worker
-that is sent makes one poll (``look``), with a manager of its own. The result is that of a run. No exception of user
-code leaves this module.
+find the old work by its token. If that work is then ended, the new claim fails once.
 """
 
 import math

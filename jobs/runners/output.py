@@ -1,10 +1,9 @@
 """Output of a run: excerpts for the ledger, complete streams, and log lines.
 
-Beginning and end of a job's output, in memory that does not grow with the output.
-
-Complete output of a run on one stream, on disk while the run lasts.
-
-``job.log``: a standard logger of one run. Its lines are written to the job's output and to the worker's log.
+- An ``Excerpt`` is the beginning and the end of a job's output, in memory that does not grow with the output.
+- A ``Spool`` is the complete output of a run on one stream, up to ``SPOOLED_BYTES_MAX``, on disk while the run lasts.
+- ``job_log`` returns ``job.log``, a standard logger of one run. Its lines are written to the job's output and to the
+  worker's log.
 """
 
 import logging
@@ -76,7 +75,7 @@ class Excerpt:
 
 
 def legible(text: str) -> str:
-    """Return text from user code within the same limits. Lone surrogates, which no store accepts, become ``?``."""
+    """Return text from user code, shortened by ``keep``. Lone surrogates, which no store accepts, become ``?``."""
     return keep(text.encode("utf-8", "replace").decode())
 
 
@@ -87,9 +86,9 @@ def _whole(cut: bytes | bytearray) -> str:
     return text[:-1] if text.endswith("\ufffd") else text
 
 
-#: Maximum number of bytes that are kept (1 GiB); more output is dropped.
+#: Maximum number of bytes of one stream that are spooled (1 GiB); more output is dropped.
 SPOOLED_BYTES_MAX = 1024**3
-#: Bytes that stay in memory: most runs print less, and need no file.
+#: Bytes of a spooled stream that stay in memory: most runs print less, and need no file.
 _IN_MEMORY_BYTES = 64 * 1024
 
 

@@ -1,8 +1,7 @@
 """Outcome of a run, and limits that it exceeded.
 
-Outcome of a run: determined by the limit that it reached, or for a command by its app's ``fail_on``.
-
-Message about a resource limit that a run has exceeded, in one line.
+The outcome is determined by the limit that the run reached, or for a command by its app's ``fail_on``. The message
+about a resource limit that a run has exceeded is one line (``exceeded``, ``suspicion``).
 """
 
 import signal

@@ -1,8 +1,7 @@
-"""Sagas in the worker's own thread, and the steps that their failures are attributed to.
+"""Runner of sagas in the worker's own thread, and the failures of their steps.
 
-Sagas in the worker's own thread: one run of a flight, from the point where the last run left it.
-
-Failure of a saga's step, from an exception or an answer, as its journal stores it.
+One run continues a flight from the point where the last run left it. ``blame`` converts an exception or an answer to
+the failure of a step, as the journal stores it.
 """
 
 import random

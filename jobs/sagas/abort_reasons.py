@@ -1,8 +1,7 @@
 """Reasons to undo a flight, as they are stored.
 
-Reasons for the undo of a flight in which nothing has failed.
-
-Types of failures without an exception, as they are stored in a journal.
+A ``TurnBack`` is the reason for the undo of a flight in which nothing has failed. The constants are types of failures
+without an exception, as a journal stores them.
 """
 
 from enum import StrEnum

@@ -1,10 +1,7 @@
 """The flight object that the steps of a saga receive, its working map and its shared context.
 
-Flight object that the steps of a saga receive.
-
-Working map: the values that the steps of a flight leave for each other.
-
-Context that the flights of a process share, created by the first flight.
+The ``Working`` map has the values that the steps of a flight leave for each other. The flights of a process share a
+context, which the first flight creates (``context_of``).
 """
 
 import logging
@@ -23,8 +20,8 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.sagas.journal import Direction
 from sluice.jobs.text.json_value import as_json
 
-#: Maximum size in bytes. Each entry of the journal has the whole map, so larger data belong elsewhere, with only their
-#: name in the map.
+#: Maximum size of the working map in bytes. Each entry of the journal has the whole map, so larger data belong
+#: elsewhere, with only their name in the map.
 BYTES_MAX = 16 * 1024 * 1024
 
 

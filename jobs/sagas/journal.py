@@ -1,10 +1,7 @@
 """Journal of a flight: its entries, its interface, and a journal in memory.
 
-Entries of a flight's journal, and the other state of a flight when a worker picks it up.
-
-Interface of the journal of one flight, as its run uses it.
-
-Journal in memory, for flights without a ledger. It ends with its process.
+A ``Log`` is the last ``Entry`` and the other state of a flight when a worker picks it up. ``Journal`` is the interface
+that the run of a flight uses. A ``MemoryJournal`` is for flights without a ledger, and ends with its process.
 """
 
 from collections.abc import Mapping

@@ -1,13 +1,12 @@
 """Rehearsal of flights in memory, with every possible fault.
 
-Rehearsal: one flight in memory, with the requested faults. No real time passes.
+A ``Rehearsal`` is one flight in memory, with the requested faults. No real time passes. A worker can die at any moment.
+But the outside world and the journal change only with a call of a do or an undo, or with an entry. After each of these
+moments a worker can be made to die. Partial execution of a step is not simulated.
 
-A worker can die at any moment. But the state of the outside world and of the journal changes only with a call of a do
-or an undo, and with an entry. After each of these moments a worker can be made to die. Partial execution of a step is
-not simulated.
-
-All possible flights with one fault, or with two if one is the death of a worker. Each is checked for remaining
-effects.
+``Everywhere`` generates all possible flights with at most one fault, and each of them again with the death of a worker
+at each moment. The faults are a do that fails, a wait that times out, and an undo that fails after the last do has
+failed. Each flight is checked for remaining effects.
 """
 
 import logging

@@ -1,8 +1,7 @@
 """Steps of a flight, built from the user's function and compared with the journal.
 
-Steps of a flight, built again whenever a worker picks it up, and compared with its journal.
-
-Functions that do nothing when they are called, but when the returned object is awaited or iterated.
+The steps are built again whenever a worker picks the flight up. ``is_awaited`` detects functions that do nothing when
+they are called, but when the returned object is awaited or iterated.
 """
 
 import inspect
@@ -83,6 +82,8 @@ _KINDS = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgen
 
 
 def is_awaited(function: object) -> bool:
-    """Return whether this is such a function, or an object with such a function as its ``__call__``."""
+    """Return whether a call does nothing until the returned object is awaited or iterated. The ``__call__`` of an
+    object counts, too.
+    """
     called = getattr(type(function), "__call__", None)  # noqa: B004  # Existence of the method is not enough.
     return any(is_kind(each) for each in (function, called) for is_kind in _KINDS)

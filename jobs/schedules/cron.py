@@ -1,11 +1,11 @@
 """Cron expressions, and the wall time of a zone.
 
-Cron expressions: five fields, read as cron itself reads them.
+A cron expression has five fields, which are read as cron itself reads them. Weekdays count from Sunday, which is 0 and
+7. If both the day and the weekday are restricted, a match of either is enough. A field that begins with ``*`` does not
+count as restricted. ``last`` or ``L`` is the last day of the month.
 
-Weekdays count from Sunday, which is 0 and 7. If both the day and the weekday are restricted, a match of either is
-enough. A field that begins with ``*`` does not count as restricted. ``last`` or ``L`` is the last day of the month.
-
-Wall time: the time shown by the clocks of a zone, and the instant that corresponds to it.
+Wall time is the time shown by the clocks of a zone. ``wall_of`` converts an instant to wall time, and ``instant_of``
+returns the instant that corresponds to a wall time.
 """
 
 import re

@@ -1,8 +1,7 @@
-"""Schedules, their due times, and the outcomes of these.
+"""Schedules, their due times, and the outcomes of the due times.
 
-Schedule: the jobs that are submitted automatically, their times, and the handling of missed times.
-
-Due times of schedules and their outcomes. The scheduler decides by these types and the ledger stores them.
+A ``Schedule`` defines the jobs that are submitted automatically, their times, and the handling of missed times. A
+``Firing`` is one due time and its outcome. The scheduler decides by these types and the ledger stores them.
 """
 
 import re

@@ -1,8 +1,6 @@
 """Durations, instants and sizes as text.
 
-Parsing of durations and instants that people write.
-
-Parsing and formatting of sizes.
+People write durations and instants, which are parsed here. Sizes are parsed and formatted.
 """
 
 import re

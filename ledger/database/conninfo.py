@@ -1,14 +1,13 @@
-"""Addresses and settings of connections to the database.
+"""Connection settings of the database: addresses, time limits, and transport security.
 
-Connection settings of the database, among them the time after which either side drops a silent connection.
-
-A machine that is gone, or that the network does not reach any more, sends no notice. With the defaults of TCP a client
-would wait a quarter of an hour for its answer, and two hours if it has nothing to send itself. The database would keep
+The settings include the time after which either side drops a silent connection (``SILENT_S_MAX``). A machine that is
+gone, or that the network does not reach any more, sends no notice. With the defaults of TCP a client would wait a
+quarter of an hour for its answer. If it has nothing to send itself, it would wait two hours. The database would keep
 the connections of a lost worker, and the rows that the worker had locked. The brokers' connections have similar limits
 of their own. None of this applies to a server that is reached by a socket file, because it cannot fall silent like
 that.
 
-Transport security: whether connections to the ledger could be read or altered on the network.
+``weakness`` determines whether connections to the ledger could be read or altered on the network.
 """
 
 import re

@@ -10,8 +10,8 @@ Invariants:
 - No folder, account or mode of another user is changed, not even by root.
 - Importing has no effect, and nothing is registered to run at the end of the process. Callers must close.
 
-Read the modules in this order: handle (sharing), server (liveness), launch, then place, sockets, account, binaries. The
-package must not know the content of the database: it knows no table.
+Read the modules in this order: server (sharing, liveness, launch), then directory, os_user, binaries. The package must
+not know the content of the database: it knows no table.
 """
 
 from pathlib import Path

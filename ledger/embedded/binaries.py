@@ -1,8 +1,7 @@
-"""The server's programs, and the machine that they run on.
+"""Programs of the server, and the machine that they run on.
 
-The source of `initdb` and `postgres`, and their version.
-
-Parts of the machine that the embedded server may use.
+``find`` determines where `initdb` and `postgres` are, and their version. ``Machine`` has the parts of the machine that
+the embedded server may use.
 """
 
 import hashlib

@@ -1,26 +1,23 @@
 """Files and sockets of the server.
 
-The files of a server.
-
     home/postgres.lock      held exclusively by the process that starts or stops the server
     home/postgres           a link to the place, home/postgres-XXXXXXXX: mode 0700, owned by the server's account
         data/               made by initdb; complete or missing
         password            mode 0600
-        socket              a folder, or a link to one with a shorter path (see sockets.py)
+        socket              a folder, or a link to one with a shorter path (``prepare``)
         users               held shared by every user of the server
-        alive               held by the server itself, from its first process to its last (see server.py)
+        alive               held by the server itself, from its first process to its last (``ledger.embedded.server``)
         home                the path of the home that the place belongs to
         postgres.log        the log, and postgres.log.1, the previous one
 
-The reason for the link: if a home is removed under a running server, the server notices within a minute and removes its
-socket, by path. A unique name for each place keeps it from removing the socket of the next server.
+The reason for the link: if a home is removed under a running server, the server notices within a minute. It then
+removes its socket, by path. A unique name for each place keeps it from removing the socket of the next server.
 
-The account may be unable to pass through the folders above home although root can. We must not open those folders, so
-the place is then in the shelter. Removing such a home leaves its place behind.
+The shelter is root's folder for files that another account must reach but cannot reach in their usual place
+(``opened``). The account may be unable to pass through the folders above home although root can. We must not open those
+folders, so the place is then in the shelter. Removing such a home leaves its place behind.
 
-Root's folder for files that another account must reach but cannot reach in their usual place.
-
-The socket folder of the server: only its owner can enter it, and its path is short enough for the kernel.
+Only the owner of the socket folder can enter it, and its path is short enough for the kernel.
 """
 
 import hashlib

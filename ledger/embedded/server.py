@@ -1,6 +1,7 @@
 """The shared server process: launch, liveness, and the processes that use it.
 
-Liveness of the server: start it when it is needed, and stop it when it is not.
+The server is started when it is needed (``ensure_running``, ``launch``), and stopped when it is not (``stop``). Any
+number of processes use the server of one home. Each of these users has an open ``EmbeddedPostgres``.
 
 A lock determines whether the server exists, and not a pid. The first process of a server starts with the file `alive`
 locked. All its later processes inherit that descriptor, and Postgres leaves it open. So an attempt to lock it shows:
@@ -12,24 +13,19 @@ locked. All its later processes inherit that descriptor, and Postgres leaves it 
 A pid file cannot show this. After a crash its pid may belong to another program, and it does not list backends. It is
 read for one purpose, to signal a server that has just answered.
 
-The caller of ``ensure_running`` and ``stop`` must hold home/postgres.lock, so that no user starts a server that another
-one stops.
+Invariants:
 
-Launch of a server process in a place.
-
-One user's hold on the shared server. A user is an open ``EmbeddedPostgres``.
-
-Any number of processes use the server of one home. Invariants:
-
-- Only the holder of home/postgres.lock, which is exclusive, starts or stops the server.
+- Only the holder of home/postgres.lock, which is exclusive, starts or stops the server. So the caller of
+  ``ensure_running`` and ``stop`` must hold it, and no user starts a server that another one stops.
 - Every user holds `users` shared, from before it searches for the server until it has left.
 - A user leaves while it holds home/postgres.lock. It tries to hold `users` exclusively. If it succeeds, it was the last
   user, and stops the server before it releases the lock.
-- A user that dies releases `users` by dying. The server stays, without users, and the next user finds it.
 
 Races: if two processes start the first server concurrently, the second gets the lock when the server of the first is
-ready, and joins. If a start and a last close are concurrent, either the start is first and the close finds another
-user, or the start creates a new server.
+ready, and joins. If a start and a last close are concurrent, there are two cases. Either the start is first and the
+close finds another user, or the start creates a new server.
+
+A user that dies releases `users` by dying. The server stays, without users, and the next user finds it.
 """
 
 import os

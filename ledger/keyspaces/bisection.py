@@ -1,12 +1,13 @@
-"""Bisection of failed chunks.
+"""Bisection of failed chunks: two halves replace a chunk with `on_failure: bisect` that has failed for good.
 
-Splitting: two halves replace a chunk with `on_failure: bisect` that has failed for good.
+SQL about work IDs (``shared``, ``together``) is made from SQL expressions for their parts, as ``jobs.keys.work_ids``
+writes them.
 
 Invariants after the commit: the whole is ``split``, and two jobs have half of its work IDs each. They take over its
 terms, its needs, its place in its children's needs, and all submissions that request it. No job waits for the whole any
 more. Between the end of a run and the split, the end decides nothing: to its children such a parent is still open (see
-``dependencies.VERDICT``). So failing chunks are split until single IDs fail, and only these make children
-``upstream_failed``.
+``ledger.lifecycle.dependencies.VERDICT``). So failing chunks are split until single IDs fail, and only these make
+children ``upstream_failed``.
 
 If a parent or child is itself a chunk, it is related only to the half that has an ID in common with it. So children of
 the good IDs do not fail because of the bad ones.
@@ -15,16 +16,15 @@ Races:
 
 - Two transactions that split the same job: the second finds it split.
 - A plan that names the whole holds its row FOR SHARE. Either it has written all its requests and needs before this
-  transaction moves them, or it finds the whole split and moves them itself (``stand_in``).
+  transaction moves them. Or it finds the whole split and moves them itself (``stand_in``).
 - A cancellation: this transaction locks the submissions that request the whole before it checks whether they still do.
   Either it sees them cancelled, or the cancellation sees the halves.
 - A plan that makes a child more urgent: this transaction locks the children before they lend to the halves.
 
-Lock order as in ``dependencies``: wholes, needs, gates, children. A crash before the commit leaves a failed job in
-``owed``. The groomer has that end propagated again, and the job is split first.
+Lock order as in ``ledger.lifecycle.dependencies``: wholes, needs, gates, children.
 
-SQL for work IDs, stored as the parts that ``jobs.keys.work_ids`` writes. The functions take SQL expressions for the
-parts.
+A crash before the commit leaves a failed job in the propagation outbox (``owed``). The groomer has that end propagated
+again, and the job is split first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -196,8 +196,8 @@ class Halved(NamedTuple):
 
 
 def split(tx: Tx, ended: list[int]) -> Halved:
-    """Split the ended jobs that have failed for good and have `on_failure: bisect`. Called before
-    ``dependencies.tell``."""
+    """Split the ended jobs that have failed for good and have `on_failure: bisect`. Call it before
+    ``ledger.lifecycle.dependencies.tell``."""
     wholes = tx.rows(_SPLIT, jobs=ended) if ended else []
     if not wholes:
         return Halved([], {})

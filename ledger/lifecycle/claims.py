@@ -1,11 +1,7 @@
 """Claims of jobs by workers, and the selection of the jobs that a claim takes.
 
-Claims of jobs by workers. ``outcomes`` stores their outcomes.
-
 Exactly one claim can hold a job. The claim's number grows with every claim and guards every write. So a worker that
-comes back late is refused, and its result is dropped.
-
-Selection of the jobs that a claim takes.
+comes back late is refused, and its result is dropped. ``ledger.lifecycle.outcomes`` stores the outcomes of claims.
 
 A notification names jobs, but the claim takes the same number of the most urgent ready jobs of that app. A worker that
 knows that these jobs take next to no time may take more.
@@ -15,13 +11,13 @@ A queue delivers its messages in the order of sending. So a job that is more urg
 start time, the job with the earlier start time overtakes too. The job that lost its place stays ready. The notification
 of the job that overtook does not find that job any more, and takes the most urgent job of that moment.
 
-Invariants: a notification for n jobs takes at least n if that many are available. So the notifications that were sent
-suffice for the ready jobs, in whatever order they arrive. A superfluous notification costs a look-up.
-
 A job that is ``alone`` is an exception. It never takes a place among several jobs. While it is ready, its own
 notification takes no other job. If it is more urgent than all jobs that a notification for several would take, that
-notification takes it alone, and the named jobs are announced again. So a job of a lost worker does not wait for a whole
-backlog.
+notification takes it alone. The named jobs are then announced again. So a job of a lost worker does not wait for a
+whole backlog.
+
+Invariants of the selection: a notification for n jobs takes at least n if that many are available. So the notifications
+that were sent suffice for the ready jobs, in whatever order they arrive. A superfluous notification costs a look-up.
 
 Race of two notifications for jobs of one app: each locks the jobs that it names, in id order, and waits for them. Only
 then does it take other jobs, and it passes over locked jobs, because their holder is about to take them. So two
@@ -90,7 +86,7 @@ _BEGIN = move(
     also=_OPEN_ROUND,
 )
 # Claimed jobs with children that wait for them to run. They are read in a statement after the claim's own: by then a
-# plan that locked the parent first has written its need (see ``dependencies``).
+# plan that locked the parent first has written its need (``ledger.lifecycle.dependencies``).
 _AWAITED = """
 SELECT DISTINCT parent FROM need
 WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND settled IS NULL ORDER BY parent
@@ -100,9 +96,9 @@ WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND settled IS NULL ORDER
 class Claimed(Struct, frozen=True):
     """Job that this worker may run, and the data to run it.
 
-    ``handle`` was stored by an earlier claim (``external_work``). ``work_ids`` are in parts (``jobs.keys.work_ids``).
-    ``partitions`` are the partitions that a step has yet to make. A job that is ``flying`` has a journal for this
-    ``flight`` (``journals``), even if its app is no saga by now.
+    ``handle`` was stored by an earlier claim (``ledger.external_work``). ``work_ids`` are in parts
+    (``jobs.keys.work_ids``). ``partitions`` are the partitions that a step has yet to make. A job that is ``flying``
+    has a journal for this ``flight`` (``ledger.sagas.journals``), even if its app is no saga by now.
     """
 
     id: int
@@ -148,8 +144,8 @@ class Terms(Struct, frozen=True):
     """Terms by which a worker claims jobs of an app.
 
     ``digest`` is the digest of the definition by which the worker runs them. If their work is ``unbounded``, a child
-    that waits for a job to run is notified once the work is started (``external_work``). The claim of a ``saga`` opens
-    a flight: it is completed or undone, and has no deadline.
+    that waits for a job to run is notified once the work is started (``ledger.external_work``). The claim of a ``saga``
+    opens a flight: it is completed or undone, and has no deadline.
     """
 
     worker: UUID
@@ -162,8 +158,8 @@ def claim(tx: Tx, app: str, turns: list[tuple[int, int]], terms: Terms, *, at_on
     """Claim as many jobs of this app as there are (job, round) pairs: the most urgent jobs, usually the named jobs.
 
     If ``at_once`` is more, up to ``at_once`` jobs are claimed. A named job gives its place to another job if it is not
-    available any more, or is less urgent (see above). Fewer jobs are claimed if no more are ready, and none if
-    the worker has no lease. They are returned in the order in which to run them.
+    available any more, or if the other job overtakes it. Fewer jobs are claimed if no more are ready, and none if the
+    worker has no lease. They are returned in the order in which to run them.
     """
     named = hold(tx, turns)
     chosen = choose(tx, app, named, len(turns), at_once)
@@ -176,8 +172,8 @@ def claim(tx: Tx, app: str, turns: list[tuple[int, int]], terms: Terms, *, at_on
 def begin(tx: Tx, app: str, opened: Sequence[Ready], terms: Terms, *, at_once: int = 1) -> Taken:
     """Claim jobs behind dependency groups (gates) that this transaction has opened, without a notification.
 
-    More urgent ready jobs of the app may take their place (see above). The claim releases the opened jobs that
-    it takes; the caller must release the others.
+    Ready jobs of the app that overtake them may take their place. The claim releases the opened jobs that it takes; the
+    caller must release the others.
     """
     chosen = choose(tx, app, opened, len(opened), at_once)
     own = {job.job for job in opened}

@@ -1,27 +1,30 @@
 """Dependency groups (gates) and dependencies (needs) of jobs, and the propagation of ended parents.
 
-Dependencies of jobs as rows: their dependency groups (gates), and the dependencies (needs) in each group.
+A job has a row for each gate and for each need. Counters of the gates hold how many needs are open. They change in two
+ways: by a recount (``recount``) and by the propagation of ended parents (``tell``). The full protocol is in
+docs/ledger.md.
 
 A waiting job keeps the needs it was planned with, even if its app's definition changes. When a submission requests it
 again, it gets the needs of the current definition; a push is no such request. A job that was claimed keeps its needs
 unless it is run again.
 
-Counters of dependency groups (gates): how many dependencies of a job are open, and the two ways this changes.
+Invariants between transactions: ``gate.unmet`` is the number of the gate's needs that are not met, and ``gate.dead``
+the number that cannot be met any more. A need is settled if its parent has reached a state that decides it, and this
+was propagated to the children. Most needs are decided by an end; a need with condition ``running`` is met by a start.
 
-The full protocol is in docs/ledger.md. Invariants between transactions: ``gate.unmet`` is the number of the gate's
-dependencies (needs) that are not met, and ``gate.dead`` the number that cannot be met any more. A need is settled if
-its parent has ended and this end was propagated to the children. Lock order: parents' job rows, needs, gates,
-children's job rows, each in id order.
+Lock order: parents' job rows, needs, gates, children's job rows, each in id order.
 
-Race of a finishing parent against a plan for its child: ``recount`` locks the parents' rows FOR SHARE and reads their
+Race of a finishing parent against a plan for its child. ``recount`` locks the parents' rows FOR SHARE and reads their
 states in a later statement. A transaction that ends a parent writes its row first, and reads the children in a later
 statement (``tell``). So at least one transaction sees the other. In a single statement with a common table expression
 the read would use the older snapshot, and the child would wait indefinitely.
 
 Race of two finishing parents: each settles its own needs. The gate's row lock orders the decrements, and the
 transaction that brings the counter to zero opens the child. If an end is propagated twice, the second time settles
-nothing. A crash leaves a row in the propagation outbox (``owed``, see judging), and the groomer repeats the
-propagation.
+nothing.
+
+A crash leaves a row in the propagation outbox (``owed``, see ``ledger.lifecycle.judgements``), and the groomer repeats
+the propagation.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,18 +1,23 @@
 """Recording of the outcomes of claims, and the fast path for plain successes.
 
-Recording the outcomes of claims. The number of the claim guards every write, so the outcome of a lost claim is
-refused.
+The number of the claim guards every write, so the outcome of a lost claim is refused (``record``).
 
-Successes that need no judgement: recorded and judged in one step.
+On the fast path (``finish``), successes that need no judgement are recorded and judged in one step. A round without an
+error is such a success, unless the job
 
-A round without an error is a success, with these exceptions: the job has an ``end_before``, is a chunk, makes
-partitions, is a saga in flight or a compensation, or runs until it is stopped. Such jobs are left unchanged here. They
-are recorded (``record``), and the planner judges them.
+- has an ``end_before``;
+- is a chunk, or makes partitions;
+- is a saga in flight, or a compensation;
+- runs until it is stopped.
 
-Invariants: the history has both steps, that of the executor and that of the planner, at the same moment. No other
-transaction sees the job between them. The job has ended then, and this transaction holds it and propagates its end. The
-claim guards the write as it guards a record: an outcome that is offered twice or too late changes nothing. A crash
-before the commit leaves the claim as it was.
+The fast path leaves such jobs unchanged. They are recorded (``record``), and the planner judges them.
+
+Invariants of the fast path: the history has both steps, that of the executor and that of the planner, at the same
+moment. No other transaction sees the job between them. The job has ended then, and this transaction holds it and
+propagates its end. The claim guards the write as it guards a record: an outcome that is offered twice or too late
+changes nothing.
+
+A crash before the commit leaves the claim as it was.
 """
 
 from collections.abc import Mapping

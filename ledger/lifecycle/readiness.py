@@ -1,12 +1,8 @@
-"""Waiting jobs become ready, or end because a gate can never open; pools assign the slots.
+"""Release of waiting jobs: they become ready if a gate is open, and end if no gate can open any more.
 
-Release of waiting jobs from their gates: they become ready if a gate is open, and end if no gate can open any more.
-
-Jobs of a pool only start to wait for a slot here; ``pools`` makes them ready.
-
-Slots of pools: jobs that release a slot and jobs that start to wait for one. Both note the pool (``Tx.pools``).
-
-Slots are not counted in any table: each job that is ready or running occupies one. ``pools`` assigns free slots.
+Jobs of a pool only start to wait for a slot here; ``ledger.limits.pools`` assigns free slots and makes these jobs
+ready. Slots are not counted in any table: each job that is ready or running occupies one. Jobs that release a slot
+(``move_out``) and jobs that start to wait for one (``line_up``) both note the pool (``Tx.pools``).
 """
 
 from collections.abc import Iterable

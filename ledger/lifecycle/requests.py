@@ -1,16 +1,13 @@
 """Stored requests of submissions, and refused submissions.
 
-Stored requests of submissions, read so that one bad request affects no other.
+Requests are read so that one bad request affects no other. ``sluice.submit`` and the other entry points refuse
+unreadable requests. But a row may be older than their limits, or written without them. So a statement that reads many
+rows fetches each request as text, and only if that text is safe to produce (``BODY``). Each one is then decoded
+separately (``read``). The reason for a refusal is a value and not an exception.
 
-``sluice.submit`` and the other entry points refuse unreadable requests. But a row may be older than their limits, or
-written without them. So a statement that reads many rows fetches each request as text, and only if that text is safe to
-produce (``BODY``). Each one is then decoded separately (``read``). The reason for a refusal is a value and not an
-exception.
-
-Refused submissions: each is counted in the transaction that refuses it, and logged after the commit.
-
-The count and the reason are as durable as the refusal. A process that is killed between the commit and the log line
-loses only that line. If the commit fails, nothing is logged.
+A refused submission is counted in the transaction that refuses it, and logged after the commit (``note``). The count
+and the reason are as durable as the refusal. If the commit fails, nothing is logged. A process that is killed between
+the commit and the log line loses only that line.
 """
 
 import logging

@@ -1,16 +1,13 @@
-"""Submissions: received, planned, and settled.
+"""Submissions: received once, planned once, and settled when no work of theirs remains.
 
-Submissions: received once, planned once, and settled when no work of theirs remains.
+A submission in state ``received`` is its own outbox: the groomer has it planned, however it was entered (message,
+command line or SQL function). While it waits to be planned, it can be locked, delayed or refused.
 
-A submission in state ``received`` is its own outbox: the groomer has it planned, whatever way it was entered (message,
-command line or SQL function). ``sentinel`` is one job that an active submission still waits for. Only when that job
-ends is another one searched for, so settling is cheap however many jobs a submission has. The sentinel is the job that
-was planned last: parents are planned before their children, and jobs run in that order. So when it ends, few unfinished
-jobs are left.
+``sentinel`` is one job that an active submission still waits for. Only when that job ends is another one searched for,
+so settling is cheap however many jobs a submission has. The sentinel is the job that was planned last: parents are
+planned before their children, and jobs run in that order. So when it ends, few unfinished jobs are left.
 
-Submissions that were received and wait to be planned: lock them, delay them, or refuse them.
-
-Planners race. Each locks the submissions that it plans until its transaction ends, and skips locked submissions, so
+Race of planners: each locks the submissions that it plans until its transaction ends. It skips locked submissions, so
 that a large plan does not delay others. It sends a message about submissions that it locked and did not plan.
 """
 

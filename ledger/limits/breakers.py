@@ -1,21 +1,28 @@
-"""Circuit breakers of apps, and the reports of ended rounds that they count.
+"""Circuit breakers of apps: an app with rounds that keep failing is paused for a while.
 
-Circuit breakers of apps: an app with rounds that keep failing is paused for a while.
+A breaker counts the failed rounds of its app in a row. At its limit it opens: the app is paused
+(``ledger.limits.app_pauses``), so that no worker begins its jobs. After ``pause_s`` one ready job is chosen, the
+*trial*. Only the trial may be claimed, and only once: by its next claim. If that round succeeds, the breaker closes. If
+it fails, the breaker stays open for twice as long as before, up to ``pause_s_max``. If the trial ends in another way
+(cancelled, expired, lost, handed back), another job is chosen. Jobs that run when the breaker opens go on: a success
+closes the breaker, a failure changes nothing.
 
-A breaker counts the failed rounds of its app in a row. At its limit it opens: the app is paused (``app_pauses``), so
-that no worker begins its jobs. After ``pause_s`` one ready job is chosen, the *trial*. Only the trial may be claimed,
-and only once: by its next claim. If that round succeeds, the breaker closes. If it fails, the breaker stays open for
-twice as long as before. If the trial ends in another way (cancelled, expired, lost, handed back), another job is
-chosen. Jobs that run when the breaker opens go on: a success closes the breaker, a failure changes nothing.
+The statements that end rounds also report them to the breakers (``telling``). A transaction that ends rounds inserts
+one small row for each of their apps that has a breaker (``breaker_news``), and nothing else. ``mind`` adds the rows up.
 
-Invariants: ``breaker.fails`` and the existing rows of ``breaker_news`` together account for the ended rounds, each
-round only once. A closed breaker has counted fewer failures than open it. Rounds count in the order in which their rows
-were written. If a transaction reports both, a success outweighs the failures.
+Invariants of breakers: ``breaker.fails`` and the existing rows of ``breaker_news`` together account for the ended
+rounds, each round only once. A closed breaker has counted fewer failures than open it. Rounds count in the order in
+which their rows were written. If a transaction reports both, a success outweighs the failures.
+
+Invariants of reports: a failed round of an app with a breaker has its row in the transaction that ended it. A success
+has a row only if it could matter: while failures are counted or yet to be counted, or while the breaker is open. A
+healthy app writes no rows. If no app has a breaker, no statement is added and no row is written.
 
 Races:
 
-- Transactions that end rounds: each inserts a row of its own (``breaker_news``) and waits for no other.
-- Two processes that handle the same breaker, and a person pausing or resuming its app: each transaction locks the row
+- Transactions that end rounds: each inserts rows of its own and waits for no other. They share no row, so the lock
+  order does not change.
+- Two processes that handle the same breaker, and a person pausing or resuming its app. Each transaction locks the row
   of ``breaker`` before it reads anything else. It has not locked any job by then, so this row is the first of its
   locks. Rows that are not committed yet are counted by the next process.
 - An opening against a claim: as for any pause. Jobs that were claimed before the opening run. After a failed round, a
@@ -25,15 +32,6 @@ Races:
 
 A crash leaves nothing, because each step is one transaction. The next tick of the groomer finds uncounted rows, and a
 trial that has ended. A trial is announced again like any ready job if its notification was lost.
-
-Reports of ended rounds to the breakers, written by the statements that end the rounds.
-
-A transaction that ends rounds inserts one small row for each of their apps that has a breaker, and nothing else. No row
-is shared by these transactions, so the lock order does not change and no transaction waits. ``breakers`` adds them up.
-
-Invariants: a failed round of such an app has its row in the transaction that ended it. A success has a row only if it
-could matter: while failures are counted or are yet to be counted, or while the breaker is open. A healthy app writes no
-rows. If no app has a breaker, no statement is added and no row is written.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,10 @@
 """Workers, the health of the queues they serve, and the definitions they run.
 
-Workers, and the queues that they serve.
-
-Health for operators: how long jobs wait, how many workers can take them, and which components have stopped.
-
-The cost of each query depends on the size of its result, not on the number of jobs.
-
-Apps with different definitions in living workers.
+- Workers, and the queues that they serve (``workers``, ``crew``, ``unserved``).
+- Health for operators: how long jobs wait (``oldest_ready``), how many workers can take them (``servers``), and which
+  components have stopped (``stopped``). The cost of each query depends on the size of its result, not on the number of
+  jobs.
+- Apps with different definitions in living workers (``differing``).
 """
 
 from collections.abc import Collection, Sequence

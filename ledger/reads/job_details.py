@@ -1,9 +1,7 @@
-"""A job with all its details, and the graph of its upstream and downstream jobs.
+"""Details of one job, and the graph of its upstream and downstream jobs.
 
-Everything that the ledger contains about one job.
-
-Upstream and downstream jobs of one job, to any depth, for drawing. The number of jobs is bounded, the nearest
-first.
+``dossier`` returns everything that the ledger contains about one job. ``kinship`` returns its upstream and downstream
+jobs, to any depth, for drawing. The number of jobs in the graph is bounded (``JOBS_MAX``), the nearest first.
 """
 
 from datetime import datetime

@@ -1,6 +1,8 @@
-"""Lists of jobs by filter, page by page.
+"""Lists of jobs by filter: the first of the jobs, or all of them page by page.
 
-Jobs by common properties: the first of them, or all of them page by page.
+A condition on jobs (``jobs.text.filters``) is translated into an SQL expression that is true or false, and never null
+(``clause``). All user input is passed as parameters, including the names of inputs. Only Sluice's own constants are
+spelled out: columns, operators, and states. States must be, because otherwise no partial index on states could be used.
 
 Invariant of pages: a caller that reads all pages sees each job that existed at the beginning exactly once. That holds
 however many jobs have the same time, and however many are added in between. In order of ``changed``, a job that changes
@@ -10,11 +12,6 @@ Race: a job gets its time when it is written, and becomes visible when that is c
 later time. In ascending order, a reader that has passed the later job would never see it. So such a page ends before
 the start of the oldest transaction that is still writing. Everything that this transaction has written or will write
 has a later time, and is on the next page.
-
-Conditions as SQL: translation of ``jobs.text.filters`` into an expression that is true or false, and never null.
-
-All user input is passed as parameters, including the names of inputs. Only Sluice's own constants are spelled out:
-columns, operators, and states. States must be, because otherwise no partial index on states could be used.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

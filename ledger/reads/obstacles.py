@@ -1,14 +1,12 @@
-"""Facts about what keeps a job in its state, as ``sluice why`` reports them.
+"""Obstacles that keep a job in its state, as facts for `sluice why`.
 
-Facts about what keeps a job in its state. ``sluice.ops`` turns them into messages.
+``sluice.ops`` turns the facts into messages. Every list is bounded, because an operator needs this when there is too
+much of something: a job may have a hundred thousand parents.
 
-Every read is bounded, because an operator needs this when there is too much of something.
-
-Unmet needs of a job: its alternatives, the parents that they lack, and the causes further upstream.
-
-A job may have a hundred thousand parents, so all reads are bounded.
-
-Jobs that run in place of a split job: its halves, or the halves of these, to any depth.
+- ``obstacles``: all facts about one job.
+- ``alternatives``, ``unsettled``, ``root`` and ``causes``: the unmet needs of a job. These are its alternatives, the
+  parents that they lack, and the causes further upstream.
+- ``pieces``: jobs that run in place of a split job. They are its halves, or the halves of these, to any depth.
 """
 
 from collections.abc import Mapping, Sequence
@@ -226,7 +224,7 @@ SELECT worker.host, worker.pid, worker.lease_until,
        worker.lease_until > {NOW} AND worker.left_at IS NULL AS stands
 FROM worker WHERE worker.id = %(worker)s::uuid
 """
-# The collation is that of the index ``job_urgency``; see there.
+# The collation is that of the index ``job_urgency`` (``ledger.schema.job_tables``), where the reason is given.
 _AHEAD = f"""
 SELECT count(*) FROM (
     SELECT 1 FROM job WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'

@@ -1,10 +1,8 @@
-"""Whether anything is left to happen, and what has happened.
+"""Checks for quiescence, in which nothing is left to happen, and the list of all transitions.
 
-Check whether the ledger is idle: nothing is left that will happen by itself.
-
-Checks after each step of a simulation: whether anything is left to happen.
-
-All transitions of all jobs in order, as simulations need them.
+- ``idle`` checks whether nothing is left that will happen by itself.
+- ``open_submissions``, ``unfinished``, ``untold`` and ``has_written`` are checks after each step of a simulation.
+- ``moves`` returns all transitions of all jobs in order, as simulations need them.
 """
 
 from collections.abc import Sequence
@@ -52,7 +50,7 @@ _OPEN_SUBMISSIONS = f"""
 SELECT id || ' is ' || state FROM submission
 WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') ORDER BY number
 """
-# Invariants I5 and I4: wanted jobs end, and no job that could run is left waiting. A pushed job may wait indefinitely
+# Two invariants: wanted jobs end, and no job that could run is left waiting. A pushed job may wait indefinitely
 # for a parent that no submission requested, and so may the jobs downstream of it.
 _UNFINISHED = f"""
 WITH RECURSIVE excused (id) AS (

@@ -1,10 +1,10 @@
 """Flights of sagas: those in progress, and each with its journal.
 
-Flights of a saga: how the last one got to its present state, and the results of the earlier ones.
+``flight`` returns how the last flight of a saga got to its present state, and the results of the earlier ones.
+``aloft`` lists the sagas that are under way or could not be undone, the newest first, along the index ``job_flights``.
 
-All reads are bounded, however long a flight is, because a step that runs repeatedly leaves an entry each time.
-
-Sagas that are under way or could not be undone, the newest first, along the index ``job_flights``.
+The lists of entries and events are bounded, however long a flight is, because a step that runs repeatedly leaves an
+entry each time.
 """
 
 from collections.abc import Mapping

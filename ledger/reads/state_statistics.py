@@ -1,14 +1,13 @@
-"""Metrics, counts of jobs by state, and changes of watched jobs.
+"""Metrics, counts of jobs by state, and present states of watched jobs.
 
-Metrics that a monitoring system reads every few seconds.
+- Metrics: a monitoring system reads them every few seconds.
+- Counts: the present number of jobs of each app in each state (``standing``), and the transitions of each minute
+  (``minutes``).
+- Present states of several jobs (``job_standings``) and submissions (``submission_standings``), for clients that watch
+  them: a look-up by key for each, in one statement.
 
-No query reads the jobs one by one. They use the counts of ``ledger.stats.state_counts``, add transitions that are not
-counted yet if that costs nothing, and read indexes that have few entries.
-
-Present number of jobs of each app in each state, and the transitions of each minute.
-
-Present states of several jobs and submissions, for clients that watch them: a look-up by key for each, in one
-statement.
+No query of the metrics reads the jobs one by one. They use the counts of ``ledger.stats.state_counts``, add transitions
+that are not counted yet if that costs nothing, and read indexes that have few entries.
 """
 
 from collections.abc import Mapping, Sequence

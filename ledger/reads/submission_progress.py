@@ -1,17 +1,15 @@
-"""Progress of submissions.
+"""Progress of submissions: their present states, their jobs, and the jobs that can be run again.
 
-Submissions and their present states.
+- ``status`` and ``recent``: submissions and their present states.
+- ``course`` and ``work``: jobs of one submission by app and state, running jobs, errors, and the time that the work
+  took.
+- ``shares``: progress of many submissions, in a time that does not grow with their size.
+- ``of_job`` and ``of_submission``: jobs that can be run again, and the code of their last runs.
 
-Progress of one submission: jobs by app and state, running jobs, errors, and the time that the work took.
-
-Progress of submissions, in a time that does not grow with their size.
-
-A small submission is counted. For a larger one, the range of its jobs' ids is cut into equal stretches. The first few
-jobs that it wants in each stretch are read along the primary key of ``wants``. Their density determines the number of
-jobs in the stretch, and a single job determines the state. If a submission wants all ids of its range, as most do, the
-total is exact.
-
-Jobs that can be run again, and the code of their last runs.
+``shares`` counts a small submission. For a larger one, the range of its jobs' ids is cut into equal stretches. The
+first few jobs that it wants in each stretch are read along the primary key of ``wants``. Their density determines the
+number of jobs in the stretch, and a single job determines the state. If a submission wants all ids of its range, as
+most do, the total is exact.
 """
 
 from collections.abc import Mapping, Sequence

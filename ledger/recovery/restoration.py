@@ -1,17 +1,18 @@
-"""Continuing after the ledger was restored from a backup.
+"""Restoration of a ledger from a backup: it continues above all numbers that it has ever issued.
 
-Restoration: a ledger that was restored to an earlier moment continues above all numbers that it has ever issued.
+A ledger that was restored to an earlier moment has lost everything after that moment, but numbers issued then still
+exist outside it. Claim numbers are held by workers and other systems, numbers of jobs and submissions are in queued
+messages, and task numbers are with clients. If a claim's number were issued twice, a worker from before the restoration
+could record an outcome. A notification for one job would apply to another.
 
-It has lost everything after that moment, but numbers issued then still exist outside it. Claim numbers are held by
-workers and other systems, numbers of jobs and submissions are in queued messages, and task numbers are with clients. If
-a claim's number were issued twice, a worker from before the restoration could record an outcome. A notification for one
-job would apply to another.
-
-Invariant: ``above`` is larger than all of these numbers. It is the current time in milliseconds, and each number grows
-in steps that take longer than a millisecond: a claim takes at least two transactions. If a backup is restored twice,
-the second value is later than the first. So ``above`` is right unless the server's clock is behind by as long as the
-ledger has existed. New ids start above it. So do the claims of all existing and future jobs (``claims``), and the
-numbers of tasks (``managed_tasks``). Existing claims stay as they are, because other rows are compared with them.
+Invariant: the number ``above`` is larger than all of these numbers. It is the current time in milliseconds. Claim
+numbers grow in steps that take longer than a millisecond: a claim takes at least two transactions. Numbers of jobs
+grow faster while a large submission is planned (100,000 keys took 59 s), but not on average over the life of a ledger.
+If a backup is restored
+twice, the second value is later than the first. So ``above`` is right unless the server's clock is behind by as long as
+the ledger has existed. New ids start above it. So do the claims of all existing and future jobs
+(``ledger.lifecycle.claims``), and the numbers of tasks (``ledger.managed_tasks``). The statements that give these out
+use ``ABOVE``. Existing claims stay as they are, because other rows are compared with them.
 
 Races: no process may work during a restoration. It is refused while any lease is valid, of a live worker or of a worker
 in the backup. Leases end by themselves. A transaction that comes later waits for the lock and uses the new numbers. So
@@ -19,8 +20,6 @@ no job has to be taken from a worker. The groomer finds the expired leases and c
 under it may have finished. A restoration may be repeated without harm; its number is larger each time.
 
 A crash leaves a ledger that was either restored or not.
-
-The number above which a restored ledger continues, for statements that give numbers out.
 """
 
 from sluice.ledger.database.connection import Tx

@@ -1,21 +1,27 @@
-"""Aborting a running saga, and forcing an undo that has failed.
+"""Abortion of a running saga, and forcing of an undo that has failed.
 
-Flights that are called off: the effects of a started saga are undone before it ends.
+If a flight is aborted, the effects of the started saga are undone before it ends (``turn_back``). An undo that has
+failed for good can be forced: it counts as done, because a person has done it by hand (``force_done``).
 
-Invariants: a job that is ``flying`` is neither cancelled nor expired. It gets a ``turn_back`` instead. Its run notices
-this at the next boundary between two steps, or when it resumes the flight. If the last step of the flight is done, it
-is too late, and the job succeeds. A flight that is already being undone continues to be. The judgement of the flight's
-end decides the state of the job.
+Invariants of aborted flights: a job that is ``flying`` is neither cancelled nor expired. It gets a ``turn_back``
+instead. Its run notices this at the next boundary between two steps, or when it resumes the flight. If the last step of
+the flight is done, it is too late, and the job succeeds. A flight that is already being undone continues to be. The
+judgement of the flight's end decides the state of the job.
 
-Races: a cancellation against a run that is handed back or lost: in any state the job keeps its ``turn_back``, and the
-next run reads it. Against the entry of the last step: see ``journals``. Against the end of a run that asked to wait, or
-``end_before`` against a wait: see ``suspension``. If the job is requested again while it is undone, the judgement finds
-the request, and the job starts again (``judgements``). A crash leaves nothing.
+Races:
 
-Forcing of an undo that has failed for good: it counts as done, because a person has done it by hand.
+- A cancellation against a run that is handed back or lost. In any state the job keeps its ``turn_back``, and the next
+  run reads it.
+- A cancellation against the entry of the last step: see ``ledger.sagas.journals``.
+- A cancellation against the end of a run that asked to wait, or ``end_before`` against a wait: see
+  ``ledger.sagas.suspension``.
+- A new request for a job while it is undone: the judgement finds the request, and the job starts again
+  (``ledger.lifecycle.judgements``).
+- Forcing against a rerun of the flight: both lock the job's row. Forcing requires that the job is ``fatal`` and that
+  the failed undo is the last entry. So the second transaction finds the job waiting, or finds the undo done, and is
+  refused.
 
-Race with a rerun of the flight: both lock the job's row, and forcing requires that the job is ``fatal`` and that the
-failed undo is the last entry. So the second transaction finds the job waiting, or finds the undo done, and is refused.
+A crash leaves nothing.
 """
 
 from msgspec import Struct

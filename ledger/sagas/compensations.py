@@ -1,23 +1,21 @@
 """Compensation across apps: the input of its plan, and its effect on the compensated jobs.
 
-Effects of a saga across apps, as input of the plan that undoes them; and which job undoes which.
-
-Preconditions of that plan: the submission has failed or was cancelled, so no job is begun for it alone. No job that
-only this submission requested is under way (``under_way``).
-
-Race: another submission requests an affected job at this moment. Its plan locks the jobs first, and so does this
-module. Either that submission is active when this module reads which submissions rely on the jobs. Or it finds jobs
-that are about to be undone; its own jobs wait no more than other jobs with an input that is run again later.
+The input of the plan is the effects of a failed saga across apps (``effects``). The ledger also stores which job undoes
+which (``mark``). Preconditions of the plan: the submission has failed or was cancelled, so no job is begun for it
+alone. No job that only this submission requested is under way (``under_way``).
 
 Failed sagas that share effects are undone together (``fellows``). Results that one saga derived from the other's jobs
 are undone first.
 
-Undoing: a compensation has succeeded, so the job that it is for leaves ``succeeded``.
+When a compensation has succeeded, the job that it is for leaves ``succeeded`` (``undo``). This is part of the
+compensation's judgement, in the same transaction. If the job has been run again since its compensation was planned, it
+has another claim, and its success stands. Its children have used its result, so its cancellation is not propagated to
+them. But a child that still waits for other parents does not start with the undone result. A child that may start, or
+has started, continues; if run again, it needs the result to be made again.
 
-This is part of the compensation's judgement, in the same transaction. If the job has been run again since its
-compensation was planned, it has another claim, and its success stands. Its children have used its result, so its
-cancellation is not propagated to them. But a child that still waits for other parents does not start with the undone
-result. A child that may start, or has started, continues; if run again, it needs the result to be made again.
+Race of the plan: another submission requests an affected job at this moment. Its plan locks the jobs first, and so does
+this module. Either that submission is active when this module reads which submissions rely on the jobs. Or it finds
+jobs that are about to be undone. Its own jobs then wait no more than other jobs with an input that is run again later.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -1,20 +1,14 @@
 """Tables of workers, schedules, stored definitions, and the state of apps.
 
-The tables of workers: processes, the mean duration of each app's jobs, and leadership.
-
-The tables of schedules: the position of each schedule, and the outcome of each due time.
-
-The tables of definitions that are stored by content: versions of apps, and the versions that each branch has.
-
-Tables of the apps' breakers, and of ended rounds that they have not counted yet.
-
-Table of paused apps. No worker begins their jobs.
-
-The table of the remaining retry budgets of apps.
-
-Table of the numbers that tasks without a key of their own have received.
-
-Identity of the installation to which the ledger belongs.
+- Workers: ``worker`` has the processes, ``pace`` the mean duration of each app's jobs, and ``pulse`` the leadership.
+- Schedules: ``schedule`` has the position of each schedule, and ``firing`` the outcome of each due time.
+- Definitions, stored by content: ``app_version`` has the versions of apps, and ``branch`` the versions that each branch
+  has.
+- Breakers of apps (``breaker``), and the ended rounds that they have not counted yet (``breaker_news``).
+- ``app_pause``: paused apps. No worker begins their jobs.
+- ``retry_budget``: the remaining retry budgets of apps.
+- ``counter``: the numbers that tasks without a key of their own have received.
+- ``installation``: the identity of the installation to which the ledger belongs.
 """
 
 from sqlalchemy import (

@@ -1,23 +1,16 @@
 """Tables of submissions, jobs, their dependencies and their history.
 
-Tables of submissions and jobs. Every rule that can be a constraint is one, so a bug causes an error instead of bad
-data.
+Every rule that can be a constraint is one, so a bug causes an error instead of bad data. The hot tables have no foreign
+keys. The rows of one job are written together in one transaction and removed together by retention. `sluice db check`
+finds orphaned rows.
 
-The hot tables have no foreign keys. The rows of one job are written together in one transaction and removed together by
-retention. `sluice db check` finds orphaned rows.
-
-Partial indexes for screens that list few rows of large tables: sagas in progress, and submissions that ended
-badly.
-
-Tables of the history of jobs: their claims by workers, and every step from state to state.
-
-Table of the age of results, per work ID.
-
-The table of partitions: which exist, and which job has to make each missing one.
-
-The table of kwargs that jobs refer to by digest.
-
-The table of attempts at planning a submission that take long.
+- Submissions and jobs: ``submission``, ``job``, ``wants``, ``need``, ``gate`` and ``owed``. Partial indexes serve the
+  screens that list few rows of large tables: sagas in progress, and submissions that ended badly.
+- History of jobs: ``round_`` has their claims by workers, and ``transition`` every step from state to state.
+- ``freshness``: the age of results, per work ID.
+- ``partition``: the existing partitions, and the job that has to make each missing one.
+- ``shared_kwargs``: the kwargs that jobs refer to by digest.
+- ``plan_attempt``: the attempts at planning a submission that take long.
 """
 
 from sqlalchemy import (
@@ -240,7 +233,8 @@ job = Table(
     # The index has ``id + 0``, an order that no other index has. So a query for the newest jobs of an app in a state
     # uses it.
     Index("job_app_state", "app", "state", text("(id + 0)")),
-    # The column ``key`` has the collation "C" (see below), so that prefixes of keys are compared byte by byte.
+    # The column ``key`` has the collation "C" in this index (see ``job_urgency``), so that prefixes of keys are
+    # compared byte by byte.
     Index("job_key", "key", "id"),
     Index(
         "job_shared_kwargs",

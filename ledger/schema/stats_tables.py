@@ -1,14 +1,12 @@
 """Tables of counts, of requested acts, of retention, and of restorations.
 
-The tables of counts derived from the history, as far as it has been counted.
-
-Table of the counters of events that leave no row, for example rejected results.
-
-Table of the acts that people requested in the console, and their results.
-
-The tables of retention: which jobs have been pruned, the position of the sweep, and pending blob deletions.
-
-The table of restorations to an earlier moment, with the number above which new numbers are issued since.
+- ``tally``, ``tally_minute``, ``tally_stay``, ``tally_verb``: counts derived from the history, as far as it has been
+  counted (``tally_place``).
+- ``happening``: counters of events that leave no row, for example rejected results.
+- ``audit``: the acts that people requested in the console, and their results.
+- Retention: which jobs have been pruned (``job``), the position of the sweep (``sweep``), and pending blob deletions
+  (``litter``).
+- ``restoration``: restorations to an earlier moment, with the number above which new numbers are issued since.
 """
 
 from sqlalchemy import (

@@ -4,7 +4,7 @@ The history has one row for each transition of a job, with its source and target
 counters. The rows are counted afterwards, each once, in the order of their ids.
 
 Invariant: the tables contain the counts of all transitions up to ``counted``. A reader that adds the later transitions
-in the same statement (``reads.standing``) gets the exact counts of its snapshot, however late the counting is.
+in the same statement (``reads.state_statistics``) gets the exact counts of its snapshot, however late the counting is.
 
 Races: ids are issued in order and committed in any order. A row with a larger id may be committed before one with a
 smaller id, which would then be missed. So no transition is counted before all transactions that may have an id up to it

@@ -1,19 +1,17 @@
-"""``sluice run --bypass``: run the code of a job without the ledger.
-
-``sluice run --bypass``: run the code of a job directly, to try out an app or to repair a job by hand.
+"""``sluice run --bypass``: run the code of a job directly, to try out an app or to repair a job by hand.
 
 Nothing else takes part: no ledger, no broker, and no parents. A key must fit the template of its app. For other apps it
-is the work IDs of a chunk, or partitions. ``valid_if_or``, dependencies, retries, priorities and times are ignored. The
-kwargs apply. Of the policy, only the options for the run itself apply: ``timeout``, ``env``, ``env_from_os``, ``cwd``,
-``fail_on``, ``limits``, ``keep_output``. The debug options of a saga apply too (``ops.cli.bypass``).
+is the work IDs of a chunk, or partitions.
+
+``valid_if_or``, dependencies, retries, priorities and times are ignored. The kwargs apply. Of the policy, only the
+options for the run itself apply: ``timeout``, ``env``, ``env_from_os``, ``cwd``, ``fail_on``, ``limits``,
+``keep_output``. The debug options of a saga apply too.
 
 The job has its usual token, so that external systems treat it as the same job. Its claim is 0, which is lower than any
 claim in the ledger.
 
-Saga under ``sluice run --bypass``. The journal is kept in memory, and the flight runs here until it has ended.
-
-Nothing of the flight outlives the command, so it is not left half done. If it would wait or is interrupted, it is
-undone.
+The journal of a saga is kept in memory, and its flight runs here until it has ended (``fly``). Nothing of the flight
+outlives the command, so it is not left half done. If it would wait or is interrupted, it is undone.
 """
 
 import logging

@@ -1,12 +1,10 @@
 """Entries of the table of commands, and exit codes.
 
-Entries of the table of commands: a command's name and help, and the module that implements it.
+An entry has a command's name and help, and the module that implements it. The module is imported when the command is
+called. Its imports (a database driver, a broker, a display) may take longer than another command takes to run.
 
-A command's module is imported when the command is called. Its imports (a database driver, a broker, a display) may take
-longer than another command takes to run.
-
-Exit codes of the command. Errors have their own codes: 2 for invalid definitions, keys and options, and 3 for a
-ledger or a broker out of reach (``jobs.errors``).
+Errors have their own exit codes: 2 for invalid definitions, keys and options, and 3 for a ledger or a broker out of
+reach (``jobs.errors``).
 """
 
 import argparse

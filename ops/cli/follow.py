@@ -1,8 +1,6 @@
 """Progress of a submission until its end: bars on a terminal, occasional lines otherwise.
 
-Progress of a submission until its end: bars on a terminal, occasional lines otherwise.
-
-Live display of a submission: a bar for each app, running jobs, and failures.
+``Bars`` is the live display of a submission: a bar for each app, running jobs, and failures.
 """
 
 import time

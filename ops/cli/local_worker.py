@@ -1,8 +1,7 @@
 """Worker within this command's process, and the event that stops it.
 
-Worker within this command's process that serves every queue.
-
-Stop event for commands that run until they are stopped.
+The worker serves every queue (``working``). ``told_to_stop`` yields a ``Stop`` event for commands that run until they
+are stopped.
 """
 
 import argparse

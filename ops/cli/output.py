@@ -1,8 +1,6 @@
 """Output of a command: one JSON document for programs, or lines and shortened tables for people.
 
-Output of a command: one JSON document for programs, or lines and tables for people.
-
-Shortened tables. Of many similar rows only the first few are shown, so that they do not hide the others.
+Of many similar rows only the first few are shown, so that they do not hide the others (``excerpt``).
 """
 
 import argparse

@@ -1,9 +1,10 @@
 """Texts about partitions, their tables, and the partitions upstream and downstream of them.
 
-Texts about an app keyed by partition: the table that it fills, and the tables that it reads.
+``facts_of`` and ``tables_of`` are about an app keyed by partition: the table that it fills, and the tables that it
+reads.
 
-Upstream and downstream partitions of a partition, by the definitions alone. Each partition is listed by itself,
-whether it exists or not. Its job is known only after planning.
+``partition_parents`` and ``partition_children`` find the upstream and downstream partitions by the definitions alone.
+Each partition is listed by itself, whether it exists or not. Its job is known only after planning.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,8 +1,7 @@
 """Checks of a command before it requests anything.
 
-Check of a submission by a command, before anything is requested.
-
-Check whether jobs would run again with the code of their last run.
+``check`` checks a submission. ``require_same_code`` checks whether jobs would run again with the code of their last
+run.
 """
 
 from collections.abc import Iterable

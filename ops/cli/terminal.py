@@ -1,11 +1,10 @@
 """Output to a terminal: styles, and the filter for text of jobs.
 
-Output of styled text to a stream: in colour on a terminal, plain otherwise.
+A ``Screen`` writes styled text to a stream: in colour on a terminal, plain otherwise.
 
-Filter for text of jobs on a terminal. The text must not move the cursor, set the title, or send input for the user.
-
-Colours stay. Every other control character is replaced, and so are the characters that reverse the order of others.
-Files and pipes get the bytes unchanged.
+On a terminal, the text of jobs must not move the cursor, set the title, or send input for the user. So it is filtered
+(``harmless``). Colours, tabs and line ends stay. Every other control character is replaced, and so are the characters
+that reverse the order of others. Files and pipes get the bytes unchanged.
 """
 
 import codecs

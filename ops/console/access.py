@@ -1,19 +1,13 @@
 """Access control, and sessions in cookies.
 
-Access control.
-
 A request needs the operate or the view token, or the cookie of a session that was opened with a token. ``view`` may
 read; ``operate`` may also change things. A page of another site in a signed-in user's browser can send requests. So
-requests of another origin are refused, and a call that changes anything must have a content type that no form
-sends.
+requests of another origin are refused, and a call that changes anything must have a content type that no form sends.
 
-Session as stored in its cookie: a role, the time at which it was opened, and a signature.
-
-Invariants:
+A session is stored in its cookie: a role, the time at which it was opened, and a signature. Invariants:
 
 - The key of the signature is derived from the role's token. So each console with the token accepts the session,
-  whichever console has opened it and however often that was restarted. A new token ends the sessions of the old
-  token.
+  whichever console has opened it and however often that was restarted. A new token ends the sessions of the old token.
 - A session is valid for ``LASTS`` and no longer, wherever it was kept.
 - The token cannot be computed from a session. A client with a session can test guesses of the token on it. A client
   without a session can only send a forged session, which is treated like a wrong token (``is_signed``).

@@ -1,8 +1,7 @@
-"""JSON documents of an app, and of its partitioning.
+"""JSON document of an app, with its partitioning.
 
-JSON document of an app (docs: the JSON of ``sluice apps show``).
-
-JSON document of an app's partitioning: ``partitions`` in the JSON of ``sluice apps show``.
+It is the JSON of ``sluice apps show``, which the documentation describes. ``partitioning_document`` is ``partitions``
+in it.
 """
 
 from msgspec.structs import asdict

@@ -1,8 +1,6 @@
-"""Last successes of an app, and texts about the age of results.
+"""Last successes of an app, in the format of ``--facts`` and as text.
 
-Last successes of an app, in the format of ``--facts`` and as text.
-
-Texts about the age of results: fresh or stale, and since when.
+``fresh`` and ``stale`` return texts about the age of a result: whether it is fresh or stale, and since when.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,8 +1,7 @@
-"""Facts that replace the ledger's data in a plan.
+"""Facts given to ``sluice plan`` in place of the ledger's data.
 
-Facts given to ``sluice plan`` in place of the ledger's data.
-
-Partitions from given facts, as plans read them (``planner.keyspaces.partitions.table_demand.Knowledge``).
+``GivenTables`` has the partitions from given facts, as plans read them
+(``planner.keyspaces.partitions.table_demand.Knowledge``).
 """
 
 import sys

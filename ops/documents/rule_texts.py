@@ -1,9 +1,4 @@
-"""Texts about broken rules of the ledger, and about workers with different definitions.
-
-Texts about broken rules of the ledger, with advice.
-
-Texts about workers with different definitions.
-"""
+"""Texts about broken rules of the ledger, with advice, and about workers with different definitions."""
 
 from collections.abc import Mapping, Sequence
 

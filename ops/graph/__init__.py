@@ -1,6 +1,8 @@
 """Graphs of apps and of live jobs: as data, as text for other programs, and as a picture.
 
-    model               nodes and edges; ``app_graph`` builds them from definitions, ``job_graph`` from the ledger
+    model               nodes and edges
+    app_graph           the graph of apps, from definitions
+    job_graph           the graph of live jobs, from the ledger
     equal_jobs          many equal jobs as one node
     text_formats        JSON, Mermaid, DOT
 

@@ -1,7 +1,7 @@
-"""A small project to start from: what ``sluice init`` writes.
+"""A small project to start from: the files that ``sluice init`` writes.
 
-Its files lie here under their names and a ``.txt`` behind them, for they are no part of this program: they are a user's
-from the moment on that they are written.
+Each file is stored here with ``.txt`` added to its name, because it is no part of this program. It belongs to the user
+as soon as it is written.
 """
 
 from collections.abc import Mapping

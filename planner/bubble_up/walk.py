@@ -1,14 +1,14 @@
 """Walks from the requested jobs to their missing parents, and the terms of the jobs that they reach.
 
-Walk from the requested jobs to their missing parents (bubble up), for all keyspaces.
-
-A walk is a dialogue. ``asks`` returns the jobs that it needs the state of. ``step`` takes these states, until the walk
-has arrived. So it stays pure, and any number of walks share one look-up per step.
+A ``Walk`` (bubble up) serves all keyspaces. It is a dialogue. ``asks`` returns the jobs that it needs the state of.
+``step`` takes these states, until the walk has arrived. So it stays pure, and any number of walks share one look-up per
+step.
 
 If a job is going to run, a parent that succeeded longer ago than ``max_lag`` allows counts as missing. That parent runs
 again, and the walk continues upstream from it.
 
-Terms of jobs: whether a submission's policy fits the requested app, and the resulting terms for each app.
+``require_fit`` checks whether a submission's policy fits the requested app. ``terms_of`` returns the resulting terms
+for each app.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,8 +1,7 @@
-"""Keys by template, and the relation between parents and children that both ends of a walk read.
+"""Keys by template, and the relation between parents and children, read from both ends.
 
-Keys by template, such as ``{date}_{client_id}``, with dependencies by identifier.
-
-Two readings of the relation that ``jobs.catalogue.resolve.dependency_links`` describes.
+A template is a text like ``{date}_{client_id}``. Dependencies are by identifier (``TemplateKeyspace``). ``parents`` and
+``children`` are two readings of the relation that ``jobs.catalogue.resolve.dependency_links`` describes.
 
 A child ``c`` needs a parent ``p`` through a link of an alternative exactly if these conditions hold:
 
@@ -14,8 +13,8 @@ A child ``c`` needs a parent ``p`` through a link of an alternative exactly if t
 remaining values of ``c``. Neither visits a job that is not part of the answer, except values that a parent's kind
 refuses.
 
-Through a bridge, the user's function determines what ``c`` needs. ``bridged_children`` verifies that its two directions
-agree.
+Through a bridge, the user's function determines the parents of ``c``. ``bridged_children`` verifies that its two
+directions agree.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -130,7 +130,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     """An app as written.
 
     ``template`` is None if it could not be read; the rest is still checked. ``partitioning`` receives the result of
-    ``readings`` once ``lineage`` has linked them.
+    ``readings`` once ``jobs.catalogue.resolve.tables`` has linked them.
     """
 
     name: str

@@ -1,8 +1,6 @@
-"""Values and ranges of identifiers, as written.
+"""Values, kinds and ranges of identifiers, as written in definitions.
 
-Values and kinds of identifiers, as written.
-
-Conversion of a written range to values, without expanding it.
+``read_span`` converts a written range to values. The range is expanded only if each value must be checked by its kind.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,4 @@
-"""Options of apps that are keyed by partition, and of their calendars.
-
-Options of an app that is keyed by partition.
+"""Options of apps that are keyed by partition, of calendars, and of single partitions.
 
 output_table       = text; default: the app's name
 partition          = calendar, and in a mapping also first: the earliest possible partition
@@ -11,13 +9,11 @@ table_dependencies = [{table: text, partition: calendar, cumulative: bool,
                        start_cutoff, end_cutoff: partition, the first and the last to read,
                        version: of the app that fills it, in a definition that was stored by itself} …]
 modes              = {name: {option of a policy: value} …}
+calendar           = hour | day | month | {unit: hour | day | month, format: as for strftime}
 
-The calendar of a table is known only after all apps have been read (``lineage``). ``start_offset: null`` reads all
-partitions. If ``start_offset`` is missing and ``start_cutoff`` is set, reading begins at the cut-off.
-
-Options for the calendar of a table's partitions, and for single partitions.
-
-calendar = hour | day | month | {unit: one of these, format: as for strftime}
+The calendar of a table is known only after all apps have been read (``jobs.catalogue.resolve.tables``).
+``start_offset: null`` reads all partitions. If no start offset is given and ``start_cutoff`` is set, reading begins at
+the cut-off.
 """
 
 import re
@@ -34,7 +30,7 @@ from sluice.jobs.model.submission import JSON, SAGA
 from sluice.jobs.text.json_value import as_json
 from sluice.jobs.text.units import parse_duration_s
 
-#: Placeholders of such an app's command, in addition to the placeholders of every job.
+#: Placeholders of the command of an app keyed by partition, in addition to the placeholders of every job.
 PLACEHOLDERS = ("start", "end", "partitions", "table", "version")
 #: Longest offset in seconds: ten thousand years. A longer one means all partitions.
 _BACK_S_MAX = 10_000 * 366 * 86_400
@@ -44,7 +40,7 @@ MODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 
 def read_partitioning(words: Mapping[str, object], name: str, at: At) -> Partitioning | None:
-    """Return the partitioning of an app, or None if it has no such options.
+    """Return the partitioning of an app, or None if it has none of ``PARTITION_WORDS``.
 
     The tables it reads are not known yet. An invalid option adds a fault and is replaced by a default.
     """

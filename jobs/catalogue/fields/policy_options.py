@@ -1,18 +1,13 @@
 """Options of a policy, and of the limits that an app may set.
 
-Options of a policy, as definitions and submissions write them.
+``read_policy`` reads the options as definitions write them, and ``parse_policy`` as submissions write them. These
+options have a form of their own:
 
-The option ``breaker`` of an app. A submission cannot set it, because it affects all submissions that request the
-app's jobs.
-
-The option ``retry_budget`` of an app. A submission cannot set it, because it affects all submissions that request
-the app's jobs.
-
-The option ``concurrency``: how many jobs may run at the same time, and in which pool they are counted.
-
-The option ``debug``: steps at which a flight must fail, so that its author can test the consequences.
-
-``max_lag``, in all places: how long ago a parent may have succeeded when a child is about to run.
+- ``breaker`` and ``retry_budget`` of an app. A submission cannot set them, because they affect all submissions that
+  request the app's jobs.
+- ``concurrency``: the number of jobs that may run at the same time, and the pool in which they are counted.
+- ``debug``: steps at which a flight must fail, so that its author can test the consequences.
+- ``max_lag``, in all places: how long ago a parent may have succeeded when a child is about to run (``read_lag_s``).
 """
 
 import math

@@ -1,10 +1,8 @@
 """Options of schedules, and the check of their submissions.
 
-Schedules of all sources. Each is read by itself and checked against its app.
-
-Options of one schedule and the functions that read their values. Each raises ValueError for a wrong value.
-
-Check of a schedule's submission against its app.
+``read_schedules`` reads the schedules of all sources, each by itself, and checks each against its app. ``TIMING_WORDS``
+and ``REQUEST_WORDS`` have the options of one schedule and the functions that read their values. Each function raises
+ValueError for a wrong value. ``read_wanted`` checks a schedule's submission against its app.
 """
 
 import hashlib
@@ -139,8 +137,7 @@ def _rerun(value: object) -> str | None:
     return None if value is None else one_of(value, _RERUN)
 
 
-#: By option for the times: the field of ``jobs.schedules.schedule.Schedule`` that it sets, and the function that reads
-#: its value.
+#: By option for the times: the field of ``Schedule`` that it sets, and the function that reads its value.
 TIMING_WORDS: Words = {
     "cron": ("rule", _cron),
     "every": ("rule", _every),

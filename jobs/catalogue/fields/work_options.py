@@ -1,12 +1,7 @@
 """Work of an app's jobs: commands, functions, programs, Spark applications and sagas.
 
-Work of an app's jobs: its type, and the command or function.
-
-Options of an app of type ``program``.
-
-Options of an app of type ``pyspark``.
-
-Options of an app of type ``saga``.
+``read_work`` reads the type of the work, and the command or function. ``read_program``, ``read_spark`` and
+``read_saga`` read the options of the types ``program``, ``pyspark`` and ``saga``. A saga has these options:
 
 function = the path of a function that takes the flight and returns its steps
 hooks    = [module:object …]
@@ -14,7 +9,7 @@ context  = the path of a function without arguments
 
 In Python the function is the decorated one, and the other two may be the objects themselves.
 
-Detection of values in a command that would be run as code, when definitions are loaded.
+``refuse_evaluated`` detects values in a command that would be run as code, when definitions are loaded.
 """
 
 import inspect

@@ -1,27 +1,25 @@
 """Relations between jobs that ``depends_on`` defines, made from the groups of each app.
 
-Conversion of an app's groups to alternatives. Relations that cannot be computed from both ends add a fault.
-
-Relation that ``depends_on`` defines: the jobs of one app that need jobs of another app.
+``link_apps`` converts an app's groups to alternatives. A relation that cannot be computed from both ends adds a fault.
+Each relation is between the jobs of one app and the jobs of another app that they need.
 
 One group of a child is an ``Alternative``. It has the jobs of the child to which it applies, and a ``Link`` for each
 parent app of each mapping. The rules for each identifier:
 
 - A mapping lists values for it, or ``"all"``, which stands for the parent's autofill values: the parents with every
-  listed value are needed. If the children have the identifier, the group applies only to those with a listed value.
-  If several mappings list it, a child's value must be in all of them.
+  listed value are needed. If the children have the identifier, the group applies only to those with a listed value. If
+  several mappings list it, a child's value must be in all of them.
 - No mapping lists it: the group applies to children with the child's own autofill values, if there are any.
 - This mapping does not list it, and both apps have it: it is ``bound``, which means equal in child and parent.
 - This mapping does not list it, and only the parent has it: the parents with each of their autofill values.
 - The mapping names parents by key (``job_id``): exactly these jobs are needed, and nothing is bound. If nothing else
   determines an identifier of the child, the values in these keys count as listed.
-- A mapping with a two-way function is a ``Bridge``: it has no identifiers, because the function determines
-  everything.
+- A mapping with a two-way function is a ``Bridge``: it has no identifiers, because the function determines everything.
 
-So a group applies to a child if each identifier with a ``domain`` has a value in it, and the bound values are valid
-for the parents. For each link, the child needs the parents with every combination of ``choices`` and its own bound
-values. This is one relation, which is read from both ends to compute parents and children. A group that would leave
-one end undefined or infinite is a fault when the definitions are loaded.
+So a group applies to a child under two conditions: each identifier in ``domains`` has a value in its domain, and the
+bound values are valid for the parents. For each link, the child needs the parents with every combination of ``choices``
+and its own bound values. This is one relation, which is read from both ends to compute parents and children. A group
+that would leave one end undefined or infinite is a fault when the definitions are loaded.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,8 +92,8 @@ class Bridge(Struct, frozen=True, kw_only=True):
 class Alternative(Struct, frozen=True, kw_only=True):
     """One group of a child.
 
-    An identifier without a ``domain`` is bound in every link. The domain of a ``doubtful`` identifier may have values
-    that some of the apps cannot have.
+    An identifier that is not in ``domains`` is bound in every link. The domain of a ``doubtful`` identifier may have
+    values that some of the apps cannot have.
     """
 
     child: App

@@ -1,8 +1,7 @@
 """Digests of definitions.
 
-Digest of an app's effect. It is the same on every machine with the same definition.
-
-Definitions that a process uses, in a form that can be compared between processes.
+``digest`` covers an app's effect. It is the same on every machine with the same definition. ``KnownDefinitions`` are
+the definitions that a process uses, in a form that can be compared between processes.
 """
 
 import hashlib

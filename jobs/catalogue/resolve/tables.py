@@ -1,18 +1,16 @@
 """Tables: the apps that fill and read them, their versions, and the confs that name them.
 
-Lineage of tables: the app that fills each table that others read, the part that they read, and the resulting
-versions.
+``link_tables`` finds the app that fills each table that others read, and the part that they read. ``with_versions``
+computes the resulting versions. ``table_of`` returns a table by name: the app that fills it, its calendar, and its
+current version.
 
-A table that no app fills is external. Only this module knows the calendar of each table. It is the calendar of the
-app that fills the table. For an external table the readers define it, and all of them must define the same.
+A table that no app fills is external. Only this module knows the calendar of each table. It is the calendar of the app
+that fills the table. For an external table the readers define it, and all of them must define the same.
 
-Tables by name: the app that fills each, its calendar, and its current version.
-
-Confs: named sets of apps, with the final app of each mode.
-
-``confs`` of a document maps each conf to ``{mode: app}``. A submission of the conf in a mode requests that app, and
-therefore everything that it is made from. A document in another form names a ``conf_planner``: a user's function that
-receives the rest of the document and returns it in this form.
+A conf is a named set of apps, with the final app of each mode. ``confs`` of a document maps each conf to
+``{mode: app}``. A submission of the conf in a mode requests that app, and therefore everything that it is made from. A
+document in another form names a ``conf_planner``: a user's function that receives the rest of the document and returns
+it in this form.
 """
 
 import hashlib
@@ -135,7 +133,7 @@ def _filled(drafts: Mapping[str, Draft]) -> dict[str, tuple[str, Calendar]]:
 
 
 def _agrees(said: Calendar, calendar: Calendar) -> bool:
-    """Return whether the two are equal. If only the unit is written, any format agrees."""
+    """Return whether the two calendars are equal. If only the unit is written, any format agrees."""
     return said.unit == calendar.unit and said.format in ("", calendar.format)
 
 

@@ -1,9 +1,8 @@
 """Types of identifiers, and the conversion of drafts to apps.
 
-Kind of each identifier's values.
-
-An identifier means the same in a child and in the parents that it names. So its kind is determined over all apps that
-``depends_on`` links through it. Apps that are not linked may use one name for different things.
+An identifier means the same in a child and in the parents that it names. So the kind of its values is determined over
+all apps that ``depends_on`` links through it (``settle_kinds``). Apps that are not linked may use one name for
+different things.
 
 - Declared in any of the linked apps: that kind applies to the apps without a declaration, too. Declared kinds may
   differ if they are comparable (``date`` and ``int``, ``str`` and a list of texts); otherwise it is a fault.
@@ -12,7 +11,7 @@ An identifier means the same in a child and in the parents that it names. So its
 
 The notation has no other effect: ``"1"`` is a number if the kind is a number, and ``1`` is text if the kind is text.
 
-Conversion of drafts to apps: every value gets its type and is checked against the apps that it is for.
+``type_apps`` converts the drafts: every value gets its type and is checked against the apps that it is for.
 """
 
 from collections import Counter

@@ -1,13 +1,11 @@
 """Functions, modules and job managers that definitions name.
 
-Users' functions by path: ``package.module:name`` or ``path/to/file.py:name``.
+Users' functions are found by path: ``package.module:name`` or ``path/to/file.py:name``. A file runs under a module name
+that is made from its path, so that two files of the same name do not collide. Another process that loads it by the same
+path gets the same function.
 
-A file runs under a module name that is made from its path, so that two files of the same name do not collide. Another
-process that loads it by the same path gets the same function.
-
-Reading of a module without running it: its imports may be missing where definitions are loaded.
-
-Look-up and check of the user's job manager that a ``job_type`` names, before a job exists.
+``read_pymodule`` reads a module without running it, because its imports may be missing where definitions are loaded.
+``find_manager`` finds and checks the user's job manager that a ``job_type`` names, before a job exists.
 """
 
 import ast

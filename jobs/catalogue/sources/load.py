@@ -1,8 +1,7 @@
 """Loading of all sources into a catalogue.
 
-Loading of sources into a catalogue. Each step adds its faults and continues with the rest.
-
-Sources of definitions: files, Python modules, folders of Python files, addresses on a server.
+A source of definitions is a file, a Python module, a folder of Python files, or an address on a server. Each step of
+``load`` adds its faults and continues with the rest.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

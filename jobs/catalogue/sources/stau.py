@@ -1,12 +1,11 @@
 """Stau's form of a job, and work IDs for submissions that select none.
 
-Stau's form of a job: a file with functions, and the options in a mapping ``STAU_CONFIG``.
+Stau's form of a job is a file with functions, and the options in a mapping ``STAU_CONFIG``. In addition to the options
+of any app that is keyed by chunk, it has three of its own. ``job_type`` is the app's name, which must be the file's
+name. ``main_func`` names the function; default: ``main``. ``is_streaming`` has no effect. A function called
+``select_work`` is used without an option.
 
-In addition to the options of any app that is keyed by chunk, it has three of its own. ``job_type`` is the app's name,
-which must be the file's name. ``main_func`` names the function; default: ``main``. ``is_streaming`` has no effect. A
-function called ``select_work`` is used without an option.
-
-``default_work_ids`` at the top of a source: work IDs for submissions if neither they nor their app select any.
+``default_work_ids`` at the top of a source are the work IDs for submissions if neither they nor their app select any.
 """
 
 import ast
@@ -27,7 +26,7 @@ _SELECT = "select_work"
 
 
 def read_config(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
-    """Yield the app of a module in this form. ``place`` is the path by which another process finds the module."""
+    """Yield the app of a module in Stau's form. ``place`` is the path by which another process finds the module."""
     if CONFIG not in vars(module):
         return
     config = vars(module)[CONFIG]
@@ -106,12 +105,12 @@ def _assigned(statement: ast.stmt) -> list[str]:
 
 
 _WORD = "default_work_ids"
-#: Stau's name for such a function.
+#: Stau's name for ``default_work_ids``, in modules only.
 _ALIAS = "get_default_work_ids"
 
 
 def default_of_document(document: dict[str, object], at: At) -> Selector | None:
-    """Remove the option from the document and return its function. The remaining entries are apps."""
+    """Remove ``default_work_ids`` from the document and return its function. The remaining entries are apps."""
     return _read(_WORD, document.pop(_WORD, None), at)
 
 
@@ -123,7 +122,7 @@ def default_of_module(module: ModuleType, at: At) -> Selector | None:
 
 
 def default_of_folder(found: Mapping[str, Selector], at: At) -> Selector | None:
-    """Return the one function of the folder's files. A file may import it from another file."""
+    """Return the one ``default_work_ids`` of the folder's files. A file may import it from another file."""
     if len({_place(selector) for selector in found.values()}) > 1:
         at.add(f"{_WORD}: it is set in {', '.join(found)} and applies to the whole folder; set it once")
     return next(iter(found.values()), None)

@@ -1,6 +1,5 @@
-"""Adding, some numbers a task: ``python -m sluice.jobs.examples.sum 10 100 3`` beside
-``sluice --apps jobs/examples/sum/apps.yaml up``.
+"""Sum of many numbers, some of them per task: ``python -m sluice.jobs.examples.sum 10 100 3``.
 
-``run.sh`` is the program that a task runs; the manager, who opens tasks and makes new ones of what they came to, is
-``__main__``.
+Start ``sluice --apps jobs/examples/sum/apps.yaml up`` beside it. ``run.sh`` is the program that a task runs. The
+manager is in ``__main__``: it opens tasks, and makes new tasks from their results.
 """

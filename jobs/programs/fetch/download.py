@@ -1,8 +1,6 @@
 """A source during its fetch: on disk, counted and digested, with a time limit.
 
-Source during the fetch: written to disk, counted and digested.
-
-Time limit and stop condition of a fetch.
+A ``Spool`` is written to disk, counted and digested. ``Patience`` has the time limit and the stop condition of a fetch.
 """
 
 import hashlib

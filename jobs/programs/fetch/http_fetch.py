@@ -1,8 +1,6 @@
-"""Programs by HTTP and HTTPS.
+"""Programs from web servers, by HTTP and HTTPS.
 
-Programs from web servers.
-
-Connection on which no wait exceeds its patience, even if the peer is slow or silent.
+A ``Wire`` is a connection on which no wait exceeds its patience, even if the peer is slow or silent.
 """
 
 import base64

@@ -1,8 +1,7 @@
-"""Programs by rsync over ssh, and the helper processes of the store.
+"""Programs from other machines by rsync over ssh, and the helper processes of the store.
 
-Programs from other machines, by rsync over ssh.
-
-Helper program of the store (rsync, cp): started without a shell, watched, and ended with its process group.
+``run_watched`` runs a helper program of the store (rsync, cp). No shell interprets its arguments. It is watched, and
+ended with its process group.
 """
 
 import hashlib

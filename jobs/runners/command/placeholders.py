@@ -1,9 +1,9 @@
-"""Placeholders in commands.
+"""Placeholders in texts and commands: ``{name}`` is replaced by a value, and a literal brace is written twice.
 
-Values in a shell command: ``{name}`` is replaced by the value, which never becomes code.
+``fill_braces`` fills texts that are not commands. ``fill`` fills shell commands, in which a value never becomes code.
 
-A value of harmless characters is inserted as it is, at any position. Any other value is assigned to a shell variable at
-the very beginning, where its quoting is certain, and the command refers to the variable. Inserting
+In a command, a value of harmless characters is inserted as it is, at any position. Any other value is assigned to a
+shell variable at the very beginning, where its quoting is certain, and the command refers to the variable. Inserting
 ``shlex.quote(value)`` at the placeholder would be safe only between words. Inside the double quotes of ``"{name}"``, in
 a comment or in a here-document, the shell would run the value. The reference is written to fit the quotes around it. If
 they are misread (a here-document, a nested substitution), the value may come out with quotes or split into words, but
@@ -12,8 +12,6 @@ never as code.
 No quoting helps if a shell evaluates a text as code. ``jobs.runners.command.evaluated_values`` finds such places, and a
 definition with one is refused unless the value is a number or a day. Quoting does not help either if a program reads a
 value with a leading ``-`` as an option. Write ``--`` before such a value.
-
-``{name}`` placeholders in a text: find them and fill in the values. A literal brace is written twice.
 """
 
 import re

@@ -1,27 +1,23 @@
-"""Process groups of a run, and their pipes.
+"""Process group of a run: its start, its pipes, its supervision and its end.
 
-One process group: how it is started, read, watched and ended. All children of a worker are started here.
-
-Invariants:
+Every command, program and isolated function of a job is started here. Invariants:
 
 - The command leads a session and group of its own, without a terminal and with an empty stdin. The whole group ends
   with the run: processes that the command left behind in it are killed when the command exits.
-- The worker's death ends the group. A *guard*, a shell of a few hundred kilobytes in a session of its own, reads a pipe
-  of which only the worker holds the other end. At end-of-file it kills the group. There is no gap: the process that
-  will become the command writes its number into that pipe itself and holds the end until it has. So a worker that dies
-  at any moment leaves either no process or one that the guard knows. The guard is not part of the command: a watching
-  thread would need the command's GIL, and a watching child would be found by the command's own ``wait``.
+- The worker's death ends the group. A *guard*, a shell of a few hundred kilobytes, has a session of its own. It reads a
+  pipe of which only the worker holds the other end. At end-of-file it kills the group. There is no gap: the process
+  that will become the command writes its number into that pipe itself and holds the end until it has. So a worker that
+  dies at any moment leaves either no process or a process that the guard knows. The guard is not part of the command: a
+  watching thread would need the command's GIL, and a watching child would be found by the command's own ``wait``.
   PR_SET_PDEATHSIG is no alternative because it follows threads, not processes.
 - The leader is not reaped before the guard has ended and the last signal is sent. Until then the leader's number, which
   is also the group's, cannot belong to another process.
-- Output is read as it arrives and kept as an excerpt. A grandchild that holds a pipe open delays nothing.
+- Output is read as it arrives (``Pipes``) and kept as an excerpt. A grandchild that holds a pipe open delays nothing.
 
 Limitations: a process that creates a new session has left the group and is not found. The exception is a command that
-is kept together: a supervisor process replaces the guard, and no process can leave (``supervised``). A process forked
-from the worker without exec (multiprocessing's ``fork``) also holds the worker's end of the pipe, and the guard waits
-until both have closed it.
-
-Pipes of one run, read as they fill.
+is kept together: a supervisor process replaces the guard, and no process can leave
+(``jobs.runners.process.supervised``). A process forked from the worker without exec (multiprocessing's ``fork``) also
+holds the worker's end of the pipe. Then the guard waits until both have closed it.
 """
 
 import math

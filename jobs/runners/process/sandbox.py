@@ -1,11 +1,9 @@
 """Sandbox of a job's processes, and the file system that they see.
 
-Isolation of a job's processes from the rest of the machine.
+A ``Sandbox`` isolates a job's processes from the rest of the machine. Guarantees at the level ``bubblewrap`` (Linux
+only; ``bwrap`` 0.8 or newer, and user namespaces):
 
-Guarantees at the level ``bubblewrap`` (Linux only; ``bwrap`` 0.8 or newer, and user namespaces):
-
-- Only the paths that the runner and the operator name can be written to, and a ``/tmp`` that is removed after the run
- .
+- Only the paths that the runner and the operator name can be written to, and a ``/tmp`` that is removed after the run.
 - No other process can be seen or signalled. No network can be reached unless the operator allows it. Sockets in
   ``/run`` cannot be reached because some services there can do more than we allow (Docker's socket bypasses all of
   this).
@@ -17,11 +15,10 @@ Guarantees at the level ``bubblewrap`` (Linux only; ``bwrap`` 0.8 or newer, and 
   the reason.
 
 Not guaranteed: files that are not hidden can be read. The kernel is the same, with all of its calls. If the worker is
-root, the kernel treats processes inside as root when it checks the owner of a file, so only mounts protect files of
+root, the kernel treats processes inside as root when it checks the owner of a file. So only mounts protect files of
 root. Files in ``/tmp`` use memory. Functions in threads, sagas and managers are part of the worker and have no sandbox.
 
-File system that a process in bubblewrap sees, as arguments of ``bwrap``. Later arguments override earlier ones.
-
+``words`` yields the file system that a process sees, as arguments of ``bwrap``. Later arguments override earlier ones.
 Invariants:
 
 - The machine's files are read-only. The sandbox puts its own folders over them: devices, processes, an empty folder for
@@ -206,8 +203,8 @@ RESOLVER: Final = "/etc/resolv.conf"
 
 
 def words(fence: Fence, *, writes: Sequence[str] = (), reads: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the arguments. ``writes`` are always visible and writable; ``reads`` are visible even in a private
-    folder.
+    """Yield the arguments of ``bwrap``. ``writes`` are always visible and writable; ``reads`` are visible even in a
+    private folder.
     """
     writable = [Path(each) for each in fence.writable]
     wide = [path for path in writable if _holds_own(path)]

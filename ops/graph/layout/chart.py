@@ -1,13 +1,10 @@
 """Input of the layout: boxes with their text, and the links between them.
 
-Input of the layout: boxes and the links between them. Each connected part of a graph has a chart of its own.
+Each connected part of a graph has a chart of its own. Nodes with the same parents and the same children share a frame
+and one link if there are at least ``FRAMED_MIN``: 200 parents of one report are a block and an arrow, not a fan.
 
-Nodes with the same parents and the same children share a frame and one link: 200 parents of one report are a block
-and an arrow, not a fan.
-
-Text in a node's box, and the size of the box.
-
-All letters have the same width, so that every text fits its box, whichever font displays it.
+The text in a node's box determines the size of the box (``Card``). All letters have the same width, so that every text
+fits its box, whichever font displays it.
 """
 
 from collections import defaultdict

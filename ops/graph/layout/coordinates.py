@@ -1,10 +1,9 @@
-"""Positions: of the spots in a layer, of the layers, and of the strips of a wide drawing.
+"""Positions of the spots in a layer, of the layers, and of the strips of a wide drawing.
 
-Vertical position of each spot: near the middle of its neighbours, without overlapping other spots in its layer.
-
-Width of each layer, and its distance from the next layer.
-
-Strips of a drawing that is much wider than it is high. They are read like lines of text.
+- ``place`` returns the vertical position of each spot: near the middle of its neighbours, without overlapping other
+  spots in its layer.
+- ``columns`` yields the width of each layer, and its distance from the next layer.
+- ``strips`` divides a drawing that is much wider than it is high. The strips are read like lines of text.
 """
 
 from collections.abc import Iterator, Sequence

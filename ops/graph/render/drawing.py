@@ -1,8 +1,6 @@
 """Boxes, lines and texts of one sheet as SVG.
 
-Boxes and lines of one sheet as SVG.
-
-Users' texts in a picture.
+Users' texts in a picture are escaped (``escaped``).
 """
 
 import html

@@ -1,9 +1,4 @@
-"""Style and colours of a picture, in light and in dark mode.
-
-Style of a picture, in light and in dark mode.
-
-Colour of each state in pictures, in light and in dark mode.
-"""
+"""Style of a picture and colour of each state, in light and in dark mode."""
 
 from collections.abc import Iterator, Set
 from typing import NamedTuple

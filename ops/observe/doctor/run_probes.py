@@ -1,8 +1,6 @@
 """Order of the doctor's probes, and the time limit of each.
 
-Order of the doctor's probes, and their time limits.
-
-Time limit for a call that may hang.
+``within`` limits the time of a call that may hang.
 """
 
 from collections.abc import Callable, Iterable, Iterator

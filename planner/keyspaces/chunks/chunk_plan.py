@@ -1,21 +1,17 @@
 """Plans for submissions about work IDs, and the cuts of their lists into chunks.
 
-Keys by chunk: the jobs that result from a submission for work IDs.
-
-Planning starts at the requested app and goes upstream. All chunks of the requested app are planned. A chunk of a needed
-app is planned under two conditions: a planned chunk shares work IDs with it, and its results are not fresh enough for
-that planned chunk. The inputs of fresh chunks are not examined.
+Planning starts at the requested app and goes upstream (``chunk``). All chunks of the requested app are planned. A chunk
+of a needed app is planned under two conditions. A planned chunk shares work IDs with it. Its results are not fresh
+enough for that planned chunk. The inputs of fresh chunks are not examined.
 
 In the end, each planned chunk waits for the planned chunks of the apps it needs, if they share an ID with it. It does
 not matter which chunk caused them to run.
 
+A cut (``cuts``) is a piece of the sorted list, given by its first position and the position after its last. The list is
+divided into stretches as long as the longest chunk of any app, and each app cuts every stretch by its own size. So no
+chunk reaches into two stretches, and each stretch is a graph by itself.
+
 Pure: ``Knowledge`` provides the history.
-
-Cuts of lists of work IDs.
-
-A cut is a piece of the sorted list, given by its first position and the position after its last. The list is divided
-into stretches as long as the longest chunk of any app, and each app cuts every stretch by its own size. So no chunk
-reaches into two stretches, and each stretch is a graph by itself.
 """
 
 from bisect import bisect_left, bisect_right

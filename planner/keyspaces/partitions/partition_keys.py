@@ -1,8 +1,6 @@
 """Keys of jobs that fill partitions, and the partitions that submissions request by app or by conf.
 
-Keys of jobs that fill partitions, and the partitions that submissions request.
-
-Submissions for partitions, by app or by conf. A conf stands for the app that its mode ends in, run in that mode.
+A conf stands for the app that its mode ends in, run in that mode (``meant``).
 """
 
 from collections.abc import Iterable, Iterator
