@@ -15,7 +15,7 @@ from sluice.actors.worker.publish_buffer import Teller
 from sluice.broker.connect import connect
 from sluice.broker.interface import Broker
 from sluice.broker.messages import Message
-from sluice.broker.owner import ID_CHARS, Owner
+from sluice.broker.owner import ID_CHARS, InstallationOwner
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachable
 from sluice.jobs.model.app import App
@@ -117,7 +117,7 @@ def blobs(settings: Settings) -> BlobStore:
 
 
 @contextmanager
-def connect_broker(settings: Settings, owner: Owner | None = None) -> Iterator[Broker]:
+def connect_broker(settings: Settings, owner: InstallationOwner | None = None) -> Iterator[Broker]:
     """Yield the broker without connecting to it. If an ``owner`` is given, it is compared with the broker's mark at the
     first use."""
     tls.require(settings, "SLUICE_BROKER_URL")
@@ -134,12 +134,12 @@ def connect_broker(settings: Settings, owner: Owner | None = None) -> Iterator[B
         broker.close()
 
 
-def owner_of(settings: Settings, ledger: Ledger) -> Owner | None:
+def owner_of(settings: Settings, ledger: Ledger) -> InstallationOwner | None:
     """Return the identity of this installation for brokers, or None if its messages never leave the process."""
     if not is_shared(settings):
         return None
     identity = ledger.transact(installation.identity)
-    return Owner(identity.hex[:ID_CHARS], without_password(ledger.url))
+    return InstallationOwner(identity.hex[:ID_CHARS], without_password(ledger.url))
 
 
 @contextmanager

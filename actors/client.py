@@ -23,10 +23,10 @@ from sluice.broker.messages import Message, Plan
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, Unreachable
 from sluice.jobs.keys.key_fields import KeyReadings, key_readings
-from sluice.jobs.model.history import Report, log_of, record_of
+from sluice.jobs.model.history import JobReport, log_of, record_of
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON, Submission, SubmissionState
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.text.filter_parser import parse_condition
 from sluice.jobs.text.filters import Condition, needs_definitions
 from sluice.jobs.text.paging import Order
@@ -35,7 +35,7 @@ from sluice.ledger.lifecycle import submissions
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.reads import job_details, job_lists, submission_progress
 from sluice.ledger.sagas import abortion
-from sluice.ledger.sagas.events import Became, Said
+from sluice.ledger.sagas.events import Became, EventRequest
 
 _LOG = logging.getLogger("sluice.client")
 
@@ -77,10 +77,10 @@ class Client:
         Conflict for an id of another submission."""
         with sending([sound(submission) for submission in wanted], within=self._within) as named:
             self._ledger.transact(lambda tx: _receive(tx, named))
-            reached(Place.CLIENT_COMMITTED)
+            reached(Failpoint.CLIENT_COMMITTED)
             ids = [submission.require_id() for submission in named]
             self.have_planned(ids)
-            reached(Place.CLIENT_TOLD)
+            reached(Failpoint.CLIENT_TOLD)
         return ids
 
     def have_planned(self, ids: Sequence[str]) -> None:
@@ -154,7 +154,7 @@ class Client:
         BadRequest if the job has ended, or if it does not exist and no definition shows that it can.
         """
         token = str(uuid4()) if id is None else id
-        said = Said(name=event, payload=payload, by=by, token=token)
+        said = EventRequest(name=event, payload=payload, by=by, token=token)
         definitions = self._definitions() if self._definitions else None
         heard = say(self._ledger, definitions, name, said, may_be_early=may_be_early)
         self._hint(*heard.messages)
@@ -193,22 +193,22 @@ class Client:
         """Return the app as its manager sees it. UnknownApp if definitions are available and do not have it."""
         return Tasks(self._ledger, self.have_planned, app, self._definitions() if self._definitions else None)
 
-    def status(self, submission: str) -> submission_progress.Status | None:
+    def status(self, submission: str) -> submission_progress.SubmissionStatus | None:
         return self._ledger.transact(lambda tx: submission_progress.status(tx, submission))
 
-    def job(self, app: str, key: str) -> Report | None:
+    def job(self, app: str, key: str) -> JobReport | None:
         """Return the report of a job, or None if the ledger does not have it.
 
         The key is written as ``sluice ls`` shows it. If the job moves on during the read, the record may be newer than
         the state, but never older.
         """
 
-        def read(tx: Tx) -> Report | None:
+        def read(tx: Tx) -> JobReport | None:
             found = job_details.job(tx, JobName(app, key))
             if found is None:
                 return None
             history, rounds = job_details.history(tx, found.id), job_details.rounds(tx, found.id)
-            return Report(
+            return JobReport(
                 app=found.app,
                 key=found.key,
                 state=found.state,
@@ -231,7 +231,7 @@ class Client:
         page: str | None = None,
         order: Order = Order(),  # noqa: B008 - an order is a value and never changes
         limit: int = 100,
-    ) -> job_lists.Page:
+    ) -> job_lists.JobPage:
         """Return a page of the jobs that match a condition, which is a text or structs.
 
         ``page`` is the token of a page; default: the first. Without definitions, the inputs of a job are its kwargs
@@ -239,10 +239,14 @@ class Client:
         """
         if isinstance(where, str):
             where = parse_condition(where, datetime.now(UTC))
-        wanted = job_lists.Filter(where=where, readings=self._readings(where), order=order, limit=limit)
+        wanted = job_lists.JobListFilter(
+            where=where, readings=self._readings(where), order=order, limit=limit
+        )
         return self._ledger.transact(lambda tx: job_lists.page(tx, wanted, page))
 
-    def wait(self, submission: str, *, timeout_s: float | None = None) -> submission_progress.Status:
+    def wait(
+        self, submission: str, *, timeout_s: float | None = None
+    ) -> submission_progress.SubmissionStatus:
         """Wait until a submission has ended, and return its status. TimeoutError after ``timeout_s``."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
@@ -270,7 +274,7 @@ class Client:
             return ended, [*tell(ended or []), *announce(tx, [])]
 
         ended, messages = self._ledger.transact(work)
-        reached(Place.CALLED_OFF)
+        reached(Failpoint.CALLED_OFF)
         self._hint(*messages)
         return ended
 
@@ -286,7 +290,7 @@ class Client:
 def _receive(tx: Tx, named: list[Submission]) -> set[str]:
     """Insert the submissions, and return the ids that are new. ``Ledger.beside`` passes this result to its callback."""
     new = submissions.receive(tx, named)
-    reached(Place.CLIENT_WRITTEN)
+    reached(Failpoint.CLIENT_WRITTEN)
     return new
 
 

@@ -1,9 +1,9 @@
 """Announcement of ready jobs by messages on the queues of their apps."""
 
-from sluice.broker.messages import Ended, Execute, Message, Turn
+from sluice.broker.messages import Ended, Execute, JobRound, Message
 from sluice.jobs.states import By
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.lifecycle.readiness import ReadyJob
 from sluice.ledger.limits import pools
 from sluice.ledger.stats import runtimes
 from sluice.planner.batches import parcels
@@ -14,7 +14,7 @@ def tell(ended: list[int]) -> list[Message]:
     return [Ended(jobs=tuple(ended))] if ended else []
 
 
-def announce(tx: Tx, ready: list[Ready], by: By = By.PLANNER) -> list[Execute]:
+def announce(tx: Tx, ready: list[ReadyJob], by: By = By.PLANNER) -> list[Execute]:
     """Return one message for each batch of ready jobs. They are sent after the commit, but the ledger already counts
     them as sent.
 
@@ -23,6 +23,6 @@ def announce(tx: Tx, ready: list[Ready], by: By = By.PLANNER) -> list[Execute]:
     ready = ready + pools.admit(tx, by)
     known_s = runtimes.known_s(tx, [job.app for job in ready]) if len(ready) > 1 else {}
     return [
-        Execute(app=parcel.app, jobs=tuple(Turn(job.job, job.round) for job in parcel.jobs))
+        Execute(app=parcel.app, jobs=tuple(JobRound(job.job, job.round) for job in parcel.jobs))
         for parcel in parcels(ready, known_s)
     ]

@@ -23,7 +23,7 @@ from sluice.jobs.model.submission import JSON, Submission, divided
 from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.managed_tasks import COLLECTED, Counts, Finished, Parcel, open_tasks, standing
+from sluice.ledger.managed_tasks import COLLECTED, Finished, TaskBatch, TaskCounts, open_tasks, standing
 from sluice.planner.keyspaces.choose import keyspace_of
 
 #: Order in which outcomes are handed over: success, then ends that the task itself caused, then ends by other causes.
@@ -130,7 +130,7 @@ class Tasks:
         it is."""
         return len(self._ledger.transact(lambda tx: managed_tasks.archive(tx, tasks)))
 
-    def counts(self) -> Counts:
+    def counts(self) -> TaskCounts:
         """Return the numbers of tasks that have not ended, and of uncollected tasks."""
         return self._ledger.transact(lambda tx: managed_tasks.counts(tx, self.app))
 
@@ -203,7 +203,7 @@ class Tasks:
             lambda tx: managed_tasks.finished(tx, self.app, outcome, after=after, limit=PAGE)
         )
 
-    def _parcels(self, wanted: Iterable[NewTask]) -> list[Parcel]:
+    def _parcels(self, wanted: Iterable[NewTask]) -> list[TaskBatch]:
         """Return a submission for each run of consecutive tasks that differ only in their keys."""
         tasks = list(wanted)
         ids = [task.id for task in tasks if task.id is not None]
@@ -213,7 +213,7 @@ class Tasks:
         for (id_, _), alike in groupby(tasks, key=_likeness):
             run = list(alike)
             for keys in divided([self._key(task) for task in run]):
-                parcels.append(Parcel(submission=self._submission(run[0], id_, keys), keys=tuple(keys)))
+                parcels.append(TaskBatch(submission=self._submission(run[0], id_, keys), keys=tuple(keys)))
         return parcels
 
     def _submission(self, task: NewTask, id_: str | None, keys: Sequence[str | None]) -> Submission:
@@ -259,7 +259,7 @@ class Tasks:
                 advice='Give each task a key, or key the app by one number: job_id: "{n}", identifiers: {"n": "int"}.',
             )
 
-    def _tell(self, parcels: Iterable[Parcel]) -> None:
+    def _tell(self, parcels: Iterable[TaskBatch]) -> None:
         if ids := [parcel.submission.require_id() for parcel in parcels]:
             self._hint(ids)
 

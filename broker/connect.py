@@ -9,7 +9,7 @@ from sluice.broker.address import parse_address
 from sluice.broker.codec import JsonEncoder
 from sluice.broker.interface import Broker
 from sluice.broker.memory import MemoryBroker
-from sluice.broker.owner import Owner
+from sluice.broker.owner import InstallationOwner
 from sluice.broker.signing import NO_KEYS, Keyring
 from sluice.jobs.errors import BadSetting
 
@@ -28,7 +28,7 @@ def connect(
     queue_type: str = "quorum",
     heartbeat_timeout_s: float = 15.0,
     keys: Keyring = NO_KEYS,
-    owner: Owner | None = None,
+    owner: InstallationOwner | None = None,
 ) -> Broker:
     """Return the broker at ``url``. Nothing is sent yet, so a broker that is down raises Unreachable at the first use.
 

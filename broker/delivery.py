@@ -10,7 +10,7 @@ from dramatiq import MessageProxy
 from sluice.broker.messages import Message
 
 
-class Verdict(Enum):
+class Settlement(Enum):
     """Settlement of a message."""
 
     ACKNOWLEDGED = "acknowledged"
@@ -18,10 +18,10 @@ class Verdict(Enum):
     GIVEN_BACK = "given back"
 
 
-class Origin(Protocol):
+class DeliverySource(Protocol):
     """Source of a delivery. Any thread may call ``settle``; it does not wait for the network."""
 
-    def settle(self, delivery: "Delivery", verdict: Verdict) -> None: ...
+    def settle(self, delivery: "Delivery", verdict: Settlement) -> None: ...
 
 
 class Delivery(MessageProxy):
@@ -32,30 +32,36 @@ class Delivery(MessageProxy):
     """
 
     def __init__(
-        self, envelope: Envelope[Any], content: Message, origin: Origin, receipt: object, *, redelivered: bool
+        self,
+        envelope: Envelope[Any],
+        content: Message,
+        origin: DeliverySource,
+        receipt: object,
+        *,
+        redelivered: bool,
     ) -> None:
         super().__init__(envelope)
         self.content = content
         self.receipt = receipt
         self.redelivered = redelivered
         self._origin = origin
-        self._verdict: Verdict | None = None
+        self._verdict: Settlement | None = None
         self._lock = Lock()
 
     def acknowledge(self) -> None:
         """Acknowledge the message: it has done its work and is never delivered again."""
-        self._settle(Verdict.ACKNOWLEDGED)
+        self._settle(Settlement.ACKNOWLEDGED)
 
     def reject(self) -> None:
         """Send the message to the dead letters, where a person can examine it, because no retry would help."""
-        self._settle(Verdict.REJECTED)
+        self._settle(Settlement.REJECTED)
 
     def give_back(self) -> None:
         """Return the message to its queue, so that another process, or this one later, takes it."""
-        self._settle(Verdict.GIVEN_BACK)
+        self._settle(Settlement.GIVEN_BACK)
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> Settlement | None:
         return self._verdict
 
     @property
@@ -71,7 +77,7 @@ class Delivery(MessageProxy):
         """Return the text that dramatiq logs. A message's content stays out of logs."""
         return f"{self.actor_name} {self.message_id} from queue {self.queue_name}"
 
-    def _settle(self, verdict: Verdict) -> None:
+    def _settle(self, verdict: Settlement) -> None:
         with self._lock:
             if self._verdict is not None:
                 return

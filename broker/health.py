@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class QueueHealth(Struct, frozen=True, kw_only=True):
     """A queue: the number of waiting messages, dead letters and consumers. ``differs`` is the difference from the
     arguments of Sluice's queues, in RabbitMQ's words."""
 
@@ -26,7 +26,7 @@ class Ruled(Struct, frozen=True):
     words: dict[str, str | int | bool]
 
 
-class Node(Struct, frozen=True):
+class ClusterNode(Struct, frozen=True):
     """A member of RabbitMQ's cluster and its alarms."""
 
     name: str
@@ -40,7 +40,7 @@ class Management(Struct, frozen=True):
 
     place: str
     why: str = ""
-    nodes: Sequence[Node] = ()
+    nodes: Sequence[ClusterNode] = ()
     ruled: Sequence[Ruled] = ()
 
 
@@ -50,7 +50,7 @@ class RabbitmqHealth(Struct, frozen=True):
     place: str
     version: str
     blocked: str
-    lines: Sequence[Line]
+    lines: Sequence[QueueHealth]
     management: Management
 
 
@@ -67,7 +67,7 @@ class RedisHealth(Struct, frozen=True, kw_only=True):
     bytes_used: int
     bytes_max: int
     eviction: str
-    lines: Sequence[Line]
+    lines: Sequence[QueueHealth]
 
 
 Health: TypeAlias = RabbitmqHealth | RedisHealth

@@ -10,8 +10,8 @@ from typing import cast
 
 from sluice.broker import codec
 from sluice.broker.consumer.inbox import Reception
-from sluice.broker.consumer.intake import Desk, Intake
-from sluice.broker.delivery import Delivery, Verdict
+from sluice.broker.consumer.intake import Intake, SharedSlots
+from sluice.broker.delivery import Delivery, Settlement
 from sluice.broker.interface import Carrier
 from sluice.broker.messages import Message
 from sluice.jobs.errors import Unreachable
@@ -100,11 +100,11 @@ class MemoryIntake(Intake):
     def wake(self) -> None:
         self._woken.set()
 
-    def settle(self, delivery: Delivery, verdict: Verdict) -> None:
+    def settle(self, delivery: Delivery, verdict: Settlement) -> None:
         body = cast(bytes, delivery.receipt)
-        if verdict is Verdict.REJECTED:
+        if verdict is Settlement.REJECTED:
             self._broker.bury(delivery.queue_name, body)
-        elif verdict is Verdict.GIVEN_BACK:
+        elif verdict is Settlement.GIVEN_BACK:
             self._broker.waiting(delivery.queue_name).put(body)
             self._broker.wake()
 
@@ -119,7 +119,7 @@ class MemoryIntake(Intake):
     def _disconnect(self) -> None:
         """Do nothing: running messages settle themselves when they end."""
 
-    def _fill(self, desk: Desk) -> None:
+    def _fill(self, desk: SharedSlots) -> None:
         while desk.pool.take():
             delivery = self._next(desk)
             if delivery is None:
@@ -127,7 +127,7 @@ class MemoryIntake(Intake):
                 return
             self._reception.hand_over(delivery)
 
-    def _next(self, desk: Desk) -> Delivery | None:
+    def _next(self, desk: SharedSlots) -> Delivery | None:
         for queue in desk.rota.order(asking_is_free=True):
             delivery = None if self._parking.is_full(queue) else self._first(queue)
             if delivery is not None:

@@ -25,7 +25,7 @@ EventName = Annotated[str, Meta(min_length=1, max_length=200)]
 EventId = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
-class Turn(NamedTuple):
+class JobRound(NamedTuple):
     """A job at a certain round. It matches nothing if the job is at a later round."""
 
     job: JobNumber
@@ -150,7 +150,7 @@ class Execute(Message, frozen=True):
 
     actor: ClassVar[str] = "execute"
     app: str
-    jobs: tuple[Turn, ...]
+    jobs: tuple[JobRound, ...]
 
     @property
     def queue(self) -> str:

@@ -19,7 +19,7 @@ LEDGER_CHARS_MAX = 80
 ID_CHARS = 12
 
 
-class Owner(Struct, frozen=True):
+class InstallationOwner(Struct, frozen=True):
     """Identity of an installation. ``id`` is the beginning of its identity in the ledger; ``ledger`` is the ledger's
     address without its password, for people."""
 
@@ -48,7 +48,7 @@ class Owner(Struct, frozen=True):
         if other.id != self.id:
             raise self.refused_by(other, where=where)
 
-    def refused_by(self, other: "Owner", *, where: str) -> ForeignBroker:
+    def refused_by(self, other: "InstallationOwner", *, where: str) -> ForeignBroker:
         """Return the error that names both installations."""
         return ForeignBroker(
             other.text,

@@ -19,8 +19,8 @@ import re
 
 from sluice.broker.connect import NAMESPACE
 from sluice.broker.messages import CONTROL, PLANNER
-from sluice.broker.rabbitmq.topology import Names
-from sluice.broker.redis.keys import Keys
+from sluice.broker.rabbitmq.topology import QueueNames
+from sluice.broker.redis.keys import RedisKeys
 
 _NOTHING = "^$"
 _DEFAULT_EXCHANGE = r"^amq\.default$"
@@ -43,11 +43,11 @@ def rabbitmq(prefix: str, vhost: str, namespace: str = "") -> str:
 def permissions(namespace: str = "") -> dict[str, tuple[str, str, str]]:
     """Return the patterns that each role may configure, write and read in RabbitMQ. ``operator`` is the console, the
     command line, and ``sluice doctor``."""
-    begin = re.escape(Names(namespace).of(""))
+    begin = re.escape(QueueNames(namespace).of(""))
     ours = rf"^(?!amq\.){begin}.*$"
     control = "|".join(CONTROL)
     apps = rf"^(?!amq\.){begin}(?!(sluice\.submit$|({control})(\.XQ)?$)).*$"
-    named = f"^{re.escape(Names(namespace).submit_exchange)}$"
+    named = f"^{re.escape(QueueNames(namespace).submit_exchange)}$"
     return {
         "control": (ours, ".*", ours),
         "worker": (apps, _DEFAULT_EXCHANGE, apps),
@@ -59,7 +59,7 @@ def permissions(namespace: str = "") -> dict[str, tuple[str, str, str]]:
 def redis(prefix: str, namespace: str = "") -> str:
     """Return lines for ``redis-cli``, run by a user with all rights. Existing passwords stay as they are."""
     namespace = namespace or NAMESPACE
-    keys = Keys(namespace, worker="")
+    keys = RedisKeys(namespace, worker="")
     everything = f"~{namespace}:* &{keys.bell} {_ALWAYS} {_WORKING}"
     rights = {
         "worker": everything,

@@ -32,7 +32,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from sluice.jobs.model.external_work import Keeper
+from sluice.jobs.model.external_work import WorkOwner
 from sluice.jobs.model.job import KEPT_BYTES
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.model.submission import JSON
@@ -110,7 +110,7 @@ WHERE round.job = seen.id AND round.claim = seen.claim AND job.watch_at IS NOT N
 """
 
 
-class Watched(Struct, frozen=True):
+class PolledWork(Struct, frozen=True):
     """External work to poll, or to end if its job is over. ``misses`` is the number of consecutive failed polls."""
 
     id: int
@@ -134,7 +134,7 @@ class Watched(Struct, frozen=True):
         return self.state in TERMINAL
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class PollOutcome(Struct, frozen=True, kw_only=True):
     """Result of a poll that ended nothing.
 
     ``missed``: the poll failed, and ``said`` is the reason. ``line`` is added to the output of the round unless the
@@ -170,12 +170,12 @@ def send(tx: Tx, limit: int) -> dict[str, list[int]]:
     return jobs
 
 
-def take(tx: Tx, app: str, jobs: list[int]) -> list[Watched]:
+def take(tx: Tx, app: str, jobs: list[int]) -> list[PolledWork]:
     """Take the jobs that have not been polled since they were announced. The caller must poll them."""
-    return tx.structs(Watched, _TAKE, app=app, jobs=jobs)
+    return tx.structs(PolledWork, _TAKE, app=app, jobs=jobs)
 
 
-def note(tx: Tx, seen: Iterable[Seen]) -> None:
+def note(tx: Tx, seen: Iterable[PollOutcome]) -> None:
     """Record polls that ended nothing. Work that has changed since is left as it is."""
     seen = list(seen)
     if not seen:
@@ -186,7 +186,7 @@ def note(tx: Tx, seen: Iterable[Seen]) -> None:
     tx.write(_MISSED, **_columns([each for each in seen if each.missed]))
 
 
-def _columns(seen: list[Seen]) -> dict[str, list[object]]:
+def _columns(seen: list[PollOutcome]) -> dict[str, list[object]]:
     rows = [(*each.right, each.watch_s, each.said, each.line, each.is_over) for each in seen]
     return arrays(rows, "jobs", "claims", "watch_s", "said", "lines", "over")
 
@@ -199,10 +199,10 @@ WHERE id = %(job)s AND state = '{State.RUNNING}' AND claim = %(claim)s
 # token. A job that only waits without a handle will start again from nothing.
 _KEEPER = f"""
 SELECT CASE
-    WHEN state = '{State.RUNNING}' AND claim = %(claim)s THEN '{Keeper.OURS}'
-    WHEN state IN ({_LIVE}) AND handle = %(handle)s::jsonb THEN '{Keeper.ANOTHER}'
-    WHEN state = '{State.RUNNING}' AND handle IS NULL THEN '{Keeper.ANOTHER}'
-    ELSE '{Keeper.NOBODY}' END
+    WHEN state = '{State.RUNNING}' AND claim = %(claim)s THEN '{WorkOwner.OURS}'
+    WHEN state IN ({_LIVE}) AND handle = %(handle)s::jsonb THEN '{WorkOwner.ANOTHER}'
+    WHEN state = '{State.RUNNING}' AND handle IS NULL THEN '{WorkOwner.ANOTHER}'
+    ELSE '{WorkOwner.NOBODY}' END
 FROM job WHERE id = %(job)s
 """
 _FORGET = f"""
@@ -220,10 +220,10 @@ def keep(tx: Tx, right: Claim, handle: JSON) -> bool:
     return bool(tx.write(_KEEP, **_named(right, handle)))
 
 
-def keeper(tx: Tx, right: Claim, handle: JSON) -> Keeper:
+def keeper(tx: Tx, right: Claim, handle: JSON) -> WorkOwner:
     """Return whether this claim, another claim or none is responsible for the work that this claim has started."""
     found = tx.column(_KEEPER, **_named(right, handle))
-    return Keeper(found[0]) if found else Keeper.NOBODY
+    return WorkOwner(found[0]) if found else WorkOwner.NOBODY
 
 
 def forget(tx: Tx, right: Claim, handle: JSON) -> None:

@@ -55,14 +55,14 @@ LIMIT %(count)s
 _ADVANCE = "UPDATE counter SET last = %(last)s WHERE app = %(app)s"
 
 
-class Parcel(Struct, frozen=True, kw_only=True):
+class TaskBatch(Struct, frozen=True, kw_only=True):
     """Batch of tasks: a submission that names no keys yet, and its keys; None stands for a key that gets a number."""
 
     submission: Submission
     keys: tuple[str | None, ...]
 
 
-def open_tasks(tx: Tx, app: str, parcels: Sequence[Parcel]) -> list[tuple[str, ...]]:
+def open_tasks(tx: Tx, app: str, parcels: Sequence[TaskBatch]) -> list[tuple[str, ...]]:
     """Admit the batches, with numbers in their order; return the keys of each. An existing batch is left as it is."""
     there = standing(tx, parcels)
     new = [parcel for parcel in parcels if parcel.submission.require_id() not in there]
@@ -77,7 +77,7 @@ def open_tasks(tx: Tx, app: str, parcels: Sequence[Parcel]) -> list[tuple[str, .
     return [keys[parcel.submission.require_id()] for parcel in parcels]
 
 
-def standing(tx: Tx, parcels: Sequence[Parcel]) -> Mapping[str, tuple[str, ...]]:
+def standing(tx: Tx, parcels: Sequence[TaskBatch]) -> Mapping[str, tuple[str, ...]]:
     """Return the keys of the submissions that the ledger has, by id. Raise Conflict if they differ from the batches."""
     by_id = {parcel.submission.require_id(): parcel for parcel in parcels}
     found = {id_: read(body)[0] for id_, body in tx.rows(_STANDING, ids=list(by_id))}
@@ -101,7 +101,7 @@ def reserve(tx: Tx, app: str, count: int, given: Sequence[str]) -> list[str]:
     return [str(number) for number in numbers]
 
 
-def _asked(parcel: Parcel, keys: list[str]) -> Submission:
+def _asked(parcel: TaskBatch, keys: list[str]) -> Submission:
     if len(keys) == 1:
         return replace(parcel.submission, key=keys[0])
     return replace(parcel.submission, keys=tuple(keys))
@@ -167,7 +167,7 @@ FROM submission WHERE app = %(app)s AND state = '{SubmissionState.RECEIVED}'
 """
 
 
-class Round(Struct, frozen=True, kw_only=True):
+class TaskRound(Struct, frozen=True, kw_only=True):
     """Claim of the job in its present life. A round that was handed back has several claims."""
 
     round: int
@@ -189,7 +189,7 @@ class Finished(Struct, frozen=True, kw_only=True):
     claim: int
     ended_at: datetime
     kwargs: Mapping[str, JSON]
-    rounds: tuple[Round, ...]
+    rounds: tuple[TaskRound, ...]
 
     @property
     def name(self) -> JobName:
@@ -206,7 +206,7 @@ class Finished(Struct, frozen=True, kw_only=True):
         return _last(each.error for each in self.rounds)
 
 
-class Counts(Struct, frozen=True):
+class TaskCounts(Struct, frozen=True):
     """Numbers of jobs of an app that are left.
 
     ``states`` has, by state, the jobs that are yet to end and be collected, and the uncollected jobs. ``unplanned`` are
@@ -243,7 +243,7 @@ def archive_ended(tx: Tx, app: str, state: State, *, limit: int) -> list[int]:
     return _archive(tx, tx.column(_HOLD_ENDED, app=app, state=state, limit=limit))
 
 
-def counts(tx: Tx, app: str) -> Counts:
+def counts(tx: Tx, app: str) -> TaskCounts:
     """Return the numbers of jobs that are left. Jobs without collection do not count: they would be left
     indefinitely."""
     states: dict[State, int] = {}
@@ -253,7 +253,7 @@ def counts(tx: Tx, app: str) -> Counts:
             unplanned = int(count or 0)
         else:
             states[State(state)] = count
-    return Counts(states, unplanned)
+    return TaskCounts(states, unplanned)
 
 
 def _archive(tx: Tx, held: list[int]) -> list[int]:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.schedules.schedule import Busy, Firing, FiringOutcome, Standing
+from sluice.jobs.schedules.schedule import Firing, FiringOutcome, OpenRuns, StoredSchedule
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 
@@ -115,7 +115,7 @@ WHERE id = ANY(%(ids)s::text[]) AND paused_at IS NOT NULL RETURNING id
 """
 
 
-class Known(NamedTuple):
+class DefinedSchedule(NamedTuple):
     """A schedule as this process has it defined."""
 
     id: str
@@ -123,7 +123,7 @@ class Known(NamedTuple):
     digest: str
 
 
-class Asked(NamedTuple):
+class OverlapQuery(NamedTuple):
     """A schedule, its app, and whether open submissions matter to it."""
 
     id: str
@@ -131,7 +131,7 @@ class Asked(NamedTuple):
     cares: bool
 
 
-class Sight(NamedTuple):
+class ScheduleChanges(NamedTuple):
     """Schedules that need work. ``gone`` have left their source. ``stirring`` have a due time or a queued one, or a
     definition that differs from the ledger's."""
 
@@ -139,10 +139,10 @@ class Sight(NamedTuple):
     stirring: list[str]
 
 
-def look(tx: Tx, *, known: Sequence[Known], loaded: Sequence[str], limit: int) -> Sight:
+def look(tx: Tx, *, known: Sequence[DefinedSchedule], loaded: Sequence[str], limit: int) -> ScheduleChanges:
     """Return the schedules that need work, by one statement. ``loaded`` are the sources that this process loads."""
     rows = tx.rows(_LOOK, loaded=list(loaded), limit=limit, **arrays(known, "ids", "sources", "digests"))
-    return Sight([id_ for id_, stirs in rows if not stirs], [id_ for id_, stirs in rows if stirs])
+    return ScheduleChanges([id_ for id_, stirs in rows if not stirs], [id_ for id_, stirs in rows if stirs])
 
 
 def any_due(tx: Tx) -> bool:
@@ -151,26 +151,26 @@ def any_due(tx: Tx) -> bool:
     return bool(tx.column(_ANY_DUE)[0])
 
 
-def retire(tx: Tx, *, known: Sequence[Known], loaded: Sequence[str]) -> None:
+def retire(tx: Tx, *, known: Sequence[DefinedSchedule], loaded: Sequence[str]) -> None:
     """Retire the schedules that have left their source. They fire no more, and remain for inspection."""
     tx.write(_RETIRE, ids=[each.id for each in known], loaded=list(loaded))
 
 
-def hold(tx: Tx, ids: Sequence[str], apps: Sequence[str] = ()) -> dict[str, Standing]:
+def hold(tx: Tx, ids: Sequence[str], apps: Sequence[str] = ()) -> dict[str, StoredSchedule]:
     """Lock and return these schedules and all schedules of these apps."""
-    return {each.id: each for each in tx.structs(Standing, _HOLD, ids=list(ids), apps=list(apps))}
+    return {each.id: each for each in tx.structs(StoredSchedule, _HOLD, ids=list(ids), apps=list(apps))}
 
 
-def busy(tx: Tx, asked: Sequence[Asked]) -> dict[str, Busy]:
+def busy(tx: Tx, asked: Sequence[OverlapQuery]) -> dict[str, OpenRuns]:
     """Return the open work of each of these schedules. Open submissions are only read if any of the schedules cares."""
     rows = tx.rows(_BUSY, **arrays(asked, "ids", "apps", "cares"))
     return {
-        id_: Busy(own=tuple(own or ()), app=app, waiting=tuple(waiting or ()))
+        id_: OpenRuns(own=tuple(own or ()), app=app, waiting=tuple(waiting or ()))
         for id_, own, app, waiting in rows
     }
 
 
-def move(tx: Tx, standings: Sequence[Standing], before: Mapping[str, Standing]) -> None:
+def move(tx: Tx, standings: Sequence[StoredSchedule], before: Mapping[str, StoredSchedule]) -> None:
     """Store the new positions. ``before`` has the locked schedules; the others are new."""
     new = [(*_row(each), None) for each in standings if each.id not in before]
     moved = [each for each in standings if each != before.get(each.id, each)]
@@ -210,7 +210,7 @@ def resume(tx: Tx, ids: Sequence[str]) -> list[str]:
 _ROW = ("ids", "apps", "sources", "digests", "rules", "timezones", "due", "fire_at")
 
 
-def _row(each: Standing) -> tuple[str | datetime | None, ...]:
+def _row(each: StoredSchedule) -> tuple[str | datetime | None, ...]:
     return (
         each.id,
         each.app,

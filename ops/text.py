@@ -1,15 +1,13 @@
-"""Texts for people: users' own text, commands, times, and removed history.
+"""Texts for people: users' own text, commands and times.
 
 ``legible`` makes users' own text safe to display. ``command`` returns a command to paste into a shell. Times are always
-in UTC; ``jobs.text.units`` parses the times that people write. ``removed`` returns the text about the removed history
-of a job.
+in UTC; ``jobs.text.units`` parses the times that people write.
 """
 
 from datetime import UTC, datetime
 from shlex import quote
 
 from sluice.jobs.model.names import JobName
-from sluice.ledger.reads.job_details import Job
 
 
 def legible(text: str) -> str:
@@ -63,11 +61,3 @@ def _short(seconds: float) -> str:
     if seconds < 0.1:
         return f"{max(round(seconds * 1000), 0)} ms"
     return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s".replace(".0 s", " s")
-
-
-def removed(job: Job) -> str:
-    """Return which part of the history was removed, and when. Empty if nothing was removed."""
-    if job.pruned_at is None:
-        return ""
-    until = "its history" if job.is_pruned else "its earlier history"
-    return f"{until} was removed at {moment(job.pruned_at)} UTC, because of its age"

@@ -29,14 +29,14 @@ class Candidate(Ranked, Protocol):
 C = TypeVar("C", bound=Candidate)
 
 
-class Parcel(Struct, Generic[C], frozen=True):
+class JobBatch(Struct, Generic[C], frozen=True):
     """Batch: jobs of one app that travel in one message."""
 
     app: str
     jobs: tuple[C, ...]
 
 
-def parcels(ready: Iterable[C], paces_s: Mapping[str, float]) -> Iterator[Parcel[C]]:
+def parcels(ready: Iterable[C], paces_s: Mapping[str, float]) -> Iterator[JobBatch[C]]:
     """Group ready jobs into batches by app, the most urgent first; of equals, the job that was due first.
 
     A job that once took its worker down (``alone``) gets a batch of its own. It would take down all jobs that travel
@@ -45,14 +45,14 @@ def parcels(ready: Iterable[C], paces_s: Mapping[str, float]) -> Iterator[Parcel
     groups: dict[str, list[C]] = {}
     for job in sorted(ready, key=in_turn):
         if job.alone:
-            yield Parcel(job.app, (job,))
+            yield JobBatch(job.app, (job,))
         else:
             groups.setdefault(job.app, []).append(job)
     for app, jobs in groups.items():
         rest = iter(jobs)
         size = jobs_at_once(paces_s.get(app), of=len(jobs))
         while chunk := tuple(islice(rest, size)):
-            yield Parcel(app, chunk)
+            yield JobBatch(app, chunk)
 
 
 def jobs_at_once(pace_s: float | None, *, of: int = 1) -> int:

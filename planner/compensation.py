@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.app import IRREVERSIBLE
-from sluice.jobs.model.compensation import Earlier, Effect, compensation_of, is_reversible
+from sluice.jobs.model.compensation import EarlierCompensation, Effect, compensation_of, is_reversible
 from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Plan, PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RerunRequest, Wish
 from sluice.jobs.model.pool import pool_of
 from sluice.jobs.model.submission import JSON
 from sluice.planner.bubble_up.merge import in_order
@@ -82,11 +82,11 @@ def plan_of(
     number: int,
     laid_out: Compensation,
     ties: Iterable[tuple[int, int]],
-    earlier: Mapping[JobName, Earlier],
+    earlier: Mapping[JobName, EarlierCompensation],
     *,
     askers: Mapping[int, int] | None = None,
     behind: Iterable[tuple[int, JobName]] = (),
-) -> Plan:
+) -> JobPlan:
     """Plan the jobs that undo, each after the jobs that undo its consequences.
 
     ``ties`` are the pairs (parent, child) of all jobs that the sagas wanted, by id. A job in ``earlier`` has undone an
@@ -107,14 +107,14 @@ def plan_of(
     jobs = [_as_it_is(job) if job.name in earlier and earlier[job.name].is_live else job for job in planned]
     again = tuple(job.name for job in jobs if job.name in earlier and not earlier[job.name].is_live)
     named = [_named(catalogue, name) for name in sorted({name for _, name in known})]
-    return Plan(
+    return JobPlan(
         jobs=in_order(catalogue, [*jobs, *named]),
         wants=tuple(
             (asker, name, Wish.ASKED)
             for id, name in undoing.items()
             for asker in _askers(laid_out.effects[id], askers) or (number,)
         ),
-        reruns=(Rerun(number, again),) if again else (),
+        reruns=(RerunRequest(number, again),) if again else (),
     )
 
 
@@ -124,7 +124,7 @@ def _askers(effect: Effect, askers: Mapping[int, int] | None) -> tuple[int, ...]
 
 def _named(catalogue: Catalogue, name: JobName) -> PlannedJob:
     """Return an existing compensation. Jobs that need it wait for it as it is."""
-    return PlannedJob(name=name, standing=Standing.EXPECTED, policy=catalogue.app(name.app).policy)
+    return PlannedJob(name=name, standing=EntryState.EXPECTED, policy=catalogue.app(name.app).policy)
 
 
 def _planned(
@@ -134,7 +134,7 @@ def _planned(
     gate = Gate(_GATE, tuple(map(Need, needs)))
     return PlannedJob(
         name=name,
-        standing=Standing.WANTED,
+        standing=EntryState.WANTED,
         gates=(gate,) if gate.needs else (),
         # The needs belong to this saga. The number in the digest keeps a later saga from reusing them.
         digest=f"{_GATE} {number}",

@@ -8,20 +8,20 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Plan, PlannedJob, Rerun, Standing
+from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RerunRequest
 from sluice.jobs.model.pool import pool_of
 from sluice.planner.bubble_up.merge import in_order, put
 from sluice.planner.keyspaces.choose import keyspace_of
 
 
-class Again(Struct, frozen=True):
+class RerunPlan(Struct, frozen=True):
     """Plan that runs the jobs again. ``left_out`` are the jobs that cannot run any more, each with the reason."""
 
-    plan: Plan
+    plan: JobPlan
     left_out: Mapping[JobName, str]
 
 
-def plan_again(catalogue: Catalogue, number: int, names: Iterable[JobName]) -> Again:
+def plan_again(catalogue: Catalogue, number: int, names: Iterable[JobName]) -> RerunPlan:
     """Plan these jobs of a submission again. Their parents are named, but not requested."""
     jobs: dict[JobName, PlannedJob] = {}
     again: list[JobName] = []
@@ -38,8 +38,8 @@ def plan_again(catalogue: Catalogue, number: int, names: Iterable[JobName]) -> A
             again.append(name)
             for job in planned:
                 put(jobs, job)
-    rerun = Rerun(number, tuple(again), alone=True)
-    return Again(Plan(jobs=in_order(catalogue, jobs.values()), wants=(), reruns=(rerun,)), left_out)
+    rerun = RerunRequest(number, tuple(again), alone=True)
+    return RerunPlan(JobPlan(jobs=in_order(catalogue, jobs.values()), wants=(), reruns=(rerun,)), left_out)
 
 
 def _planned(catalogue: Catalogue, number: int, name: JobName) -> tuple[PlannedJob, ...]:
@@ -52,7 +52,7 @@ def _planned(catalogue: Catalogue, number: int, name: JobName) -> tuple[PlannedJ
     gates = () if keeps else keyspace.gates(app, name.key)
     job = PlannedJob(
         name=name,
-        standing=Standing.WANTED,
+        standing=EntryState.WANTED,
         gates=gates,
         digest=None if keeps else app.digest,
         policy=app.policy,
@@ -60,7 +60,7 @@ def _planned(catalogue: Catalogue, number: int, name: JobName) -> tuple[PlannedJ
         pool=pool_of(app, app.policy, name.key, {}),
     )
     parents = (need.parent for gate in gates for need in gate.needs)
-    return (job, *(PlannedJob(name=parent, standing=Standing.EXPECTED) for parent in parents))
+    return (job, *(PlannedJob(name=parent, standing=EntryState.EXPECTED) for parent in parents))
 
 
 def _keeps_its_needs(catalogue: Catalogue, app: App) -> bool:

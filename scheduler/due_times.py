@@ -19,7 +19,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.schedules.cron import Cron, instant_of, wall_of
-from sluice.jobs.schedules.schedule import Asked, Every, Rule, Schedule, Trigger, submission_id
+from sluice.jobs.schedules.schedule import Every, Rule, Schedule, Trigger, UserTrigger, submission_id
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE = timedelta(minutes=1)
@@ -40,7 +40,7 @@ class BrokenTrigger(SluiceError):
 
 def first_due(rule: Rule, zone: ZoneInfo, now: datetime) -> datetime | None:
     """Return the first due time after now, for schedules that have had none yet; None if there will be none."""
-    if isinstance(rule, Asked):
+    if isinstance(rule, UserTrigger):
         return _first_asked(rule.trigger, now)
     return next_due(rule, zone, now)
 
@@ -54,7 +54,7 @@ def next_due(rule: Rule, zone: ZoneInfo, due: datetime) -> datetime | None:
             return _next_of_cron(rule, zone, due)
         case Every(seconds):
             return _next_multiple(seconds, due)
-        case Asked(trigger):
+        case UserTrigger(trigger):
             return _ask(trigger, due, due)
 
 

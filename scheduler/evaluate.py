@@ -10,7 +10,14 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sluice.jobs.schedules.schedule import Busy, Firing, FiringOutcome, Overlapping, Schedule, Standing
+from sluice.jobs.schedules.schedule import (
+    Firing,
+    FiringOutcome,
+    OpenRuns,
+    Overlapping,
+    Schedule,
+    StoredSchedule,
+)
 from sluice.scheduler.due_times import BrokenTrigger, fire_at, first_due
 from sluice.scheduler.misfires import judge, passed_by_old_rule, passed_by_own_rule
 from sluice.scheduler.overlap import Turns
@@ -20,19 +27,19 @@ from sluice.scheduler.overlap import Turns
 AWAY_S_MIN = 60.0
 
 
-class Settled(Struct, frozen=True, kw_only=True):
+class ScheduleResult(Struct, frozen=True, kw_only=True):
     """Result of ``settle``. ``replaced`` are submissions that must be cancelled. ``more``: further due times have come
     and are left."""
 
-    standing: Standing
+    standing: StoredSchedule
     firings: tuple[Firing, ...] = ()
     replaced: tuple[str, ...] = ()
     more: bool = False
 
 
 def settle(
-    schedule: Schedule, standing: Standing | None, now: datetime, busy: Busy, overlap: Overlapping
-) -> Settled:
+    schedule: Schedule, standing: StoredSchedule | None, now: datetime, busy: OpenRuns, overlap: Overlapping
+) -> ScheduleResult:
     """Return the next state of the schedule. A failing trigger ends the schedule until its definition changes."""
     turns = Turns(schedule, busy, overlap)
     if standing is None or _was_away(standing, now):
@@ -50,7 +57,7 @@ def _begin(schedule: Schedule, turns: Turns, now: datetime) -> datetime | None:
         return None
 
 
-def _go_on(schedule: Schedule, standing: Standing, turns: Turns, now: datetime) -> Settled:
+def _go_on(schedule: Schedule, standing: StoredSchedule, turns: Turns, now: datetime) -> ScheduleResult:
     """Handle the due times that have come. If the rule has changed, the due times of the old rule are handled first.
     Only then does the new rule count, from now on."""
     is_other = (standing.rule, standing.timezone) != (schedule.rule.text, schedule.zone.key)
@@ -64,7 +71,7 @@ def _go_on(schedule: Schedule, standing: Standing, turns: Turns, now: datetime) 
             turns.note(each.due, each.outcome, each.note)
     if is_other and passed.more:
         rest = replace(standing, next_due=passed.left, fire_at=passed.left)
-        return Settled(standing=rest, firings=turns.firings, replaced=turns.replaced, more=True)
+        return ScheduleResult(standing=rest, firings=turns.firings, replaced=turns.replaced, more=True)
     if passed.fault:
         _note_fault(turns, now, passed.fault)
     left = _begin(schedule, turns, now) if is_other else passed.left
@@ -72,10 +79,10 @@ def _go_on(schedule: Schedule, standing: Standing, turns: Turns, now: datetime) 
 
 
 def _settled(
-    schedule: Schedule, standing: Standing | None, turns: Turns, next_due: datetime | None
-) -> Settled:
+    schedule: Schedule, standing: StoredSchedule | None, turns: Turns, next_due: datetime | None
+) -> ScheduleResult:
     """Return the state by the schedule's own definition from now on. Only a pause is taken from the previous state."""
-    stands = Standing(
+    stands = StoredSchedule(
         id=schedule.id,
         app=schedule.app,
         source=schedule.source,
@@ -87,7 +94,7 @@ def _settled(
         paused_at=standing.paused_at if standing else None,
         resumed_at=standing.resumed_at if standing else None,
     )
-    return Settled(standing=stands, firings=turns.firings, replaced=turns.replaced)
+    return ScheduleResult(standing=stands, firings=turns.firings, replaced=turns.replaced)
 
 
 def _note_fault(turns: Turns, now: datetime, what: str) -> None:
@@ -96,6 +103,6 @@ def _note_fault(turns: Turns, now: datetime, what: str) -> None:
     turns.note(now + timedelta.resolution, FiringOutcome.FAULTY, what)
 
 
-def _was_away(standing: Standing, now: datetime) -> bool:
+def _was_away(standing: StoredSchedule, now: datetime) -> bool:
     retired_at = standing.retired_at
     return retired_at is not None and now - retired_at > timedelta(seconds=AWAY_S_MIN)

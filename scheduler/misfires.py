@@ -5,7 +5,15 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from sluice.jobs.schedules.schedule import FiringOutcome, Rule, Schedule, Standing, iso, read_rule, spelled
+from sluice.jobs.schedules.schedule import (
+    FiringOutcome,
+    Rule,
+    Schedule,
+    StoredSchedule,
+    iso,
+    read_rule,
+    spelled,
+)
 from sluice.scheduler.due_times import BrokenTrigger, fire_at, next_due
 
 #: Maximum number of due times of one schedule that are handled together. The rest follows.
@@ -35,7 +43,7 @@ class Passed(NamedTuple):
     fault: str | None = None
 
 
-class Judged(NamedTuple):
+class JudgedDueTime(NamedTuple):
     """Due time that has come, with its outcome. ``outcome`` is None if it must be fired."""
 
     due: datetime
@@ -43,13 +51,13 @@ class Judged(NamedTuple):
     note: str | None = None
 
 
-def passed_by_own_rule(schedule: Schedule, standing: Standing, now: datetime) -> Passed:
+def passed_by_own_rule(schedule: Schedule, standing: StoredSchedule, now: datetime) -> Passed:
     """Return the due times by the schedule's own rule, as far as their jitter is over."""
     times = _due_times(schedule.rule, schedule.zone, standing.next_due)
     return _passed(times, lambda due: fire_at(schedule, due), now, _taken_max(schedule))
 
 
-def passed_by_old_rule(schedule: Schedule, standing: Standing, now: datetime) -> Passed:
+def passed_by_old_rule(schedule: Schedule, standing: StoredSchedule, now: datetime) -> Passed:
     """Return the due times of the rule in the ledger, if the schedule now has another rule. Their jitter is not waited
     for.
 
@@ -61,21 +69,23 @@ def passed_by_old_rule(schedule: Schedule, standing: Standing, now: datetime) ->
     return _passed(times, lambda due: due, now, _taken_max(schedule))
 
 
-def judge(schedule: Schedule, standing: Standing, passed: Passed, now: datetime) -> Iterator[Judged]:
+def judge(
+    schedule: Schedule, standing: StoredSchedule, passed: Passed, now: datetime
+) -> Iterator[JudgedDueTime]:
     """Judge for each due time whether it is still in time, and whether catching up takes it."""
     awake = [each for each in passed.come if not _is_paused(standing, each.due)]
     in_time = [each.due for each in awake if _is_in_time(schedule, now - each.at)]
     taken = _taken(schedule, in_time, passed)
     for due, at in passed.come:
         if _is_paused(standing, due):
-            yield Judged(due, FiringOutcome.PAUSED)
+            yield JudgedDueTime(due, FiringOutcome.PAUSED)
         elif due in taken:
-            yield Judged(due)
+            yield JudgedDueTime(due)
         elif due in in_time:
             instead = f"that of {iso(taken[-1])}" if taken else "a later one"
-            yield Judged(due, FiringOutcome.COALESCED, f"{instead} replaces it")
+            yield JudgedDueTime(due, FiringOutcome.COALESCED, f"{instead} replaces it")
         else:
-            yield Judged(due, FiringOutcome.MISSED, f"{spelled((now - at).total_seconds())} late")
+            yield JudgedDueTime(due, FiringOutcome.MISSED, f"{spelled((now - at).total_seconds())} late")
 
 
 def _passed(
@@ -126,7 +136,7 @@ def _is_in_time(schedule: Schedule, late: timedelta) -> bool:
     return grace_s is None or late.total_seconds() <= max(grace_s, PUNCTUAL_S)
 
 
-def _is_paused(standing: Standing, due: datetime) -> bool:
+def _is_paused(standing: StoredSchedule, due: datetime) -> bool:
     """Return whether the due time falls into a pause. Such due times are not made up for later."""
     resumed_at = standing.resumed_at
     return standing.paused_at is not None or (resumed_at is not None and due <= resumed_at)

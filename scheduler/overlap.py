@@ -7,7 +7,14 @@ firings of one schedule in order, each given the submissions that are open by th
 from datetime import datetime
 
 from sluice.jobs.model.app import App
-from sluice.jobs.schedules.schedule import Busy, Firing, FiringOutcome, Overlapping, Schedule, submission_id
+from sluice.jobs.schedules.schedule import (
+    Firing,
+    FiringOutcome,
+    OpenRuns,
+    Overlapping,
+    Schedule,
+    submission_id,
+)
 
 
 def overlap_of(schedule: Schedule, app: App) -> Overlapping:
@@ -25,7 +32,7 @@ QUEUED_MAX = 10
 class Turns:
     """Firings of one schedule. ``firings`` and ``replaced`` are the result."""
 
-    def __init__(self, schedule: Schedule, busy: Busy, overlap: Overlapping) -> None:
+    def __init__(self, schedule: Schedule, busy: OpenRuns, overlap: Overlapping) -> None:
         self._schedule = schedule
         self._way = overlap.way
         self._open = bool(busy.own) or (overlap.of_app and busy.app)

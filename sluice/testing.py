@@ -59,12 +59,12 @@ from sluice.jobs.blobs import BlobStore
 from sluice.jobs.catalogue import errors as definition_faults
 from sluice.jobs.catalogue import load
 from sluice.jobs.catalogue.errors import At
-from sluice.jobs.catalogue.fields.draft import Entry
+from sluice.jobs.catalogue.fields.draft import UnreadApp
 from sluice.jobs.catalogue.fields.work_options import read_saga
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.work_ids import WorkId, parse_work_ids, text_of
 from sluice.jobs.model.app import App
-from sluice.jobs.model.job import Assignment, Claimed, Outcome, idempotency_token
+from sluice.jobs.model.job import Assignment, Outcome, RunContext, idempotency_token
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.sandbox_settings import Fence
@@ -76,7 +76,7 @@ from sluice.jobs.runners.process.sandbox import Sandbox
 from sluice.jobs.runners.resources import Stores
 from sluice.jobs.runners.saga_run import blame, call
 from sluice.jobs.sagas.debug import Debug
-from sluice.jobs.sagas.rehearsal import Everywhere, Flown, Rehearsal, Report, Trouble, flown_in
+from sluice.jobs.sagas.rehearsal import Everywhere, Flown, Rehearsal, RehearsalFaults, Report, flown_in
 from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.simulated import Faults, Took
 
@@ -118,7 +118,9 @@ def fly(
     event that the flight waits for arrives, with its payload from ``events``.
     """
     logger = job_log(_name_of(saga, inputs), write=_unheard, tell=worker_log(_name_of(saga, inputs)))
-    rehearsal = _rehearsals(saga, inputs, context, events, logger=logger, debug=debug or Debug())(Trouble())
+    rehearsal = _rehearsals(saga, inputs, context, events, logger=logger, debug=debug or Debug())(
+        RehearsalFaults()
+    )
     return flown_in(rehearsal, rehearsal.fly())
 
 
@@ -168,15 +170,15 @@ def _rehearsals(
     *,
     logger: logging.Logger,
     debug: Debug,
-) -> Callable[[Trouble], Rehearsal]:
+) -> Callable[[RehearsalFaults], Rehearsal]:
     saga = _saga_of(definition)
     if context is not None:
         saga = replace(saga, context=lambda: context)
     name = _name_of(definition, inputs)
     token = idempotency_token(name.app, "", name.key)
-    claimed = Claimed(name=name, ids=inputs, round=0, claim=1, token=token)
+    claimed = RunContext(name=name, ids=inputs, round=0, claim=1, token=token)
 
-    def rehearse(trouble: Trouble) -> Rehearsal:
+    def rehearse(trouble: RehearsalFaults) -> Rehearsal:
         return Rehearsal(
             saga,
             claimed,
@@ -207,10 +209,10 @@ def _saga_of(definition: Definition[..., Any] | Build) -> Saga:
     """
     if not isinstance(definition, Definition):
         return Saga(build=definition)
-    faults = definition_faults.Faults()
+    faults = definition_faults.DefinitionFaults()
     at = At(faults, "sluice.testing", definition.name)
     words = definition.words
-    entry = Entry(origin=at.source, name=definition.name, words=words, function=definition.function)
+    entry = UnreadApp(origin=at.source, name=definition.name, words=words, function=definition.function)
     saga = read_saga(words, entry, at).saga if words.get("job_type") == "saga" else None
     faults.raise_any()
     if saga is None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from sluice.broker.messages import Look
 from sluice.jobs.catalogue import Catalogue, load
-from sluice.jobs.schedules.schedule import FiringOutcome, Standing
+from sluice.jobs.schedules.schedule import FiringOutcome, StoredSchedule
 from sluice.ledger import schedules
-from sluice.ledger.reads.schedule_states import Fired, recent
+from sluice.ledger.reads.schedule_states import FiringRecord, recent
 from tests.world import World
 
 #: Only one submission of ``chunked`` may be open at once. The planner refuses all keys of ``needy`` but ``only``.
@@ -52,10 +52,10 @@ class Timed(World):
         """Return the outcomes of the due times in order, for example ``13:00 fired, 14:00 skipped``."""
         return ", ".join(f"{each.due:%H:%M} {each.outcome}" for each in self.firings(id_))
 
-    def firings(self, id_: str = "s") -> list[Fired]:
+    def firings(self, id_: str = "s") -> list[FiringRecord]:
         return self.ledger.transact(lambda tx: recent(tx, id_, 10_000))[::-1]
 
-    def standing(self, id_: str = "s") -> Standing:
+    def standing(self, id_: str = "s") -> StoredSchedule:
         return self.ledger.transact(lambda tx: schedules.hold(tx, [id_]))[id_]
 
     def next(self, id_: str = "s") -> str:

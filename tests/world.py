@@ -18,18 +18,29 @@ from sluice.actors.executor import transactions
 from sluice.actors.planner.landed_partitions import land as landing_of
 from sluice.actors.planner.retries import retry
 from sluice.actors.worker.handlers import handle
-from sluice.broker.messages import Cancel, Execute, Message, Pause, Plan, Resume, Submit, Tick, Turn, Watch
+from sluice.broker.messages import (
+    Cancel,
+    Execute,
+    JobRound,
+    Message,
+    Pause,
+    Plan,
+    Resume,
+    Submit,
+    Tick,
+    Watch,
+)
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim, JobName
-from sluice.jobs.model.plan import Known
+from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.database.driver import Swift
 from sluice.ledger.fixtures import empty
 from sluice.ledger.lifecycle import plans
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.reads import submission_progress
 from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.recovery import leases
@@ -197,17 +208,17 @@ class World:
     def beat(self, worker: UUID, claims: Sequence[Claim] = ()) -> set[Claim]:
         return self.ledger.transact(lambda tx: leases.beat(tx, worker, list(claims), lease_s=LEASE_S))
 
-    def claim(self, job: str, *, worker: UUID | None = None) -> Claimed | None:
+    def claim(self, job: str, *, worker: UUID | None = None) -> ClaimedJob | None:
         """Claim one job in its present round. None if that is refused."""
         known = self.known(job)
-        turn = Turn(known.id, self.round(job))
+        turn = JobRound(known.id, self.round(job))
         message = Execute(app=known.app, jobs=(turn,))
         claimed, messages = transactions.claim(self.ledger, self.catalogue, message, worker or self.worker)
         self.queue.extend(messages)
         self.deliver()
         return claimed[0] if claimed else None
 
-    def record(self, claimed: Claimed, ending: Ending = Ending.DONE, **words: Any) -> bool:
+    def record(self, claimed: ClaimedJob, ending: Ending = Ending.DONE, **words: Any) -> bool:
         """Record an outcome for a claim, and deliver the messages that follow. Return whether it was accepted."""
         outcome = Outcome(ending=ending, **words)
         messages, refused = transactions.record(self.ledger, {claimed.right: outcome})
@@ -222,7 +233,7 @@ class World:
         assert claimed is not None, f"{job} cannot be claimed: it is {self.state(job)}"
         assert self.record(claimed, ending, error=None if ending is Ending.DONE else "it broke")
 
-    def known(self, job: str) -> Known:
+    def known(self, job: str) -> KnownJob:
         app, _, key = job.partition("/")
         name = JobName(app, key or "1")
         return self.ledger.transact(lambda tx: plans.find(tx, [name]))[name]

@@ -25,11 +25,11 @@ from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import versions
 from sluice.ledger.keyspaces.versions import Kept
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.planner.keyspaces.partitions.partition_keys import read_key
 
 
-def assign(app: App, job: Claimed) -> Assignment:
+def assign(app: App, job: ClaimedJob) -> Assignment:
     """Return the assignment of a claimed job. BadRequest if its key no longer fits the app."""
     partitioning = app.partitioning
     return Assignment(
@@ -54,7 +54,7 @@ def _versions(app: App, partitioning: Partitioning) -> dict[str, Any]:
     return {"version": app.version, "input_versions": read}
 
 
-def _step(app: App, partitioning: Partitioning, job: Claimed) -> dict[str, Any]:
+def _step(app: App, partitioning: Partitioning, job: ClaimedJob) -> dict[str, Any]:
     """Return the partitions to make and their inputs. BadRequest if the definitions have another version of the app."""
     write = partitioning.calendar.write
     span = read_key(app, job.key)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.planner.batches import jobs_at_once
 
 _LOG = logging.getLogger("sluice.executor")
@@ -30,29 +30,29 @@ _HELD_UP = Outcome(ending=Ending.NOT_BEGUN, error="a run before it in its thread
 _HELD_BACK = Outcome(ending=Ending.NOT_BEGUN, error="the breaker of its app has opened")
 
 
-class Taken(NamedTuple):
+class ClaimedBatch(NamedTuple):
     """Claimed jobs, and the time at which they were requested, by the clock of
     ``actors.executor.claims_in_flight.Holdings``."""
 
     asked_at: float
-    jobs: Sequence[Claimed]
+    jobs: Sequence[ClaimedJob]
 
 
-NOTHING_TAKEN = Taken(0.0, ())
+NOTHING_TAKEN = ClaimedBatch(0.0, ())
 
 
 class Load:
     """Jobs of one claim. One thread runs them to the end; another thread may take away the jobs and outcomes that are
     held up."""
 
-    def __init__(self, jobs: Sequence[Claimed]) -> None:
+    def __init__(self, jobs: Sequence[ClaimedJob]) -> None:
         self.app = jobs[0].app
         self._ahead = deque(jobs)
         self._outcomes: dict[Claim, Outcome] = {}
         self._began_at = time.monotonic()
         self._lock = Lock()
 
-    def next(self) -> Claimed | None:
+    def next(self) -> ClaimedJob | None:
         """Return the job to run now, or None if none is left."""
         with self._lock:
             self._began_at = time.monotonic()

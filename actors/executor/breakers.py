@@ -27,7 +27,7 @@ BATCH = 1000
 BATCHES_MAX = 100
 
 
-class Broken(NamedTuple):
+class BreakerResult(NamedTuple):
     """Result of evaluating a breaker. ``is_open``: the app's jobs must not be started now. ``messages`` announce jobs
     that may start."""
 
@@ -40,7 +40,7 @@ def has_failed(outcome: Outcome) -> bool:
     return outcome.ending in (Ending.ERROR, Ending.DISMAL, Ending.TIMED_OUT)
 
 
-def mind(ledger: Ledger, app: str, by: By = By.EXECUTOR) -> Broken:
+def mind(ledger: Ledger, app: str, by: By = By.EXECUTOR) -> BreakerResult:
     """Evaluate the breaker of an app, after failed rounds of it were recorded."""
     return _follow(ledger, app, *ledger.transact(partial(_look, app=app, look=breakers.mind, by=by)))
 
@@ -73,7 +73,7 @@ def _look(
     return minded, announce(tx, minded.trial, by)
 
 
-def _follow(ledger: Ledger, app: str, minded: Minded, messages: Sequence[Message]) -> Broken:
+def _follow(ledger: Ledger, app: str, minded: Minded, messages: Sequence[Message]) -> BreakerResult:
     """Return the messages and, after the breaker has closed, announcements of the jobs that it held back. The groomer
     announces jobs beyond the limit."""
     sent = [*messages]
@@ -84,7 +84,7 @@ def _follow(ledger: Ledger, app: str, minded: Minded, messages: Sequence[Message
             if not batch:
                 break
             sent += batch
-    return Broken(minded.is_open, sent)
+    return BreakerResult(minded.is_open, sent)
 
 
 def _announced(tx: Tx, *, app: str, before: datetime) -> Sequence[Message]:

@@ -13,7 +13,7 @@ import msgspec
 
 from sluice.actors.executor import breakers, transactions
 from sluice.actors.executor.assignments import NotHere, Versions, assign
-from sluice.actors.executor.batches import HELD_UP_S, NOTHING_TAKEN, Load, Paces, Relief, Taken
+from sluice.actors.executor.batches import HELD_UP_S, NOTHING_TAKEN, ClaimedBatch, Load, Paces, Relief
 from sluice.actors.executor.breakers import has_failed
 from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.executor.job_services import (
@@ -23,7 +23,7 @@ from sluice.actors.executor.job_services import (
     Transacting,
     not_taken_up,
 )
-from sluice.actors.executor.transactions import Appetite, Settled
+from sluice.actors.executor.transactions import Appetite, SettleResult
 from sluice.actors.telemetry.observers import Scene, Witness
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Execute, Executed, Message
@@ -32,13 +32,13 @@ from sluice.jobs.errors import BadRequest, SluiceError, Unreachable
 from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Outcome
 from sluice.jobs.model.names import Claim
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.observe.log_context import about
 from sluice.jobs.runners import Runner, runner_for
 from sluice.jobs.runners.function.call import account
 from sluice.jobs.runners.resources import Stores
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 
 _T = TypeVar("_T")
 
@@ -126,9 +126,9 @@ class Running:
             self._ledger, catalogue, message, self._worker, at_once=self._paces.at_once(message.app)
         )
         delivery.acknowledge()
-        reached(Place.CLAIM_ACKNOWLEDGED)
+        reached(Failpoint.CLAIM_ACKNOWLEDGED)
         self._send(messages)
-        self._run_on(catalogue, Taken(asked_at, claimed))
+        self._run_on(catalogue, ClaimedBatch(asked_at, claimed))
 
     def give_back(self, strays: list[Claim]) -> None:
         """Hand back claims that this process does not know (see ``ledger.recovery.leases.strays``)."""
@@ -147,7 +147,7 @@ class Running:
         if left := self._holdings.claims():
             self._settle(self._catalogue(), dict.fromkeys(left, _NOT_ENDED))
 
-    def _run_on(self, catalogue: Catalogue, taken: Taken) -> None:
+    def _run_on(self, catalogue: Catalogue, taken: ClaimedBatch) -> None:
         """Run these jobs. Then claim and run jobs that follow from them, by the definitions of that moment, until the
         thread's turn is over."""
         over_at = time.monotonic() + TURN_S
@@ -160,7 +160,7 @@ class Running:
                 catalogue = self._catalogue()
                 taken = self._settle(catalogue, outcomes, self._appetite if goes_on else None)
                 if taken.jobs:
-                    reached(Place.HAND_OFF_BEGINS)
+                    reached(Failpoint.HAND_OFF_BEGINS)
             finally:
                 self._holdings.forget(stops)
                 self._witness.forget(stops)
@@ -185,9 +185,9 @@ class Running:
                     self._settle(self._catalogue(), load.outcomes())
                     recorded_at = time.monotonic()
                 with self._witness.at(job.right, self._holdings.subject_of(job.right)) as scene:
-                    reached(Place.RUN_BEGINS)
+                    reached(Failpoint.RUN_BEGINS)
                     outcome = self._run(catalogue, job, stops[job.right], scene)
-                    reached(Place.RUN_ENDED)
+                    reached(Failpoint.RUN_ENDED)
                     scene.outcome = outcome
                     if outcome and self._log_failures and has_failed(outcome):
                         _LOG.error("%s failed in round %d: %s", job.name, job.round, outcome.error)
@@ -222,7 +222,7 @@ class Running:
         self._holdings.release(outcomes)
         self._settle(self._catalogue(), outcomes)
 
-    def _run(self, catalogue: Catalogue, job: Claimed, stop: Event, scene: Scene) -> Outcome | None:
+    def _run(self, catalogue: Catalogue, job: ClaimedJob, stop: Event, scene: Scene) -> Outcome | None:
         """Run one job, and return its outcome, or None if the run committed its own success."""
         if stop.is_set() or not self._holdings.may_begin:
             return _NOT_STARTED
@@ -256,7 +256,7 @@ class Running:
     def _run_assigned(
         self,
         assignment: Assignment,
-        job: Claimed,
+        job: ClaimedJob,
         stop: Event,
         transacting: Transacting,
         journal: Journaling | None,
@@ -274,7 +274,7 @@ class Running:
             journal=journal,
         )
 
-    def _complete(self, job: Claimed, committed: str, outcome: Outcome) -> None:
+    def _complete(self, job: ClaimedJob, committed: str, outcome: Outcome) -> None:
         """Add the results after a run's own commit to its round: an error, or more output than ``committed``."""
         error = outcome.error if has_failed(outcome) else None
         if error is not None:
@@ -307,7 +307,7 @@ class Running:
             self._runners[app.name] = (app, runner)
         return runner
 
-    def _acknowledge(self, assignment: Assignment, job: Claimed, stop: Event) -> Acknowledge | None:
+    def _acknowledge(self, assignment: Assignment, job: ClaimedJob, stop: Event) -> Acknowledge | None:
         partitioning = assignment.app.partitioning
         if partitioning is None:
             return None
@@ -315,13 +315,13 @@ class Running:
 
     def _settle(
         self, catalogue: Catalogue, outcomes: dict[Claim, Outcome], appetite: Appetite | None = None
-    ) -> Taken:
+    ) -> ClaimedBatch:
         """Record the outcomes, and return the jobs that this thread runs next."""
         if not outcomes:
             return NOTHING_TAKEN
         news = self._paces.news()
 
-        def settle() -> tuple[float, Settled]:
+        def settle() -> tuple[float, SettleResult]:
             asked_at = self._holdings.clock()
             return asked_at, transactions.settle(self._ledger, catalogue, outcomes, appetite, paces_s=news)
 
@@ -341,7 +341,7 @@ class Running:
             self._note_handed_back(outcomes, settled.refused)
         self._witness.recorded(outcomes, settled.refused)
         self._send(settled.messages)
-        return Taken(asked_at, settled.taken)
+        return ClaimedBatch(asked_at, settled.taken)
 
     def _note_handed_back(self, outcomes: dict[Claim, Outcome], refused: Sequence[Claim]) -> None:
         for claim, outcome in outcomes.items():

@@ -22,7 +22,7 @@ from sluice.jobs.runners import external
 from sluice.jobs.runners.external import Maker
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.external_work import Seen, Watched
+from sluice.ledger.external_work import PolledWork, PollOutcome
 
 _LOG = logging.getLogger("sluice.executor")
 
@@ -77,8 +77,8 @@ class Watching:
             with self._lock:
                 self._looked_at.difference_update(mine)
 
-    def _look_at(self, make: Maker, jobs: Sequence[Watched]) -> None:
-        seen: list[Seen] = []
+    def _look_at(self, make: Maker, jobs: Sequence[PolledWork]) -> None:
+        seen: list[PollOutcome] = []
         outcomes: dict[Claim, Outcome] = {}
         written_at = time.monotonic()
         for job in jobs:
@@ -98,7 +98,7 @@ class Watching:
                 seen, outcomes, written_at = [], {}, time.monotonic()
         self._write(jobs, seen, outcomes)
 
-    def _end(self, make: Maker, job: Watched) -> list[Seen]:
+    def _end(self, make: Maker, job: PolledWork) -> list[PollOutcome]:
         """End the work of a job that is over. Return nothing if that succeeded: its handle is removed."""
         trouble = external.end(make, job.handle)
         if trouble is None:
@@ -108,9 +108,11 @@ class Watching:
             "%s has ended, but its work could not be ended: %s", job.name, trouble.partition("\n")[0]
         )
         said = external.short(trouble)
-        return [Seen(right=job.right, is_over=True, missed=True, said=said, line=f"{said}\n")]
+        return [PollOutcome(right=job.right, is_over=True, missed=True, said=said, line=f"{said}\n")]
 
-    def _write(self, jobs: Sequence[Watched], seen: list[Seen], outcomes: dict[Claim, Outcome]) -> None:
+    def _write(
+        self, jobs: Sequence[PolledWork], seen: list[PollOutcome], outcomes: dict[Claim, Outcome]
+    ) -> None:
         if seen:
             self._ledger.transact(lambda tx: external_work.note(tx, seen))
         if not outcomes:
@@ -128,12 +130,12 @@ class Watching:
         self._send(messages)
 
 
-def _subject(job: Watched) -> Subject:
+def _subject(job: PolledWork) -> Subject:
     return Subject(app=job.app, key=job.key, claim=job.claim)
 
 
-def _seen(job: Watched, look: external.Look) -> Seen:
-    return Seen(
+def _seen(job: PolledWork, look: external.PollResult) -> PollOutcome:
+    return PollOutcome(
         right=job.right,
         is_over=False,
         watch_s=look.poll_s,

@@ -22,18 +22,18 @@ from sluice.actors.executor import transactions
 from sluice.broker.messages import Message
 from sluice.jobs.errors import SluiceError, Unreachable
 from sluice.jobs.keys.calendar import Calendar
-from sluice.jobs.model.external_work import Keeper
+from sluice.jobs.model.external_work import WorkOwner
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.model.submission import JSON
-from sluice.jobs.observe.failpoints import Place, reached
-from sluice.jobs.sagas.journal import Entry, Heard, Journal, Log
+from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply, Log
 from sluice.jobs.states import By
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx, UserConnection
 from sluice.ledger.keyspaces import partitions
 from sluice.ledger.lifecycle import outcomes
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.sagas import journals
 
 _LOG = logging.getLogger("sluice.executor")
@@ -76,7 +76,7 @@ class Attaching:
     notifications for jobs that waited for the work to start."""
 
     def __init__(
-        self, ledger: Ledger, job: Claimed, stop: Event, send: Callable[[Sequence[Message]], None]
+        self, ledger: Ledger, job: ClaimedJob, stop: Event, send: Callable[[Sequence[Message]], None]
     ) -> None:
         self.handle = job.handle
         self._ledger = ledger
@@ -97,7 +97,7 @@ class Attaching:
                 if self._stop.wait(OFFER_AGAIN_S):
                     return False
 
-    def keeper(self, handle: JSON) -> Keeper:
+    def keeper(self, handle: JSON) -> WorkOwner:
         """Return the keeper of the work. If the ledger is unreachable, the answer lets the run end its work because of
         its own timeout, but not because of a stop."""
         try:
@@ -106,7 +106,7 @@ class Attaching:
             _LOG.warning(
                 "the current owner of the work of %s cannot be determined: %s", self._job.name, error
             )
-            return Keeper.ANOTHER if self._stop.is_set() else Keeper.OURS
+            return WorkOwner.ANOTHER if self._stop.is_set() else WorkOwner.OURS
 
     def ended(self, handle: JSON) -> None:
         try:
@@ -142,7 +142,7 @@ class Journaling:
     The wait is necessary because the run must not continue beyond an entry that is not written.
     """
 
-    def __init__(self, ledger: Ledger, job: Claimed, stop: Event) -> None:
+    def __init__(self, ledger: Ledger, job: ClaimedJob, stop: Event) -> None:
         self._ledger = ledger
         self._job = job
         self._stop = stop
@@ -151,24 +151,24 @@ class Journaling:
     def read(self) -> Log | None:
         return self._asked(lambda tx: journals.read(tx, self._job.right, self._job.flight))
 
-    def write(self, entry: Entry) -> Heard:
-        def work(tx: Tx) -> Heard:
+    def write(self, entry: JournalEntry) -> JournalReply:
+        def work(tx: Tx) -> JournalReply:
             heard = journals.write(tx, self._job.right, self._job.flight, entry)
-            reached(Place.ENTRY_WRITTEN)
+            reached(Failpoint.ENTRY_WRITTEN)
             return heard
 
         heard = self._asked(work)
-        reached(Place.ENTRY_COMMITTED)
-        return self._noted(heard or Heard(stands=False))
+        reached(Failpoint.ENTRY_COMMITTED)
+        return self._noted(heard or JournalReply(stands=False))
 
-    def heed(self) -> Heard:
+    def heed(self) -> JournalReply:
         """Return whether the claim stands and whether the flight was called off. If the ledger is unreachable, return
         the last known answer, because the caller can ask again."""
         try:
             return self._noted(self._ledger.transact(lambda tx: journals.heed(tx, self._job.right)))
         except Unreachable as error:
             _LOG.warning("whether %s was cancelled is unknown: %s", self._job.name, error)
-            return Heard(stands=not self._stop.is_set(), turn_back=self._turn_back)
+            return JournalReply(stands=not self._stop.is_set(), turn_back=self._turn_back)
 
     def meter(self, name: str, done: int, total: int | None) -> None:
         right, flight = self._job.right, self._job.flight
@@ -186,7 +186,7 @@ class Journaling:
                 if self._stop.wait(OFFER_AGAIN_S):
                     return None
 
-    def _noted(self, heard: Heard) -> Heard:
+    def _noted(self, heard: JournalReply) -> JournalReply:
         self._turn_back = heard.turn_back
         return heard
 
@@ -237,6 +237,6 @@ class Transacting:
             if outcomes.record(tx, {self._right: Outcome(ending=Ending.DONE, output=self.output)}).refused:
                 raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")
             self.messages = announce(tx, [], By.EXECUTOR)
-            reached(Place.USER_WRITTEN)
-        reached(Place.USER_COMMITTED)
+            reached(Failpoint.USER_WRITTEN)
+        reached(Failpoint.USER_COMMITTED)
         self.committed = True

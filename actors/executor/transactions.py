@@ -21,14 +21,14 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.job import Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.model.submission import JSON
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.policy.priority import in_turn
 from sluice.jobs.states import By
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import claims, demand, dependencies, outcomes, rounds, submissions
-from sluice.ledger.lifecycle.claims import NOTHING_TAKEN, Claimed, Terms
-from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.lifecycle.claims import NOTHING_TAKEN, ClaimedJob, ClaimTerms
+from sluice.ledger.lifecycle.readiness import ReadyJob
 from sluice.ledger.limits import breakers
 from sluice.ledger.stats import event_counters, runtimes
 from sluice.ledger.stats.event_counters import What
@@ -36,7 +36,7 @@ from sluice.ledger.stats.event_counters import What
 
 def claim(
     ledger: Ledger, catalogue: Catalogue, message: Execute, worker: UUID, *, at_once: int = 1
-) -> tuple[list[Claimed], Sequence[Message]]:
+) -> tuple[list[ClaimedJob], Sequence[Message]]:
     """Claim jobs for a notification. Return the jobs, the most urgent first, and messages for jobs that waited for
     these to run.
 
@@ -44,18 +44,18 @@ def claim(
     its work once this returns.
     """
 
-    def work(tx: Tx) -> tuple[list[Claimed], Sequence[Message]]:
+    def work(tx: Tx) -> tuple[list[ClaimedJob], Sequence[Message]]:
         turns = [(turn.job, turn.round) for turn in message.jobs]
         terms = _terms(catalogue, message.app, worker)
         _know(tx, catalogue, message.app)
         taken = claims.claim(tx, message.app, turns, terms, at_once=at_once)
         ready = dependencies.tell(tx, taken.awaited).ready
         messages = announce(tx, [*ready, *taken.passed_over], By.EXECUTOR)
-        reached(Place.CLAIM_WRITTEN)
+        reached(Failpoint.CLAIM_WRITTEN)
         return taken.jobs, messages
 
     claimed = ledger.transact(work)
-    reached(Place.CLAIM_COMMITTED)
+    reached(Failpoint.CLAIM_COMMITTED)
     return claimed
 
 
@@ -69,11 +69,11 @@ def leave(
         if not external_work.leave(tx, right, handle, watch_s=every_s, said=said):
             return None
         messages = announce(tx, dependencies.tell(tx, external_work.awaited(tx, right)).ready, By.EXECUTOR)
-        reached(Place.LEAVE_WRITTEN)
+        reached(Failpoint.LEAVE_WRITTEN)
         return messages
 
     left = ledger.transact(work)
-    reached(Place.LEAVE_COMMITTED)
+    reached(Failpoint.LEAVE_COMMITTED)
     return left
 
 
@@ -84,11 +84,11 @@ def record(ledger: Ledger, by_claim: Mapping[Claim, Outcome]) -> tuple[Sequence[
         recorded = outcomes.record(tx, by_claim)
         event_counters.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
         messages = [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)]
-        reached(Place.RECORD_WRITTEN)
+        reached(Failpoint.RECORD_WRITTEN)
         return messages, recorded.refused
 
     told = ledger.transact(work)
-    reached(Place.RECORD_COMMITTED)
+    reached(Failpoint.RECORD_COMMITTED)
     return told
 
 
@@ -106,13 +106,13 @@ class Appetite(Struct, frozen=True):
     at_once: Callable[[str], int]
 
 
-class Settled(NamedTuple):
+class SettleResult(NamedTuple):
     """Result of ``settle``. ``refused`` are the claims that were no longer this worker's to end. ``taken`` are the jobs
     that it must run now, by these definitions."""
 
     messages: Sequence[Message]
     refused: list[Claim]
-    taken: list[Claimed]
+    taken: list[ClaimedJob]
 
 
 def settle(
@@ -122,7 +122,7 @@ def settle(
     appetite: Appetite | None = None,
     *,
     paces_s: Mapping[str, float] | None = None,
-) -> Settled:
+) -> SettleResult:
     """Record the outcomes, and claim jobs that may start now. The planner is notified of everything that must be judged
     or planned.
 
@@ -131,7 +131,7 @@ def settle(
     current mean duration of a run by app.
     """
 
-    def work(tx: Tx) -> Settled:
+    def work(tx: Tx) -> SettleResult:
         finished = outcomes.finish(tx, by_claim)
         rest = {right: outcome for right, outcome in by_claim.items() if right.job not in finished}
         recorded = outcomes.record(tx, rest) if rest else outcomes.NOTHING
@@ -142,17 +142,17 @@ def settle(
         ready += dependencies.tell(tx, taken.awaited).ready + recorded.ready
         messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
         event_counters.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
-        reached(Place.SETTLE_WRITTEN)
-        return Settled([*messages, *_news(recorded)], recorded.refused, taken.jobs)
+        reached(Failpoint.SETTLE_WRITTEN)
+        return SettleResult([*messages, *_news(recorded)], recorded.refused, taken.jobs)
 
     settled = ledger.transact(work)
-    reached(Place.SETTLE_COMMITTED)
+    reached(Failpoint.SETTLE_COMMITTED)
     return settled
 
 
 def _tell(
     tx: Tx, catalogue: Catalogue, finished: Mapping[int, str], begin: dependencies.Begin | None
-) -> tuple[list[int], list[Ready]]:
+) -> tuple[list[int], list[ReadyJob]]:
     """Notify the children of finished jobs. Return the jobs for which the planner must plan children, and the jobs that
     are ready and were not claimed."""
     if not finished:
@@ -179,7 +179,7 @@ class _Plate:
         self._appetite = appetite
         self.taken = NOTHING_TAKEN
 
-    def begin(self, opened: list[Ready]) -> set[int]:
+    def begin(self, opened: list[ReadyJob]) -> set[int]:
         """Claim some of these jobs and return their ids. None are claimed if the worker already has some."""
         served = [job for job in opened if self._appetite.serves(job.app) and job.app in self._catalogue]
         if self.taken.jobs or not served:
@@ -191,7 +191,7 @@ class _Plate:
         terms = _terms(self._catalogue, first.app, self._appetite.worker)
         _know(self._tx, self._catalogue, first.app)
         self.taken = claims.begin(self._tx, first.app, named, terms, at_once=at_once)
-        reached(Place.HAND_OFF_TAKEN)
+        reached(Failpoint.HAND_OFF_TAKEN)
         return {job.id for job in self.taken.jobs}
 
 
@@ -200,9 +200,9 @@ def _news(recorded: outcomes.Recorded) -> list[Message]:
     return [*executed, *tell(recorded.ended)]
 
 
-def _terms(catalogue: Catalogue, name: str, worker: UUID) -> Terms:
+def _terms(catalogue: Catalogue, name: str, worker: UUID) -> ClaimTerms:
     app = catalogue.get(name)
-    return Terms(worker, app.digest, app.unbounded, app.saga is not None) if app else Terms(worker)
+    return ClaimTerms(worker, app.digest, app.unbounded, app.saga is not None) if app else ClaimTerms(worker)
 
 
 def _know(tx: Tx, catalogue: Catalogue, name: str) -> None:

@@ -9,12 +9,12 @@ from itertools import islice
 from msgspec import Struct
 
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.runners.output_blobs import is_output
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.transitions import LONGEST_S
 from sluice.ledger.retention import blob_deletions, removal
-from sluice.ledger.retention.removal import START, Removed, Stretch
+from sluice.ledger.retention.removal import START, RemovalStep, Removed
 
 _LOG = logging.getLogger("sluice.retention")
 
@@ -50,7 +50,7 @@ class Retention:
             return
         removed = self._ledger.transact(partial(_sweep, keep_s=keep_s))
         if removed != Removed():
-            reached(Place.SWEEP_COMMITTED)
+            reached(Failpoint.SWEEP_COMMITTED)
             _LOG.info("the history of %d jobs was removed, and %d workers", removed.jobs, removed.workers)
         try:
             throw_away(self._ledger, self._blobs)
@@ -61,7 +61,7 @@ class Retention:
 def _sweep(tx: Tx, *, keep_s: float) -> Removed:
     removed = removal.sweep(tx, keep_s=keep_s, limit=LIMIT)
     if removed != Removed():
-        reached(Place.SWEEP_WRITTEN)
+        reached(Failpoint.SWEEP_WRITTEN)
     return removed
 
 
@@ -76,7 +76,7 @@ def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
                 blobs.remove(blob)
             else:  # Not tried again, because a worker stores no blob under such a name.
                 _LOG.warning("the ledger names a blob that no worker has stored; it is not deleted: %r", blob)
-            reached(Place.BLOB_REMOVED)
+            reached(Failpoint.BLOB_REMOVED)
             gone.append(blob)
     finally:
         if gone:
@@ -114,12 +114,12 @@ def preview(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = 
     return Swept(removed=removed, blobs=removed.blobs + litters, orphans=found)
 
 
-def _all(ledger: Ledger, step: Callable[..., Stretch], keep_s: float) -> Removed:
+def _all(ledger: Ledger, step: Callable[..., RemovalStep], keep_s: float) -> Removed:
     """Repeat a step until no job is left. Each step is a transaction of its own and includes jobs that are old enough
     by then."""
     removed, place = Removed(), START
 
-    def work(tx: Tx, after: removal.Place) -> Stretch:
+    def work(tx: Tx, after: removal.RemovalPosition) -> RemovalStep:
         return step(tx, keep_s=keep_s, after=after, limit=LIMIT)
 
     while True:

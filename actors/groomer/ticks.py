@@ -12,7 +12,7 @@ from sluice.actors.dispatch import announce, tell
 from sluice.actors.executor import breakers
 from sluice.broker.messages import Executed, Message, Plan, Tick, Watch
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.states import By
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
@@ -44,7 +44,7 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
         # same tick.
         if chore in due or (chore is Chore.RELEASE and due & _FREEING):
             messages += ledger.transact(partial(_stepped, step))
-            reached(Place.GROOM_COMMITTED)
+            reached(Failpoint.GROOM_COMMITTED)
     for worker in lost:
         _LOG.warning("%s", _told(worker))
     if Chore.BREAK in due:
@@ -75,7 +75,7 @@ def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step
 
 def _stepped(step: _Step, tx: Tx) -> Sequence[Message]:
     messages = step(tx)
-    reached(Place.GROOM_WRITTEN)
+    reached(Failpoint.GROOM_WRITTEN)
     return messages
 
 

@@ -16,7 +16,7 @@ from sluice.jobs.catalogue import parse_policy
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, oversized, unfit
 from sluice.jobs.model.submission import COMPENSATION, SCHEDULED, Submission, conflict, is_reserved
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
 
@@ -40,11 +40,11 @@ def admit(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Submi
 
     def work(tx: Tx) -> set[int]:
         conflicts = _admit(tx, read)
-        reached(Place.SUBMIT_WRITTEN)
+        reached(Failpoint.SUBMIT_WRITTEN)
         return conflicts
 
     conflicts = ledger.transact(work)
-    reached(Place.SUBMIT_COMMITTED)
+    reached(Failpoint.SUBMIT_COMMITTED)
     return [row.submission for place, row in enumerate(read) if not row.reason and place not in conflicts]
 
 

@@ -10,8 +10,8 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import demand, plans, submissions
-from sluice.ledger.lifecycle.dependencies import Told
-from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.lifecycle.dependencies import Propagated
+from sluice.ledger.lifecycle.readiness import ReadyJob
 from sluice.planner.bubble_up.merge import merge
 from sluice.planner.bubble_up.walk import Walk
 
@@ -21,7 +21,7 @@ Refuse = Callable[[int, str], None]
 
 def plan_together(
     tx: Tx, catalogue: Catalogue, wanted: Iterable[tuple[int, Submission]], refuse: Refuse
-) -> tuple[list[int], list[Ready]]:
+) -> tuple[list[int], list[ReadyJob]]:
     """Walk and plan for these submissions. Return the numbers of the planned submissions, and the jobs that may run
     now."""
     wanted = [*wanted]
@@ -33,7 +33,7 @@ def plan_together(
     return numbers, follow_turns(tx, catalogue, told)
 
 
-def follow_turns(tx: Tx, catalogue: Catalogue, told: Told) -> list[Ready]:
+def follow_turns(tx: Tx, catalogue: Catalogue, told: Propagated) -> list[ReadyJob]:
     """Return the ready jobs, including jobs that become ready by another alternative. If a job lost the alternative
     that it waited for, the submissions that request it walk to the next one.
 

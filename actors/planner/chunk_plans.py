@@ -14,13 +14,13 @@ from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.work_id_selection import Selected, select
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.model.freshness import Busy
+from sluice.jobs.model.freshness import UnfinishedWork
 from sluice.jobs.model.submission import Submission
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import freshness
 from sluice.ledger.lifecycle import plans, submissions
-from sluice.ledger.lifecycle.submissions import Received
+from sluice.ledger.lifecycle.submissions import ReceivedSubmission
 from sluice.planner.keyspaces.chunks.chunk_graph import nodes_of
 from sluice.planner.keyspaces.chunks.chunk_keys import require_chunk_words
 from sluice.planner.keyspaces.chunks.chunk_plan import chunk
@@ -43,7 +43,7 @@ def has_to_ask(submission: Submission) -> bool:
 
 
 def plan_by_chunk(
-    ledger: Ledger, catalogue: Catalogue, received: Received, submission: Submission
+    ledger: Ledger, catalogue: Catalogue, received: ReceivedSubmission, submission: Submission
 ) -> Sequence[Message]:
     """Plan the submission, refuse it, cancel it if its app finds nothing to do, or leave it waiting."""
     app = catalogue.app(submission.app)
@@ -60,7 +60,7 @@ def plan_by_chunk(
         return []
     work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission, selected=selected)
     messages = ledger.transact(work)
-    reached(Place.CHUNKS_COMMITTED)
+    reached(Failpoint.CHUNKS_COMMITTED)
     return messages
 
 
@@ -74,7 +74,7 @@ def _plan(
     try:
         nodes = nodes_of(catalogue, submission, selected.kwargs)
         freshness.take_turns(tx, {node.app.name for node in nodes})
-        past = freshness.Past(tx, tx.instant(), number)
+        past = freshness.FreshnessFacts(tx, tx.instant(), number)
         chunked = chunk(catalogue, submission, selected.work_ids, selected.kwargs, past, number=number)
     except BadRequest as error:
         submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
@@ -86,11 +86,11 @@ def _plan(
     told = plans.plan(tx, chunked.plan(number))
     submissions.settle(tx, [number])
     messages = announce(tx, follow_turns(tx, catalogue, told))
-    reached(Place.CHUNKS_WRITTEN)
+    reached(Failpoint.CHUNKS_WRITTEN)
     return messages
 
 
-def _wait(tx: Tx, number: int, waits_for: Sequence[Busy]) -> None:
+def _wait(tx: Tx, number: int, waits_for: Sequence[UnfinishedWork]) -> None:
     """Wait for the job that was planned last. By its end few of the others are left, and each attempt costs a plan."""
     last = max(waits_for, key=lambda busy: busy.job or 0)
     more = f", and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""

@@ -15,7 +15,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import COMPENSATION, Submission
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import plans, submissions
-from sluice.ledger.lifecycle.submissions import Received
+from sluice.ledger.lifecycle.submissions import ReceivedSubmission
 from sluice.ledger.sagas import compensations
 from sluice.planner.compensation import lay_out, plan_of
 
@@ -24,7 +24,7 @@ PATIENCE_S = 60.0
 
 
 def plan_compensation(
-    ledger: Ledger, catalogue: Catalogue, received: Received, submission: Submission
+    ledger: Ledger, catalogue: Catalogue, received: ReceivedSubmission, submission: Submission
 ) -> Sequence[Message]:
     """Plan the compensation, refuse it, or leave it until it can be planned."""
     work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission)

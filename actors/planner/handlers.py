@@ -21,7 +21,7 @@ from sluice.jobs.errors import BadMessage
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.request_limits import oversized
 from sluice.jobs.model.submission import COMPENSATION, Submission
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import bisection
@@ -71,7 +71,7 @@ def plan(
         for start in range(0, len(message.submissions), BATCH):
             ids = list(message.submissions[start : start + BATCH])
             apart, sent = ledger.transact(partial(_plan, catalogue=catalogue, ids=ids, underway=underway))
-            reached(Place.PLAN_COMMITTED)
+            reached(Failpoint.PLAN_COMMITTED)
             messages += sent
             for received, submission in apart:
                 underway.begin([received])
@@ -92,11 +92,11 @@ def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Me
         else:
             ended = submissions.cancel_job(tx, JobName(message.app, message.key))
         messages = [*tell(ended), *announce(tx, [])]
-        reached(Place.CANCEL_WRITTEN)
+        reached(Failpoint.CANCEL_WRITTEN)
         return messages
 
     messages = ledger.transact(work)
-    reached(Place.CANCEL_COMMITTED)
+    reached(Failpoint.CANCEL_COMMITTED)
     return messages
 
 
@@ -114,11 +114,11 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
         submissions.settle_watchers(tx, childless)
         pushing = [job for job in ended if job not in childless]
         messages: list[Message] = [*announce(tx, judged.ready + halved.ready + ready)]
-        reached(Place.JUDGE_WRITTEN)
+        reached(Failpoint.JUDGE_WRITTEN)
         return pushing, messages
 
     pushing, messages = ledger.transact(work)
-    reached(Place.JUDGE_COMMITTED)
+    reached(Failpoint.JUDGE_COMMITTED)
     return messages + _push(ledger, catalogue, pushing)
 
 
@@ -136,11 +136,11 @@ def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Mess
         ended = [*message.jobs, *halved.cancelled]
         ready = follow_turns(tx, catalogue, dependencies.tell(tx, ended))
         messages: list[Message] = [*announce(tx, halved.ready + ready)]
-        reached(Place.ENDED_WRITTEN)
+        reached(Failpoint.ENDED_WRITTEN)
         return ended, messages
 
     told, messages = ledger.transact(work)
-    reached(Place.ENDED_COMMITTED)
+    reached(Failpoint.ENDED_COMMITTED)
     return messages + _push(ledger, catalogue, told)
 
 
@@ -150,20 +150,20 @@ def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Messag
 
     def work(tx: Tx) -> list[Message]:
         messages = push_children(tx, catalogue, ended)
-        reached(Place.PUSH_WRITTEN)
+        reached(Failpoint.PUSH_WRITTEN)
         return messages
 
     if not ended:
         return []
     messages = ledger.transact(work)
-    reached(Place.PUSH_COMMITTED)
+    reached(Failpoint.PUSH_COMMITTED)
     return messages
 
 
 #: A submission as it is in the ledger, and as it was read.
-_Read = tuple[submissions.Received, Submission]
+_Read = tuple[submissions.ReceivedSubmission, Submission]
 #: Function that plans one submission in a transaction of its own.
-PlanOne = Callable[[Ledger, Catalogue, submissions.Received, Submission], Sequence[Message]]
+PlanOne = Callable[[Ledger, Catalogue, submissions.ReceivedSubmission, Submission], Sequence[Message]]
 
 
 def _plan(
@@ -203,11 +203,11 @@ def _plan(
     planned, ready = plan_together(tx, catalogue, [(each.number, read) for each, read in together], refuse)
     submissions.settle(tx, planned)
     messages = [*announce(tx, ready), *_for_later(later.values()), *attempted]
-    reached(Place.PLAN_WRITTEN)
+    reached(Failpoint.PLAN_WRITTEN)
     return [(each, read) for each, read in apart if each.number in alone], messages
 
 
-def _for_later(left: Iterable[submissions.Received]) -> list[Message]:
+def _for_later(left: Iterable[submissions.ReceivedSubmission]) -> list[Message]:
     """Return a message for each submission that this transaction has locked and leaves. The planner of its own message
     may have skipped it."""
     return [Plan(submissions=(each.id,)) for each in left]
@@ -219,7 +219,9 @@ def _names_many(submission: Submission) -> bool:
     return submission.key is None and not 0 < len(submission.keys or ()) <= submissions.FEW_KEYS
 
 
-def _plan_apart(catalogue: Catalogue, received: submissions.Received, submission: Submission) -> PlanOne:
+def _plan_apart(
+    catalogue: Catalogue, received: submissions.ReceivedSubmission, submission: Submission
+) -> PlanOne:
     if _is_retried(catalogue, received, submission):
         return plan_retry
     if submission.compensates is not None:
@@ -227,7 +229,9 @@ def _plan_apart(catalogue: Catalogue, received: submissions.Received, submission
     return plan_by_chunk if _is_by_chunk(catalogue, submission) else plan_by_partition
 
 
-def _is_retried(catalogue: Catalogue, received: submissions.Received, submission: Submission) -> bool:
+def _is_retried(
+    catalogue: Catalogue, received: submissions.ReceivedSubmission, submission: Submission
+) -> bool:
     """Return whether its jobs are run again. A submission about partitions is planned as at first: existing partitions
     are left alone."""
     return received.again and not is_by_partition(catalogue, submission)
@@ -251,7 +255,7 @@ def _is_by_chunk(catalogue: Catalogue, submission: Submission) -> bool:
     )
 
 
-def _reread(received: submissions.Received, refuse: Refuse) -> Submission | None:
+def _reread(received: submissions.ReceivedSubmission, refuse: Refuse) -> Submission | None:
     """Return the submission as it was admitted. If it was inserted by SQL it may turn out to be invalid, and is
     refused."""
     submission, reason = requests.read(received.body)

@@ -18,7 +18,7 @@ from sluice.ledger.keyspaces import partitions
 PARTITIONS_MAX = 1_000_000
 
 
-class Landing(Struct, frozen=True):
+class LandingResult(Struct, frozen=True):
     """Result of a landing: how many of the partitions were ``new``, and the messages that follow."""
 
     new: int
@@ -32,7 +32,7 @@ def landed(ledger: Ledger, catalogue: Catalogue, message: Landed) -> Sequence[Me
         raise BadMessage(error.what, where=error.where, advice=error.advice) from error
 
 
-def land(ledger: Ledger, catalogue: Catalogue, table: str, texts: Iterable[str]) -> Landing:
+def land(ledger: Ledger, catalogue: Catalogue, table: str, texts: Iterable[str]) -> LandingResult:
     """Record that these partitions, or ranges of partitions, exist. Jobs that wait for them go on. A repetition changes
     nothing.
 
@@ -57,12 +57,12 @@ def _read(table: str, calendar: Calendar, texts: Iterable[str]) -> list[int]:
     return sorted(found)
 
 
-def _land(tx: Tx, *, table: str, version: str, calendar: Calendar, found: list[int]) -> Landing:
+def _land(tx: Tx, *, table: str, version: str, calendar: Calendar, found: list[int]) -> LandingResult:
     partitions.take_turns(tx, [table])
     new = partitions.land(tx, table, version, found)
     awaited = partitions.awaited(tx, table)
     ended = partitions.land_jobs(tx, _come(calendar, awaited, found)) if awaited and found else []
-    return Landing(new, [Ended(jobs=tuple(ended))] if ended else [])
+    return LandingResult(new, [Ended(jobs=tuple(ended))] if ended else [])
 
 
 def _come(calendar: Calendar, awaited: dict[int, str], found: Sequence[int]) -> list[int]:

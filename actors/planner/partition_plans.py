@@ -24,8 +24,8 @@ from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import partition_jobs, partitions
 from sluice.ledger.keyspaces.partitions import Joined
 from sluice.ledger.lifecycle import demand, submissions
-from sluice.ledger.lifecycle.readiness import Ready
-from sluice.ledger.lifecycle.submissions import Received
+from sluice.ledger.lifecycle.readiness import ReadyJob
+from sluice.ledger.lifecycle.submissions import ReceivedSubmission
 from sluice.ledger.limits import pauses, priorities
 from sluice.planner.keyspaces.partitions.partition_keys import meant
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
@@ -37,7 +37,7 @@ BATCH = 5_000
 
 
 def plan_by_partition(
-    ledger: Ledger, catalogue: Catalogue, received: Received, submission: Submission
+    ledger: Ledger, catalogue: Catalogue, received: ReceivedSubmission, submission: Submission
 ) -> Sequence[Message]:
     """Plan the submission, or refuse it."""
     work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission)
@@ -77,7 +77,7 @@ def _lay_out(tx: Tx, catalogue: Catalogue, submission: Submission) -> tuple[Layo
     Each repetition finds another job dead, and no other planner claims partitions during this time, so this ends.
     """
     while True:
-        layout = Layout(catalogue, submission, partitions.Tables(tx))
+        layout = Layout(catalogue, submission, partitions.LedgerTables(tx))
         joined = partitions.join(tx, [job.id for supply in layout.supplies for job in supply.joined])
         if joined is not None:
             return layout, joined
@@ -94,9 +94,9 @@ class _Entering:
         self._joined = {*self._ids}
         self._again: list[int] = []
 
-    def enter(self) -> list[Ready]:
+    def enter(self) -> list[ReadyJob]:
         """Insert the jobs, and return the jobs that may run now."""
-        ready: list[Ready] = []
+        ready: list[ReadyJob] = []
         for supply in self._layout.supplies:
             wish = Wish.ASKED if self._layout.is_asked_for(supply) else Wish.PULLED
             self._want((job.id for job in supply.joined), wish)
@@ -106,7 +106,7 @@ class _Entering:
         partitions.want_along(self._tx, self._again)
         return ready
 
-    def _enter(self, supply: Supply, batch: Sequence[tuple[PlannedJob, Span]], wish: Wish) -> list[Ready]:
+    def _enter(self, supply: Supply, batch: Sequence[tuple[PlannedJob, Span]], wish: Wish) -> list[ReadyJob]:
         jobs = [job for job, _ in batch]
         if supply.app is None:
             self._ids.update(partition_jobs.expect(self._tx, jobs))
@@ -116,7 +116,7 @@ class _Entering:
         self._joined |= entered.living
         self._again += entered.again
         made = [
-            partitions.Step(self._ids[job.name], step)
+            partitions.PartitionStep(self._ids[job.name], step)
             for job, step in batch
             if job.name not in entered.living
         ]

@@ -20,7 +20,7 @@ from sluice.jobs.errors import Unreachable
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import plan_attempts, submissions
 from sluice.ledger.lifecycle.plan_attempts import Attempt
-from sluice.ledger.lifecycle.submissions import Received
+from sluice.ledger.lifecycle.submissions import ReceivedSubmission
 
 _LOG = logging.getLogger("sluice.planner")
 
@@ -50,7 +50,7 @@ class Underway:
     def worker(self) -> UUID | None:
         return self._attempts.worker
 
-    def begin(self, received: Iterable[Received]) -> None:
+    def begin(self, received: Iterable[ReceivedSubmission]) -> None:
         """Note that these submissions are being planned from now on, and no others."""
         received = [*received]
         self.submissions = frozenset(each.number for each in received)
@@ -132,7 +132,9 @@ class PlanAttempts:
                 self._busy.set()
 
 
-def sort_out(tx: Tx, held: list[Received], worker: UUID | None) -> tuple[list[Received], list[Message]]:
+def sort_out(
+    tx: Tx, held: list[ReceivedSubmission], worker: UUID | None
+) -> tuple[list[ReceivedSubmission], list[Message]]:
     """Return the submissions that this transaction may plan, and messages about the submissions that it leaves.
 
     A submission that ended a planner is planned by itself, so that it does not affect others.
@@ -151,7 +153,7 @@ def sort_out(tx: Tx, held: list[Received], worker: UUID | None) -> tuple[list[Re
     return again, []
 
 
-def _may_try(tx: Tx, received: Received, attempts: Sequence[Attempt]) -> bool:
+def _may_try(tx: Tx, received: ReceivedSubmission, attempts: Sequence[Attempt]) -> bool:
     """Return whether a submission may be planned now. After too many attempts it is refused. While the end of the last
     attempt is unknown, it is put off."""
     lost = [attempt for attempt in attempts if attempt.is_lost]

@@ -20,8 +20,8 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import COMPENSATION, Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import demand, plans, submissions
-from sluice.ledger.lifecycle.readiness import Ready
-from sluice.ledger.lifecycle.submissions import Received
+from sluice.ledger.lifecycle.readiness import ReadyJob
+from sluice.ledger.lifecycle.submissions import ReceivedSubmission
 from sluice.ledger.limits import pauses
 from sluice.ledger.reads import submission_progress
 from sluice.planner.rerun_plan import plan_again
@@ -36,7 +36,7 @@ def retry(ledger: Ledger, id: str) -> None:
 
 
 def plan_retry(
-    ledger: Ledger, catalogue: Catalogue, received: Received, _submission: Submission
+    ledger: Ledger, catalogue: Catalogue, received: ReceivedSubmission, _submission: Submission
 ) -> Sequence[Message]:
     """Run the unsuccessful jobs of an opened submission again, in a transaction of its own."""
     return ledger.transact(partial(_plan, catalogue=catalogue, id=received.id))
@@ -63,14 +63,14 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str) -> Sequence[Message]:
     return announce(tx, ready)
 
 
-def _run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[Ready]:
+def _run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[ReadyJob]:
     """Run the unsuccessful jobs again, and return the jobs that may start.
 
     A live job may be cancelled for another submission while this one is not active yet. So the live jobs are held, and
     the unsuccessful ones read once more: either the cancellation waits, and finds this submission active, or its effect
     is seen here, and the job runs again too. Live jobs may also be paused for another submission, and go on.
     """
-    ready: list[Ready] = []
+    ready: list[ReadyJob] = []
     tried: set[JobName] = set()
     names = demand.unsuccessful(tx, number)
     while True:
@@ -92,7 +92,7 @@ def _listed(left_out: Mapping[JobName, str]) -> str:
     return f"Not run again: {named}{more}"
 
 
-def _refusal(id: str, found: submission_progress.Status | None) -> BadRequest:
+def _refusal(id: str, found: submission_progress.SubmissionStatus | None) -> BadRequest:
     """Return why a submission cannot be retried."""
     if found is None:
         return BadRequest(

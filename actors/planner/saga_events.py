@@ -16,7 +16,7 @@ from sluice.jobs.sagas.answers import check_event
 from sluice.jobs.text.json_value import as_json
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.sagas import events
-from sluice.ledger.sagas.events import Became, Said
+from sluice.ledger.sagas.events import Became, EventRequest
 from sluice.planner.keyspaces.choose import keyspace_of
 
 _BY_MESSAGE = "message"
@@ -24,7 +24,7 @@ _BY_MESSAGE = "message"
 ID_CHARS_MAX = 200
 
 
-class Heard(NamedTuple):
+class EventResult(NamedTuple):
     became: Became
     messages: Sequence[Message]
 
@@ -42,7 +42,7 @@ def resume(ledger: Ledger, catalogue: Catalogue, message: Resume) -> Sequence[Me
 
 def _hear(ledger: Ledger, catalogue: Catalogue, name: JobName, message: Resume) -> Sequence[Message]:
     token = message.id or str(uuid4())
-    said = Said(name=message.event, payload=message.payload, by=_BY_MESSAGE, token=token)
+    said = EventRequest(name=message.event, payload=message.payload, by=_BY_MESSAGE, token=token)
     try:
         return say(ledger, catalogue, name, said).messages
     except BadRequest as error:
@@ -50,8 +50,13 @@ def _hear(ledger: Ledger, catalogue: Catalogue, name: JobName, message: Resume) 
 
 
 def say(
-    ledger: Ledger, catalogue: Catalogue | None, name: JobName, said: Said, *, may_be_early: bool = True
-) -> Heard:
+    ledger: Ledger,
+    catalogue: Catalogue | None,
+    name: JobName,
+    said: EventRequest,
+    *,
+    may_be_early: bool = True,
+) -> EventResult:
     """Deliver an event to a job that has not ended. If the job does not exist yet, the event is kept for it.
 
     BadRequest if the job could never wait for an event. Without definitions that is unknown, so the job has to exist.
@@ -75,10 +80,10 @@ def say(
         )
     if came.became is Became.TOO_LATE:
         raise BadRequest(f"{name} is {came.state}; it does not wait for an event any more.")
-    return Heard(came.became, messages)
+    return EventResult(came.became, messages)
 
 
-def _sound(said: Said) -> Said:
+def _sound(said: EventRequest) -> EventRequest:
     """Return a checked event. BadRequest if the ledger cannot store it. A message was checked more strictly before, a
     client's values were not."""
     try:

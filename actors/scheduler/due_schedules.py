@@ -13,12 +13,12 @@ from sluice.actors.dispatch import announce, tell
 from sluice.broker.messages import Look, Message, Plan
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.submission import Refusal, Submission, conflict
-from sluice.jobs.observe.failpoints import Place, reached
-from sluice.jobs.schedules.schedule import Standing
+from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.schedules.schedule import StoredSchedule
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import requests, submissions
-from sluice.scheduler.evaluate import Settled, settle
+from sluice.scheduler.evaluate import ScheduleResult, settle
 from sluice.scheduler.overlap import overlap_of
 
 #: Maximum number of schedules that are handled in one transaction.
@@ -32,7 +32,9 @@ def look(ledger: Ledger, catalogue: Catalogue, message: Look) -> Sequence[Messag
     statement."""
     if not catalogue.sources:
         return []
-    known = [schedules.Known(each.id, each.source, each.digest) for each in catalogue.schedules.values()]
+    known = [
+        schedules.DefinedSchedule(each.id, each.source, each.digest) for each in catalogue.schedules.values()
+    ]
     messages: list[Message] = []
     for _ in range(BATCHES_MAX):
         sight = ledger.transact(partial(schedules.look, known=known, loaded=catalogue.sources, limit=BATCH))
@@ -41,7 +43,7 @@ def look(ledger: Ledger, catalogue: Catalogue, message: Look) -> Sequence[Messag
         if not sight.stirring:
             break
         is_left, sent = ledger.transact(partial(_see_to, catalogue=catalogue, ids=sight.stirring))
-        reached(Place.LOOK_COMMITTED)
+        reached(Failpoint.LOOK_COMMITTED)
         messages += sent
         if not is_left:
             break
@@ -65,7 +67,7 @@ def _see_to(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[bool, Sequ
         _submit(tx, asked)
         messages.append(Plan(submissions=tuple(wanted.require_id() for wanted in asked)))
     messages += announce(tx, [])
-    reached(Place.LOOK_WRITTEN)
+    reached(Failpoint.LOOK_WRITTEN)
     return any(each.more for each in settled) or len(ids) == BATCH, messages
 
 
@@ -75,7 +77,9 @@ def _submit(tx: Tx, asked: Sequence[Submission]) -> None:
     requests.note(tx, [Refusal(each.require_id(), each.app, conflict(each).what) for each in conflicts])
 
 
-def _settle(tx: Tx, catalogue: Catalogue, ids: list[str]) -> tuple[list[Settled], dict[str, Standing]]:
+def _settle(
+    tx: Tx, catalogue: Catalogue, ids: list[str]
+) -> tuple[list[ScheduleResult], dict[str, StoredSchedule]]:
     """Decide schedule by schedule. After a schedule has fired, other schedules of its app wait if they may not run at
     the same time."""
     entries = [catalogue.schedules[id_] for id_ in ids]
@@ -85,12 +89,12 @@ def _settle(tx: Tx, catalogue: Catalogue, ids: list[str]) -> tuple[list[Settled]
     busy = schedules.busy(
         tx,
         [
-            schedules.Asked(entry.id, entry.app, cares=overlap.way is not None)
+            schedules.OverlapQuery(entry.id, entry.app, cares=overlap.way is not None)
             for entry, overlap in zip(entries, overlaps, strict=True)
         ],
     )
     now = tx.instant()
-    settled: list[Settled] = []
+    settled: list[ScheduleResult] = []
     fired: set[str] = set()
     for entry, overlap in zip(entries, overlaps, strict=True):
         facts = replace(busy[entry.id], app=busy[entry.id].app or entry.app in fired)
@@ -99,11 +103,11 @@ def _settle(tx: Tx, catalogue: Catalogue, ids: list[str]) -> tuple[list[Settled]
     return settled, before
 
 
-def _wanted(settled: Settled) -> list[Submission]:
+def _wanted(settled: ScheduleResult) -> list[Submission]:
     return [firing.submission for firing in settled.firings if firing.submission]
 
 
-def _asked(settled: Settled, fired: set[str]) -> list[Submission]:
+def _asked(settled: ScheduleResult, fired: set[str]) -> list[Submission]:
     """Return the submissions to make. A due time may have been fired by hand before it came."""
     return [wanted for wanted in _wanted(settled) if wanted.require_id() in fired]
 

@@ -15,7 +15,7 @@ from uuid import UUID
 from sluice.actors.worker.logs import Complaints
 from sluice.broker.messages import SCHEDULER, Look, Message, Tick
 from sluice.jobs.errors import Unreachable
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.recovery import grooming_steps, leases
@@ -59,12 +59,12 @@ class Ticker:
         """Do the work of one period, if this process leads."""
         term_s = self._ticks.period_s * TERM_PERIODS
         if self._ledger.transact(lambda tx: leases.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s)):
-            reached(Place.TICK_LED)
+            reached(Failpoint.TICK_LED)
             messages = self._ledger.transact(self._due)
             sent = {type(message) for message in messages}
             self._calm = {kind: 0 if kind in sent else calm + 1 for kind, calm in self._calm.items()}
             self._send(messages)
-            reached(Place.TICK_SENT)
+            reached(Failpoint.TICK_SENT)
             self._ledger.transact(state_counts.count)
 
     def _live(self) -> None:

@@ -17,7 +17,7 @@ from sluice.ledger.lifecycle import submissions
 _NOTE = "by hand"
 
 
-class Fired(NamedTuple):
+class ManualFiring(NamedTuple):
     """Result of ``fire``. ``is_new`` is false if the due time had been fired before; ``submission`` is then the
     existing one."""
 
@@ -26,7 +26,7 @@ class Fired(NamedTuple):
     is_new: bool
 
 
-def fire(ledger: Ledger, schedule: Schedule, due: datetime | None) -> Fired:
+def fire(ledger: Ledger, schedule: Schedule, due: datetime | None) -> ManualFiring:
     """Fire a due time that has not been fired, even if it was skipped or is in the future. Without one, fire now.
 
     Pauses and overlap rules do not apply.
@@ -45,7 +45,7 @@ def fire(ledger: Ledger, schedule: Schedule, due: datetime | None) -> Fired:
         submissions.receive(tx, [asked] if is_new else [])
         return is_new
 
-    return Fired(asked.require_id(), due, ledger.transact(work))
+    return ManualFiring(asked.require_id(), due, ledger.transact(work))
 
 
 def pause(ledger: Ledger, catalogue: Catalogue | None, ids: Sequence[str]) -> list[str]:

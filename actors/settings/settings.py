@@ -15,11 +15,11 @@ from msgspec import Struct
 from sluice.actors.code_version import commit_of
 from sluice.actors.settings import sources
 from sluice.actors.settings import sources as places
-from sluice.actors.settings.sources import OF_A_FILE, PREFIX, Found
+from sluice.actors.settings.sources import OF_A_FILE, PREFIX, FoundSettings
 from sluice.broker.signing import NO_KEYS, Keyring, parse_keys
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
-from sluice.jobs.observe.failpoints import Crash, read_crash
-from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.observe.failpoints import CrashOrder, read_crash
+from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.programs.source import Rules
 from sluice.jobs.text.server_address import schema_name
 from sluice.jobs.text.units import duration_s, parse_size_bytes
@@ -79,7 +79,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     programs: Path | None = None
     program_rules: Rules = Rules()
     fence: Fence = Fence()
-    crash_at: Crash | None = None
+    crash_at: CrashOrder | None = None
 
 
 def read_settings(
@@ -97,7 +97,7 @@ def read_settings(
 
 
 def settings_of(
-    found: Found, *, folder: Path, apps: tuple[str, ...] = (), traceparent: str | None = None
+    found: FoundSettings, *, folder: Path, apps: tuple[str, ...] = (), traceparent: str | None = None
 ) -> Settings:
     """Return the settings from the texts found. Every setting that exists is taken, so ``sources.asked`` is complete
     afterwards."""
@@ -143,7 +143,7 @@ def process_settings(**given: object) -> Settings:
     return read_settings(os.environ, folder=Path.cwd(), **given)  # type: ignore[arg-type] # its own options, passed on
 
 
-def process_found(*, ledger_url: str | None = None, broker_url: str | None = None) -> Found:
+def process_found(*, ledger_url: str | None = None, broker_url: str | None = None) -> FoundSettings:
     """Return the texts found for this process, with every setting taken. BadSetting for an invalid value."""
     given = {f"{PREFIX}LEDGER_URL": ledger_url, f"{PREFIX}BROKER_URL": broker_url}
     found = places.find(os.environ, folder=Path.cwd(), given=given)
@@ -175,7 +175,7 @@ def keep_s(text: str) -> float | None:
     return None if text == "off" else _positive_s(text)
 
 
-def _lineage(found: Found) -> LineageServer | None:
+def _lineage(found: FoundSettings) -> LineageServer | None:
     url = found.take("LINEAGE_URL", _http_url, None, "http://lineage.internal:5000")
     token = found.take("LINEAGE_TOKEN", str, None, "a key of that server")
     jobs = found.take("LINEAGE_NAMESPACE", str, "sluice", "warehouse")
@@ -183,7 +183,7 @@ def _lineage(found: Found) -> LineageServer | None:
     return LineageServer(url, token, jobs, tables) if url else None
 
 
-def _rules(found: Found, usual: Rules) -> Rules:
+def _rules(found: FoundSettings, usual: Rules) -> Rules:
     """Return the rules for programs: their hosts, their sizes, and the time to fetch them."""
     return Rules(
         hosts=found.take("PROGRAM_HOSTS", _sources, usual.hosts, "artifacts.internal,10.0.0.7"),
@@ -196,7 +196,7 @@ def _rules(found: Found, usual: Rules) -> Rules:
     )
 
 
-def _fence(found: Found, folder: Path, apps: tuple[str, ...]) -> Fence:
+def _fence(found: FoundSettings, folder: Path, apps: tuple[str, ...]) -> Fence:
     """Return the sandbox for processes of jobs.
 
     It hides the files of these settings, and the secret files that they name. A service manager may have read the
@@ -212,7 +212,9 @@ def _fence(found: Found, folder: Path, apps: tuple[str, ...]) -> Fence:
     of_services = (str(each) for place in (folder, _ETC) for each in sorted(place.glob("*.env")))
     hidden = found.take("SANDBOX_HIDE", _paths, usual.hidden, "/etc/secrets,/home/sluice")
     return Fence(
-        level=Level(found.take("SANDBOX", _one_of(*Level), str(usual.level), str(Level.BUBBLEWRAP))),
+        level=SandboxLevel(
+            found.take("SANDBOX", _one_of(*SandboxLevel), str(usual.level), str(SandboxLevel.BUBBLEWRAP))
+        ),
         network=found.take("SANDBOX_NETWORK", _one_of("on", "off"), "off", "on") == "on",
         writable=found.take("SANDBOX_WRITE", _paths, usual.writable, "/data/out,/scratch"),
         hidden=tuple(

@@ -1,7 +1,7 @@
 """Sources of settings: the origin of each text, and files with secrets.
 
-``Found`` has the settings as they were found: each name with its text, and the place that determined it. ``named``
-yields the files with secrets that settings name: keys and passwords. They give access to the servers of this
+``FoundSettings`` has the settings as they were found: each name with its text, and the place that determined it.
+``named`` yields the files with secrets that settings name: keys and passwords. They give access to the servers of this
 installation.
 """
 
@@ -26,7 +26,7 @@ OF_A_FILE = "_FILE"
 TOML, DOTENV, ENVIRONMENT, COMMAND_LINE = "sluice.toml", ".env", "the environment", "the command line"
 
 
-class Asked(Struct, frozen=True):
+class SettingDefinition(Struct, frozen=True):
     """A setting that exists: its name, its default, and an example."""
 
     name: str
@@ -34,7 +34,7 @@ class Asked(Struct, frozen=True):
     example: str
 
 
-class Found:
+class FoundSettings:
     """Settings by name. ``take`` reads a setting; ``asked`` has all settings that were ever taken."""
 
     def __init__(self, places: Mapping[str, Mapping[str, str]], *, folder: Path) -> None:
@@ -42,7 +42,7 @@ class Found:
         precedence. Paths are relative to ``folder``."""
         self.texts: dict[str, str] = {}
         self.origins: dict[str, str] = {}
-        self.asked: dict[str, Asked] = {}
+        self.asked: dict[str, SettingDefinition] = {}
         #: Files that settings were read from, including files that a place of higher precedence overrides.
         self.files: list[Path] = []
         for place, texts in places.items():
@@ -69,7 +69,7 @@ class Found:
 
     def take(self, name: str, parse: Callable[[str], T], default: T, example: str) -> T:
         """Return the value of a setting. The name is given without the prefix. BadSetting for an invalid value."""
-        self.asked[PREFIX + name] = Asked(PREFIX + name, default, example)
+        self.asked[PREFIX + name] = SettingDefinition(PREFIX + name, default, example)
         text = self.texts.get(PREFIX + name)
         if text is None or text == "":
             return default
@@ -84,10 +84,12 @@ class Found:
             ) from None
 
 
-def find(environment: Mapping[str, str], *, folder: Path, given: Mapping[str, str | None] = {}) -> Found:
+def find(
+    environment: Mapping[str, str], *, folder: Path, given: Mapping[str, str | None] = {}
+) -> FoundSettings:
     """Return the settings of a process that was started in this folder. ``given`` has the options of its command
     line."""
-    return Found(
+    return FoundSettings(
         {
             TOML: _toml(folder / TOML),
             DOTENV: _dotenv(folder / DOTENV),

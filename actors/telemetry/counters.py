@@ -10,7 +10,7 @@ from sluice.ledger.stats.event_counters import What
 Count = Callable[[], int]
 
 
-class Meter:
+class ProcessCounters:
     """Counters of one process: the round trips to the ledger, and the ``others``."""
 
     def __init__(self, ledger: Ledger, others: Mapping[What, Count] | None = None) -> None:

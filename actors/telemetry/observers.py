@@ -29,30 +29,30 @@ from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.observe.log_context import Speaking, Subject
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.reads import run_records
-from sluice.ledger.reads.run_records import Origin, Planned, Stretch
+from sluice.ledger.reads.run_records import LifeStretch, PlannedSubmission, RunOrigin
 from sluice.ledger.stats.event_counters import What
 
 
-class Sight(Struct, frozen=True, kw_only=True):
+class RunInfo(Struct, frozen=True, kw_only=True):
     """Known facts about a run before it begins. ``after`` has the runs that it came after, each with its origin.
     ``parcel`` is the number of jobs that were claimed together."""
 
-    job: Claimed
-    origin: Origin | None = None
-    after: Sequence[tuple[Claim, Origin | None]] = ()
+    job: ClaimedJob
+    origin: RunOrigin | None = None
+    after: Sequence[tuple[Claim, RunOrigin | None]] = ()
     parcel: int = 1
 
 
-class Past(Struct, frozen=True, kw_only=True):
+class FinishedRun(Struct, frozen=True, kw_only=True):
     """A finished stretch of a job's life, and the origin of its run."""
 
-    stretch: Stretch
-    origin: Origin | None = None
+    stretch: LifeStretch
+    origin: RunOrigin | None = None
 
 
-class Run(Protocol):
+class ObservedRun(Protocol):
     """Observer of one run, called in the run's thread."""
 
     @property
@@ -73,23 +73,23 @@ class Run(Protocol):
 class Onlooker(Protocol):
     """Observer of this process. Any thread may call its methods."""
 
-    def run(self, sight: Sight) -> Run:
+    def run(self, sight: RunInfo) -> ObservedRun:
         """Return the observer of a run that is about to begin in this thread."""
         ...
 
-    def recorded(self, sight: Sight, outcome: Outcome, *, refused: bool) -> None:
+    def recorded(self, sight: RunInfo, outcome: Outcome, *, refused: bool) -> None:
         """Observe an outcome that was recorded, or was refused because it came too late."""
         ...
 
-    def lost(self, past: Past) -> None:
+    def lost(self, past: FinishedRun) -> None:
         """Observe a run of a lost worker."""
         ...
 
-    def judged(self, past: Past) -> None:
+    def judged(self, past: FinishedRun) -> None:
         """Observe the verdict on a run."""
         ...
 
-    def planned(self, submission: Planned) -> None:
+    def planned(self, submission: PlannedSubmission) -> None:
         """Observe a submission that was planned or refused."""
         ...
 
@@ -111,7 +111,7 @@ _JUDGED = {Ending.DONE, Ending.ERROR, Ending.DISMAL}
 class Scene:
     """One run with all of its observers. Until the block ends, its thread is running it."""
 
-    def __init__(self, subject: Subject, runs: Sequence[Run]) -> None:
+    def __init__(self, subject: Subject, runs: Sequence[ObservedRun]) -> None:
         self._speaking = Speaking(subject)
         self._runs = runs
         self.outcome: Outcome | None = None
@@ -143,13 +143,13 @@ class Witness:
         self._ledger = ledger
         self._onlookers = tuple(onlookers)
         self._names = names
-        self._sights: dict[Claim, Sight] = {}
+        self._sights: dict[Claim, RunInfo] = {}
 
-    def take_up(self, jobs: Sequence[Claimed]) -> dict[Claim, Subject]:
+    def take_up(self, jobs: Sequence[ClaimedJob]) -> dict[Claim, Subject]:
         """Note claimed jobs, and return for each the facts that the log names. Call ``forget`` later."""
         if not (self._names or self._onlookers):
             return {job.right: _subject(job) for job in jobs}
-        sights = [Sight(job=job, parcel=len(jobs)) for job in jobs]
+        sights = [RunInfo(job=job, parcel=len(jobs)) for job in jobs]
         with _harmless():
             sights = self._look_at(jobs)
         if self._onlookers:
@@ -198,11 +198,11 @@ class Witness:
             with _harmless():
                 onlooker.close()
 
-    def _look_at(self, jobs: Sequence[Claimed]) -> list[Sight]:
+    def _look_at(self, jobs: Sequence[ClaimedJob]) -> list[RunInfo]:
         claims = [job.right for job in jobs]
         if not self._onlookers:
             found = self._ledger.transact(lambda tx: run_records.origins(tx, claims))
-            return [Sight(job=job, origin=found.get(job.right), parcel=len(jobs)) for job in jobs]
+            return [RunInfo(job=job, origin=found.get(job.right), parcel=len(jobs)) for job in jobs]
         again = [job.right for job in jobs if job.claim > 1]
         if again:
             self._tell(lambda tx: run_records.lost(tx, run_records.claims_before(tx, again)), _lost)
@@ -210,7 +210,7 @@ class Witness:
         named = {*claims, *(parent for parents in after.values() for parent in parents)}
         found = self._ledger.transact(lambda tx: run_records.origins(tx, named))
         return [
-            Sight(
+            RunInfo(
                 job=job,
                 origin=found.get(job.right),
                 after=[(parent, found.get(parent)) for parent in after.get(job.id, ())],
@@ -219,21 +219,23 @@ class Witness:
             for job in jobs
         ]
 
-    def _runs(self, claim: Claim) -> list[Run]:
-        runs: list[Run] = []
+    def _runs(self, claim: Claim) -> list[ObservedRun]:
+        runs: list[ObservedRun] = []
         if sight := self._sights.get(claim):
             for onlooker in self._onlookers:
                 with _harmless():
                     runs.append(onlooker.run(sight))
         return runs
 
-    def _tell(self, ask: Callable[[Tx], list[Stretch]], how: Callable[[Onlooker, Past], None]) -> None:
+    def _tell(
+        self, ask: Callable[[Tx], list[LifeStretch]], how: Callable[[Onlooker, FinishedRun], None]
+    ) -> None:
         """Report the stretches that ``ask`` returns, which are over."""
 
-        def work(tx: Tx) -> list[Past]:
+        def work(tx: Tx) -> list[FinishedRun]:
             found = ask(tx)
             began_for = run_records.origins(tx, {each.right for each in found}) if found else {}
-            return [Past(stretch=each, origin=began_for.get(each.right)) for each in found]
+            return [FinishedRun(stretch=each, origin=began_for.get(each.right)) for each in found]
 
         with _harmless():
             for past in self._ledger.transact(work):
@@ -247,15 +249,15 @@ class Witness:
                     onlooker.planned(each)
 
 
-def _judged(onlooker: Onlooker, past: Past) -> None:
+def _judged(onlooker: Onlooker, past: FinishedRun) -> None:
     onlooker.judged(past)
 
 
-def _lost(onlooker: Onlooker, past: Past) -> None:
+def _lost(onlooker: Onlooker, past: FinishedRun) -> None:
     onlooker.lost(past)
 
 
-def _subject(job: Claimed, origin: Origin | None = None) -> Subject:
+def _subject(job: ClaimedJob, origin: RunOrigin | None = None) -> Subject:
     submission = origin.submission if origin else None
     return Subject(app=job.app, key=job.key, round=job.round, claim=job.claim, submission=submission)
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from sluice.broker.messages import PLANNER
 from sluice.jobs.model.submission import Submission
-from sluice.jobs.observe.traceparent import Place, read_traceparent
+from sluice.jobs.observe.traceparent import TracePosition, read_traceparent
 
 
 @contextmanager
@@ -54,7 +54,11 @@ def current_place() -> str | None:
 
 def _place_of(span: Any) -> str | None:
     here = span.get_span_context()
-    return str(Place(here.trace_id, here.span_id, bool(here.trace_flags.sampled))) if here.is_valid else None
+    return (
+        str(TracePosition(here.trace_id, here.span_id, bool(here.trace_flags.sampled)))
+        if here.is_valid
+        else None
+    )
 
 
 def _within(submission: Submission, place: str | None) -> Submission:

@@ -40,13 +40,13 @@ from opentelemetry.trace import (
 )
 
 from sluice.actors.telemetry.counters import Count
-from sluice.actors.telemetry.observers import Past, Remembered, Sight
+from sluice.actors.telemetry.observers import FinishedRun, Remembered, RunInfo
 from sluice.broker.messages import PLANNER
 from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.model.names import Claim
-from sluice.jobs.observe.traceparent import Place, of_run, of_submission, of_verdict, read_traceparent
+from sluice.jobs.observe.traceparent import TracePosition, of_run, of_submission, of_verdict, read_traceparent
 from sluice.jobs.states import State
-from sluice.ledger.reads.run_records import Origin, Planned
+from sluice.ledger.reads.run_records import PlannedSubmission, RunOrigin
 from sluice.ledger.stats.event_counters import What
 
 #: Seconds that the end of a process waits for unsent spans.
@@ -62,7 +62,7 @@ class _Ids(RandomIdGenerator):
     one."""
 
     def __init__(self) -> None:
-        self.next: ContextVar[Place | None] = ContextVar("next", default=None)
+        self.next: ContextVar[TracePosition | None] = ContextVar("next", default=None)
 
     def generate_span_id(self) -> int:
         place = self.next.get()
@@ -94,7 +94,7 @@ class Tracing:
         if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
             trace.set_tracer_provider(self._provider)
 
-    def run(self, sight: Sight) -> "TracedRun":
+    def run(self, sight: RunInfo) -> "TracedRun":
         job = sight.job
         parent = self._submission(sight.origin)
         attributes = self._of(job.app, "execute", sight.origin, app=job.app, key=job.key)
@@ -110,10 +110,10 @@ class Tracing:
         )
         return TracedRun(span)
 
-    def recorded(self, sight: Sight, outcome: Outcome, *, refused: bool) -> None:
+    def recorded(self, sight: RunInfo, outcome: Outcome, *, refused: bool) -> None:
         """Do nothing: the verdict is reported instead."""
 
-    def lost(self, past: Past) -> None:
+    def lost(self, past: FinishedRun) -> None:
         """Send the span of the lost worker's run, under the same ID. If that worker was only slow, it may send the span
         too."""
         stretch = past.stretch
@@ -125,17 +125,17 @@ class Tracing:
             f"execute {stretch.app}", place, self._submission(past.origin), attributes, past, failed=True
         )
 
-    def judged(self, past: Past) -> None:
+    def judged(self, past: FinishedRun) -> None:
         stretch = past.stretch
         attributes = self._of(PLANNER, "judge", past.origin, app=stretch.app, key=stretch.key)
         attributes |= {"sluice.round": stretch.round, "sluice.claim": stretch.claim}
         attributes["sluice.state"] = stretch.ending
         run = self._run(stretch.right, past.origin)
-        place = Place(run.trace, of_verdict(run.trace, stretch.right), run.sampled)
+        place = TracePosition(run.trace, of_verdict(run.trace, stretch.right), run.sampled)
         failed = stretch.ending != State.SUCCEEDED
         self._tell_once(f"judge {PLANNER}", place, run, attributes, past, failed=failed)
 
-    def planned(self, submission: Planned) -> None:
+    def planned(self, submission: PlannedSubmission) -> None:
         place = self._submission(submission)
         if place is None or not self._told.is_news((place.trace, place.span)):
             return
@@ -164,10 +164,10 @@ class Tracing:
     def _tell_once(
         self,
         name: str,
-        place: Place,
-        parent: Place | None,
+        place: TracePosition,
+        parent: TracePosition | None,
         attributes: Attributes,
-        past: Past,
+        past: FinishedRun,
         *,
         failed: bool,
     ) -> None:
@@ -178,7 +178,7 @@ class Tracing:
             span.set_status(Status(StatusCode.ERROR, past.stretch.ending))
         span.end(_ns(past.stretch.ended_at))
 
-    def _of(self, queue: str, what: str, origin: Origin | None, **of_job: str) -> Attributes:
+    def _of(self, queue: str, what: str, origin: RunOrigin | None, **of_job: str) -> Attributes:
         """Return the attributes that the conventions for messaging define, and Sluice's own under its own prefix."""
         attributes: Attributes = {
             "messaging.system": self._system,
@@ -191,17 +191,17 @@ class Tracing:
             attributes["messaging.message.conversation_id"] = origin.submission
         return attributes
 
-    def _submission(self, origin: Origin | None) -> Place | None:
+    def _submission(self, origin: RunOrigin | None) -> TracePosition | None:
         if origin is None:
             return None
         place = of_submission(origin.submission, origin.received_at, read_traceparent(origin.traceparent))
         return place if place.sampled is not None else place._replace(sampled=self._samples(place.trace))
 
-    def _run(self, claim: Claim, origin: Origin | None) -> Place:
+    def _run(self, claim: Claim, origin: RunOrigin | None) -> TracePosition:
         """Return the span of a run. Without an origin, the run has a trace of its own."""
         parent = self._submission(origin)
         trace_id = parent.trace if parent else of_run(0, claim)
-        return Place(trace_id, of_run(trace_id, claim), parent.sampled if parent else True)
+        return TracePosition(trace_id, of_run(trace_id, claim), parent.sampled if parent else True)
 
     def _samples(self, trace_id: int) -> bool:
         """Return whether a trace is recorded. The result is the same in every process with the same sampling rule."""
@@ -211,12 +211,12 @@ class Tracing:
     def _start(
         self,
         name: str,
-        place: Place,
-        parent: Place | None,
+        place: TracePosition,
+        parent: TracePosition | None,
         attributes: Mapping[str, str | int],
         *,
         began_at: datetime | None = None,
-        links: Sequence[Place] = (),
+        links: Sequence[TracePosition] = (),
     ) -> Span:
         token = self._ids.next.set(place)
         try:
@@ -243,7 +243,7 @@ class TracedRun:
     @property
     def traceparent(self) -> str | None:
         here = self._span.get_span_context()
-        return str(Place(here.trace_id, here.span_id, bool(here.trace_flags.sampled)))
+        return str(TracePosition(here.trace_id, here.span_id, bool(here.trace_flags.sampled)))
 
     def begin(self, assignment: Assignment) -> None:
         """Do nothing: the span began when it was created."""
@@ -260,7 +260,7 @@ class TracedRun:
         self._span.end()
 
 
-def _context(parent: Place | None) -> Context:
+def _context(parent: TracePosition | None) -> Context:
     """Return the context for a span. It is never the thread's own, because these spans do not belong to the thread's
     current work."""
     if parent is None:
@@ -268,7 +268,7 @@ def _context(parent: Place | None) -> Context:
     return set_span_in_context(NonRecordingSpan(_span_context(parent)), Context())
 
 
-def _span_context(place: Place) -> SpanContext:
+def _span_context(place: TracePosition) -> SpanContext:
     flags = TraceFlags(TraceFlags.SAMPLED if place.sampled else TraceFlags.DEFAULT)
     return SpanContext(place.trace, place.span, is_remote=True, trace_flags=flags)
 

@@ -8,7 +8,7 @@ from threading import Event, Lock, Thread
 from uuid import UUID
 
 from sluice.actors.executor.claims_in_flight import Holdings
-from sluice.actors.telemetry.counters import Meter
+from sluice.actors.telemetry.counters import ProcessCounters
 from sluice.actors.worker.logs import Complaints
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import Unreachable
@@ -42,7 +42,7 @@ class Lifeline:
         code: str | None,
         give_back: Callable[[list[Claim]], None],
         known: Callable[[], KnownDefinitions],
-        meter: Meter | None = None,
+        meter: ProcessCounters | None = None,
     ) -> None:
         self.id = id
         self._ledger = ledger
@@ -54,7 +54,7 @@ class Lifeline:
         self._give_back = give_back
         self._known = known
         self._recorded: KnownDefinitions | None = None
-        self._meter = meter or Meter(ledger)
+        self._meter = meter or ProcessCounters(ledger)
         self._complaints = Complaints(_LOG, "a heartbeat failed")
         self._renewed_at = 0.0
         self._failed = False

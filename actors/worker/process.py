@@ -15,7 +15,7 @@ from sluice.actors.groomer.retention import Retention
 from sluice.actors.planner.plan_attempts import PlanAttempts
 from sluice.actors.scheduler.leader import Ticker
 from sluice.actors.settings.settings import Settings
-from sluice.actors.telemetry.counters import Meter
+from sluice.actors.telemetry.counters import ProcessCounters
 from sluice.actors.telemetry.observers import Witness
 from sluice.actors.worker.definitions import Definitions, Lookout
 from sluice.actors.worker.handlers import HANDLERS, handle
@@ -28,7 +28,7 @@ from sluice.broker.messages import CONTROL, SCHEDULER, Execute, Message, Plan, S
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.queues import expand, follows_apps
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.ledger.database.connection import Ledger
 
 _LOG = logging.getLogger("sluice.process")
@@ -167,7 +167,7 @@ class Process:
             code=self._settings.code_version,
             give_back=self._running.give_back,
             known=lambda: self._definitions.known,
-            meter=Meter(self._ledger, self._witness.counts()),
+            meter=ProcessCounters(self._ledger, self._witness.counts()),
         )
 
     def _serve(self, queues: list[str], threads: int) -> Service:
@@ -223,9 +223,9 @@ class Process:
         if not messages:
             return
         try:
-            reached(Place.PUBLISH_BEGINS)
+            reached(Failpoint.PUBLISH_BEGINS)
             self._broker.publish(messages)
-            reached(Place.PUBLISH_RETURNED)
+            reached(Failpoint.PUBLISH_RETURNED)
         except Unreachable as error:
             _LOG.warning(
                 "%d notifications were not sent, the groomer will repeat them: %s", len(messages), error

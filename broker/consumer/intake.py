@@ -11,8 +11,8 @@ from time import monotonic
 from typing import NamedTuple
 
 from sluice.broker.consumer.inbox import Reception
-from sluice.broker.consumer.slots import Pool
-from sluice.broker.delivery import Delivery, Verdict
+from sluice.broker.consumer.slots import SlotPool
+from sluice.broker.delivery import Delivery, Settlement
 from sluice.broker.log import LOG, one_line
 
 #: Maximum number of quiet queues that are asked first, if asking an empty queue costs a round trip while a slot is
@@ -61,10 +61,10 @@ RETRY_S_MIN = 0.05
 IDLE_S = 1.0
 
 
-class Desk(NamedTuple):
+class SharedSlots(NamedTuple):
     """A pool of slots, and the order of the queues that share it."""
 
-    pool: Pool
+    pool: SlotPool
     rota: Rota
 
 
@@ -83,9 +83,9 @@ class Intake(ABC):
         self._reception = reception
         self._parking = reception.parking
         slots = reception.slots
-        self._desks = [Desk(pool, Rota(())) for pool in (slots.control, slots.apps) if pool.size]
+        self._desks = [SharedSlots(pool, Rota(())) for pool in (slots.control, slots.apps) if pool.size]
         self._joining: deque[str] = deque(reception.queues)
-        self._outbox: deque[tuple[Delivery, Verdict]] = deque()
+        self._outbox: deque[tuple[Delivery, Settlement]] = deque()
         self._taking = True
         self._leaving = Event()
         self._complaint = ""
@@ -114,7 +114,7 @@ class Intake(ABC):
         if self._thread.is_alive():
             self._thread.join(timeout_s)
 
-    def settle(self, delivery: Delivery, verdict: Verdict) -> None:
+    def settle(self, delivery: Delivery, verdict: Settlement) -> None:
         self._outbox.append((delivery, verdict))
         self.wake()
 
@@ -135,8 +135,8 @@ class Intake(ABC):
         """Disconnect in order. Afterwards, unsettled messages belong to the broker again."""
 
     def _admit(self) -> list[str]:
-        """Add the queues that have joined since the last call to their ``Desk``, and return them. Only for the intake
-        thread."""
+        """Add the queues that have joined since the last call to their ``SharedSlots``, and return them. Only for the
+        intake thread."""
         joined = [self._joining.popleft() for _ in range(len(self._joining))]
         for queue in joined:
             pool = self._reception.slots.of(queue)

@@ -12,7 +12,7 @@ from threading import Condition, Thread
 from time import monotonic
 
 from sluice.broker.delivery import Delivery
-from sluice.jobs.policy.retry_delay import Retry
+from sluice.jobs.policy.retry_delay import RetryRule
 
 #: Number of parked messages at which a queue is not taken from until one has left. If the ledger is unreachable, all
 #: news fails, and it should stay in the broker and not in this process's memory.
@@ -20,13 +20,13 @@ PARKED_MAX = 64
 #: Number of messages with remembered failures. The message that failed longest ago is forgotten first.
 REMEMBERED_MAX = 10_000
 
-_PAUSE = Retry(rule="exponential", delay_s=0.5, delay_s_max=30.0)
+_PAUSE = RetryRule(rule="exponential", delay_s=0.5, delay_s_max=30.0)
 
 
 class Parking:
     """Parked messages of one process. ``on_space`` is called when messages of a queue may be taken again."""
 
-    def __init__(self, *, pause: Retry = _PAUSE) -> None:
+    def __init__(self, *, pause: RetryRule = _PAUSE) -> None:
         self.on_space: Callable[[], None] = lambda: None
         self._pause = pause
         self._parked: list[tuple[float, int, Delivery]] = []

@@ -11,7 +11,7 @@ from threading import Lock
 from sluice.broker.messages import CONTROL
 
 
-class Pool:
+class SlotPool:
     """Pool of ``size`` slots. The freeing thread calls ``on_free`` when a slot can be taken again."""
 
     def __init__(self, size: int) -> None:
@@ -57,14 +57,14 @@ class Slots:
     """Two pools, so that long jobs cannot keep the planner waiting, nor the planner the jobs."""
 
     def __init__(self, *, control: int, apps: int) -> None:
-        self.control = Pool(control)
-        self.apps = Pool(apps)
+        self.control = SlotPool(control)
+        self.apps = SlotPool(apps)
 
     @property
     def total(self) -> int:
         return self.control.size + self.apps.size
 
-    def of(self, queue: str) -> Pool:
+    def of(self, queue: str) -> SlotPool:
         return self.control if queue in CONTROL else self.apps
 
     def close(self) -> None:

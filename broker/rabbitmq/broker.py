@@ -21,7 +21,7 @@ from sluice.broker.consumer.inbox import Reception
 from sluice.broker.interface import Carrier
 from sluice.broker.log import one_line
 from sluice.broker.messages import Message
-from sluice.broker.owner import Owner
+from sluice.broker.owner import InstallationOwner
 from sluice.broker.rabbitmq import topology
 from sluice.broker.rabbitmq.consumer import RabbitmqIntake
 from sluice.broker.rabbitmq.errors import LOSSES, reason
@@ -53,7 +53,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         *,
         queue_type: str = "quorum",
         encoder: Encoder = codec.PLAIN,
-        owner: Owner | None = None,
+        owner: InstallationOwner | None = None,
         namespace: str = "",
     ) -> None:
         self.encoder = encoder
@@ -66,7 +66,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         self._address = address
         self._queue_type = queue_type
         self._owner = owner
-        self._names = topology.Names(namespace)
+        self._names = topology.QueueNames(namespace)
         self._is_own = owner is None
         self.parameters = _tuned(self.parameters, address.options)
         self._publisher = Publisher(_named(self.parameters, "sluice publisher"), self._names)
@@ -159,7 +159,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
 
         return self._errand(ask, missing=0)
 
-    def _compare(self, owner: Owner) -> None:
+    def _compare(self, owner: InstallationOwner) -> None:
         for mark in owner.marks:
             try:
                 topology.declare_owner(self.channel, mark, self._queue_type, self._names)
@@ -169,7 +169,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
                     return
             else:
                 return
-        raise owner.refused_by(Owner("", ""), where=str(self._address))
+        raise owner.refused_by(InstallationOwner("", ""), where=str(self._address))
 
     def _errand(self, run: Callable[[BlockingChannel], T], *, missing: T) -> T:
         """Run a request on the shared channel. A connection that died while it was idle is made again."""

@@ -14,11 +14,11 @@ from pika.exceptions import ChannelClosedByBroker
 from pika.spec import Basic
 
 from sluice.broker.consumer.inbox import Reception
-from sluice.broker.delivery import Delivery, Origin, Verdict
+from sluice.broker.delivery import Delivery, DeliverySource, Settlement
 from sluice.broker.log import LOG
 from sluice.broker.rabbitmq import topology
 from sluice.broker.rabbitmq.errors import reason
-from sluice.broker.rabbitmq.topology import PLAIN, Names
+from sluice.broker.rabbitmq.topology import PLAIN, QueueNames
 from sluice.broker.rabbitmq.watchdog import Vigil
 
 
@@ -40,11 +40,11 @@ class Feed:
         self,
         queue: str,
         reception: Reception,
-        origin: Origin,
+        origin: DeliverySource,
         *,
         queue_type: str,
         on_change: Callable[[], None],
-        names: Names = PLAIN,
+        names: QueueNames = PLAIN,
     ) -> None:
         self.queue = queue
         self._names = names
@@ -129,15 +129,15 @@ class Feed:
         """Return whether the delivery's channel is gone. RabbitMQ has then put the message back already."""
         return not self.is_ready or receipt_of(delivery).channel is not self._channel
 
-    def settle(self, delivery: Delivery, verdict: Verdict) -> None:
+    def settle(self, delivery: Delivery, verdict: Settlement) -> None:
         if self.is_stale(delivery):
             LOG.info("%s: %s came too late, because its channel is closed.", delivery, verdict.value)
             return
         channel, tag, lane = receipt_of(delivery)
-        if verdict is Verdict.ACKNOWLEDGED:
+        if verdict is Settlement.ACKNOWLEDGED:
             channel.basic_ack(tag)
         else:
-            channel.basic_nack(tag, requeue=verdict is Verdict.GIVEN_BACK)
+            channel.basic_nack(tag, requeue=verdict is Settlement.GIVEN_BACK)
         if lane in self._busy_lanes:
             self._busy_lanes.remove(lane)
             self._idle_lanes.add(lane)

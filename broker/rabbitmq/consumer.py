@@ -12,12 +12,12 @@ from pika.exceptions import ChannelClosed, ChannelClosedByBroker, ConnectionClos
 from sluice.broker.consumer.inbox import Reception
 from sluice.broker.consumer.intake import IDLE_S, Intake
 from sluice.broker.log import LOG, one_line
-from sluice.broker.owner import Owner
+from sluice.broker.owner import InstallationOwner
 from sluice.broker.rabbitmq import topology
 from sluice.broker.rabbitmq.channel import Feed
 from sluice.broker.rabbitmq.errors import LOSSES, reason
 from sluice.broker.rabbitmq.prefetch import Counter
-from sluice.broker.rabbitmq.topology import PLAIN, Names
+from sluice.broker.rabbitmq.topology import PLAIN, QueueNames
 from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError
 
 #: Seconds until a queue is tried again that RabbitMQ refused to open.
@@ -41,8 +41,8 @@ class RabbitmqIntake(Intake):
         reception: Reception,
         *,
         queue_type: str,
-        owner: Owner | None = None,
-        names: Names = PLAIN,
+        owner: InstallationOwner | None = None,
+        names: QueueNames = PLAIN,
     ) -> None:
         super().__init__(name, reception)
         self._owner = owner
@@ -113,7 +113,7 @@ class RabbitmqIntake(Intake):
         else:
             self._compare(self._owner, *self._owner.marks)
 
-    def _compare(self, owner: Owner, mark: str, *shorter: str) -> None:
+    def _compare(self, owner: InstallationOwner, mark: str, *shorter: str) -> None:
         """Begin once it is certain that the virtual host is this installation's. Nothing is taken before."""
 
         def declare(channel: Channel) -> None:
@@ -128,7 +128,7 @@ class RabbitmqIntake(Intake):
                     why, owner, where=self._name
                 )
                 if not is_own and not shorter:
-                    raise owner.refused_by(Owner("", ""), where=self._name)
+                    raise owner.refused_by(InstallationOwner("", ""), where=self._name)
             except SluiceError as error:
                 self._refused = error
                 self._connection.close()

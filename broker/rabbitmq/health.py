@@ -21,7 +21,7 @@ from pika.adapters.blocking_connection import BlockingChannel, BlockingConnectio
 from pika.exceptions import AMQPError, ChannelClosedByBroker, ConnectionBlockedTimeout
 
 from sluice.broker.address import Address
-from sluice.broker.health import Line, Management, Node, RabbitmqHealth, Ruled
+from sluice.broker.health import ClusterNode, Management, QueueHealth, RabbitmqHealth, Ruled
 from sluice.broker.log import one_line
 from sluice.broker.rabbitmq import topology as ours
 from sluice.broker.rabbitmq.errors import LOSSES, reason
@@ -39,7 +39,7 @@ def examine(
     address: Address, queues: Sequence[str], *, namespace: str, queue_type: str, management: str | None
 ) -> RabbitmqHealth:
     """Return the health of a RabbitMQ. The lines have the names that queues have there."""
-    queues = [ours.Names(namespace).of(queue) for queue in queues]
+    queues = [ours.QueueNames(namespace).of(queue) for queue in queues]
     with _connected(address) as connection:
         lines = [_line(connection, queue, queue_type) for queue in queues]
         # pika has no public way to the properties that the server sent when it was connected to.
@@ -88,16 +88,16 @@ def _channel(connection: BlockingConnection) -> Iterator[BlockingChannel]:
     channel.close()
 
 
-def _line(connection: BlockingConnection, queue: str, queue_type: str) -> Line:
+def _line(connection: BlockingConnection, queue: str, queue_type: str) -> QueueHealth:
     try:
         with _channel(connection) as channel:
             found = channel.queue_declare(queue, passive=True).method
             dead = _dead(connection, queue)
     except ChannelClosedByBroker as refused:
         if refused.reply_code == ours.NOT_FOUND:
-            return Line(queue=queue, exists=False)
-        return Line(queue=queue, differs=one_line(refused.reply_text))
-    return Line(
+            return QueueHealth(queue=queue, exists=False)
+        return QueueHealth(queue=queue, differs=one_line(refused.reply_text))
+    return QueueHealth(
         queue=queue,
         waiting=found.message_count,
         consumers=found.consumer_count,
@@ -201,8 +201,8 @@ def _asked(address: Address, url: str) -> Any:
         raise _Silent(one_line(getattr(error, "reason", error))) from None
 
 
-def _node(found: dict[str, Any]) -> Node:
-    return Node(
+def _node(found: dict[str, Any]) -> ClusterNode:
+    return ClusterNode(
         str(found["name"]),
         running=bool(found.get("running")),
         memory_alarm=bool(found.get("mem_alarm")),

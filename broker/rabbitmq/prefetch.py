@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from sluice.broker.consumer.intake import IDLE_S, Desk
+from sluice.broker.consumer.intake import IDLE_S, SharedSlots
 from sluice.broker.consumer.redelivery import Parking
 from sluice.broker.delivery import Delivery
 from sluice.broker.rabbitmq.channel import Feed
@@ -32,7 +32,7 @@ CALM_S_MAX = 5.0
 LANES_PER_SLOT = 2
 
 
-class Held(NamedTuple):
+class HeldMessages(NamedTuple):
     since: float
     feed: Feed
     delivery: Delivery
@@ -43,7 +43,7 @@ class Counter:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: SharedSlots,
         start: Callable[[Delivery], None],
         parking: Parking,
         clock: Callable[[], float],
@@ -59,11 +59,12 @@ class Counter:
         self._can_spare = True
         self._spare_since = clock()
         self._calm_s = GRACE_S
-        self._held: deque[Held] = deque()
+        self._held: deque[HeldMessages] = deque()
         self._arrived: set[str] = set()
 
     def add(self, feed: Feed) -> None:
-        """Take messages from this feed too, from the next turn on. Its queue is in the rota of the pool's ``Desk``."""
+        """Take messages from this feed too, from the next turn on. Its queue is in the rota of the pool's
+        ``SharedSlots``."""
         self._feeds[feed.queue] = feed
         feed.on_arrival = partial(self._hold, feed)
 
@@ -108,7 +109,7 @@ class Counter:
             self._push()
 
     def _hold(self, feed: Feed, delivery: Delivery) -> None:
-        self._held.append(Held(self._clock(), feed, delivery))
+        self._held.append(HeldMessages(self._clock(), feed, delivery))
         self._arrived.add(feed.queue)
 
     def _start_held(self) -> None:
@@ -171,7 +172,7 @@ class Fetching:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: SharedSlots,
         feeds: Mapping[str, Feed],
         start: Callable[[Delivery], None],
         parking: Parking,

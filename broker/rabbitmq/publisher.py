@@ -23,7 +23,7 @@ from pika.spec import Basic
 from sluice.broker.codec import Letter
 from sluice.broker.log import LOG
 from sluice.broker.rabbitmq.errors import reason
-from sluice.broker.rabbitmq.topology import PLAIN, Names
+from sluice.broker.rabbitmq.topology import PLAIN, QueueNames
 
 
 class Batch:
@@ -67,7 +67,7 @@ class Batch:
 class Publisher:
     """Connection that publishes. Callers use ``send`` and ``close``; every other method runs on the loop's thread."""
 
-    def __init__(self, parameters: pika.connection.Parameters, names: Names = PLAIN) -> None:
+    def __init__(self, parameters: pika.connection.Parameters, names: QueueNames = PLAIN) -> None:
         self._parameters = parameters
         self._names = names
         self._starting = Lock()

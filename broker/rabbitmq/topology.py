@@ -16,7 +16,7 @@ from pika.exceptions import ChannelClosedByBroker
 
 from sluice.broker.log import one_line
 from sluice.broker.messages import PLANNER, Submit, SubmitMany
-from sluice.broker.owner import ID_CHARS, Owner
+from sluice.broker.owner import ID_CHARS, InstallationOwner
 from sluice.jobs.errors import BadSetting
 
 #: The ledger judges poison jobs. RabbitMQ must not throw a message out because it was given back often.
@@ -46,7 +46,7 @@ NOT_FOUND = 404
 PRECONDITION_FAILED = 406
 
 
-class Names(Struct, frozen=True):
+class QueueNames(Struct, frozen=True):
     """Names of queues in RabbitMQ: Sluice's own, after the namespace and a colon if there is one."""
 
     namespace: str = ""
@@ -64,7 +64,7 @@ class Names(Struct, frozen=True):
 
 
 #: Names without a namespace.
-PLAIN = Names()
+PLAIN = QueueNames()
 
 
 def arguments(queue: str, queue_type: str) -> dict[str, Any]:
@@ -77,7 +77,9 @@ def arguments(queue: str, queue_type: str) -> dict[str, Any]:
     }
 
 
-def declare(channel: BlockingChannel | Channel, queue: str, queue_type: str, names: Names = PLAIN) -> None:
+def declare(
+    channel: BlockingChannel | Channel, queue: str, queue_type: str, names: QueueNames = PLAIN
+) -> None:
     """Declare the queue and the queue for its dead letters. There is no delay queue, because nothing is ever delayed.
 
     If they exist with other arguments, RabbitMQ closes the channel. A blocking channel raises that; see ``refusal``.
@@ -92,7 +94,7 @@ def declare(channel: BlockingChannel | Channel, queue: str, queue_type: str, nam
 
 
 def declare_owner(
-    channel: BlockingChannel | Channel, mark: str, queue_type: str, names: Names = PLAIN, **options: Any
+    channel: BlockingChannel | Channel, mark: str, queue_type: str, names: QueueNames = PLAIN, **options: Any
 ) -> None:
     """Mark the virtual host. RabbitMQ closes the channel if it has another mark; see ``is_own``."""
     name = names.owner_queue
@@ -100,7 +102,7 @@ def declare_owner(
     channel.queue_declare(name, durable=True, arguments=arguments_of_mark, **options)
 
 
-def is_own(error: ChannelClosedByBroker, owner: Owner, *, where: str) -> bool:
+def is_own(error: ChannelClosedByBroker, owner: InstallationOwner, *, where: str) -> bool:
     """Return whether the virtual host is the owner's although RabbitMQ has refused to declare the mark.
 
     It is if the mark has another address of the same ledger. It counts as the owner's if this user may not declare

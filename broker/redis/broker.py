@@ -18,10 +18,10 @@ from sluice.broker.consumer.inbox import Reception
 from sluice.broker.interface import Carrier
 from sluice.broker.log import one_line
 from sluice.broker.messages import Message
-from sluice.broker.owner import Owner
+from sluice.broker.owner import InstallationOwner
 from sluice.broker.redis import scripts
 from sluice.broker.redis.consumer import RedisIntake
-from sluice.broker.redis.keys import Keys
+from sluice.broker.redis.keys import RedisKeys
 from sluice.jobs.errors import BadSetting, Unreachable
 
 #: Maximum number of messages that one call of a script publishes. Redis does nothing else during that call.
@@ -45,7 +45,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         namespace: str,
         heartbeat_timeout_s: float,
         encoder: Encoder = codec.PLAIN,
-        owner: Owner | None = None,
+        owner: InstallationOwner | None = None,
     ) -> None:
         self.encoder = encoder
         try:
@@ -67,7 +67,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         self._address = address
         self._owner = owner
         self._is_own = owner is None
-        self._keys = Keys(namespace, self.broker_id)
+        self._keys = RedisKeys(namespace, self.broker_id)
         self._publish = client.register_script(scripts.PUBLISH)
         self._purge = client.register_script(scripts.PURGE)
 

@@ -11,12 +11,12 @@ from dramatiq.brokers.redis import RedisBroker
 
 from sluice.broker import codec
 from sluice.broker.consumer.inbox import Reception
-from sluice.broker.consumer.intake import RETRY_S_MAX, Desk, Intake
-from sluice.broker.delivery import Delivery, Verdict
+from sluice.broker.consumer.intake import RETRY_S_MAX, Intake, SharedSlots
+from sluice.broker.delivery import Delivery, Settlement
 from sluice.broker.log import LOG
 from sluice.broker.messages import PLANNER
 from sluice.broker.redis import scripts
-from sluice.broker.redis.keys import Keys
+from sluice.broker.redis.keys import RedisKeys
 from sluice.jobs.errors import ForeignBroker
 
 #: Seconds between two checks of an idle process whether it missed a signal on the ``bell`` channel.
@@ -40,7 +40,7 @@ class RedisIntake(Intake):
         self,
         name: str,
         broker: RedisBroker,
-        keys: Keys,
+        keys: RedisKeys,
         reception: Reception,
         *,
         compare: Callable[[], None],
@@ -99,7 +99,7 @@ class RedisIntake(Intake):
         """Return whether any queue has a message. This is the cheapest request, made if nothing woke the thread."""
         return bool(self._client.exists(*map(self._keys.waiting, self._reception.queues)))
 
-    def _fill(self, desk: Desk) -> None:
+    def _fill(self, desk: SharedSlots) -> None:
         """Take messages for all free slots in one request. A slot without a message is put back."""
         queues = [queue for queue in desk.rota.order(asking_is_free=True) if not self._parking.is_full(queue)]
         slots = desk.pool.take(desk.pool.size) if queues else 0
@@ -147,15 +147,15 @@ class RedisIntake(Intake):
         for delivery, _ in notes:
             self._held[delivery.queue_name].discard(_id(delivery))
 
-    def _tell(self, notes: list[tuple[Delivery, Verdict]]) -> None:
+    def _tell(self, notes: list[tuple[Delivery, Settlement]]) -> None:
         """Send settlements. Each of these commands may be repeated: an id that is not held any more is ignored."""
-        grouped: defaultdict[tuple[Verdict, str], list[bytes]] = defaultdict(list)
+        grouped: defaultdict[tuple[Settlement, str], list[bytes]] = defaultdict(list)
         for delivery, verdict in notes:
             grouped[verdict, delivery.queue_name].append(_id(delivery))
         for (verdict, queue), ids in grouped.items():
-            if verdict is Verdict.ACKNOWLEDGED:
+            if verdict is Settlement.ACKNOWLEDGED:
                 self._acknowledge(keys=[self._keys.held(queue), self._keys.bodies(queue)], args=ids)
-            elif verdict is Verdict.REJECTED:
+            elif verdict is Settlement.REJECTED:
                 self._put_aside(queue, ids)
             else:
                 self._give_back(queue, ids)

@@ -9,9 +9,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from sluice.broker.address import Address
-from sluice.broker.health import Line, RedisHealth
+from sluice.broker.health import QueueHealth, RedisHealth
 from sluice.broker.log import one_line
-from sluice.broker.redis.keys import Keys
+from sluice.broker.redis.keys import RedisKeys
 from sluice.jobs.errors import BadSetting, Unreachable
 
 CONNECT_S_MAX = 3.0
@@ -30,7 +30,7 @@ def examine(address: Address, queues: Sequence[str], *, namespace: str) -> Redis
         raise BadSetting(f"The address {address} cannot be used: {one_line(error)}.") from None
     with closing(client):
         try:
-            return _health(client, address, queues, Keys(namespace, worker=""))
+            return _health(client, address, queues, RedisKeys(namespace, worker=""))
         except redis.RedisError as error:
             raise Unreachable(
                 f"Redis cannot be used: {one_line(error).rstrip('.')}.",
@@ -39,7 +39,7 @@ def examine(address: Address, queues: Sequence[str], *, namespace: str) -> Redis
             ) from None
 
 
-def _health(client: Any, address: Address, queues: Sequence[str], keys: Keys) -> RedisHealth:
+def _health(client: Any, address: Address, queues: Sequence[str], keys: RedisKeys) -> RedisHealth:
     told: dict[str, Any] = client.info()
     return RedisHealth(
         place=str(address),
@@ -56,8 +56,10 @@ def _health(client: Any, address: Address, queues: Sequence[str], keys: Keys) ->
     )
 
 
-def _line(client: Any, queue: str, keys: Keys) -> Line:
-    return Line(queue=queue, waiting=client.llen(keys.waiting(queue)), dead=client.zcard(keys.dead(queue)))
+def _line(client: Any, queue: str, keys: RedisKeys) -> QueueHealth:
+    return QueueHealth(
+        queue=queue, waiting=client.llen(keys.waiting(queue)), dead=client.zcard(keys.dead(queue))
+    )
 
 
 def _saves(client: Any) -> bool | None:

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 
-class Keys(Struct, frozen=True):
+class RedisKeys(Struct, frozen=True):
     namespace: str
     worker: str
 

@@ -10,7 +10,7 @@ from sluice.jobs.errors import DefinitionError, Fault
 Words: TypeAlias = Mapping[str, tuple[str, Callable[[object], Any]]]
 
 
-class Faults:
+class DefinitionFaults:
     """Faults of one load. Code that finds a fault adds it and continues."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Faults:
 class At:
     """A place in the definitions. Code that reads it can add a fault with only a text."""
 
-    def __init__(self, faults: Faults, source: str, app: str = "", within: str = "") -> None:
+    def __init__(self, faults: DefinitionFaults, source: str, app: str = "", within: str = "") -> None:
         self._faults = faults
         self.source = source
         self.app = app

@@ -135,7 +135,7 @@ class SayWho(Step):
         flight.working["owner"] = uuid4().hex
 
 
-class Claim(Step):
+class ClaimName(Step):
     """The table lets one owner have a name, and says who: so a flight that comes back after a crash knows its own
     claim when it sees it, and another's as well. Looking and claiming is one statement, between which nobody comes."""
 
@@ -163,4 +163,4 @@ def claiming(flight: Flight) -> list[Step]:
     ``flight.token`` would do for an owner too: it is the same in do and undo of one step, in every try and after every
     crash, and needs no step to be written down.
     """
-    return [SayWho(), Claim(), Make()]
+    return [SayWho(), ClaimName(), Make()]

@@ -33,7 +33,7 @@ from sluice.jobs.catalogue.sources.functions import as_manager, path_of
 from sluice.jobs.keys.identifiers import Value
 from sluice.jobs.managers.isolated_calls import ask_apart, job_of
 from sluice.jobs.model.external_work import POLL_S, ManagesJobs, Stage, Status, read_status
-from sluice.jobs.model.job import Claimed
+from sluice.jobs.model.job import RunContext
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.runners.function.call import settled
@@ -51,10 +51,10 @@ class Trial:
         self._pause_s: float = poll_s or getattr(manager, "poll_s", None) or POLL_S
         self._handles: list[JSON] = []
 
-    def run(self, job: Claimed) -> JSON:
+    def run(self, job: RunContext) -> JSON:
         return self._kept(settled(self._manager().run(job_of(job))))
 
-    def run_apart(self, job: Claimed) -> JSON:
+    def run_apart(self, job: RunContext) -> JSON:
         """Start the work in another process, which is killed as soon as it has the handle."""
         return self._kept(ask_apart(self._manager, "run", claimed=job, within_s=self._within_s))
 
@@ -145,9 +145,9 @@ def sample(
     work_ids: tuple[int | str, ...] | None = None,
     span: tuple[str, str] | None = None,
     kwargs: Mapping[str, JSON] | None = None,
-) -> Claimed:
+) -> RunContext:
     """Return a job as its manager would get it, with a unique token."""
-    return Claimed(
+    return RunContext(
         name=JobName(app, key),
         ids=ids or {},
         work_ids=work_ids,
@@ -168,17 +168,17 @@ class Conformance:
     #: Seconds between two polls. Default: the manager's ``poll_s``.
     poll_s: float | None = None
 
-    def brief_job(self) -> Claimed:
+    def brief_job(self) -> RunContext:
         """Return a job with work that soon succeeds."""
         raise NotImplementedError("override brief_job() to return a job with work that soon succeeds")
 
-    def endless_job(self) -> Claimed:
+    def endless_job(self) -> RunContext:
         """Return a job with work that still runs when all tests have ended."""
         raise NotImplementedError(
             "override endless_job() to return a job with work that does not end by itself"
         )
 
-    def failing_job(self) -> Claimed:
+    def failing_job(self) -> RunContext:
         """Return a job with work that soon fails."""
         raise NotImplementedError("override failing_job() to return a job with work that soon fails")
 
@@ -186,7 +186,7 @@ class Conformance:
         """Return whether two handles identify the same work."""
         return bool(one == other)
 
-    def started(self, job: Claimed) -> int | None:  # noqa: ARG002  # Overriding methods need the parameter.
+    def started(self, job: RunContext) -> int | None:  # noqa: ARG002  # Overriding methods need the parameter.
         """Return how often work was started under this job's token. None if that cannot be counted."""
         return None
 
@@ -275,7 +275,7 @@ class Conformance:
             stage = trial.stage_unless_it_raises(unknown)
             insist(stage in {None, Stage.FAILED}, f"check() of work that it never started returned {stage}")
 
-    def _is_found_again(self, trial: Trial, job: Claimed, first: JSON) -> None:
+    def _is_found_again(self, trial: Trial, job: RunContext, first: JSON) -> None:
         """Check that ``run`` by the next claim, which has the token but not the handle, finds the same work."""
         second = trial.run(replace(job, round=1, claim=2))
         insist(self.same_work(first, second), f"it was started twice: {first!r}, {second!r}")

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from sluice.jobs.catalogue.sources.functions import find_manager, path_of
 from sluice.jobs.model.external_work import Status
-from sluice.jobs.model.job import Claimed, Job
+from sluice.jobs.model.job import Job, RunContext
 from sluice.jobs.runners.function.call import account, settled
 from sluice.jobs.runners.output import job_log
 
@@ -30,11 +30,11 @@ class Question(Struct, frozen=True, kw_only=True):
 
     manager: str
     verb: Literal["run", "check", "cancel"]
-    claimed: Claimed | None = None
+    claimed: RunContext | None = None
     handle: Any = None
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class CallResult(Struct, frozen=True, kw_only=True):
     """Result of a call. ``error`` is the exception; a ``Status`` is passed in its own field."""
 
     value: Any = None
@@ -46,7 +46,7 @@ def ask_apart(
     manager: type,
     verb: Literal["run", "check"],
     *,
-    claimed: Claimed | None = None,
+    claimed: RunContext | None = None,
     handle: Any = None,
     within_s: float,
 ) -> Any:
@@ -58,7 +58,7 @@ def ask_apart(
     told = _asked(msgspec.json.encode(question), within_s)
     if not told:
         raise RuntimeError(f"{path}.{verb} did not return within {within_s:g} s in its own process")
-    answer = msgspec.json.decode(told, type=Answer)
+    answer = msgspec.json.decode(told, type=CallResult)
     if answer.error is not None:
         raise RuntimeError(f"{path}.{verb} failed in its own process: {answer.error}")
     return answer.value if answer.status is None else answer.status
@@ -130,18 +130,18 @@ def main() -> None:
     sys.stdin.buffer.read()
 
 
-def _answer(question: Question) -> Answer:
+def _answer(question: Question) -> CallResult:
     try:
         manager = find_manager(question.manager)()
         of = job_of(question.claimed) if question.claimed is not None else question.handle
         value = settled(getattr(manager, question.verb)(of))
     except BaseException as error:
         # User code may raise anything, and the exception is the answer.
-        return Answer(error=account(error))
-    return Answer(status=value) if isinstance(value, Status) else Answer(value=value)
+        return CallResult(error=account(error))
+    return CallResult(status=value) if isinstance(value, Status) else CallResult(value=value)
 
 
-def job_of(claimed: Claimed) -> Job:
+def job_of(claimed: RunContext) -> Job:
     """Return the job as its manager gets it, without a worker."""
     log = job_log(claimed.name, write=sys.stderr.write, tell=lambda *_: None)
     return Job(claimed, report=lambda *_: None, log=log, cancelled=lambda: False)

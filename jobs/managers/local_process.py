@@ -15,7 +15,7 @@ Invariants:
   round. The round number does not distinguish these cases because the death of a worker also begins a new round.
 - A process is signalled only if its birth is the one in the handle.
 
-The folder of one run is the only trace of the run, and any process may read it at any time (``Record``):
+The folder of one run is the only trace of the run, and any process may read it at any time (``RunRecord``):
 
     stdout, stderr   the output of the command
     progress         its progress, if the command writes it: ``3`` or ``3 10``
@@ -65,7 +65,7 @@ TAIL_BYTES = 4096
 _PROGRESS = re.compile(r"(\d{1,18})(?:\s+(\d{1,18}))?\s*")
 
 
-class Mark(StrEnum):
+class ProcessMark(StrEnum):
     CHECKED = "checked"
     CANCELLED = "cancelled"
 
@@ -91,7 +91,7 @@ class Leader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError(f"{handle!r} is no handle of a process: {error}") from None
 
 
-class Record:
+class RunRecord:
     """Contents of the folder of one run."""
 
     def __init__(self, folder: Path) -> None:
@@ -122,11 +122,11 @@ class Record:
         found = _PROGRESS.fullmatch((_text(self.progress_file) or "").strip())
         return None if found is None else (int(found[1]), None if found[2] is None else int(found[2]))
 
-    def mark(self, mark: Mark) -> None:
+    def mark(self, mark: ProcessMark) -> None:
         """Set a mark. FileNotFoundError if the folder does not exist."""
         (self.folder / mark).touch(mode=0o600)
 
-    def is_marked(self, mark: Mark) -> bool:
+    def is_marked(self, mark: ProcessMark) -> bool:
         return (self.folder / mark).exists()
 
 
@@ -255,7 +255,7 @@ class LocalProcess:
     def check(self, handle: Any) -> Status:
         leader = Leader.of(handle)
         record = self._record(leader)
-        record.mark(Mark.CHECKED)
+        record.mark(ProcessMark.CHECKED)
         alive = record.exit_code is None and _is_alive(leader)
         code = record.exit_code  # Read after that, so that a run that has just ended has one.
         if code is None and alive:
@@ -268,9 +268,9 @@ class LocalProcess:
 
     def cancel(self, handle: Any) -> None:
         leader = Leader.of(handle)
-        record = Record(Path(leader.folder))
+        record = RunRecord(Path(leader.folder))
         with suppress(FileNotFoundError):  # Its folder is gone; the process may still exist.
-            record.mark(Mark.CANCELLED)
+            record.mark(ProcessMark.CANCELLED)
         if record.exit_code is None and _is_alive(leader):
             _end(leader, self.grace_s)
 
@@ -278,31 +278,31 @@ class LocalProcess:
     def _policy(self) -> Policy:
         return Policy(env=dict(self.env), env_from_os=tuple(self.env_from_os))
 
-    def _record(self, leader: Leader) -> Record:
+    def _record(self, leader: Leader) -> RunRecord:
         """Return the run's folder. LookupError if the folder is missing or belongs to another run by now."""
-        record = Record(Path(leader.folder))
+        record = RunRecord(Path(leader.folder))
         if record.leader != leader:
             raise LookupError(f"there is no record of it in {leader.folder} on {socket.gethostname()}")
         return record
 
     def _standing(self, place: Path) -> Leader | None:
         """Return the current run under the token, or None if it is over."""
-        record = Record(max(_runs(place), key=lambda run: int(run.name), default=place / "0"))
+        record = RunRecord(max(_runs(place), key=lambda run: int(run.name), default=place / "0"))
         leader = record.leader
         if leader is None:
             return None
-        if record.is_marked(Mark.CANCELLED):
+        if record.is_marked(ProcessMark.CANCELLED):
             self.cancel(leader.handle)  # An earlier cancellation may have been interrupted.
             return None
-        if record.is_marked(Mark.CHECKED):
+        if record.is_marked(ProcessMark.CHECKED):
             return leader if self.check(leader.handle).stage is Stage.RUNNING else None
         return leader
 
-    def _start(self, job: Job, place: Path, lock: BufferedRandom) -> Record:
+    def _start(self, job: Job, place: Path, lock: BufferedRandom) -> RunRecord:
         """Start a new run and remove the finished ones."""
         for run in _runs(place):
             shutil.rmtree(run)
-        record = Record(place / str(job.claim))
+        record = RunRecord(place / str(job.claim))
         record.folder.mkdir(mode=0o700)
         argv = [os.fspath(word) for word in self.argv(job, record.folder)]
         with record.stdout.open("wb") as stdout, record.stderr.open("wb") as stderr:

@@ -31,11 +31,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sluice.jobs.catalogue.errors import At, Faults
-from sluice.jobs.catalogue.fields.draft import Entry
+from sluice.jobs.catalogue.errors import At, DefinitionFaults
+from sluice.jobs.catalogue.fields.draft import UnreadApp
 from sluice.jobs.catalogue.fields.work_options import SPARK_WORDS, read_spark
 from sluice.jobs.catalogue.sources.functions import path_of
-from sluice.jobs.managers.local_process import Leader, LocalProcess, Record
+from sluice.jobs.managers.local_process import Leader, LocalProcess, RunRecord
 from sluice.jobs.managers.spark_driver import script
 from sluice.jobs.model.external_work import Stage, Status
 from sluice.jobs.model.job import Job
@@ -223,7 +223,7 @@ class SparkSubmit(LocalProcess):
         ends it.
         """
         submitted = super().check(handle)
-        record = Record(Path(Leader.of(handle).folder))
+        record = RunRecord(Path(Leader.of(handle).folder))
         cluster = _found_cluster(record.folder)
         if cluster is None or submitted.stage is not Stage.SUCCEEDED:
             return submitted
@@ -232,7 +232,7 @@ class SparkSubmit(LocalProcess):
     def cancel(self, handle: Any) -> None:
         """Cancel the submission first, so that it starts nothing later, then the work on the cluster."""
         super().cancel(handle)
-        record = Record(Path(Leader.of(handle).folder))
+        record = RunRecord(Path(Leader.of(handle).folder))
         cluster = _found_cluster(record.folder)
         if cluster is not None:
             cluster.end(_printed(record), self._surroundings)
@@ -244,8 +244,8 @@ class SparkSubmit(LocalProcess):
     def _read(self, job: Job) -> tuple[Spark, str]:
         """Return the options of the class, read like an app's. DefinitionError lists all faults in them."""
         words = {word: getattr(self, word) for word in SPARK_WORDS if hasattr(self, word)}
-        faults, origin = Faults(), path_of(type(self))
-        entry = Entry(origin=origin, name=job.app, words=words)
+        faults, origin = DefinitionFaults(), path_of(type(self))
+        entry = UnreadApp(origin=origin, name=job.app, words=words)
         work = read_spark(words, entry, list(values_of(job.claimed)), At(faults, origin, job.app))
         faults.raise_any()
         if work.spark is None or work.function_path is None:
@@ -266,6 +266,6 @@ def _found_cluster(folder: Path) -> Cluster | None:
     return found
 
 
-def _printed(record: Record) -> str:
+def _printed(record: RunRecord) -> str:
     """Return the whole output of the submission. By default Spark logs to stderr."""
     return record.stderr.read_text("utf-8", "replace") + record.stdout.read_text("utf-8", "replace")

@@ -47,14 +47,14 @@ class Parents(Struct, frozen=True, kw_only=True):
     lag_s_max: float | None = None
 
 
-class Group(Struct, frozen=True, kw_only=True):
+class DependencyGroup(Struct, frozen=True, kw_only=True):
     """One alternative of an app. It requires all of its sub-dependencies; the groups of an app are combined with OR."""
 
     name: str
     all_of: tuple[Parents, ...]
 
 
-class Filter(Struct, frozen=True, kw_only=True):
+class ValidIf(Struct, frozen=True, kw_only=True):
     """The option ``valid_if_or``: a job passes if the function accepts it or if any identifier has a listed value.
 
     ``function`` is called with the app's name and the identifiers by name.
@@ -93,8 +93,8 @@ class App(Struct, frozen=True, kw_only=True):
     template: Template
     identifiers: Mapping[str, Identifier] = {}
     autofill: Mapping[str, Values] = {}
-    groups: tuple[Group, ...] = ()
-    valid_if_or: Filter | None = None
+    groups: tuple[DependencyGroup, ...] = ()
+    valid_if_or: ValidIf | None = None
     policy: Policy = Policy()
     function: Callable[..., Any] | None = None
     function_path: str | None = None

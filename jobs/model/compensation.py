@@ -50,7 +50,7 @@ class Effect(Struct, frozen=True, gc=False):
         return JobName(self.app, self.key)
 
 
-class Earlier(Struct, frozen=True, gc=False):
+class EarlierCompensation(Struct, frozen=True, gc=False):
     """The present row of a compensation in the ledger. It may have undone, or be about to undo, an earlier success."""
 
     id: int

@@ -83,7 +83,7 @@ class ManagesJobs(Protocol):
     def cancel(self, handle: Any) -> object: ...
 
 
-class Keeper(StrEnum):
+class WorkOwner(StrEnum):
     """Owner of the work that a claim has started, according to the ledger."""
 
     #: The claim is current. The work belongs to the job, even if the worker stops.
@@ -110,7 +110,7 @@ class Attachment(Protocol):
         """
         ...
 
-    def keeper(self, handle: JSON) -> Keeper:
+    def keeper(self, handle: JSON) -> WorkOwner:
         """Return the owner of this work."""
         ...
 

@@ -27,7 +27,7 @@ class Age(NamedTuple):
     oldest: datetime | None
 
 
-class Busy(Struct, frozen=True, kw_only=True):
+class UnfinishedWork(Struct, frozen=True, kw_only=True):
     """Unfinished work of an app: a job, or a submission that is not planned yet.
 
     ``parts`` and ``mark`` are None if they are not known. Then the work may concern any work IDs.

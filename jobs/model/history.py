@@ -1,7 +1,7 @@
 """History of a job: transitions, rounds and reports.
 
-A ``Transition`` is one step of the job, and a ``Round`` is one claim. A ``Report`` is the present state of one job, for
-programs. It also has the job's rounds in the form of TDF's record and log of a task (``record_of``, ``log_of``).
+A ``Transition`` is one step of the job, and a ``Round`` is one claim. A ``JobReport`` is the present state of one job,
+for programs. It also has the job's rounds in the form of TDF's record and log of a task (``record_of``, ``log_of``).
 
 The record is one table of facts. It has the time of each state in each round (``0:running``), the worker of the round
 and its output (``0:worker``, ``0:output``, ``0:error``). These rules hold:
@@ -237,7 +237,7 @@ def _word(state: str) -> str:
     return Passage.OPEN if state in _OPEN else state
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class JobReport(Struct, frozen=True, kw_only=True):
     """State, counters and history of a job.
 
     ``record`` and ``log`` are described in this module's docstring: ``record["0:output"]`` is the output of the first

@@ -36,7 +36,7 @@ class Echo(NamedTuple):
     stderr: Callable[[bytes], object] | None = None
 
 
-class Claimed(Struct, frozen=True, kw_only=True):
+class RunContext(Struct, frozen=True, kw_only=True):
     """Data of a claim that a run may use. It is plain data, so it can be sent to another process.
 
     ``claim`` is the fencing number. ``token`` is the idempotency key for external systems, the same in all rounds and
@@ -62,7 +62,7 @@ class Claimed(Struct, frozen=True, kw_only=True):
     traceparent: str | None = None
 
 
-class Assignment(Claimed, frozen=True, kw_only=True):
+class Assignment(RunContext, frozen=True, kw_only=True):
     """Everything that a runner needs to run one claim. ``policy`` is the app's policy with the submission's options
     over it.
     """
@@ -76,9 +76,9 @@ class Assignment(Claimed, frozen=True, kw_only=True):
         return self.policy.timeout_s
 
     @property
-    def claimed(self) -> Claimed:
+    def claimed(self) -> RunContext:
         """The part that is plain data."""
-        return Claimed(**{field: getattr(self, field) for field in Claimed.__struct_fields__})
+        return RunContext(**{field: getattr(self, field) for field in RunContext.__struct_fields__})
 
 
 def idempotency_token(app: str, version: str, key: str) -> str:
@@ -98,7 +98,7 @@ class Job:
 
     def __init__(
         self,
-        claimed: Claimed,
+        claimed: RunContext,
         *,
         report: Report,
         log: logging.Logger,
@@ -195,7 +195,7 @@ class Job:
         return self._claimed.token
 
     @property
-    def claimed(self) -> Claimed:
+    def claimed(self) -> RunContext:
         """All of this as plain data, which can be sent to another process."""
         return self._claimed
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from sluice.jobs.model.job import Ending
-from sluice.jobs.policy.retry_delay import Retry
+from sluice.jobs.policy.retry_delay import RetryRule
 from sluice.jobs.states import Verb
 
 
@@ -28,7 +28,7 @@ class Case(Struct, frozen=True, kw_only=True):
     fails: int
     max_fails: int
     end_before: datetime | None
-    retry: Retry
+    retry: RetryRule
     final: bool = False
     retry_after_s: float | None = None
     is_chunk: bool = False

@@ -1,6 +1,6 @@
 """Plans, and the known states of jobs that they build on.
 
-A ``Plan`` has the jobs that must exist, and the needs of each. ``Known`` is the known state of an existing job.
+A ``JobPlan`` has the jobs that must exist, and the needs of each. ``KnownJob`` is the known state of an existing job.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from sluice.jobs.policy.policy import Policy
 from sluice.jobs.states import EXPECT, SKIP, WANT, State, Verb
 
 
-class Standing(StrEnum):
+class EntryState(StrEnum):
     """State in which a planned job enters the ledger."""
 
     WANTED = "wanted"
@@ -30,7 +30,7 @@ class Standing(StrEnum):
         return _VERBS[self]
 
 
-_VERBS = {Standing.WANTED: WANT, Standing.EXPECTED: EXPECT, Standing.SKIPPED: SKIP}
+_VERBS = {EntryState.WANTED: WANT, EntryState.EXPECTED: EXPECT, EntryState.SKIPPED: SKIP}
 
 
 #: Shared by all jobs without stale parents. A default written as a dictionary would be created for each job.
@@ -48,7 +48,7 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     """
 
     name: JobName
-    standing: Standing
+    standing: EntryState
     gates: tuple[Gate, ...] = ()
     digest: str | None = None
     policy: Policy = Policy()
@@ -79,7 +79,7 @@ class Wish(IntEnum):
     PUSHED = 2
 
 
-class Rerun(Struct, frozen=True):
+class RerunRequest(Struct, frozen=True):
     """Request of a submission to run finished jobs again. With ``downstream`` their descendants run again, too.
 
     ``stale`` jobs run again because their success under the given claim is too old. If another run has followed
@@ -94,7 +94,7 @@ class Rerun(Struct, frozen=True):
     alone: bool = False
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class JobPlan(Struct, frozen=True, kw_only=True):
     """Result of planning some submissions, which are given by their numbers.
 
     ``jobs`` contains each job once, including every parent that a gate names. Their order puts parents before
@@ -104,11 +104,11 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     jobs: tuple[PlannedJob, ...]
     wants: tuple[tuple[int, JobName, Wish], ...]
-    reruns: tuple[Rerun, ...] = ()
+    reruns: tuple[RerunRequest, ...] = ()
 
 
 # A plan reads hundreds of thousands. None can be part of a cycle, so the garbage collector need not track them.
-class Known(Struct, frozen=True, gc=False):
+class KnownJob(Struct, frozen=True, gc=False):
     """A job and its state when it was read. ``id`` is 0 if it was not read from the ledger.
 
     The other fields are read only if inputs may be too old (``max_lag``). ``since`` is the time of its last change of

@@ -23,7 +23,7 @@ class Point(Struct, frozen=True):
     sentence: str
 
 
-class Place:
+class Failpoint:
     """All failpoints. It is not an ``Enum``, because the look-up of a member takes longer than all the rest."""
 
     COMMIT_BEGINS = Point(
@@ -145,12 +145,14 @@ class Place:
     )
 
 
-#: By the attribute's name in ``Place``.
-PLACES: Mapping[str, Point] = {name: point for name, point in vars(Place).items() if isinstance(point, Point)}
+#: By the attribute's name in ``Failpoint``.
+PLACES: Mapping[str, Point] = {
+    name: point for name, point in vars(Failpoint).items() if isinstance(point, Point)
+}
 _BY_WORD = {point.word: point for point in PLACES.values()}
 
 
-class Crash(Struct, frozen=True):
+class CrashOrder(Struct, frozen=True):
     """Instruction to die at the ``time``-th arrival at ``place``, counted from 1."""
 
     place: Point
@@ -160,7 +162,7 @@ class Crash(Struct, frozen=True):
 class _Armed:
     """Armed failpoint. Several threads may arrive at the same time; only the last counted arrival kills the process."""
 
-    def __init__(self, crash: Crash) -> None:
+    def __init__(self, crash: CrashOrder) -> None:
         self._place = crash.place
         self._left = crash.time
         self._lock = Lock()
@@ -183,17 +185,17 @@ def reached(place: Point) -> None:
         _armed.came_to(place)
 
 
-def arm(crash: Crash | None) -> None:
+def arm(crash: CrashOrder | None) -> None:
     """Make this process die at a failpoint; with None, at no failpoint."""
     global _armed  # noqa: PLW0603 - a process has one death, and who puts it together decides
     _armed = None if crash is None else _Armed(crash)
 
 
-def read_crash(text: str) -> Crash:
+def read_crash(text: str) -> CrashOrder:
     """Parse ``claim.committed@3``, or a failpoint alone for its first time. Raises ValueError for any other text."""
     word, at, number = text.partition("@")
     if word not in _BY_WORD:
         raise ValueError(f"{word!r} is no failpoint")
     if at and not (number.isdecimal() and int(number) > 0):
         raise ValueError(f"{number!r} is not a whole number from 1 on")
-    return Crash(_BY_WORD[word], int(number) if at else 1)
+    return CrashOrder(_BY_WORD[word], int(number) if at else 1)

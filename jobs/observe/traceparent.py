@@ -19,7 +19,7 @@ _TRACE_BYTES, _SPAN_BYTES = 16, 8
 _SAMPLED = 1
 
 
-class Place(NamedTuple):
+class TracePosition(NamedTuple):
     """One span of one trace.
 
     ``sampled`` is true if the span is recorded. If it is None, the component that begins the trace decides.
@@ -33,7 +33,7 @@ class Place(NamedTuple):
         return f"00-{self.trace:032x}-{self.span:016x}-{int(bool(self.sampled)):02x}"
 
 
-def read_traceparent(text: str | None) -> Place | None:
+def read_traceparent(text: str | None) -> TracePosition | None:
     """Return the position that the text describes, or None if it cannot be read."""
     found = _WRITTEN.fullmatch(text or "")
     if found is None:
@@ -41,17 +41,17 @@ def read_traceparent(text: str | None) -> Place | None:
     version, trace, span, flags, more = found.groups()
     if version == "ff" or (version == "00" and more) or not int(trace, 16) or not int(span, 16):
         return None
-    return Place(int(trace, 16), int(span, 16), bool(int(flags, 16) & _SAMPLED))
+    return TracePosition(int(trace, 16), int(span, 16), bool(int(flags, 16) & _SAMPLED))
 
 
-def of_submission(id: str, received_at: datetime, sender: Place | None) -> Place:
+def of_submission(id: str, received_at: datetime, sender: TracePosition | None) -> TracePosition:
     """Return the span of a submission, in the trace of its sender or else in a trace of its own.
 
     ``received_at`` distinguishes it from submissions with the same id in another ledger, or in this one after it was
     recreated.
     """
     trace = sender.trace if sender else _number(_TRACE_BYTES, "trace", id, received_at.isoformat())
-    return Place(trace, _number(_SPAN_BYTES, "submission", id), sender.sampled if sender else None)
+    return TracePosition(trace, _number(_SPAN_BYTES, "submission", id), sender.sampled if sender else None)
 
 
 def of_run(trace: int, claim: Claim) -> int:

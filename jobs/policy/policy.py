@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sluice.jobs.model.names import JobName
 from sluice.jobs.policy.concurrency import Concurrency
 from sluice.jobs.policy.resource_limits import Allowance
-from sluice.jobs.policy.retry_delay import Retry
+from sluice.jobs.policy.retry_delay import RetryRule
 from sluice.jobs.sagas.debug import Debug
 from sluice.jobs.text.deterministic_random import fraction
 
@@ -39,7 +39,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     start_after: datetime | None = None
     end_before: datetime | None = None
     random_start_offset_s: float = 0.0
-    retry: Retry = Retry()
+    retry: RetryRule = RetryRule()
     priority: int = 0
     concurrency: Concurrency | None = None
     pull: Pull = "first"
@@ -78,4 +78,4 @@ class Policy(Struct, frozen=True, kw_only=True):
 
 
 #: Default policy of long-running work: whenever it stops, it starts again.
-UNENDING = Policy(max_fails=2**31 - 1, retry=Retry(rule="exponential", delay_s=1.0, delay_s_max=300.0))
+UNENDING = Policy(max_fails=2**31 - 1, retry=RetryRule(rule="exponential", delay_s=1.0, delay_s_max=300.0))

@@ -7,7 +7,7 @@ from msgspec import Struct
 from sluice.jobs.text.deterministic_random import fraction
 
 
-class Retry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RetryRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rule for the delay of a retry.
 
     ``fixed`` waits ``delay_s`` each time. ``exponential`` multiplies that by ``factor`` after each failure, up to

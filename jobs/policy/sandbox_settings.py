@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class Level(StrEnum):
+class SandboxLevel(StrEnum):
     """Level of the sandbox. Each level includes the ones before.
 
     ``off``: a session of its own, an environment with listed variables only, an empty stdin. ``limits``: no way to
@@ -24,7 +24,7 @@ class Fence(Struct, frozen=True, kw_only=True):
     ``writable`` and ``hidden`` are absolute paths. Both, and ``network``, only have an effect with ``bubblewrap``.
     """
 
-    level: Level = Level.LIMITS
+    level: SandboxLevel = SandboxLevel.LIMITS
     network: bool = False
     writable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()

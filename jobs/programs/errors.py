@@ -11,7 +11,7 @@ class Away(Unfit):
     """Raised when the source cannot be reached now. The program may be valid, and an earlier version may be used."""
 
 
-class Stopped(Unfit):
+class FetchStopped(Unfit):
     """Raised when ``stop`` was set during the fetch. Nothing is wrong with the program."""
 
 

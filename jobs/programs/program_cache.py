@@ -8,8 +8,8 @@
         needs              the bytes that are reserved for it among the versions
     runs/TOKEN/PROGRAM/    the copy of one run; locked by its process
 
-A ``Record`` is the state of a source at its last check. Its ``Mark`` shows whether the source has changed, without
-fetching it again.
+A ``SourceRecord`` is the state of a source at its last check. Its ``SourceMark`` shows whether the source has changed,
+without fetching it again.
 
 A folder is locked by an flock on its own inode, without a lock file. So no lock file can outlive its folder, and the
 kernel frees the lock when its holder dies. After it gets a lock, a caller checks that the folder still exists under its
@@ -158,7 +158,7 @@ def _stored_bytes(version: Path) -> int:
     return total
 
 
-class Mark(Struct, frozen=True, kw_only=True):
+class SourceMark(Struct, frozen=True, kw_only=True):
     """Mark of a source. A web server gives an ``etag`` or a ``modified`` date, valid for ``url``; other sources a
     ``stamp``.
 
@@ -176,13 +176,13 @@ class Fetched(Struct, frozen=True, kw_only=True):
 
     path: Path
     sha256: str
-    mark: Mark
+    mark: SourceMark
 
 
 _NAME: Final = "record"
 
 
-class Record(Struct, frozen=True, kw_only=True):
+class SourceRecord(Struct, frozen=True, kw_only=True):
     """State of a source. ``version`` names the folder of its version.
 
     Times are in seconds of this machine's clock: ``fetched_at`` is the start of the check that found this version,
@@ -190,20 +190,20 @@ class Record(Struct, frozen=True, kw_only=True):
     """
 
     version: str
-    mark: Mark
+    mark: SourceMark
     fetched_at: float
     looked_at: float
 
 
-def read_record(folder: Path) -> Record | None:
+def read_record(folder: Path) -> SourceRecord | None:
     """Return the record. None if no readable record exists; then the source counts as new."""
     try:
-        return msgspec.json.decode((folder / _NAME).read_bytes(), type=Record)
+        return msgspec.json.decode((folder / _NAME).read_bytes(), type=SourceRecord)
     except (OSError, msgspec.MsgspecError):
         return None
 
 
-def write_record(folder: Path, record: Record) -> None:
+def write_record(folder: Path, record: SourceRecord) -> None:
     """Replace the record atomically, so that it may be read without the lock. The folder then counts as used."""
     new = folder / f"{_NAME}.new"
     new.write_bytes(msgspec.json.encode(record))
@@ -254,7 +254,7 @@ def abandoned(folder: Path) -> Iterator[bool]:
             os.close(descriptor)
 
 
-class Held:
+class LockedFolder:
     """New folder with a random name, locked before any other process can consider it abandoned."""
 
     def __init__(self, parent: Path) -> None:

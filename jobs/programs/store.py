@@ -13,11 +13,11 @@ from typing import Final, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.programs.archive.unpack import survey, unpack
 from sluice.jobs.programs.content_digest import Contents, file_sha256, folder_has
-from sluice.jobs.programs.errors import Away, Stopped, Unfit, one_line, reason_of
-from sluice.jobs.programs.fetch.download import Patience, Stop
+from sluice.jobs.programs.errors import Away, FetchStopped, Unfit, one_line, reason_of
+from sluice.jobs.programs.fetch.download import Patience, StopSignal
 from sluice.jobs.programs.fetch.http_fetch import fetch_from_web
 from sluice.jobs.programs.fetch.local_file import fetch_from_disk
 from sluice.jobs.programs.fetch.rsync import fetch_by_rsync, run_watched
@@ -27,10 +27,10 @@ from sluice.jobs.programs.program_cache import (
     MEMBER_BYTES,
     PROGRAM,
     Fetched,
-    Held,
-    Mark,
-    Record,
+    LockedFolder,
     Shelves,
+    SourceMark,
+    SourceRecord,
     abandoned,
     read_record,
     remove,
@@ -76,7 +76,7 @@ class ProgramStore:
 
     @contextmanager
     def program(
-        self, program: str, source: str, sha256: str | None = None, *, stop: Stop, say: Say
+        self, program: str, source: str, sha256: str | None = None, *, stop: StopSignal, say: Say
     ) -> Iterator[Path]:
         """Yield a private copy of the program, in a folder that has the program's name and is removed at the end.
 
@@ -89,7 +89,7 @@ class ProgramStore:
         with self._shelved(order):
             self._shelves.prepare()
             self._sweep_now_and_then()
-            run = Held(self._shelves.runs)
+            run = LockedFolder(self._shelves.runs)
         with closing(run):
             try:
                 folder = run.path / order.program
@@ -99,7 +99,7 @@ class ProgramStore:
             finally:
                 remove(run.path)
 
-    def _fill(self, folder: Path, order: _Order, stop: Stop, say: Say, *, lock: int) -> None:
+    def _fill(self, folder: Path, order: _Order, stop: StopSignal, say: Say, *, lock: int) -> None:
         patience, changed = Patience(stop, self._rules.fetch_timeout_s), False
         while True:
             version = self._shelves.versions / self._version(order, stop, say, changed=changed)
@@ -151,20 +151,20 @@ class ProgramStore:
                     return
             patience.pause()
 
-    def _version(self, order: _Order, stop: Stop, say: Say, *, changed: bool) -> str:
+    def _version(self, order: _Order, stop: StopSignal, say: Say, *, changed: bool) -> str:
         """Return the version to run, which is in the store. If its copy was ``changed``, Unfit also mentions the
         removal.
         """
         try:
             return self._present(order, stop, say)
-        except Stopped:
+        except FetchStopped:
             raise
         except Unfit as error:
             if not changed:
                 raise
             raise Unfit(f"the stored copy was changed, and is removed; {error.what}") from None
 
-    def _present(self, order: _Order, stop: Stop, say: Say) -> str:
+    def _present(self, order: _Order, stop: StopSignal, say: Say) -> str:
         """Return the present version of the source. If the source is away and no ``sha256`` is given, return the last
         version fetched from it.
         """
@@ -202,10 +202,12 @@ class ProgramStore:
                 os.utime(folder)
             return self._fetch(order, folder, record, patience, say)
 
-    def _fetch(self, order: _Order, folder: Path, record: Record | None, patience: Patience, say: Say) -> str:
+    def _fetch(
+        self, order: _Order, folder: Path, record: SourceRecord | None, patience: Patience, say: Say
+    ) -> str:
         if record is None:
             say(f"attempting to fetch {order}")
-        with closing(Held(self._shelves.aside)) as aside:
+        with closing(LockedFolder(self._shelves.aside)) as aside:
             looked_at = time.time()
             try:
                 fetched = self._fetched(order, aside, None if record is None else record.mark, patience)
@@ -216,19 +218,22 @@ class ProgramStore:
                     raise Unfit(
                         f"could not fetch {order}: the server reports no change, but no copy is stored here"
                     )
-                reached(Place.PROGRAM_FETCHED)
+                reached(Failpoint.PROGRAM_FETCHED)
                 version = self._install(order, fetched, aside, patience)
             finally:
                 remove(aside.path)
         write_record(
-            folder, Record(version=version, mark=fetched.mark, fetched_at=looked_at, looked_at=looked_at)
+            folder,
+            SourceRecord(version=version, mark=fetched.mark, fetched_at=looked_at, looked_at=looked_at),
         )
         if record is None or record.version != version:
             say(f"fetched program '{order.program}' (sha256 {fetched.sha256})")
         self._swept_at = None
         return version
 
-    def _fetched(self, order: _Order, aside: Held, known: Mark | None, patience: Patience) -> Fetched | None:
+    def _fetched(
+        self, order: _Order, aside: LockedFolder, known: SourceMark | None, patience: Patience
+    ) -> Fetched | None:
         source, into, rules = order.source, aside.path / "fetched", self._rules
         try:
             if source.is_local:
@@ -236,12 +241,12 @@ class ProgramStore:
             if source.scheme == "rsync":
                 return fetch_by_rsync(source, into, known, rules, patience, lock=aside.descriptor)
             return fetch_from_web(source, into, known, rules, patience)
-        except (Away, Stopped):
+        except (Away, FetchStopped):
             raise
         except Unfit as error:
             raise Unfit(f"could not fetch {order}: {error.what}") from None
 
-    def _install(self, order: _Order, fetched: Fetched, aside: Held, patience: Patience) -> str:
+    def _install(self, order: _Order, fetched: Fetched, aside: LockedFolder, patience: Patience) -> str:
         """Install the fetched file and return its version. It is moved to its place when it is complete and on the
         disk.
         """
@@ -260,7 +265,7 @@ class ProgramStore:
         tree.mkdir(mode=0o700)
         try:
             executable = unpack(fetched.path, order.source.form, tree / PROGRAM, self._rules, patience)
-        except (Away, Stopped):
+        except (Away, FetchStopped):
             raise
         except Unfit as error:
             raise Unfit(f"{order} cannot be unpacked: {error.what}") from None
@@ -269,21 +274,21 @@ class ProgramStore:
         if not executable:
             raise Unfit(f"run.sh of {order} is not executable")
         fetched.path.rename(tree / FETCHED)
-        reached(Place.PROGRAM_UNPACKED)
+        reached(Failpoint.PROGRAM_UNPACKED)
         self._publish(aside, tree, version, patience)
-        reached(Place.PROGRAM_INSTALLED)
+        reached(Failpoint.PROGRAM_INSTALLED)
         return version
 
     def _survey(self, archive: Path, form: Form, order: _Order, patience: Patience) -> Contents:
         try:
             return survey(archive, form, self._rules, patience)
-        except (Away, Stopped):
+        except (Away, FetchStopped):
             raise
         except Unfit as error:
             raise Unfit(f"{order} cannot be unpacked: {error.what}") from None
 
     def _reserve(
-        self, order: _Order, fetched: Fetched, contents: Contents, aside: Held, patience: Patience
+        self, order: _Order, fetched: Fetched, contents: Contents, aside: LockedFolder, patience: Patience
     ) -> None:
         """Reserve the room for the version before it is unpacked."""
         needs = fetched.path.stat().st_size + contents.bytes + MEMBER_BYTES * (contents.members + 2)
@@ -296,7 +301,7 @@ class ProgramStore:
                     "that SLUICE_PROGRAMS_DIR_SIZE allows all versions together"
                 )
 
-    def _publish(self, aside: Held, tree: Path, version: str, patience: Patience) -> None:
+    def _publish(self, aside: LockedFolder, tree: Path, version: str, patience: Patience) -> None:
         for path in (tree / FETCHED, tree):
             _sync(path)
         with self._only_one(patience):
@@ -326,8 +331,8 @@ class ProgramStore:
         """Turn errors of the store itself into Unfit with a text. A caller that was stopped only receives Stopped."""
         try:
             yield
-        except Stopped:
-            raise Stopped(f"fetching {order} was stopped") from None
+        except FetchStopped:
+            raise FetchStopped(f"fetching {order} was stopped") from None
         except Away as error:
             raise Unfit(f"could not fetch {order}: {error.what}") from None
         except OSError as error:

@@ -27,10 +27,10 @@ from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.external_work import (
     POLL_S,
     Attachment,
-    Keeper,
     ManagesJobs,
     Stage,
     Status,
+    WorkOwner,
     read_status,
 )
 from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Job, Outcome, Report
@@ -104,8 +104,8 @@ class _Unattached:
     def keep(self, _: JSON, *, look_every_s: float | None = None, said: str = "") -> bool:  # noqa: ARG002  # Of no use here.
         return True
 
-    def keeper(self, _: JSON) -> Keeper:
-        return Keeper.NOBODY
+    def keeper(self, _: JSON) -> WorkOwner:
+        return WorkOwner.NOBODY
 
     def ended(self, _: JSON) -> None:
         """Do nothing, because no handle is stored."""
@@ -239,9 +239,9 @@ class _Watch:
         """End the run because of a limit. Also end the work if no other claim is responsible for it."""
         ending, error = of_halt(halt, self._limits.timeout_s)
         keeper = self._attachment.keeper(handle)
-        if keeper is Keeper.NOBODY or (keeper is Keeper.OURS and halt is Halt.TIMED_OUT):
+        if keeper is WorkOwner.NOBODY or (keeper is WorkOwner.OURS and halt is Halt.TIMED_OUT):
             trouble = self._cancel(handle)
-            if keeper is Keeper.NOBODY:
+            if keeper is WorkOwner.NOBODY:
                 (self._attachment.not_ended if trouble else self._attachment.ended)(handle)
             return Outcome(ending=ending, error=joined(error, trouble))
         return Outcome(ending=ending, error=f"{error} The work that it started still runs: {_shown(handle)}")
@@ -250,7 +250,7 @@ class _Watch:
         """Fail the run and end the work, because the handle will be forgotten. The work of another claim is left
         alone.
         """
-        if self._attachment.keeper(handle) is Keeper.ANOTHER:
+        if self._attachment.keeper(handle) is WorkOwner.ANOTHER:
             return failed(error)
         return failed(joined(error, self._cancel(handle)))
 
@@ -300,7 +300,7 @@ SAID_CHARS = 1000
 Maker = Callable[[], ManagesJobs]
 
 
-class Heard(Struct, frozen=True):
+class StatusCheck(Struct, frozen=True):
     """Result of a status check. ``status`` is None if the check failed. Then ``trouble`` is the reason, and
     ``give_up`` is set if the check must not be repeated.
     """
@@ -310,7 +310,7 @@ class Heard(Struct, frozen=True):
     give_up: bool = False
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class PollResult(Struct, frozen=True, kw_only=True):
     """Result of one poll of a long-running service.
 
     An ``outcome`` ends the round. Otherwise the next poll is due after ``poll_s``, or later if this one was ``missed``.
@@ -324,22 +324,24 @@ class Look(Struct, frozen=True, kw_only=True):
     line: str = ""
 
 
-def ask(manager: ManagesJobs, handle: JSON, *, misses: int) -> Heard:
+def ask(manager: ManagesJobs, handle: JSON, *, misses: int) -> StatusCheck:
     """Check the status of the work. ``misses`` is the number of consecutive errors before this check."""
     try:
         answer = settled(manager.check(handle))
     except BaseException as error:
         # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
         if misses < MISSES_MAX:
-            return Heard(None, account(error))
-        return Heard(None, f"check() failed {misses + 1} times in a row: {account(error)}", give_up=True)
+            return StatusCheck(None, account(error))
+        return StatusCheck(
+            None, f"check() failed {misses + 1} times in a row: {account(error)}", give_up=True
+        )
     try:
-        return Heard(read_status(answer))
+        return StatusCheck(read_status(answer))
     except ValueError as fault:
-        return Heard(None, f"The result of check() cannot be used: {fault}.", give_up=True)
+        return StatusCheck(None, f"The result of check() cannot be used: {fault}.", give_up=True)
 
 
-def look(make: Maker, name: JobName, handle: JSON, *, misses: int) -> Look:
+def look(make: Maker, name: JobName, handle: JSON, *, misses: int) -> PollResult:
     """Poll a long-running service. If the manager fails for good, the work is ended."""
     output = Excerpt()
     log = job_log(name, write=output.add_text, tell=worker_log(name))
@@ -348,7 +350,7 @@ def look(make: Maker, name: JobName, handle: JSON, *, misses: int) -> Look:
         poll_s = poll_s_of(manager)
     except BaseException as error:
         # Treated like an error of ``check``: when the manager is fixed, the work still exists.
-        heard = Heard(None, account(error), give_up=misses >= MISSES_MAX)
+        heard = StatusCheck(None, account(error), give_up=misses >= MISSES_MAX)
         return _trouble(make, handle, heard) if heard.give_up else _missed(heard.trouble, output, log.warning)
     heard = ask(manager, handle, misses=misses)
     if heard.give_up:
@@ -357,10 +359,10 @@ def look(make: Maker, name: JobName, handle: JSON, *, misses: int) -> Look:
         return _missed(heard.trouble, output, log.warning)
     status = heard.status
     if status.stage is not Stage.RUNNING:
-        return Look(outcome=stopped(status))
+        return PollResult(outcome=stopped(status))
     if status.text:
         log.info("%s", legible(status.text))
-    return Look(poll_s=poll_s, said=short(status.text) or None, line=output.text())
+    return PollResult(poll_s=poll_s, said=short(status.text) or None, line=output.text())
 
 
 def end(make: Maker, handle: JSON) -> str | None:
@@ -400,11 +402,11 @@ def short(text: str) -> str:
     return legible(text)[:SAID_CHARS]
 
 
-def _trouble(make: Maker, handle: JSON, heard: Heard) -> Look:
+def _trouble(make: Maker, handle: JSON, heard: StatusCheck) -> PollResult:
     """End the work and return a failed round. The round's handle will be forgotten, so the work must not continue."""
-    return Look(outcome=failed(joined(heard.trouble, end(make, handle))))
+    return PollResult(outcome=failed(joined(heard.trouble, end(make, handle))))
 
 
-def _missed(trouble: str, output: Excerpt, warn: Callable[..., object]) -> Look:
+def _missed(trouble: str, output: Excerpt, warn: Callable[..., object]) -> PollResult:
     warn("check() failed and is called again: %s", trouble)
-    return Look(missed=True, said=short(f"check() failed: {trouble}"), line=output.text())
+    return PollResult(missed=True, said=short(f"check() failed: {trouble}"), line=output.text())

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable, is_name
 from sluice.jobs.model.job import Assignment, Ending, Outcome
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.runners.output import Excerpt, job_log, worker_log
 from sluice.jobs.runners.process.process import Exit
 
@@ -58,9 +58,9 @@ def _stored(
     if excerpt.spool.trouble is not None:
         say(f"the complete {what} was not kept: {excerpt.spool.trouble}")
     try:
-        reached(Place.BLOB_BEGINS)
+        reached(Failpoint.BLOB_BEGINS)
         stored = blobs.put(place, excerpt.spool.read())
-        reached(Place.BLOB_STORED)
+        reached(Failpoint.BLOB_STORED)
         return stored
     except BlobsUnavailable as error:
         say(f"the complete {what} was not kept: {error.what}")

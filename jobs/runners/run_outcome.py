@@ -10,7 +10,7 @@ from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.resource_limits import Allowance
 from sluice.jobs.runners.output import Excerpt, legible
-from sluice.jobs.runners.process.group import Status
+from sluice.jobs.runners.process.group import ExitStatus
 from sluice.jobs.runners.process.process import Exit
 from sluice.jobs.runners.stop_signal import Halt
 from sluice.jobs.text.units import size_text
@@ -101,7 +101,7 @@ _WORDS = {
 }
 
 
-def exceeded(word: str | None, status: Status, limits: Allowance) -> str | None:
+def exceeded(word: str | None, status: ExitStatus, limits: Allowance) -> str | None:
     """Return which limit has certainly ended the run, or None. ``word`` is the report of the supervisor process."""
     if word == "processes":
         return f"it had more than {limits.processes} processes, which is its limit, and was killed"

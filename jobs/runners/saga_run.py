@@ -19,17 +19,17 @@ from sluice.jobs.runners.stop_signal import Halt, Limits
 from sluice.jobs.sagas.abort_reasons import CALLED_OFF
 from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.journal import Failure, Journal, MemoryJournal
-from sluice.jobs.sagas.result import DISMAL_FAILURE, Landed, Landing
+from sluice.jobs.sagas.result import DISMAL_FAILURE, FlightEnd, RunEnd
 from sluice.jobs.sagas.run import fly
 from sluice.jobs.sagas.spec import Saga
 
 _ENDINGS = {
-    Landed.SUCCEEDED: Ending.DONE,
-    Landed.UNDONE: Ending.ERROR,
-    Landed.DISMAL: Ending.DISMAL,
-    Landed.SUSPENDED: Ending.SUSPENDED,
-    Landed.HANDED_BACK: Ending.HANDED_BACK,
-    Landed.LOST: Ending.HANDED_BACK,
+    FlightEnd.SUCCEEDED: Ending.DONE,
+    FlightEnd.UNDONE: Ending.ERROR,
+    FlightEnd.DISMAL: Ending.DISMAL,
+    FlightEnd.SUSPENDED: Ending.SUSPENDED,
+    FlightEnd.HANDED_BACK: Ending.HANDED_BACK,
+    FlightEnd.LOST: Ending.HANDED_BACK,
 }
 
 
@@ -95,7 +95,7 @@ def call(function: Callable[..., Any], flight: Any) -> object:
     return settled(function(flight))
 
 
-def _outcome(landing: Landing, output: str) -> Outcome:
+def _outcome(landing: RunEnd, output: str) -> Outcome:
     awaits = landing.awaits
     return Outcome(
         ending=_ENDINGS[landing.how],
@@ -106,8 +106,8 @@ def _outcome(landing: Landing, output: str) -> Outcome:
     )
 
 
-def _error(landing: Landing) -> str | None:
-    if landing.how is Landed.LOST:
+def _error(landing: RunEnd) -> str | None:
+    if landing.how is FlightEnd.LOST:
         return "Its flight was taken over by another worker."
     lines: list[str] = []
     if landing.trouble is not None:

@@ -1,6 +1,6 @@
 """Pilot: runs one flight from its position in the journal until the run ends.
 
-``fly`` lists the actions at each boundary, and each other method is such an action. It returns a ``Landing`` if the run
+``fly`` lists the actions at each boundary, and each other method is such an action. It returns a ``RunEnd`` if the run
 is over, or None if the flight continues.
 
 Race: this run against a run that has taken over the flight. The journal decides it at each entry. A crash leaves the
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.sagas.abort_reasons import WAIT_TIMED_OUT
 from sluice.jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Stop, Wait, read_answer
 from sluice.jobs.sagas.debug import Debug
@@ -20,9 +20,9 @@ from sluice.jobs.sagas.flight import Flight, Seat, Working
 from sluice.jobs.sagas.hooks import Hooks
 from sluice.jobs.sagas.inject import Injector
 from sluice.jobs.sagas.interrupts import HANDED_BACK, LOST, Tower
-from sluice.jobs.sagas.journal import Await, Direction, Entry, Failure, Log, Mark
+from sluice.jobs.sagas.journal import Await, Direction, EntryResult, Failure, JournalEntry, Log
 from sluice.jobs.sagas.next_step import Leg, next_leg
-from sluice.jobs.sagas.result import DISMAL_FAILURE, Landed, Landing
+from sluice.jobs.sagas.result import DISMAL_FAILURE, FlightEnd, RunEnd
 from sluice.jobs.sagas.step import Step
 from sluice.jobs.sagas.step_retry import Tries
 
@@ -60,19 +60,19 @@ class Pilot:
         seat.events = {event.name or "": event.payload for event in log.events if event.taken}
         seat.cancelled = lambda: self._tower.calls_in(seat.direction)
 
-    def fly(self) -> Landing:
+    def fly(self) -> RunEnd:
         self._hooks.start_flight()
         landing = self._end_wait() or self._fly_on()
         self._hooks.end_flight(landing.how)
         return landing
 
-    def _fly_on(self) -> Landing:
+    def _fly_on(self) -> RunEnd:
         while True:
             leg = next_leg(self._last)
             if leg.step < 0:
-                return Landing(how=Landed.UNDONE, failure=self._failure)
+                return RunEnd(how=FlightEnd.UNDONE, failure=self._failure)
             if leg.step >= len(self._steps):
-                return Landing(how=Landed.SUCCEEDED)
+                return RunEnd(how=FlightEnd.SUCCEEDED)
             if self._tower.stops or (self._restarts and self._is_own):
                 return HANDED_BACK
             why = self._tower.why_back(leg.direction)
@@ -80,42 +80,42 @@ class Pilot:
             if landing is not None:
                 return landing
 
-    def _end_wait(self) -> Landing | None:
+    def _end_wait(self) -> RunEnd | None:
         """End the wait of the flight if it is over. Return a landing if it continues."""
         last = self._last
-        if last is None or last.mark is not Mark.AWAITS or last.awaits is None:
+        if last is None or last.mark is not EntryResult.AWAITS or last.awaits is None:
             return None
         event = next((each for each in self._log.events if each.ends(last.awaits)), None)
         if event is not None:
             self._seat.events[event.name or ""] = event.payload
-            return self._write(replace(self._entry(last), mark=Mark.CAME, event=event.id))
+            return self._write(replace(self._entry(last), mark=EntryResult.CAME, event=event.id))
         if why := self._tower.why_back(last.direction):
             return self._switch(last.step, why)
         if not self._log.overdue:
-            return Landing(how=Landed.SUSPENDED, awaits=last.awaits)
+            return RunEnd(how=FlightEnd.SUSPENDED, awaits=last.awaits)
         if last.direction is Direction.DO and last.awaits.otherwise == "undo":
             return self._switch(last.step, _waited_for_nothing(last.awaits))
-        return self._write(replace(self._entry(last), mark=Mark.CAME))
+        return self._write(replace(self._entry(last), mark=EntryResult.CAME))
 
     def _begun(self, leg: Leg) -> int:
         """Return the last step that may have begun its do, if ``leg`` is next."""
         return self._last.step if self._is_own and self._last else leg.step
 
-    def _take(self, leg: Leg) -> Landing | None:
+    def _take(self, leg: Leg) -> RunEnd | None:
         """Call one step until it has a final answer, and write that to the journal."""
         step = self._steps[leg.step]
         self._seat.step, self._seat.name, self._seat.direction = leg.step, step.name, leg.direction
         answer = self._answered(leg, step)
-        if isinstance(answer, Landing):
+        if isinstance(answer, RunEnd):
             return answer
         if isinstance(answer, Failure):
             return self._failed(leg, answer)
         landing = self._write(_marked(self._entry_of(leg), answer))
         if landing is None and isinstance(answer, Wait):
-            return Landing(how=Landed.SUSPENDED, awaits=_await(answer))
+            return RunEnd(how=FlightEnd.SUSPENDED, awaits=_await(answer))
         return HANDED_BACK if landing is None and isinstance(answer, Stop) else landing
 
-    def _answered(self, leg: Leg, step: Step) -> Answer | Failure | Landing:
+    def _answered(self, leg: Leg, step: Step) -> Answer | Failure | RunEnd:
         """Return the final answer of a step. After a ``Retry``, the step's rule determines the next try.
 
         A run that must stop does not use the rule: the next run starts the rule again. So a leaving worker never causes
@@ -147,7 +147,7 @@ class Pilot:
         failure: Failure | None = None
         try:
             function = step.do if leg.direction is Direction.DO else step.undo
-            reached(Place.DO_BEGINS if leg.direction is Direction.DO else Place.UNDO_BEGINS)
+            reached(Failpoint.DO_BEGINS if leg.direction is Direction.DO else Failpoint.UNDO_BEGINS)
             answer = read_answer(self._means.call(function, self._flight))
         except (Retry, Fatal) as error:
             answer, failure = error, self._means.blame(error)
@@ -161,27 +161,27 @@ class Pilot:
             answer, failure = counts, None
         if isinstance(answer, Fatal) and failure is None:
             failure = self._means.blame(answer)
-        reached(Place.DO_ANSWERED if leg.direction is Direction.DO else Place.UNDO_ANSWERED)
+        reached(Failpoint.DO_ANSWERED if leg.direction is Direction.DO else Failpoint.UNDO_ANSWERED)
         self._hooks.end_step(answer.word)
         return answer, failure
 
-    def _failed(self, leg: Leg, failure: Failure) -> Landing | None:
+    def _failed(self, leg: Leg, failure: Failure) -> RunEnd | None:
         if leg.direction is Direction.DO:
             return self._switch(leg.step, failure)
         failure = replace(failure, step=self._steps[leg.step].name)
         self._flight.log.error("%s: undo of %s failed: %s", DISMAL_FAILURE, failure.step, failure)
-        entry = replace(self._entry_of(leg), mark=Mark.DISMAL, failure=failure)
-        return self._write(entry) or Landing(how=Landed.DISMAL, failure=self._failure, trouble=failure)
+        entry = replace(self._entry_of(leg), mark=EntryResult.DISMAL, failure=failure)
+        return self._write(entry) or RunEnd(how=FlightEnd.DISMAL, failure=self._failure, trouble=failure)
 
-    def _switch(self, step: int, why: Failure) -> Landing | None:
+    def _switch(self, step: int, why: Failure) -> RunEnd | None:
         """Switch to undo, beginning with this step."""
         self._failure = why = replace(why, step=self._steps[step].name)
         self._flight.log.warning("The flight is being undone from %s on: %s", why.step, why)
         entry = self._entry_of(Leg(step, Direction.DO))
         return self._write(replace(entry, direction=Direction.SWITCH, failure=why))
 
-    def _entry_of(self, leg: Leg) -> Entry:
-        return Entry(
+    def _entry_of(self, leg: Leg) -> JournalEntry:
+        return JournalEntry(
             seq=self._last.seq + 1 if self._last else 1,
             step=leg.step,
             name=self._steps[leg.step].name,
@@ -190,22 +190,22 @@ class Pilot:
             working=self._flight.working.kept(),
         )
 
-    def _entry(self, last: Entry) -> Entry:
+    def _entry(self, last: JournalEntry) -> JournalEntry:
         """Return a new entry about the same step."""
         return self._entry_of(Leg(last.step, last.direction))
 
-    def _write(self, entry: Entry) -> Landing | None:
+    def _write(self, entry: JournalEntry) -> RunEnd | None:
         if not self._tower.hear(self._means.journal.write(entry)):
             return LOST
         self._last, self._is_own = entry, True
         return None
 
 
-def _marked(entry: Entry, answer: Answer) -> Entry:
+def _marked(entry: JournalEntry, answer: Answer) -> JournalEntry:
     if isinstance(answer, Rerun):
-        return replace(entry, mark=Mark.AGAIN)
+        return replace(entry, mark=EntryResult.AGAIN)
     if isinstance(answer, Wait):
-        return replace(entry, mark=Mark.AWAITS, awaits=_await(answer))
+        return replace(entry, mark=EntryResult.AWAITS, awaits=_await(answer))
     return entry
 
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.model.job import Claimed, idempotency_token
+from sluice.jobs.model.job import RunContext, idempotency_token
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.sagas.journal import Direction
 from sluice.jobs.text.json_value import as_json
@@ -105,7 +105,7 @@ class Flight:
 
     def __init__(
         self,
-        claimed: Claimed,
+        claimed: RunContext,
         *,
         context: Any,
         log: logging.Logger,

@@ -6,14 +6,14 @@ its worker is leaving, a pause ends immediately.
 
 from sluice.jobs.sagas.abort_reasons import CALLED_OFF, TIMED_OUT
 from sluice.jobs.sagas.environment import Means
-from sluice.jobs.sagas.journal import Direction, Failure, Heard
-from sluice.jobs.sagas.result import Landed, Landing
+from sluice.jobs.sagas.journal import Direction, Failure, JournalReply
+from sluice.jobs.sagas.result import FlightEnd, RunEnd
 
 #: Seconds between two polls of the journal during a pause. Steps and rules cannot make it poll more often.
 HEED_S = 2.0
 
-HANDED_BACK = Landing(how=Landed.HANDED_BACK)
-LOST = Landing(how=Landed.LOST)
+HANDED_BACK = RunEnd(how=FlightEnd.HANDED_BACK)
+LOST = RunEnd(how=FlightEnd.LOST)
 
 
 class Tower:
@@ -30,7 +30,7 @@ class Tower:
         """True if another worker will continue the flight."""
         return self._means.stopped()
 
-    def hear(self, heard: Heard) -> bool:
+    def hear(self, heard: JournalReply) -> bool:
         """Store the journal's reply and return whether the run still has the flight. The latest reply counts because an
         abort may be withdrawn.
         """
@@ -51,7 +51,7 @@ class Tower:
         """Return whether ``flight.cancelled`` is true for a step in this direction."""
         return self.stops or not self._asked() or self.why_back(direction) is not None
 
-    def waits(self, pause_s: float, direction: Direction) -> Landing | Failure | None:
+    def waits(self, pause_s: float, direction: Direction) -> RunEnd | Failure | None:
         """Wait for the next try of a step. Return a landing if the run must stop or was taken over. Return a failure if
         the flight of a do was aborted or is over its timeout.
         """

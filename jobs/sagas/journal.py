@@ -1,7 +1,7 @@
 """Journal of a flight: its entries, its interface, and a journal in memory.
 
-A ``Log`` is the last ``Entry`` and the other state of a flight when a worker picks it up. ``Journal`` is the interface
-that the run of a flight uses. A ``MemoryJournal`` is for flights without a ledger, and ends with its process.
+A ``Log`` is the last ``JournalEntry`` and the other state of a flight when a worker picks it up. ``Journal`` is the
+interface that the run of a flight uses. A ``MemoryJournal`` is for flights without a ledger, and ends with its process.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class Direction(StrEnum):
     UNDO = "undo"
 
 
-class Mark(StrEnum):
+class EntryResult(StrEnum):
     """Result of an entry's step."""
 
     #: The step is done. For a switch: its do has failed.
@@ -59,12 +59,13 @@ class Await(Struct, frozen=True, kw_only=True):
     otherwise: Literal["undo", "go_on"] = "undo"
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class JournalEntry(Struct, frozen=True, kw_only=True):
     """Entry of the journal.
 
     ``seq`` counts from 1 without gaps. ``step`` is the index of the step among ``steps`` steps, and ``name`` its name.
     ``working`` is the complete working map. ``failure`` belongs to a switch or to a failed undo. ``event`` is the
-    ``Event.id`` of the event that ended a wait. ``note`` names the operator of a forced undo, with the operator's note.
+    ``FlightEvent.id`` of the event that ended a wait. ``note`` names the operator of a forced undo, with the operator's
+    note.
     """
 
     seq: int
@@ -72,7 +73,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     name: str
     steps: int
     direction: Direction
-    mark: Mark = Mark.DONE
+    mark: EntryResult = EntryResult.DONE
     working: Mapping[str, JSON] = {}
     awaits: Await | None = None
     event: int | None = None
@@ -80,7 +81,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
-class Event(Struct, frozen=True, kw_only=True):
+class FlightEvent(Struct, frozen=True, kw_only=True):
     """Event sent to a flight. ``name`` is None for a plain resume, which ends any wait. ``taken`` is true if an
     entry of the journal shows that it has ended a wait.
     """
@@ -104,10 +105,10 @@ class Log(Struct, frozen=True, kw_only=True):
     picked it up before, so its first do may have run without an entry.
     """
 
-    last: Entry | None = None
+    last: JournalEntry | None = None
     names: Mapping[int, str] = {}
     failure: Failure | None = None
-    events: tuple[Event, ...] = ()
+    events: tuple[FlightEvent, ...] = ()
     overdue: bool = False
     turn_back: str | None = None
     taken_up: bool = False
@@ -118,7 +119,7 @@ class Log(Struct, frozen=True, kw_only=True):
         return self.last is not None or self.taken_up
 
 
-class Heard(Struct, frozen=True, kw_only=True):
+class JournalReply(Struct, frozen=True, kw_only=True):
     """Reply of the journal to an entry or a request. If the claim no longer stands, nothing was written, and the run
     ends.
     """
@@ -136,11 +137,11 @@ class Journal(Protocol):
         """Return the state of the flight, or None if another claim has it."""
         ...
 
-    def write(self, entry: Entry) -> Heard:
+    def write(self, entry: JournalEntry) -> JournalReply:
         """Write the next entry. Its ``seq`` follows the last entry. The same entry may be written again."""
         ...
 
-    def heed(self) -> Heard:
+    def heed(self) -> JournalReply:
         """Return whether the claim stands and whether the flight was aborted, without writing anything."""
         ...
 
@@ -155,11 +156,11 @@ class MemoryJournal:
     """
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[JournalEntry] = []
         self.meters: dict[str, tuple[int, int | None]] = {}
         self.overdue = False
         self.turn_back: str | None = None
-        self._events: list[Event] = []
+        self._events: list[FlightEvent] = []
         self._reads = 0
 
     def read(self) -> Log | None:
@@ -167,14 +168,14 @@ class MemoryJournal:
         taken = {entry.event for entry in self.entries}
         last = self.entries[-1] if self.entries else None
         switches = [
-            entry.failure for entry in self.entries if entry.failure and entry.mark is not Mark.DISMAL
+            entry.failure for entry in self.entries if entry.failure and entry.mark is not EntryResult.DISMAL
         ]
         return Log(
             last=last,
             names={entry.step: entry.name for entry in self.entries},
             failure=switches[-1] if switches else None,
             events=tuple(
-                Event(id=event.id, name=event.name, payload=event.payload, taken=event.id in taken)
+                FlightEvent(id=event.id, name=event.name, payload=event.payload, taken=event.id in taken)
                 for event in self._events
             ),
             overdue=self.overdue and _has_an_end(last),
@@ -182,24 +183,24 @@ class MemoryJournal:
             taken_up=self._reads > 1,
         )
 
-    def write(self, entry: Entry) -> Heard:
+    def write(self, entry: JournalEntry) -> JournalReply:
         if entry not in self.entries[-1:]:
             if entry.seq != len(self.entries) + 1:
                 raise AssertionError(f"entry {entry.seq} does not follow on {len(self.entries)}")
             self.entries.append(entry)
         return self.heed()
 
-    def heed(self) -> Heard:
-        return Heard(stands=True, turn_back=self.turn_back)
+    def heed(self) -> JournalReply:
+        return JournalReply(stands=True, turn_back=self.turn_back)
 
     def meter(self, name: str, done: int, total: int | None) -> None:
         self.meters[name] = (done, total)
 
     def tell(self, name: str | None, payload: JSON = None) -> None:
         """Add an event."""
-        self._events.append(Event(id=len(self._events) + 1, name=name, payload=payload))
+        self._events.append(FlightEvent(id=len(self._events) + 1, name=name, payload=payload))
 
 
-def _has_an_end(last: Entry | None) -> bool:
+def _has_an_end(last: JournalEntry | None) -> bool:
     """Return whether this entry awaits something with a timeout."""
     return last is not None and last.awaits is not None and last.awaits.within_s is not None

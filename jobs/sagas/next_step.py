@@ -14,7 +14,7 @@ awaits                    nothing, until an entry ends the wait
 
 from msgspec import Struct
 
-from sluice.jobs.sagas.journal import Direction, Entry, Mark
+from sluice.jobs.sagas.journal import Direction, EntryResult, JournalEntry
 
 
 class Leg(Struct, frozen=True):
@@ -24,14 +24,14 @@ class Leg(Struct, frozen=True):
     direction: Direction
 
 
-_STAYS = frozenset({Mark.AGAIN, Mark.DISMAL})
+_STAYS = frozenset({EntryResult.AGAIN, EntryResult.DISMAL})
 
 
-def next_leg(last: Entry | None) -> Leg:
+def next_leg(last: JournalEntry | None) -> Leg:
     """Return the leg after this entry. An entry that awaits must be followed by another entry first."""
     if last is None:
         return Leg(0, Direction.DO)
-    if last.mark is Mark.AWAITS:
+    if last.mark is EntryResult.AWAITS:
         raise ValueError(f"entry {last.seq} awaits something, so no step is next")
     if last.direction is Direction.SWITCH:
         return Leg(last.step, Direction.UNDO)

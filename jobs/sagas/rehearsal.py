@@ -17,14 +17,22 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sluice.jobs.model.job import Claimed
+from sluice.jobs.model.job import RunContext
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.sagas.answers import Fatal
 from sluice.jobs.sagas.debug import Debug
 from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.journal import Await, Direction, Entry, Failure, Heard, Mark, MemoryJournal
-from sluice.jobs.sagas.result import Landed, Landing
+from sluice.jobs.sagas.journal import (
+    Await,
+    Direction,
+    EntryResult,
+    Failure,
+    JournalEntry,
+    JournalReply,
+    MemoryJournal,
+)
+from sluice.jobs.sagas.result import FlightEnd, RunEnd
 from sluice.jobs.sagas.run import fly
 from sluice.jobs.sagas.spec import Saga
 
@@ -35,7 +43,7 @@ _CALL_S = 1.0
 _CHANCE = 0.5
 
 
-class Call(Struct, frozen=True):
+class StepCall(Struct, frozen=True):
     """Do or undo that has run its body."""
 
     direction: Direction
@@ -46,7 +54,7 @@ class Call(Struct, frozen=True):
         return f"{self.direction} {self.name}"
 
 
-class Trouble(Struct, frozen=True, kw_only=True):
+class RehearsalFaults(Struct, frozen=True, kw_only=True):
     """Faults of one rehearsal.
 
     The do of the step with index ``do`` fails at each call. The undo of the step with index ``undo`` fails at its first
@@ -62,7 +70,7 @@ class Trouble(Struct, frozen=True, kw_only=True):
     dies_at: int | None = None
 
 
-class Died(BaseException):
+class WorkerDied(BaseException):
     """Raised when the simulated worker is dead. None of its later actions has an effect."""
 
 
@@ -77,17 +85,17 @@ class Rehearsal:
     def __init__(
         self,
         saga: Saga,
-        claimed: Claimed,
+        claimed: RunContext,
         *,
         events: Mapping[str, JSON],
         blame: Callable[[BaseException], Failure],
         call: Callable[[Callable[..., Any], Any], object],
         log: logging.Logger,
         debug: Debug,
-        trouble: Trouble,
+        trouble: RehearsalFaults,
     ) -> None:
         self.journal = _Watched(self)
-        self.calls: list[Call] = []
+        self.calls: list[StepCall] = []
         self.moments: list[str] = []
         self.by_hand = 0
         self._saga = saga
@@ -102,7 +110,7 @@ class Rehearsal:
         self._dead = False
         self._times: dict[str, int] = {}
 
-    def fly(self) -> Landing:
+    def fly(self) -> RunEnd:
         """Make runs until the flight has ended."""
         for _ in range(ROUNDS_MAX):
             landing = self._run()
@@ -110,12 +118,12 @@ class Rehearsal:
                 return landing
         raise AssertionError(f"the flight has not ended after {ROUNDS_MAX:,} runs")
 
-    def is_taken_back(self) -> Landing:
+    def is_taken_back(self) -> RunEnd:
         """Undo the whole flight although nothing has failed, without any fault during the undo."""
         last = self.journal.entries[-1]
         why = Failure(type="Rehearsed", message="the successful flight is undone", step=last.name)
         self.journal.entries.append(
-            Entry(
+            JournalEntry(
                 seq=last.seq + 1,
                 step=last.step,
                 name=last.name,
@@ -125,12 +133,12 @@ class Rehearsal:
                 failure=why,
             )
         )
-        self._trouble = Trouble()
+        self._trouble = RehearsalFaults()
         return self.fly()
 
     def lives(self) -> None:
         if self._dead:
-            raise Died
+            raise WorkerDied
         if len(self.moments) > ROUNDS_MAX:
             raise AssertionError(f"the flight has not ended after {ROUNDS_MAX:,} calls and entries")
 
@@ -140,7 +148,7 @@ class Rehearsal:
         self.moments.append(moment if times == 1 else f"{moment}, time {times}")
         self._dead = self._dead or len(self.moments) == self._trouble.dies_at
 
-    def _run(self) -> Landing | None:
+    def _run(self) -> RunEnd | None:
         """Make one run. Return None if its worker dies."""
         self._dead = False
         means = Means(
@@ -155,16 +163,16 @@ class Rehearsal:
         )
         try:
             return fly(self._saga, self._claimed, means, logger=self._log, debug=self._debug)
-        except Died:
+        except WorkerDied:
             return None
 
-    def _has_ended(self, landing: Landing) -> bool:
-        if landing.how is Landed.SUSPENDED and landing.awaits is not None:
+    def _has_ended(self, landing: RunEnd) -> bool:
+        if landing.how is FlightEnd.SUSPENDED and landing.awaits is not None:
             self._answer(landing.awaits)
-        if landing.how is Landed.DISMAL and self._trouble.undo is not None and not self.by_hand:
+        if landing.how is FlightEnd.DISMAL and self._trouble.undo is not None and not self.by_hand:
             self.by_hand += 1
             return False
-        return landing.how in {Landed.SUCCEEDED, Landed.UNDONE, Landed.DISMAL}
+        return landing.how in {FlightEnd.SUCCEEDED, FlightEnd.UNDONE, FlightEnd.DISMAL}
 
     def _answer(self, awaits: Await) -> None:
         self.journal.overdue = self._trouble.silent and awaits.within_s is not None
@@ -184,7 +192,7 @@ class Rehearsal:
         """Call a step. The worker does not die in here, because that would look like a failed step. But a dead worker's
         answers do not count.
         """
-        call = Call(Direction.UNDO if flight.undoing else Direction.DO, flight.step, flight.step_name)
+        call = StepCall(Direction.UNDO if flight.undoing else Direction.DO, flight.step, flight.step_name)
         fails, unrun = self._fails(call)
         self._now_s += _CALL_S
         answer: object = None
@@ -196,12 +204,12 @@ class Rehearsal:
             self.passes(f"{call} has run")
         return Fatal(f"{call} fails in this rehearsal") if fails else answer
 
-    def _fails(self, call: Call) -> tuple[bool, bool]:
+    def _fails(self, call: StepCall) -> tuple[bool, bool]:
         """Return whether the call fails, and whether it then fails before it runs."""
         trouble = self._trouble
         if call.direction is Direction.DO:
             return call.step == trouble.do, trouble.do_unrun
-        failed = any(entry.mark is Mark.DISMAL for entry in self.journal.entries)
+        failed = any(entry.mark is EntryResult.DISMAL for entry in self.journal.entries)
         return call.step == trouble.undo and not failed, trouble.undo_unrun
 
 
@@ -212,20 +220,20 @@ class _Watched(MemoryJournal):
         super().__init__()
         self._rehearsal = rehearsal
 
-    def write(self, entry: Entry) -> Heard:
+    def write(self, entry: JournalEntry) -> JournalReply:
         self._rehearsal.lives()
         heard = super().write(entry)
         self._rehearsal.passes(f"the journal has {entry.direction} {entry.name}: {entry.mark}")
         self._rehearsal.lives()
         return heard
 
-    def heed(self) -> Heard:
+    def heed(self) -> JournalReply:
         self._rehearsal.lives()
         return super().heed()
 
 
 SUCCEEDED, UNDONE, FATAL = "succeeded", "undone", "fatal"
-_ENDINGS = {Landed.SUCCEEDED: SUCCEEDED, Landed.UNDONE: UNDONE, Landed.DISMAL: FATAL}
+_ENDINGS = {FlightEnd.SUCCEEDED: SUCCEEDED, FlightEnd.UNDONE: UNDONE, FlightEnd.DISMAL: FATAL}
 
 
 class Flown(Struct, frozen=True, kw_only=True):
@@ -268,7 +276,7 @@ class Everywhere:
 
     def __init__(
         self,
-        rehearse: Callable[[Trouble], Rehearsal],
+        rehearse: Callable[[RehearsalFaults], Rehearsal],
         left_behind: Callable[[], Any],
         reset: Callable[[], object],
     ) -> None:
@@ -277,17 +285,19 @@ class Everywhere:
         self._reset = reset
 
     def flights(self) -> Iterator[Flown]:
-        plain = self._rehearse_once(Trouble(), "nothing goes wrong")
+        plain = self._rehearse_once(RehearsalFaults(), "nothing goes wrong")
         yield from self._with_deaths(plain)
         begun = {call.step: call.name for call in plain.calls if call.direction is Direction.DO}
         for step, name in begun.items():
             for unrun in (True, False):
                 what = f"do {name} fails {_when(unrun=unrun)}"
-                trouble = Trouble(do=step, do_unrun=unrun)
+                trouble = RehearsalFaults(do=step, do_unrun=unrun)
                 yield from self._with_deaths(self._rehearse_once(trouble, what, ending=UNDONE))
         if plain.waits_in_time:
             yield from self._with_deaths(
-                self._rehearse_once(Trouble(silent=True), "the event that it waits for does not arrive")
+                self._rehearse_once(
+                    RehearsalFaults(silent=True), "the event that it waits for does not arrive"
+                )
             )
         if begun:
             yield from self._with_undos_failing(max(begun), begun)
@@ -297,7 +307,7 @@ class Everywhere:
         for step, name in begun.items():
             for unrun in (True, False):
                 what = f"do {begun[last]} fails, and undo {name} {_when(unrun=unrun)}"
-                trouble = Trouble(do=last, undo=step, undo_unrun=unrun)
+                trouble = RehearsalFaults(do=last, undo=step, undo_unrun=unrun)
                 yield from self._with_deaths(self._rehearse_once(trouble, what, ending=UNDONE))
 
     def _with_deaths(self, base: "_Rehearsed") -> Iterator[Flown]:
@@ -309,7 +319,12 @@ class Everywhere:
             yield self._rehearse_once(trouble, what, ending=base.flown.ending, like=base).flown
 
     def _rehearse_once(
-        self, trouble: Trouble, what: str, *, ending: str | None = None, like: "_Rehearsed | None" = None
+        self,
+        trouble: RehearsalFaults,
+        what: str,
+        *,
+        ending: str | None = None,
+        like: "_Rehearsed | None" = None,
     ) -> "_Rehearsed":
         """Run one flight and record a defect in it.
 
@@ -347,14 +362,14 @@ class Everywhere:
 
 
 class _Rehearsed(Struct, frozen=True):
-    trouble: Trouble
+    trouble: RehearsalFaults
     flown: Flown
-    calls: tuple[Call, ...]
+    calls: tuple[StepCall, ...]
     moments: tuple[str, ...]
     waits_in_time: bool
 
 
-def flown_in(rehearsal: Rehearsal, landing: Landing) -> Flown:
+def flown_in(rehearsal: Rehearsal, landing: RunEnd) -> Flown:
     """Return the result of a rehearsal."""
     entries = rehearsal.journal.entries
     why = landing.trouble or landing.failure

@@ -10,7 +10,7 @@ from sluice.jobs.sagas.journal import Await, Failure
 DISMAL_FAILURE = "DISMAL FAILURE"
 
 
-class Landed(StrEnum):
+class FlightEnd(StrEnum):
     #: All steps are done.
     SUCCEEDED = "succeeded"
     #: A do has failed, or the flight was aborted, and all steps are undone.
@@ -25,10 +25,10 @@ class Landed(StrEnum):
     LOST = "lost"
 
 
-class Landing(Struct, frozen=True, kw_only=True):
+class RunEnd(Struct, frozen=True, kw_only=True):
     """End of one run. ``failure`` is the reason for the undo. ``trouble`` is the reason why it could not be undone."""
 
-    how: Landed
+    how: FlightEnd
     failure: Failure | None = None
     trouble: Failure | None = None
     awaits: Await | None = None

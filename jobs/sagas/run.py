@@ -4,37 +4,37 @@ import logging
 
 from msgspec.structs import replace
 
-from sluice.jobs.model.job import Claimed
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.model.job import RunContext
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.sagas.debug import Debug
 from sluice.jobs.sagas.engine import Pilot
 from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight, Seat, context_of
 from sluice.jobs.sagas.hooks import Hooks
 from sluice.jobs.sagas.journal import Failure, Log
-from sluice.jobs.sagas.result import DISMAL_FAILURE, Landed, Landing
+from sluice.jobs.sagas.result import DISMAL_FAILURE, FlightEnd, RunEnd
 from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.sagas.steps import build_steps
 
 
 def fly(
     saga: Saga,
-    claimed: Claimed,
+    claimed: RunContext,
     means: Means,
     *,
     logger: logging.Logger,
     debug: Debug,
     refusal: Failure | None = None,
-) -> Landing:
+) -> RunEnd:
     """Run the flight from its position in the journal. ``refusal`` is the reason why its options do not permit a
     run.
     """
     log = means.journal.read()
     if log is None:
-        return Landing(how=Landed.LOST)
+        return RunEnd(how=FlightEnd.LOST)
     if refusal is not None:
         return _unbuilt(refusal, log, logger)
-    reached(Place.FLIGHT_TAKEN_UP)
+    reached(Failpoint.FLIGHT_TAKEN_UP)
     seat = Seat()
     try:
         context = context_of(saga.context)
@@ -49,14 +49,14 @@ def fly(
     return Pilot(steps, flight, seat, log, means, hooks=hooks, debug=debug).fly()
 
 
-def _unbuilt(why: Failure, log: Log, logger: logging.Logger) -> Landing:
+def _unbuilt(why: Failure, log: Log, logger: logging.Logger) -> RunEnd:
     """Return the landing of a flight without steps. A flight that never began fails like any job. The effects of
     another flight are unknown, so it becomes ``fatal`` until its definition is fixed.
     """
     if not log.has_begun:
-        return Landing(how=Landed.UNDONE, failure=why)
+        return RunEnd(how=FlightEnd.UNDONE, failure=why)
     if log.last is None:
         unsaid = "it had started before, and the effects of its first step are not recorded in the journal"
         why = replace(why, message=f"{why.message} ({unsaid})".strip())
     logger.error("%s: the saga cannot be resumed: %s", DISMAL_FAILURE, why)
-    return Landing(how=Landed.DISMAL, failure=log.failure, trouble=why)
+    return RunEnd(how=FlightEnd.DISMAL, failure=log.failure, trouble=why)

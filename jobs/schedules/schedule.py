@@ -45,21 +45,21 @@ class Every(Struct, frozen=True):
         return _EVERY + spelled(self.seconds)
 
 
-class Asked(Struct, frozen=True):
+class UserTrigger(Struct, frozen=True):
     """The user's trigger object and its description."""
 
     trigger: Trigger
     text: str
 
     @classmethod
-    def of(cls, trigger: Trigger) -> "Asked":
+    def of(cls, trigger: Trigger) -> "UserTrigger":
         kind = type(trigger)
         # The default text of a Python object contains its address, which differs between processes.
         words = re.sub(r" at 0x[0-9a-f]+", "", str(trigger))
         return cls(trigger, f"trigger {kind.__module__}.{kind.__qualname__}: {words}")
 
 
-Rule: TypeAlias = Cron | Every | Asked
+Rule: TypeAlias = Cron | Every | UserTrigger
 
 
 class Schedule(Struct, frozen=True, kw_only=True):
@@ -135,7 +135,7 @@ class Firing(Struct, frozen=True, kw_only=True):
     submission: Submission | None = None
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class StoredSchedule(Struct, frozen=True, kw_only=True):
     """Stored state of a schedule: its rule, and its first due time without an outcome (``next_due``).
 
     ``fire_at`` is that due time plus jitter. Both are None if no due time is left. ``resumed_at`` is the time of the
@@ -155,7 +155,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     retired_at: datetime | None = None
 
 
-class Busy(Struct, frozen=True, kw_only=True):
+class OpenRuns(Struct, frozen=True, kw_only=True):
     """Open work of a schedule.
 
     ``own`` are its own open submissions, ``app`` is true if its app has any open submission, ``waiting`` are its

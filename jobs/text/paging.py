@@ -38,7 +38,7 @@ class Order(Struct, frozen=True, kw_only=True):
         return f"{self.by} {'descending' if self.descending else 'ascending'}"
 
 
-class Place(Struct, frozen=True):
+class PagePosition(Struct, frozen=True):
     """Position after the job with this id and time. Without either it is the position before the first job."""
 
     at: datetime | None = None
@@ -52,12 +52,12 @@ class _Token(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
     id: int
 
 
-def write_token(order: Order, place: Place) -> str:
+def write_token(order: Order, place: PagePosition) -> str:
     content = msgspec.json.encode(_Token(order.by, order.descending, place.at, place.id))
     return VERSION + base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
-def read_token(text: str, order: Order) -> Place:
+def read_token(text: str, order: Order) -> PagePosition:
     """Return the position that a token stores. Raises BadRequest if it is not a token of a list in this order."""
     if len(text) > _CHARS_MAX or not text.startswith(VERSION):
         _refuse(f"it does not begin with {VERSION}, as tokens of this version of Sluice do")
@@ -75,7 +75,7 @@ def read_token(text: str, order: Order) -> Place:
     of = Order(by=token.by, descending=token.descending)
     if of != order:
         _refuse(f"it belongs to a list ordered by {of}, and this list is ordered by {order}")
-    return Place(token.at, token.id)
+    return PagePosition(token.at, token.id)
 
 
 def _refuse(why: str) -> NoReturn:

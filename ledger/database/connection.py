@@ -16,7 +16,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.model.submission import Refusal
-from sluice.jobs.observe.failpoints import Place, reached
+from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.conninfo import dialled, unreachable
 from sluice.ledger.database.driver import Plain, Row, Swift
@@ -181,8 +181,8 @@ class Ledger:
                     found = work(tx)
                     if self._also is not None:
                         self._also(tx, found)
-                    reached(Place.COMMIT_BEGINS)
-                reached(Place.COMMIT_RETURNED)
+                    reached(Failpoint.COMMIT_BEGINS)
+                reached(Failpoint.COMMIT_RETURNED)
                 return found
             except _ONCE_MORE:
                 if last:

@@ -28,7 +28,7 @@ _GIVEN_UP = f"CASE WHEN source IN ({sql_list(*sorted(DISPATCHED))}) THEN pool EN
 ENDS_ITSELF_S = 10.0
 
 
-class Step(NamedTuple):
+class VerbBy(NamedTuple):
     """A verb, and the actor that carries it out."""
 
     verb: Verb
@@ -60,7 +60,7 @@ def move(
     returning: str = "",
     forgets_work: bool = False,
     in_line: str = "",
-    then: Step | None = None,
+    then: VerbBy | None = None,
     also: str = "",
 ) -> str:
     """Return the statement by which jobs change state: lock, check, write, log.
@@ -75,7 +75,7 @@ def move(
     """
     _check(verb, by, then)
     work = "handle = NULL, watch_at = NULL, misses = 0" if forgets_work else _work(verb)
-    state = (then or Step(verb, by)).verb.target
+    state = (then or VerbBy(verb, by)).verb.target
     parts = [f"state = '{state}'", f"changed_at = {NOW}", _leaving(verb), work, sets]
     returning = returning or _returned(verb)
     return f"""
@@ -100,7 +100,7 @@ def _returned(verb: Verb) -> str:
     return f"id, {_GIVEN_UP}" if gives_up_a_slot(verb) else "id"
 
 
-def _check(verb: Verb, by: By, then: Step | None) -> None:
+def _check(verb: Verb, by: By, then: VerbBy | None) -> None:
     if by not in verb.by:
         raise ValueError(f"{by} does not {verb.name}")
     if then and (then.by not in then.verb.by or verb.target not in then.verb.sources):
@@ -121,7 +121,7 @@ def gives_up_a_slot(verb: Verb) -> bool:
     return verb.target not in DISPATCHED and not DISPATCHED.isdisjoint(verb.sources)
 
 
-def _history(verb: Verb, by: By, note: str, then: Step | None) -> str:
+def _history(verb: Verb, by: By, note: str, then: VerbBy | None) -> str:
     """Return the query for the history rows: one per job, or two successive ones."""
     if then is None:
         return f"""SELECT id, changed_at, source, state, '{verb.name}', '{by}', round, claim, {note}

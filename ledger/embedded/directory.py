@@ -36,7 +36,7 @@ from sluice.ledger.embedded.os_user import ROOT, Account, give_to_folder_owner
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class ServerDirectory:
     """The folder of one server. It belongs to the server's account, and got its password before its name."""
 
     folder: Path
@@ -70,11 +70,11 @@ class Place:
         return self.folder.stat().st_uid
 
 
-def find(home: Path) -> Place | None:
+def find(home: Path) -> ServerDirectory | None:
     """Return the place of a home, or None if it has none yet."""
     link = home / "postgres"
     if link.exists():
-        return Place(folder=link.resolve())
+        return ServerDirectory(folder=link.resolve())
     if link.is_symlink():
         raise EmbeddedUnavailable(
             f"The data of {home} were in {link.readlink()}, which is missing. Restore it, or remove the link "
@@ -83,7 +83,7 @@ def find(home: Path) -> Place | None:
     return None
 
 
-def found(home: Path, account: Account, shelter_folder: Path) -> Place:
+def found(home: Path, account: Account, shelter_folder: Path) -> ServerDirectory:
     """Create the place of a home that has none. The link appears when the place is complete."""
     at_home = account.reaches(home)
     parent = home if at_home else opened(shelter_folder)
@@ -93,7 +93,7 @@ def found(home: Path, account: Account, shelter_folder: Path) -> Place:
     _write(folder / "password", secrets.token_urlsafe(32).encode())
     _write(folder / "home", os.fsencode(home))
     (home / "postgres").symlink_to(folder.name if at_home else folder)  # Relative, because home may be moved.
-    return Place(folder=folder)
+    return ServerDirectory(folder=folder)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -123,7 +123,7 @@ PORT = 5432
 PATH_BYTES_MAX = 100
 
 
-def prepare(place: Place, account: Account, temp: Path) -> Path:
+def prepare(place: ServerDirectory, account: Account, temp: Path) -> Path:
     """Return the socket folder for a server that is about to start: `place.socket`, or a shorter path that it
     links to."""
     discard(place)
@@ -141,7 +141,7 @@ def prepare(place: Place, account: Account, temp: Path) -> Path:
     return short
 
 
-def discard(place: Place) -> None:
+def discard(place: ServerDirectory) -> None:
     """Remove the socket folder of a server that has ended, with a socket that it may have left."""
     if place.socket.is_symlink():
         short = place.socket.readlink()
@@ -153,7 +153,7 @@ def discard(place: Place) -> None:
         shutil.rmtree(place.socket, ignore_errors=True)
 
 
-def url(place: Place, database: str) -> str:
+def url(place: ServerDirectory, database: str) -> str:
     """Return the address of the server. The port is explicit, because otherwise PGPORT would apply."""
     folder = place.socket.resolve()
     _check_private(folder, place.owner)
@@ -167,7 +167,7 @@ def _fits(folder: Path) -> bool:
     return len(path) <= PATH_BYTES_MAX and b"," not in path
 
 
-def _short(place: Place, account: Account, temp: Path) -> Iterator[Path]:
+def _short(place: ServerDirectory, account: Account, temp: Path) -> Iterator[Path]:
     name = f"sluice-{account.uid}-{hashlib.sha256(os.fsencode(place.folder)).hexdigest()[:16]}"
     for parent in (temp.resolve(), Path("/tmp").resolve()):  # noqa: S108 - the folder's owner is checked
         if _fits(parent / name) and account.reaches(parent):

@@ -43,7 +43,7 @@ from psycopg.pq import PGconn, Ping
 from sluice.ledger.embedded import binaries, directory
 from sluice.ledger.embedded import directory as places
 from sluice.ledger.embedded.binaries import Binaries, Machine
-from sluice.ledger.embedded.directory import Place
+from sluice.ledger.embedded.directory import ServerDirectory
 from sluice.ledger.embedded.errors import EmbeddedUnavailable
 from sluice.ledger.embedded.filelock import POLL_S, FileLock, exclusively
 from sluice.ledger.embedded.os_user import ROOT, Account, account_for, give_to_folder_owner
@@ -57,7 +57,7 @@ PAUSE_S_MAX = 0.2
 LOG_TAIL_LINES = 20
 
 
-def ensure_running(place: Place, launch: Callable[[FileLock], None]) -> str:
+def ensure_running(place: ServerDirectory, launch: Callable[[FileLock], None]) -> str:
     """Return the url of a server that accepts our connections and has its database. At most one server is launched.
 
     `launch` gets `alive`, held exclusively, and passes it on to the server.
@@ -78,7 +78,7 @@ def ensure_running(place: Place, launch: Callable[[FileLock], None]) -> str:
     return _with_database(place)
 
 
-def stop(place: Place) -> None:
+def stop(place: ServerDirectory) -> None:
     """Shut the server down with open transactions rolled back, and return when its last process has ended."""
     alive = FileLock(place.alive)
     try:
@@ -92,7 +92,7 @@ def stop(place: Place) -> None:
         alive.release()
 
 
-def _tries(place: Place, within_s: float, otherwise: str) -> Iterator[None]:
+def _tries(place: ServerDirectory, within_s: float, otherwise: str) -> Iterator[None]:
     """Yield once per try, with growing pauses. Raise the failure at the time limit."""
     deadline = time.monotonic() + within_s
     pause_s = POLL_S
@@ -110,13 +110,13 @@ def _hand_to(launch: Callable[[FileLock], None], alive: FileLock) -> None:
         alive.hand_over()  # Even after a failure: a started process may live and hold the lock.
 
 
-def _ping(place: Place) -> Ping:
+def _ping(place: ServerDirectory) -> Ping:
     if not place.socket.exists():
         return Ping.NO_RESPONSE
     return Ping(PGconn.ping(f"{directory.url(place, 'sluice')}&connect_timeout=2".encode()))
 
 
-def _with_database(place: Place) -> str:
+def _with_database(place: ServerDirectory) -> str:
     """Connect as users will, and create the database if an earlier start was interrupted before that."""
     maintenance = directory.url(place, "postgres")
     try:
@@ -128,7 +128,7 @@ def _with_database(place: Place) -> str:
     return directory.url(place, "sluice")
 
 
-def _signal_stop(place: Place) -> bool:
+def _signal_stop(place: ServerDirectory) -> bool:
     """Send the postmaster the signal for a fast shutdown. Return False without a signal if no server answers."""
     if _ping(place) == Ping.NO_RESPONSE:
         return False
@@ -137,7 +137,7 @@ def _signal_stop(place: Place) -> bool:
     return True
 
 
-def _failure(place: Place, what: str) -> EmbeddedUnavailable:
+def _failure(place: ServerDirectory, what: str) -> EmbeddedUnavailable:
     lines = place.log.read_text(errors="replace").splitlines() if place.log.exists() else []
     knocks = "the database system is starting up"  # Answers to our own pings.
     telling = [line for line in lines if knocks not in line]
@@ -152,7 +152,7 @@ INITDB_WITHIN_S = 120
 LOG_BYTES_MAX = 1_000_000
 
 
-def launch(place: Place, machine: Machine, alive: FileLock, *, durable: bool) -> None:
+def launch(place: ServerDirectory, machine: Machine, alive: FileLock, *, durable: bool) -> None:
     """Start a server in a place that has none. It does not answer yet.
 
     `alive` must be held exclusively, which proves that no process of an earlier server is left. So a pid file on disk
@@ -170,7 +170,7 @@ def launch(place: Place, machine: Machine, alive: FileLock, *, durable: bool) ->
     _spawn(place, account, alive, programs, settings(listening, programs.major, durable=durable))
 
 
-def _account(place: Place, machine: Machine) -> Account:
+def _account(place: ServerDirectory, machine: Machine) -> Account:
     account = account_for(place.folder, namespaces=machine.namespaces)
     if account.drops and place.owner == ROOT:
         raise EmbeddedUnavailable(
@@ -182,7 +182,7 @@ def _account(place: Place, machine: Machine) -> Account:
 
 
 def _create_data(
-    place: Place, account: Account, alive: FileLock, programs: Binaries, *, durable: bool
+    place: ServerDirectory, account: Account, alive: FileLock, programs: Binaries, *, durable: bool
 ) -> None:
     """Run initdb beside the final folder and rename at the end, so that a crash leaves no incomplete data folder."""
     fresh = place.folder / "data.new"
@@ -199,7 +199,7 @@ def _create_data(
     fresh.rename(place.data)
 
 
-def _check_version(place: Place, programs: Binaries) -> None:
+def _check_version(place: ServerDirectory, programs: Binaries) -> None:
     written = (place.data / "PG_VERSION").read_text().strip()
     if written != str(programs.major):
         raise EmbeddedUnavailable(
@@ -214,7 +214,9 @@ def _roll(log: Path) -> None:
         log.replace(log.with_name("postgres.log.1"))
 
 
-def _spawn(place: Place, account: Account, alive: FileLock, programs: Binaries, options: list[str]) -> None:
+def _spawn(
+    place: ServerDirectory, account: Account, alive: FileLock, programs: Binaries, options: list[str]
+) -> None:
     """Start postgres as a child of no user of the server.
 
     The shell puts it into the background of a session without a terminal, and ends. So it receives no Ctrl-C, no user
@@ -243,7 +245,7 @@ class EmbeddedPostgres:
     """A running server, for as long as this object is open. It must be closed explicitly: the end of the process does
     not close it."""
 
-    def __init__(self, home: Path, place: Place, users: FileLock, url: str) -> None:
+    def __init__(self, home: Path, place: ServerDirectory, users: FileLock, url: str) -> None:
         self.url = url
         self._home = home
         self._place = place
@@ -299,11 +301,11 @@ def _lock(home: Path) -> Path:
     return home / "postgres.lock"
 
 
-def _found(home: Path, machine: Machine) -> Place:
+def _found(home: Path, machine: Machine) -> ServerDirectory:
     return places.found(home, account_for(home, namespaces=machine.namespaces), machine.shelter)
 
 
-def _leave(place: Place, users: FileLock) -> None:
+def _leave(place: ServerDirectory, users: FileLock) -> None:
     try:
         if users.try_exclusive():
             stop(place)

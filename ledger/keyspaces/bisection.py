@@ -37,7 +37,7 @@ from sluice.jobs.model.submission import JSON, SubmissionState
 from sluice.jobs.states import SPLIT, WANT, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
-from sluice.ledger.lifecycle.readiness import Ready, release
+from sluice.ledger.lifecycle.readiness import ReadyJob, release
 from sluice.ledger.lifecycle.submissions import cancel_unwanted
 from sluice.ledger.limits import pauses, priorities
 
@@ -191,7 +191,7 @@ class Halved(NamedTuple):
     They have ended, and their ends must be propagated to their children.
     """
 
-    ready: list[Ready]
+    ready: list[ReadyJob]
     cancelled: Mapping[int, str]
 
 

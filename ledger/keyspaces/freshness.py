@@ -11,9 +11,9 @@ from datetime import datetime
 from msgspec import Struct
 
 from sluice.jobs.keys.work_ids import WorkId, parts_of
-from sluice.jobs.model.freshness import Age, Busy
+from sluice.jobs.model.freshness import Age, UnfinishedWork
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Known
+from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
@@ -119,7 +119,7 @@ def take_turns(tx: Tx, apps: Collection[str]) -> None:
     tx.rows(_TAKE_TURN, turns=_TURNS, apps=sorted(apps))
 
 
-class Past(Struct, frozen=True):
+class FreshnessFacts(Struct, frozen=True):
     """Facts from the ledger for planning the submission with this ``number``; 0 if it does not exist yet."""
 
     tx: Tx
@@ -147,14 +147,16 @@ class Past(Struct, frozen=True):
     def last_run(self, app: str, mark: str) -> datetime | None:
         return next(iter(self.tx.column(_LAST_RUN, app=app, mark=mark)), None)
 
-    def look_up(self, names: Collection[JobName]) -> dict[JobName, Known]:
+    def look_up(self, names: Collection[JobName]) -> dict[JobName, KnownJob]:
         return plans.find(self.tx, names)
 
-    def busy(self, apps: Collection[str]) -> list[Busy]:
+    def busy(self, apps: Collection[str]) -> list[UnfinishedWork]:
         """Return unfinished jobs, and older unplanned submissions; the work IDs of the latter are not known yet."""
         jobs = [
-            Busy(app=app, what=f"{app}/{key}", job=id, state=State(state), mark=mark, parts=work_ids)
+            UnfinishedWork(
+                app=app, what=f"{app}/{key}", job=id, state=State(state), mark=mark, parts=work_ids
+            )
             for id, app, key, state, mark, work_ids in self.tx.rows(_JOBS_UNDER_WAY, apps=sorted(apps))
         ]
         before = self.tx.rows(_SUBMISSIONS_BEFORE, apps=sorted(apps), number=self.number)
-        return [*jobs, *(Busy(app=app, what=f"submission {id}") for id, app in before)]
+        return [*jobs, *(UnfinishedWork(app=app, what=f"submission {id}") for id, app in before)]

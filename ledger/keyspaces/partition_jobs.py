@@ -15,7 +15,7 @@ from sluice.jobs.states import LIVE, By, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import dependencies, insertion, reruns
 from sluice.ledger.lifecycle.plans import find
-from sluice.ledger.lifecycle.readiness import Ready, release
+from sluice.ledger.lifecycle.readiness import ReadyJob, release
 from sluice.ledger.limits import priorities
 
 # Locked, so that none of these jobs ends before the additional request for it is recorded.
@@ -32,7 +32,7 @@ class Entered(NamedTuple):
     """
 
     ids: Mapping[JobName, int]
-    ready: list[Ready]
+    ready: list[ReadyJob]
     living: set[JobName]
     again: list[int]
 

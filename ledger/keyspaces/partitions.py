@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.model.names import Claim
-from sluice.jobs.model.partition_state import Extent, Held
-from sluice.jobs.model.plan import Known, Wish
+from sluice.jobs.model.partition_state import HeldRange, KnownExtent
+from sluice.jobs.model.plan import KnownJob, Wish
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LAND, LIVE, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
@@ -118,7 +118,7 @@ _HOLD_PAUSED = "SELECT id FROM job WHERE id = ANY(%(jobs)s) AND paused ORDER BY 
 _HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 
 
-class Step(Struct, frozen=True):
+class PartitionStep(Struct, frozen=True):
     """Partitions that a job has to make."""
 
     job: int
@@ -137,24 +137,24 @@ def take_turns(tx: Tx, places: Iterable[str]) -> None:
     tx.rows(_TAKE_TURN, turns=_TURNS, places=sorted(places))
 
 
-class Tables(Struct, frozen=True):
+class LedgerTables(Struct, frozen=True):
     """Read access to the partitions in the ledger, for plans."""
 
     tx: Tx
 
-    def held(self, table: str, version: str, within: Span) -> list[Held]:
+    def held(self, table: str, version: str, within: Span) -> list[HeldRange]:
         rows = self.tx.rows(_HELD, place=table, version=version, first=within.first, last=within.last)
         return [
-            Held(Span(first, last), Known(id, app, key, State(state)) if id else None)
+            HeldRange(Span(first, last), KnownJob(id, app, key, State(state)) if id else None)
             for first, last, id, app, key, state in rows
         ]
 
-    def extent(self, table: str, version: str) -> Extent:
+    def extent(self, table: str, version: str) -> KnownExtent:
         first, last = self.tx.rows(_EXTENT, place=table, version=version)[0]
-        return Extent(first, last)
+        return KnownExtent(first, last)
 
 
-def claim(tx: Tx, place: str, version: str, steps: Sequence[Step]) -> None:
+def claim(tx: Tx, place: str, version: str, steps: Sequence[PartitionStep]) -> None:
     """Assign the partitions of these steps to their jobs. The caller holds the table's lock and found them free."""
     columns = arrays([(*step.span, step.job) for step in steps], "first", "last", "job")
     claimed = tx.write(_CLAIM, place=place, version=version, **columns)

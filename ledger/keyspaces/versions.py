@@ -80,7 +80,7 @@ class Synced(Struct, frozen=True):
     synced_at: datetime
 
 
-class Listed(Struct, frozen=True):
+class ListedVersion(Struct, frozen=True):
     branch: str
     synced_by: str | None
     synced_at: datetime
@@ -133,8 +133,8 @@ def of_branch(tx: Tx, branch: str) -> list[Kept]:
     return tx.structs(Kept, _BRANCH, branch=branch)
 
 
-def branches(tx: Tx) -> list[Listed]:
-    return tx.structs(Listed, _BRANCHES)
+def branches(tx: Tx) -> list[ListedVersion]:
+    return tx.structs(ListedVersion, _BRANCHES)
 
 
 def remade(tx: Tx, changes: Sequence[Change]) -> dict[str, int]:

@@ -36,10 +36,10 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.priority import in_turn
 from sluice.jobs.states import CLAIM, RELEASE, By, State
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.database.transitions import IN_TURN, NOW, Step, guard, move
+from sluice.ledger.database.transitions import IN_TURN, NOW, VerbBy, guard, move
 from sluice.ledger.keyspaces.partitions import LEFT
 from sluice.ledger.lifecycle import shared_kwargs
-from sluice.ledger.lifecycle.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, Ready
+from sluice.ledger.lifecycle.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.limits.app_pauses import IS_PAUSED
 from sluice.ledger.recovery.restoration import ABOVE
 
@@ -82,7 +82,7 @@ _BEGIN = move(
     condition=f"{MAY_BEGIN} AND {_TO_BE_HAD}",
     sets=f"open = true, {_IS_OURS}",
     returning=_CLAIMED,
-    then=Step(CLAIM, By.EXECUTOR),
+    then=VerbBy(CLAIM, By.EXECUTOR),
     also=_OPEN_ROUND,
 )
 # Claimed jobs with children that wait for them to run. They are read in a statement after the claim's own: by then a
@@ -93,7 +93,7 @@ WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND settled IS NULL ORDER
 """
 
 
-class Claimed(Struct, frozen=True):
+class ClaimedJob(Struct, frozen=True):
     """Job that this worker may run, and the data to run it.
 
     ``handle`` was stored by an earlier claim (``ledger.external_work``). ``work_ids`` are in parts
@@ -125,22 +125,22 @@ class Claimed(Struct, frozen=True):
         return Claim(self.id, self.claim)
 
 
-class Taken(Struct, frozen=True):
+class ClaimResult(Struct, frozen=True):
     """Result of a claim.
 
     ``jobs`` belong to this worker. ``awaited`` are jobs with children that wait for them to run; the caller must notify
     these. ``passed_over`` are jobs that gave way to a job that must be alone; they need another notification.
     """
 
-    jobs: list[Claimed]
+    jobs: list[ClaimedJob]
     awaited: list[int]
-    passed_over: list[Ready] = []
+    passed_over: list[ReadyJob] = []
 
 
-NOTHING_TAKEN = Taken([], [])
+NOTHING_TAKEN = ClaimResult([], [])
 
 
-class Terms(Struct, frozen=True):
+class ClaimTerms(Struct, frozen=True):
     """Terms by which a worker claims jobs of an app.
 
     ``digest`` is the digest of the definition by which the worker runs them. If their work is ``unbounded``, a child
@@ -154,7 +154,9 @@ class Terms(Struct, frozen=True):
     saga: bool = False
 
 
-def claim(tx: Tx, app: str, turns: list[tuple[int, int]], terms: Terms, *, at_once: int = 1) -> Taken:
+def claim(
+    tx: Tx, app: str, turns: list[tuple[int, int]], terms: ClaimTerms, *, at_once: int = 1
+) -> ClaimResult:
     """Claim as many jobs of this app as there are (job, round) pairs: the most urgent jobs, usually the named jobs.
 
     If ``at_once`` is more, up to ``at_once`` jobs are claimed. A named job gives its place to another job if it is not
@@ -169,7 +171,9 @@ def claim(tx: Tx, app: str, turns: list[tuple[int, int]], terms: Terms, *, at_on
     return taken
 
 
-def begin(tx: Tx, app: str, opened: Sequence[Ready], terms: Terms, *, at_once: int = 1) -> Taken:
+def begin(
+    tx: Tx, app: str, opened: Sequence[ReadyJob], terms: ClaimTerms, *, at_once: int = 1
+) -> ClaimResult:
     """Claim jobs behind dependency groups (gates) that this transaction has opened, without a notification.
 
     Ready jobs of the app that overtake them may take their place. The claim releases the opened jobs that it takes; the
@@ -182,15 +186,15 @@ def begin(tx: Tx, app: str, opened: Sequence[Ready], terms: Terms, *, at_once: i
     return _taken(tx, chosen, begun + others)
 
 
-def _take(tx: Tx, sql: str, chosen: list[Ready], terms: Terms) -> list[Claimed]:
+def _take(tx: Tx, sql: str, chosen: list[ReadyJob], terms: ClaimTerms) -> list[ClaimedJob]:
     if not chosen:
         return []
     turns = [(job.job, job.round) for job in chosen]
-    claimed = tx.structs(Claimed, sql, **arrays(turns, "jobs", "rounds"), **structs.asdict(terms))
+    claimed = tx.structs(ClaimedJob, sql, **arrays(turns, "jobs", "rounds"), **structs.asdict(terms))
     return _with_shared_kwargs(tx, claimed)
 
 
-def _with_shared_kwargs(tx: Tx, claimed: list[Claimed]) -> list[Claimed]:
+def _with_shared_kwargs(tx: Tx, claimed: list[ClaimedJob]) -> list[ClaimedJob]:
     """Return the jobs with the kwargs that they refer to; each job has a copy of its own."""
     texts = shared_kwargs.read(tx, {job.kwargs_digest for job in claimed if job.kwargs_digest})
     return [
@@ -199,12 +203,12 @@ def _with_shared_kwargs(tx: Tx, claimed: list[Claimed]) -> list[Claimed]:
     ]
 
 
-def _taken(tx: Tx, chosen: list[Ready], claimed: list[Claimed]) -> Taken:
+def _taken(tx: Tx, chosen: list[ReadyJob], claimed: list[ClaimedJob]) -> ClaimResult:
     if not claimed:
         return NOTHING_TAKEN
     order = {job.job: place for place, job in enumerate(chosen)}
     claimed.sort(key=lambda job: order[job.id])
-    return Taken(claimed, tx.column(_AWAITED, jobs=[job.id for job in claimed]))
+    return ClaimResult(claimed, tx.column(_AWAITED, jobs=[job.id for job in claimed]))
 
 
 # The trial of a breaker: no other job may take its place.
@@ -241,12 +245,12 @@ UNION ALL
 _TAKE = f"{_ANY} FOR UPDATE SKIP LOCKED"
 
 
-def hold(tx: Tx, turns: Sequence[tuple[int, int]]) -> list[Ready]:
+def hold(tx: Tx, turns: Sequence[tuple[int, int]]) -> list[ReadyJob]:
     """Lock and return the jobs that can be claimed among these (job, round) pairs."""
-    return [Ready(*row) for row in tx.rows(_HOLD, **arrays(turns, "jobs", "rounds"))]
+    return [ReadyJob(*row) for row in tx.rows(_HOLD, **arrays(turns, "jobs", "rounds"))]
 
 
-def choose(tx: Tx, app: str, named: Sequence[Ready], places: int, at_once: int) -> list[Ready]:
+def choose(tx: Tx, app: str, named: Sequence[ReadyJob], places: int, at_once: int) -> list[ReadyJob]:
     """Lock and return the jobs to take for a notification that names ``places`` jobs, the most urgent first.
 
     ``named`` are the named jobs that are available. This transaction holds them, or has just opened their dependency
@@ -260,36 +264,36 @@ def choose(tx: Tx, app: str, named: Sequence[Ready], places: int, at_once: int) 
         return alone
     among = {"app": app, "held": [job.job for job in named], "alone": most == 1}
     vacant = _open_places(named, _look(tx, named, most, among), most) if named else most
-    taken = [Ready(*row) for row in tx.rows(_TAKE, **among, most=vacant)] if vacant else []
+    taken = [ReadyJob(*row) for row in tx.rows(_TAKE, **among, most=vacant)] if vacant else []
     return sorted([*named, *taken], key=in_turn)[:most]
 
 
-def _alone_in_front(tx: Tx, app: str, named: Sequence[Ready]) -> list[Ready]:
+def _alone_in_front(tx: Tx, app: str, named: Sequence[ReadyJob]) -> list[ReadyJob]:
     """Lock and return the app's most urgent ready job, if it must be alone and is more urgent than the named jobs."""
     among = {"app": app, "held": [job.job for job in named], "alone": True, "most": 1}
-    first = [Ready(*row) for row in tx.rows(_ANY, **among)]
+    first = [ReadyJob(*row) for row in tx.rows(_ANY, **among)]
     if not any(job.alone and _goes_before_all(job, named) for job in first):
         return []
-    taken = [Ready(*row) for row in tx.rows(_TAKE, **among)]
+    taken = [ReadyJob(*row) for row in tx.rows(_TAKE, **among)]
     return [job for job in taken if job.alone and _goes_before_all(job, named)]
 
 
-def _goes_before_all(job: Ready, named: Sequence[Ready]) -> bool:
+def _goes_before_all(job: ReadyJob, named: Sequence[ReadyJob]) -> bool:
     return all(job.urgency < other.urgency for other in named)
 
 
-def _look(tx: Tx, named: Sequence[Ready], most: int, among: Mapping[str, object]) -> list[Ready]:
+def _look(tx: Tx, named: Sequence[ReadyJob], most: int, among: Mapping[str, object]) -> list[ReadyJob]:
     """Return other ready jobs without locks, the most urgent first; if no place is vacant, only more urgent jobs."""
     if len(named) < most:
-        return [Ready(*row) for row in tx.rows(_ANY, **among, most=most)]
+        return [ReadyJob(*row) for row in tx.rows(_ANY, **among, most=most)]
     least = max(named, key=in_turn)
     rows = tx.rows(
         _MORE_URGENT, **among, rank=-least.priority, by=least.urgent_by, start=least.not_before, most=most
     )
-    return sorted((Ready(*row) for row in rows), key=in_turn)[:most]
+    return sorted((ReadyJob(*row) for row in rows), key=in_turn)[:most]
 
 
-def _open_places(named: Sequence[Ready], others: list[Ready], places: int) -> int:
+def _open_places(named: Sequence[ReadyJob], others: list[ReadyJob], places: int) -> int:
     """Return how many of the others to take. If more were locked, other notifications would needlessly pass over them.
 
     Vacant places are filled first. Then the most urgent of the others are compared with the least urgent named jobs,
@@ -301,7 +305,7 @@ def _open_places(named: Sequence[Ready], others: list[Ready], places: int) -> in
     return vacant + sum(_overtakes(other, own) for other, own in overtaking)
 
 
-def _overtakes(other: Ready, own: Ready) -> bool:
+def _overtakes(other: ReadyJob, own: ReadyJob) -> bool:
     if other.urgency != own.urgency or other.not_before is None or own.not_before is None:
         return other.urgency < own.urgency
     return other.not_before < own.not_before

@@ -36,7 +36,7 @@ from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import SPLIT, TERMINAL, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.keyspaces.bisection import divisible
-from sluice.ledger.lifecycle.readiness import MAY_BEGIN, READY_COLUMNS, Ready, open_gates, strand
+from sluice.ledger.lifecycle.readiness import MAY_BEGIN, READY_COLUMNS, ReadyJob, open_gates, strand
 from sluice.ledger.limits import priorities
 
 #: Jobs per statement that writes needs. A single job may have a million needs.
@@ -255,7 +255,7 @@ SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' ORDER 
 
 
 #: Callback that gets jobs which may begin now, begins some of them in this transaction, and returns their ids.
-Begin = Callable[[list[Ready]], Collection[int]]
+Begin = Callable[[list[ReadyJob]], Collection[int]]
 
 
 class _Touched(NamedTuple):
@@ -264,10 +264,10 @@ class _Touched(NamedTuple):
     is_open: bool
     has_lost: bool
     may_begin: bool
-    job: Ready
+    job: ReadyJob
 
 
-class Told(NamedTuple):
+class Propagated(NamedTuple):
     """Result of a propagation.
 
     ``ready`` jobs may run now. ``turned`` jobs lost a gate and have another one; its parents must still be requested.
@@ -275,7 +275,7 @@ class Told(NamedTuple):
     Children that follow from such an end must still be planned.
     """
 
-    ready: list[Ready]
+    ready: list[ReadyJob]
     turned: list[int]
     stranded: Mapping[int, str]
 
@@ -333,13 +333,13 @@ def hold(tx: Tx, ended: list[int]) -> None:
     tx.rows(_HOLD_ENDED, jobs=ended)
 
 
-def tell(tx: Tx, ended: list[int], begin: Begin | None = None) -> Told:
+def tell(tx: Tx, ended: list[int], begin: Begin | None = None) -> Propagated:
     """Propagate ended jobs, which this transaction holds, to their children, and return the consequences.
 
     Children that end by this are propagated too, to any depth. Jobs that ``begin`` takes are not among the ready jobs.
     Each iteration of the loop ends jobs that had not ended before, so the loop is bounded by the graph.
     """
-    ready: list[Ready] = []
+    ready: list[ReadyJob] = []
     turned: list[int] = []
     stranded: dict[int, str] = {}
     while ended and (touched := _count_down(tx, ended)):
@@ -354,11 +354,11 @@ def tell(tx: Tx, ended: list[int], begin: Begin | None = None) -> Told:
         stranded |= last
         ended = list(last)
         turned += sorted(set(died) - set(ended) - set(opened))
-    return Told(ready, turned, stranded)
+    return Propagated(ready, turned, stranded)
 
 
 def _count_down(tx: Tx, ended: list[int]) -> list[_Touched]:
     rows = tx.rows(_COUNT_DOWN, jobs=ended)
     return [
-        _Touched(is_open, has_lost, may_begin, Ready(*job)) for is_open, has_lost, may_begin, *job in rows
+        _Touched(is_open, has_lost, may_begin, ReadyJob(*job)) for is_open, has_lost, may_begin, *job in rows
     ]

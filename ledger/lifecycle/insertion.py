@@ -12,7 +12,7 @@ import msgspec
 
 from sluice.jobs.keys.work_ids import parts_of
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import PlannedJob, Standing
+from sluice.jobs.model.plan import EntryState, PlannedJob
 from sluice.jobs.states import RELEASE, SKIP, WANT, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
@@ -63,7 +63,7 @@ _BEGINS = f"""
 (terms.begins AND coalesce({_value("not_before")} <= {NOW}, true) AND coalesce(end_before > {NOW}, true))
 """
 _ENTERED = {
-    **{standing.verb.target: [("-", standing.verb)] for standing in Standing},
+    **{standing.verb.target: [("-", standing.verb)] for standing in EntryState},
     State.READY: [("-", WANT), (WANT.target, RELEASE)],
 }
 _STEPS = ", ".join(
@@ -212,7 +212,7 @@ def skip(tx: Tx, jobs: list[int]) -> None:
 
 def is_open(job: PlannedJob) -> bool:
     """Return whether the job is wanted and has no gates, or a gate without needs: no parent can keep it waiting."""
-    wanted = job.standing is Standing.WANTED
+    wanted = job.standing is EntryState.WANTED
     return wanted and (not job.gates or any(not gate.needs for gate in job.gates))
 
 

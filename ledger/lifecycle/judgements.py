@@ -19,7 +19,7 @@ from sluice.ledger.database.transitions import NOW, guard, move
 from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import dependencies
 from sluice.ledger.lifecycle.demand import UNWANTED
-from sluice.ledger.lifecycle.readiness import Ready, release
+from sluice.ledger.lifecycle.readiness import ReadyJob, release
 from sluice.ledger.lifecycle.submissions import cancel_unwanted, owe
 from sluice.ledger.limits.retry_budgets import BudgetOf, put_off
 from sluice.ledger.sagas import compensations
@@ -64,7 +64,7 @@ _BEGIN_ANEW = move(
 )
 
 
-class Judged(msgspec.Struct, frozen=True):
+class JudgeResult(msgspec.Struct, frozen=True):
     """Result of judging.
 
     ``ended`` are the jobs that are terminal now and must be propagated, each with its app. ``failed`` are the jobs
@@ -73,12 +73,12 @@ class Judged(msgspec.Struct, frozen=True):
 
     ended: Mapping[int, str]
     failed: list[int]
-    ready: list[Ready]
+    ready: list[ReadyJob]
 
 
 def judge(
     tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict], budget_of: BudgetOf = lambda _: None
-) -> Judged:
+) -> JudgeResult:
     """Judge the executed jobs among these."""
     cases = _cases(tx, jobs)
     verdicts = [judge_one(case) for case in cases]
@@ -103,7 +103,7 @@ def judge(
     ready = release(tx, By.PLANNER, waiting + anew)
     runtimes.note(tx, [(case.app, case.took_s) for case in cases if case.took_s is not None])
     apps = {case.id: case.app for case in cases}
-    return Judged(
+    return JudgeResult(
         {**stranded, **{job: apps[job] for job in [*ended, *cancelled]}}, moved.get(FAIL, []), ready
     )
 

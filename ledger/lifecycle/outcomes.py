@@ -29,8 +29,8 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUCCEED, SUSPEND, TIME_OUT, By
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.database.transitions import NOW, Step, interval, move
-from sluice.ledger.lifecycle.readiness import READY_COLUMNS, Ready, move_out
+from sluice.ledger.database.transitions import NOW, VerbBy, interval, move
+from sluice.ledger.lifecycle.readiness import READY_COLUMNS, ReadyJob, move_out
 from sluice.ledger.lifecycle.rounds import ENDED, close_and_tell, close_rounds, of_rounds
 from sluice.ledger.lifecycle.submissions import owe
 from sluice.ledger.limits.breakers import SUCCEEDED, telling
@@ -118,7 +118,7 @@ class Recorded(Struct, frozen=True):
 
     executed: list[int]
     ended: list[int]
-    ready: list[Ready]
+    ready: list[ReadyJob]
     suspended: list[int]
     refused: list[Claim]
 
@@ -158,17 +158,19 @@ def _columns(claims: list[Claim]) -> dict[str, list[object]]:
     return arrays(claims, "jobs", "claims")
 
 
-def _hand_back(tx: Tx, claims: list[Claim]) -> tuple[list[Ready], list[int]]:
+def _hand_back(tx: Tx, claims: list[Claim]) -> tuple[list[ReadyJob], list[int]]:
     """Return the jobs that other workers may run now, and the jobs that wait because they are paused."""
     if not claims:
         return [], []
-    ready = [Ready(*row) for row in tx.rows(_HAND_BACK, **_columns(claims))]
+    ready = [ReadyJob(*row) for row in tx.rows(_HAND_BACK, **_columns(claims))]
     if len(ready) == len(claims):
         return ready, []
     return ready, move_out(tx, _HAND_BACK_PAUSED, **_columns(claims))
 
 
-def _suspend(tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]) -> tuple[list[int], list[Ready]]:
+def _suspend(
+    tx: Tx, outcomes: Mapping[Claim, Outcome], claims: list[Claim]
+) -> tuple[list[int], list[ReadyJob]]:
     """Suspend the jobs. Return all of them, and the jobs among them that may run now because they need not wait."""
     if not claims:
         return [], []
@@ -201,7 +203,7 @@ _FINISH = move(
     sets="said = NULL, announcements = 0",
     forgets_work=True,
     returning="id, app, pool",
-    then=Step(SUCCEED, By.PLANNER),
+    then=VerbBy(SUCCEED, By.PLANNER),
     also=f"closed AS ({close_rounds('held AS given')}), told AS ({telling(_SUCCEEDED)})",
 )
 

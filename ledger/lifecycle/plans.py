@@ -10,13 +10,13 @@ A crash leaves nothing, because a plan is one transaction.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Known, Plan, PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, RerunRequest, Wish
 from sluice.jobs.states import By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.keyspaces import bisection
 from sluice.ledger.lifecycle import demand, dependencies, insertion, reruns
-from sluice.ledger.lifecycle.dependencies import Told
-from sluice.ledger.lifecycle.readiness import Ready, made_ready, release, strand
+from sluice.ledger.lifecycle.dependencies import Propagated
+from sluice.ledger.lifecycle.readiness import ReadyJob, made_ready, release, strand
 from sluice.ledger.limits import pauses, priorities
 
 _NAMED = """
@@ -55,24 +55,24 @@ HAVING bool_or(dead > 0) AND NOT bool_and(dead > 0) AND NOT bool_or(unmet = 0)
 """
 
 
-def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, Known]:
+def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
     """Return these jobs as far as they are in the ledger. Nothing is locked, so a walk may use the result, but no write
     may rely on it."""
     if not names:
         return {}
     rows = tx.rows(_FIND, **arrays(list(names), "app", "key"))
-    known = (Known(id, app, key, State(state)) for id, app, key, state in rows)
+    known = (KnownJob(id, app, key, State(state)) for id, app, key, state in rows)
     return {job.name: job for job in known}
 
 
-def look(tx: Tx, names: Collection[JobName]) -> dict[JobName, Known]:
+def look(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
     """Return these jobs as far as they are in the ledger, with the data by which a walk judges the age of inputs. These
     are the time and claim of each job, and the outdated parents that a waiting job lacks."""
     if not names:
         return {}
     rows = tx.rows(_LOOK, **arrays(list(names), "app", "key"))
     known = (
-        Known(id, app, key, State(state), since, claim, _lacks(parents or ()))
+        KnownJob(id, app, key, State(state), since, claim, _lacks(parents or ()))
         for id, app, key, state, since, claim, parents in rows
     )
     return {job.name: job for job in known}
@@ -82,16 +82,16 @@ def _lacks(parents: Iterable[Sequence[str]]) -> tuple[tuple[JobName, int], ...]:
     return tuple((JobName(app, key), int(claim)) for app, key, claim in parents)
 
 
-def plan(tx: Tx, plan: Plan) -> Told:
+def plan(tx: Tx, plan: JobPlan) -> Propagated:
     """Enter a plan and return the jobs that may run now. The submissions of the plan are already active."""
     paused = pauses.hold_still(tx, {number for number, _, _ in plan.wants})
     made, begun = insertion.insert(tx, plan.jobs, begin=not paused)
     older, split, held_back = _hold(tx, [job.name for job in plan.jobs if job.name not in made], plan.reruns)
     ids = made | older
     reruns = [(rerun, _still_due(tx, rerun, ids)) for rerun in plan.reruns]
-    skipped = [job.name for job in plan.jobs if job.standing is Standing.SKIPPED]
+    skipped = [job.name for job in plan.jobs if job.standing is EntryState.SKIPPED]
     insertion.skip(tx, [ids[name] for name in skipped])
-    wanted = [job for job in plan.jobs if job.standing is Standing.WANTED]
+    wanted = [job for job in plan.jobs if job.standing is EntryState.WANTED]
     woken = insertion.wake(tx, [job for job in wanted if job.name in older], ids)
     fresh = [job for job in wanted if job.name in made or ids[job.name] in woken]
     dependencies.write(tx, fresh, ids)
@@ -122,11 +122,11 @@ def plan(tx: Tx, plan: Plan) -> Told:
     if any(rerun.alone for rerun, _ in reruns):
         turned += tx.column(_WITHOUT_PARENTS, jobs=touched)
     ready = _as_asked(ready, plan, ids) + told.ready
-    return Told(ready, sorted({*told.turned, *turned}), {**stranded, **told.stranded})
+    return Propagated(ready, sorted({*told.turned, *turned}), {**stranded, **told.stranded})
 
 
 def _hold(
-    tx: Tx, names: list[JobName], reruns: Iterable[Rerun]
+    tx: Tx, names: list[JobName], reruns: Iterable[RerunRequest]
 ) -> tuple[dict[JobName, int], list[int], list[int]]:
     """Lock the plan's existing jobs, so that they cannot end before this transaction does. Return their ids, and the
     split and the paused jobs among them."""
@@ -140,7 +140,7 @@ def _hold(
     return ids, split, [id for id, _, paused in held if paused]
 
 
-def _still_due(tx: Tx, rerun: Rerun, ids: Mapping[JobName, int]) -> list[int]:
+def _still_due(tx: Tx, rerun: RerunRequest, ids: Mapping[JobName, int]) -> list[int]:
     """Return the jobs to run again for this request.
 
     If inputs were too old, these are the jobs without a newer run. If jobs run again alone, the unsuccessful ones.
@@ -159,7 +159,7 @@ def _decided(jobs: Iterable[PlannedJob], names: Collection[JobName]) -> list[Pla
     return [job for job in jobs if any(need.parent in names for gate in job.gates for need in gate.needs)]
 
 
-def _lenders(plan: Plan, fresh: list[PlannedJob], older: Collection[JobName]) -> list[PlannedJob]:
+def _lenders(plan: JobPlan, fresh: list[PlannedJob], older: Collection[JobName]) -> list[PlannedJob]:
     """Return the jobs that may lend urgency to a parent, or receive it from an existing child. If all jobs of the plan
     are equally urgent, these are only the jobs that involve an existing job."""
     terms = {(job.policy.priority, job.policy.end_before) for job in plan.jobs}
@@ -170,7 +170,7 @@ def _lenders(plan: Plan, fresh: list[PlannedJob], older: Collection[JobName]) ->
 
 def _revive(
     tx: Tx,
-    requested: Sequence[tuple[Rerun, list[int]]],
+    requested: Sequence[tuple[RerunRequest, list[int]]],
     jobs: Sequence[PlannedJob],
     ids: Mapping[JobName, int],
 ) -> list[int]:
@@ -195,7 +195,7 @@ def _revive(
     return touched
 
 
-def _as_asked(ready: list[Ready], plan: Plan, ids: Mapping[JobName, int]) -> list[Ready]:
+def _as_asked(ready: list[ReadyJob], plan: JobPlan, ids: Mapping[JobName, int]) -> list[ReadyJob]:
     """Sort the jobs in the order of the requests, so that of two equally urgent jobs the earlier request runs first."""
     places = {ids[name]: place for place, (_, name, _) in reversed([*enumerate(plan.wants)])} if ready else {}
     return sorted(ready, key=lambda job: places.get(job.job, len(places)))

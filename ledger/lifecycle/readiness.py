@@ -16,7 +16,7 @@ from sluice.ledger.database.driver import Row
 from sluice.ledger.database.transitions import DUE, NOW, move
 
 
-class Ready(NamedTuple):
+class ReadyJob(NamedTuple):
     """A job to notify workers of.
 
     ``due_at`` is when it could have started; ``not_before`` is the same time if the job had to wait for it. An
@@ -39,7 +39,7 @@ class Ready(NamedTuple):
 
 
 ALONE = "(losses > 0 OR half_of IS NOT NULL OR flying)"
-#: The columns that a statement on ``job`` returns for each ``Ready``.
+#: The columns that a statement on ``job`` returns for each ``ReadyJob``.
 READY_COLUMNS = f"id, app, round, priority, urgent_by, {DUE}, {ALONE}, not_before"
 
 #: The groomer ends a job that has passed its ``end_before``, and no worker starts it. A saga that has started is
@@ -102,20 +102,20 @@ _SKIP = move(
 _STRAND = move(STRAND, By.PLANNER, condition=_EVERY_GATE_DEAD, returning="id, app")
 
 
-def release(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
+def release(tx: Tx, by: By, jobs: list[int]) -> list[ReadyJob]:
     """Make ready the jobs that may run now, and return them. They count as announced; the caller notifies workers.
 
     Jobs of a pool start to wait for a slot. The caller admits them before its transaction ends.
     """
-    return [Ready(*row) for row in line_up(tx, tx.rows(_RELEASE[by], jobs=jobs)).ready] if jobs else []
+    return [ReadyJob(*row) for row in line_up(tx, tx.rows(_RELEASE[by], jobs=jobs)).ready] if jobs else []
 
 
-def made_ready(tx: Tx, jobs: list[int]) -> list[Ready]:
+def made_ready(tx: Tx, jobs: list[int]) -> list[ReadyJob]:
     """Return these jobs, which this transaction has made ready in another way."""
-    return [Ready(*row) for row in tx.rows(_ROWS, jobs=jobs)] if jobs else []
+    return [ReadyJob(*row) for row in tx.rows(_ROWS, jobs=jobs)] if jobs else []
 
 
-def open_gates(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
+def open_gates(tx: Tx, by: By, jobs: list[int]) -> list[ReadyJob]:
     """Mark these jobs as open, because a gate of each has opened. Return the jobs that are ready by that.
 
     Jobs of a pool start to wait for a slot. The caller admits them before its transaction ends.
@@ -123,7 +123,7 @@ def open_gates(tx: Tx, by: By, jobs: list[int]) -> list[Ready]:
     if not jobs:
         return []
     released = line_up(tx, tx.rows(_RELEASE_OPENED[by], jobs=jobs))
-    ready = [Ready(*row) for row in released.ready]
+    ready = [ReadyJob(*row) for row in released.ready]
     if kept := sorted({*jobs}.difference(released.in_line, (job.job for job in ready))):
         tx.write(_SET_OPEN, jobs=kept)
     return ready

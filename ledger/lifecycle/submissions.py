@@ -387,7 +387,7 @@ WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 """
 
 
-class Held(Struct, frozen=True):
+class HeldSubmission(Struct, frozen=True):
     """Submission that waits to be planned, locked by this transaction.
 
     ``again``: it was planned before, and is retried. ``attempted``: a worker has recorded an attempt at planning it
@@ -400,7 +400,7 @@ class Held(Struct, frozen=True):
     attempted: bool
 
 
-class Received(Held, frozen=True):
+class ReceivedSubmission(HeldSubmission, frozen=True):
     """Submission that waits to be planned, with its request.
 
     ``body`` is the request as text (``requests.read``), which may be unreadable. A ``recent`` submission came within
@@ -414,34 +414,34 @@ class Received(Held, frozen=True):
     named: bool = True
 
 
-def hold(tx: Tx, ids: list[str]) -> list[Held]:
+def hold(tx: Tx, ids: list[str]) -> list[HeldSubmission]:
     """Lock the submissions that are not planned yet and not paused.
 
     Submissions that were set aside are included, because the planner that set them aside continues with them.
     """
-    return tx.structs(Held, _HOLD_UNPLANNED, ids=ids)
+    return tx.structs(HeldSubmission, _HOLD_UNPLANNED, ids=ids)
 
 
-def take(tx: Tx, id: str) -> Held | None:
+def take(tx: Tx, id: str) -> HeldSubmission | None:
     """Lock a submission that is still to be planned and not paused. None if there is no such submission.
 
     Also None if another planner has locked it, or if it was attempted before and another planner holds the lock for
     such submissions.
     """
-    held = tx.structs(Held, _TAKE, ids=[id])
+    held = tx.structs(HeldSubmission, _TAKE, ids=[id])
     if not held or (held[0].attempted and not plan_attempts.take_turn(tx)):
         return None
     return held[0]
 
 
-def hold_piled_up(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[Received]:
+def hold_piled_up(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[ReceivedSubmission]:
     """Lock the named submissions that are not set aside, and small ones behind them; ``most`` in all.
 
     Later submissions are included only if all named ones are small and none was attempted before. They must be small
     too, and neither delayed nor attempted.
     """
     room = max(most - len(ids), 0)
-    return tx.structs(Received, _HOLD_PILED_UP, ids=ids, room=room, grace_s=grace_s)
+    return tx.structs(ReceivedSubmission, _HOLD_PILED_UP, ids=ids, room=room, grace_s=grace_s)
 
 
 def set_aside(tx: Tx, numbers: list[int], *, for_s: float, reason: str | None = None) -> None:

@@ -46,7 +46,7 @@ from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import IN_TURN, NOW
-from sluice.ledger.lifecycle.readiness import ANNOUNCED, READY_COLUMNS, UNEXPIRED, Ready
+from sluice.ledger.lifecycle.readiness import ANNOUNCED, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.limits import app_pauses
 
 #: Number of most urgent jobs among which the trial is chosen. The job in the lowest round is taken, so that the same
@@ -141,7 +141,7 @@ class Minded(Struct, frozen=True):
 
     is_open: bool = False
     closed: bool = False
-    trial: list[Ready] = []
+    trial: list[ReadyJob] = []
 
 
 class _Terms(Struct, frozen=True):
@@ -289,7 +289,7 @@ def _ended(ending: str, *, turned_back: bool) -> _Trial:
     return _Trial.FAILED if ending in FAILED and not turned_back else _Trial.NEITHER
 
 
-def _choose(tx: Tx, app: str) -> list[Ready]:
+def _choose(tx: Tx, app: str) -> list[ReadyJob]:
     """Choose a trial, if there is a candidate; return it if it can be announced.
 
     If no job is ready, a job that waits for a slot of its pool is chosen. It may get one when its turn comes.
@@ -300,7 +300,7 @@ def _choose(tx: Tx, app: str) -> list[Ready]:
         if queued:
             tx.pools.add(pool)
             return []
-        return [Ready(*row) for row in tx.rows(_ANNOUNCE, trial=trial)]
+        return [ReadyJob(*row) for row in tx.rows(_ANNOUNCE, trial=trial)]
     return []
 
 

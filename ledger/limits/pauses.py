@@ -28,7 +28,7 @@ from sluice.ledger.lifecycle.readiness import (
     IN_LINE,
     MAY_RUN,
     READY_COLUMNS,
-    Ready,
+    ReadyJob,
     line_up,
     move_out,
 )
@@ -95,7 +95,7 @@ _LET_GO_READY = move(
 _LET_GO = "UPDATE job SET paused = false WHERE id = ANY(%(jobs)s) AND paused RETURNING id"
 
 
-class Resumed(NamedTuple):
+class ResumedSubmission(NamedTuple):
     """Result of resuming a submission.
 
     ``let_go`` are unpaused jobs that are not ready, ``ready`` are jobs that may run now. ``is_planned`` is false if the
@@ -103,7 +103,7 @@ class Resumed(NamedTuple):
     """
 
     let_go: list[int]
-    ready: list[Ready]
+    ready: list[ReadyJob]
     is_planned: bool
 
 
@@ -120,19 +120,19 @@ def pause(tx: Tx, id: str) -> list[int] | None:
     return _reconsider(tx, tx.column(_WANTED, number=numbers[0])).held_back
 
 
-def resume(tx: Tx, id: str) -> Resumed | None:
+def resume(tx: Tx, id: str) -> ResumedSubmission | None:
     """Resume a paused submission. Return None if no paused submission has this id.
 
     All of its jobs are locked, not only the paused ones, because another submission that requests one may be being
     paused.
     """
     if tx.column(_RESUME_RECEIVED, id=id):
-        return Resumed([], [], is_planned=False)
+        return ResumedSubmission([], [], is_planned=False)
     numbers = _hold_alone(tx, id)
     if not numbers or not tx.column(_RESUME_PLANNED, id=id):
         return None
     _, let_go, ready = _reconsider(tx, tx.column(_WANTED, number=numbers[0]))
-    return Resumed(let_go, ready, is_planned=True)
+    return ResumedSubmission(let_go, ready, is_planned=True)
 
 
 def hold_still(tx: Tx, numbers: Collection[int]) -> set[int]:
@@ -148,7 +148,7 @@ def hold_wanters_still(tx: Tx, jobs: list[int]) -> None:
     hold_still(tx, tx.column(_WANTERS, jobs=jobs))
 
 
-def follow(tx: Tx, jobs: list[int]) -> list[Ready]:
+def follow(tx: Tx, jobs: list[int]) -> list[ReadyJob]:
     """Set the pause of jobs that this transaction created, revived or requested, according to their submissions.
 
     Return the jobs that may run now because their pause has ended.
@@ -168,7 +168,7 @@ def follow_the_rest(tx: Tx, jobs: list[int]) -> None:
 class _Reconsidered(NamedTuple):
     held_back: list[int]
     let_go: list[int]
-    ready: list[Ready]
+    ready: list[ReadyJob]
 
 
 def _reconsider(tx: Tx, jobs: list[int]) -> _Reconsidered:
@@ -179,7 +179,7 @@ def _reconsider(tx: Tx, jobs: list[int]) -> _Reconsidered:
     others = sorted(set(jobs).difference(paused))
     released = line_up(tx, tx.rows(_LET_GO_READY, jobs=others))
     let_go = released.in_line + tx.column(_LET_GO, jobs=others)
-    return _Reconsidered(held_back, let_go, [Ready(*row) for row in released.ready])
+    return _Reconsidered(held_back, let_go, [ReadyJob(*row) for row in released.ready])
 
 
 def _hold_alone(tx: Tx, id: str) -> list[int]:

@@ -23,7 +23,7 @@ from sluice.jobs.states import DISPATCHED, RELEASE, By, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.driver import Row
 from sluice.ledger.database.transitions import DUE, IN_TURN, move
-from sluice.ledger.lifecycle.readiness import ANNOUNCED, MAY_RUN, READY_COLUMNS, UNEXPIRED, Ready
+from sluice.ledger.lifecycle.readiness import ANNOUNCED, MAY_RUN, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.limits.app_pauses import HAS_TO_WAIT
 
 #: First key of the advisory locks by pool; it distinguishes them from other locks in the same database.
@@ -81,7 +81,7 @@ LIMIT %(limit)s
 """
 
 
-def admit(tx: Tx, by: By) -> list[Ready]:
+def admit(tx: Tx, by: By) -> list[ReadyJob]:
     """Admit jobs to the pools that this transaction has noted, as its last step. Return the jobs that are now ready."""
     if not tx.pools:
         return []
@@ -89,7 +89,7 @@ def admit(tx: Tx, by: By) -> list[Ready]:
     tx.pools.clear()
     tx.rows(_TAKE_TURNS, pools=pools)
     admitted = [*_admitted(tx.rows(_NEXT, pools=pools))]
-    return [Ready(*row) for row in tx.rows(_ADMIT[by], jobs=admitted)] if admitted else []
+    return [ReadyJob(*row) for row in tx.rows(_ADMIT[by], jobs=admitted)] if admitted else []
 
 
 def look(tx: Tx, limit: int) -> None:

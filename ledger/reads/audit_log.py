@@ -15,7 +15,7 @@ WHERE id < %(before)s AND (%(since)s::timestamptz IS NULL OR at >= %(since)s) OR
 _MAX = 2**63 - 1
 
 
-class Act(Struct, frozen=True, kw_only=True):
+class AuditEntry(Struct, frozen=True, kw_only=True):
     """Entry of the audit log. ``about`` describes the subject of the act, ``came_to`` its result."""
 
     id: int
@@ -26,5 +26,5 @@ class Act(Struct, frozen=True, kw_only=True):
     came_to: Mapping[str, JSON]
 
 
-def acts(tx: Tx, *, before: int | None = None, since: datetime | None = None, limit: int) -> list[Act]:
-    return tx.structs(Act, _PAGE, before=_MAX if before is None else before, since=since, limit=limit)
+def acts(tx: Tx, *, before: int | None = None, since: datetime | None = None, limit: int) -> list[AuditEntry]:
+    return tx.structs(AuditEntry, _PAGE, before=_MAX if before is None else before, since=since, limit=limit)

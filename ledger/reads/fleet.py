@@ -90,7 +90,7 @@ WHERE NOT ({_ALIVE}) AND {_SERVES} AND threads > 0 ORDER BY lease_until DESC LIM
 """
 
 
-class Worker(Struct, frozen=True):
+class WorkerRow(Struct, frozen=True):
     """Worker. ``threads`` is the number of jobs that it runs at a time; 0 if it only plans, judges and grooms.
     ``definitions`` is a digest of the definitions that it uses; None if unknown. ``definitions_problem`` is why it has
     not taken up a change."""
@@ -110,7 +110,7 @@ class Worker(Struct, frozen=True):
     definitions_problem: str | None = None
 
 
-class Held(Struct, frozen=True):
+class RunningJob(Struct, frozen=True):
     """Running job, and the worker that holds it."""
 
     app: str
@@ -125,7 +125,7 @@ class Held(Struct, frozen=True):
         return JobName(self.app, self.key)
 
 
-class Gone(Struct, frozen=True):
+class GoneWorker(Struct, frozen=True):
     """Worker that no longer exists. ``lost``: it did not report that it would leave."""
 
     host: str
@@ -134,7 +134,7 @@ class Gone(Struct, frozen=True):
     lost: bool
 
 
-class Crew(Struct, frozen=True, kw_only=True):
+class QueueWorkers(Struct, frozen=True, kw_only=True):
     """Workers that run the jobs of one queue: their number, their threads, and how many of these are ``busy``.
 
     ``held`` are the jobs that they run, the longest first, up to ``TOLD_MAX``. ``gone`` is the worker that left last;
@@ -144,17 +144,17 @@ class Crew(Struct, frozen=True, kw_only=True):
     workers: int
     threads: int
     busy: int
-    held: list[Held] = []
-    gone: Gone | None = None
+    held: list[RunningJob] = []
+    gone: GoneWorker | None = None
 
     @property
     def has_room(self) -> bool:
         return self.busy < self.threads
 
 
-def workers(tx: Tx) -> list[Worker]:
+def workers(tx: Tx) -> list[WorkerRow]:
     """Return the living workers, and the workers that were lost within the last hour."""
-    return tx.structs(Worker, _WORKERS)
+    return tx.structs(WorkerRow, _WORKERS)
 
 
 def count_servers(tx: Tx, queue: str) -> int:
@@ -178,14 +178,14 @@ def idle_for(tx: Tx, apps: Collection[str]) -> set[str]:
     return set(tx.column(_IDLE, apps=sorted(apps))) if apps else set()
 
 
-def crew(tx: Tx, queue: str) -> Crew:
+def crew(tx: Tx, queue: str) -> QueueWorkers:
     ((workers, threads, busy),) = tx.rows(_CREW, queue=queue)
-    gone = tx.structs(Gone, _GONE, queue=queue) if not workers else []
-    return Crew(
+    gone = tx.structs(GoneWorker, _GONE, queue=queue) if not workers else []
+    return QueueWorkers(
         workers=workers,
         threads=threads,
         busy=busy,
-        held=tx.structs(Held, _HELD, queue=queue, limit=TOLD_MAX),
+        held=tx.structs(RunningJob, _HELD, queue=queue, limit=TOLD_MAX),
         gone=gone[0] if gone else None,
     )
 
@@ -225,7 +225,7 @@ SELECT {NOW} AS at,
 """
 
 
-class Stopped(Struct, frozen=True, kw_only=True):
+class StoppedSigns(Struct, frozen=True, kw_only=True):
     """Signs that something has stopped. ``unplanned_since`` is when the oldest submission was received that no planner
     has planned for a minute. ``led_at`` is when a leader last reported; None if no process ever has."""
 
@@ -247,8 +247,8 @@ def servers(tx: Tx, queues: Sequence[str]) -> dict[str, int]:
     return dict(tx.rows(_SERVERS, queues=list(queues)))
 
 
-def stopped(tx: Tx) -> Stopped:
-    return tx.structs(Stopped, _STOPPED)[0]
+def stopped(tx: Tx) -> StoppedSigns:
+    return tx.structs(StoppedSigns, _STOPPED)[0]
 
 
 #: Maximum number of apps that are returned.

@@ -20,7 +20,7 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 from sluice.ledger.reads import saga_details
 from sluice.ledger.reads.by_partition import table_partitions
-from sluice.ledger.reads.saga_details import Flight
+from sluice.ledger.reads.saga_details import FlightRecord
 
 _JOB = f"""
 SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
@@ -100,7 +100,7 @@ class Related(NamedTuple):
         return JobName(self.app, self.key)
 
 
-class Job(Struct, frozen=True):
+class JobRow(Struct, frozen=True):
     """Row of a job. ``compensated_by`` undoes its last run, or has undone it. ``compensates`` is the job that it undoes
     itself."""
 
@@ -202,7 +202,7 @@ class Half(Struct, frozen=True):
     state: State
 
 
-class Bounds(Struct, frozen=True, kw_only=True):
+class ReadLimits(Struct, frozen=True, kw_only=True):
     """Maximum numbers of entries to read, counted from the last one. ``texts`` is the number of rounds of which the
     output is read. None means all."""
 
@@ -212,10 +212,10 @@ class Bounds(Struct, frozen=True, kw_only=True):
     submissions: int | None = None
 
 
-ALL = Bounds()
+ALL = ReadLimits()
 
 
-class Counts(Struct, frozen=True, kw_only=True):
+class EntryCounts(Struct, frozen=True, kw_only=True):
     """Total number of entries, whether they were read or not."""
 
     rounds: int
@@ -231,7 +231,7 @@ class Dossier(Struct, frozen=True):
     everything that is listed.
     """
 
-    job: Job
+    job: JobRow
     submissions: list[str]
     rounds: list[Round]
     history: list[Transition]
@@ -240,8 +240,8 @@ class Dossier(Struct, frozen=True):
     half_of: Half | None
     halves: list[Half]
     done: list[Span]
-    flight: Flight
-    counts: Counts
+    flight: FlightRecord
+    counts: EntryCounts
 
     @property
     def is_told_whole(self) -> bool:
@@ -253,13 +253,13 @@ class Dossier(Struct, frozen=True):
         )
 
 
-def job(tx: Tx, name: JobName) -> Job | None:
+def job(tx: Tx, name: JobName) -> JobRow | None:
     """Return the job's row, or None if the ledger does not contain it."""
-    found = tx.structs(Job, _JOB, app=name.app, key=name.key)
+    found = tx.structs(JobRow, _JOB, app=name.app, key=name.key)
     return found[0] if found else None
 
 
-def dossier(tx: Tx, name: JobName, bounds: Bounds = ALL) -> Dossier | None:
+def dossier(tx: Tx, name: JobName, bounds: ReadLimits = ALL) -> Dossier | None:
     """Return the job with its rounds, history and related jobs; None if the ledger does not contain it."""
     found = job(tx, name)
     if found is None:
@@ -275,11 +275,11 @@ def dossier(tx: Tx, name: JobName, bounds: Bounds = ALL) -> Dossier | None:
         halves=tx.structs(Half, _HALVES, job=found.id),
         done=table_partitions.done(tx, found.id) if found.place is not None else [],
         flight=saga_details.flight(tx, found.id),
-        counts=tx.structs(Counts, _COUNTS, job=found.id)[0],
+        counts=tx.structs(EntryCounts, _COUNTS, job=found.id)[0],
     )
 
 
-def rounds(tx: Tx, job: int, bounds: Bounds = ALL) -> list[Round]:
+def rounds(tx: Tx, job: int, bounds: ReadLimits = ALL) -> list[Round]:
     """Return the rounds of a job. If they are read after the history, they include every claim in it, even if the job
     moves in between."""
     return tx.structs(Round, _ROUNDS, job=job, limit=bounds.rounds, texts=bounds.texts)
@@ -291,7 +291,7 @@ def one_round(tx: Tx, name: JobName, claim: int) -> Round | None:
     return found[0] if found else None
 
 
-def history(tx: Tx, job: int, bounds: Bounds = ALL) -> list[Transition]:
+def history(tx: Tx, job: int, bounds: ReadLimits = ALL) -> list[Transition]:
     return tx.structs(Transition, _HISTORY, job=job, limit=bounds.history)
 
 

@@ -36,7 +36,7 @@ from sluice.jobs.text.filters import (
     Or,
     comparisons,
 )
-from sluice.jobs.text.paging import PAGE_MAX, Order, OrderBy, Place, read_token, write_token
+from sluice.jobs.text.paging import PAGE_MAX, Order, OrderBy, PagePosition, read_token, write_token
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 from sluice.ledger.managed_tasks import UNCOLLECTED
@@ -251,7 +251,7 @@ WHERE datname = current_database() AND backend_type = 'client backend' AND backe
 _ALL = Clause("true", {})
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class ListedJob(Struct, frozen=True, kw_only=True):
     """Line of a listing."""
 
     id: int
@@ -274,7 +274,7 @@ class Listed(Struct, frozen=True, kw_only=True):
         return ends_of(self.key) if self.place is not None else None
 
 
-class Filter(Struct, frozen=True, kw_only=True):
+class JobListFilter(Struct, frozen=True, kw_only=True):
     """Selection of jobs. None, or no states, does not restrict. ``readings`` are needed for the condition ``where``,
     and exist as far as definitions are available."""
 
@@ -289,27 +289,27 @@ class Filter(Struct, frozen=True, kw_only=True):
     limit: int = 100
 
 
-class Page(Struct, frozen=True, kw_only=True):
+class JobPage(Struct, frozen=True, kw_only=True):
     """Some jobs in order, the total number on all pages, and the token of the next page. In ascending order there is
     always a next page, for future jobs. In descending order, None means that this was the last page."""
 
-    jobs: list[Listed]
+    jobs: list[ListedJob]
     total: int
     next: str | None
 
 
-def jobs(tx: Tx, wanted: Filter) -> list[Listed]:
+def jobs(tx: Tx, wanted: JobListFilter) -> list[ListedJob]:
     """Return the first of the selected jobs."""
-    return _listed(tx, wanted, _where(wanted), Place())
+    return _listed(tx, wanted, _where(wanted), PagePosition())
 
 
-def page(tx: Tx, wanted: Filter, token: str | None) -> Page:
+def page(tx: Tx, wanted: JobListFilter, token: str | None) -> JobPage:
     """Return the page that a token leads to, or the first page. BadRequest for an invalid token or page size."""
     if not 0 < wanted.limit <= PAGE_MAX:
         raise BadRequest(
             f"A page has 1 to {PAGE_MAX} jobs, and not {wanted.limit}.", advice="Read several pages."
         )
-    place = Place() if token is None else read_token(token, wanted.order)
+    place = PagePosition() if token is None else read_token(token, wanted.order)
     where = _where(wanted)
     # This is read before the jobs, so that jobs of the transactions found here are held back.
     settled = tx.column(_SETTLED)[0] if _is_tailed(tx, wanted.order) else None
@@ -317,8 +317,8 @@ def page(tx: Tx, wanted: Filter, token: str | None) -> Page:
     total = tx.column(f"SELECT count(*) FROM job WHERE {_WANTED} AND {where.sql}", **_given(wanted, where))
     is_over = wanted.order.descending and len(found) < wanted.limit
     last = found[-1] if found else None
-    at = place if last is None else Place(_time(last, wanted.order), last.id)
-    return Page(jobs=found, total=total[0], next=None if is_over else write_token(wanted.order, at))
+    at = place if last is None else PagePosition(_time(last, wanted.order), last.id)
+    return JobPage(jobs=found, total=total[0], next=None if is_over else write_token(wanted.order, at))
 
 
 def _is_tailed(tx: Tx, order: Order) -> bool:
@@ -328,8 +328,8 @@ def _is_tailed(tx: Tx, order: Order) -> bool:
 
 
 def _listed(
-    tx: Tx, wanted: Filter, where: Clause, place: Place, settled: datetime | None = None
-) -> list[Listed]:
+    tx: Tx, wanted: JobListFilter, where: Clause, place: PagePosition, settled: datetime | None = None
+) -> list[ListedJob]:
     time, direction = _TIMES[wanted.order.by], "DESC" if wanted.order.descending else "ASC"
     behind = f"({time}, job.id) {'<' if wanted.order.descending else '>'} (%(at)s::timestamptz, %(behind)s::bigint)"
     sql = f"""
@@ -339,14 +339,14 @@ def _listed(
     ORDER BY {time} {direction}, job.id {direction} LIMIT %(limit)s
     """
     given = _given(wanted, where) | {"at": place.at, "behind": place.id, "settled": settled}
-    return tx.structs(Listed, sql, **given, limit=wanted.limit)
+    return tx.structs(ListedJob, sql, **given, limit=wanted.limit)
 
 
-def _where(wanted: Filter) -> Clause:
+def _where(wanted: JobListFilter) -> Clause:
     return _ALL if wanted.where is None else clause(wanted.where, wanted.readings)
 
 
-def _given(wanted: Filter, where: Clause) -> dict[str, object]:
+def _given(wanted: JobListFilter, where: Clause) -> dict[str, object]:
     return {
         "app": wanted.app,
         "states": [str(state) for state in wanted.states] or None,
@@ -357,5 +357,5 @@ def _given(wanted: Filter, where: Clause) -> dict[str, object]:
     }
 
 
-def _time(job: Listed, order: Order) -> datetime:
+def _time(job: ListedJob, order: Order) -> datetime:
     return job.created_at if order.by is OrderBy.CREATED else job.changed_at

@@ -18,7 +18,7 @@ from msgspec import Struct
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.reads.job_lists import LISTED, Listed
+from sluice.ledger.reads.job_lists import LISTED, ListedJob
 from sluice.ledger.reads.state_statistics import SIDES
 
 #: Maximum number of jobs that are read for one page.
@@ -53,7 +53,7 @@ ORDER BY wants.job DESC LIMIT %(scanned)s
 """
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class JobSearch(Struct, frozen=True, kw_only=True):
     """Selection of jobs. None or empty does not restrict. ``key`` is a prefix of the keys."""
 
     app: str | None = None
@@ -63,14 +63,14 @@ class Wanted(Struct, frozen=True, kw_only=True):
     limit: int = 50
 
 
-class Page(Struct, frozen=True, kw_only=True):
+class FoundJobs(Struct, frozen=True, kw_only=True):
     """Page of jobs. ``next`` is the token of the next page; None if this was the last."""
 
-    jobs: list[Listed]
+    jobs: list[ListedJob]
     next: str | None
 
 
-class _Found(Listed, frozen=True, kw_only=True):
+class _Found(ListedJob, frozen=True, kw_only=True):
     fits: bool
     nth: int
     scanned: int
@@ -83,7 +83,7 @@ class _Token(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     id: int
 
 
-def page(tx: Tx, wanted: Wanted, token: str | None = None) -> Page:
+def page(tx: Tx, wanted: JobSearch, token: str | None = None) -> FoundJobs:
     """Return the page that a token leads to, or the first page. BadRequest for a token of another list, or an invalid
     page size."""
     if not 0 < wanted.limit <= PAGE_MAX:
@@ -97,13 +97,13 @@ def page(tx: Tx, wanted: Wanted, token: str | None = None) -> Page:
     fitting = [each for each in found if each.fits][: wanted.limit]
     last = fitting[-1] if len(fitting) == wanted.limit else found[-1] if found else None
     is_all = last is None or (last.nth == last.scanned < scanned)
-    return Page(
+    return FoundJobs(
         jobs=[*fitting],
         next=None if last is None or is_all else _write(_Token(last.key if by_key else None, last.id)),
     )
 
 
-def _scan(wanted: Wanted) -> tuple[str, int]:
+def _scan(wanted: JobSearch) -> tuple[str, int]:
     """Return the query and the number of jobs to read. If all jobs match, one more than the page holds shows that more
     exist."""
     if wanted.submission is not None:
@@ -124,7 +124,7 @@ def _page(scan: str, *, by_key: bool) -> str:
     """
 
 
-def _given(wanted: Wanted, after: _Token) -> dict[str, object]:
+def _given(wanted: JobSearch, after: _Token) -> dict[str, object]:
     return {
         "app": wanted.app,
         "states": [str(state) for state in wanted.states] or None,

@@ -22,8 +22,8 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import IN_TURN, NOW
 from sluice.ledger.limits.app_pauses import AppPause, pause_of
 from sluice.ledger.reads import fleet, job_details, requesters, saga_details
-from sluice.ledger.reads.pool_queue import Line, line
-from sluice.ledger.reads.saga_details import Flight
+from sluice.ledger.reads.pool_queue import SlotWait, line
+from sluice.ledger.reads.saga_details import FlightRecord
 
 #: Maximum number of an alternative's parents, and of jobs upstream, that are read.
 LOOKED_AT_MAX = 10_000
@@ -94,7 +94,7 @@ ORDER BY job.state = '{State.EXPECTED}' AND reached.sole DESC, array_position(%(
 _ROOT_ORDER = (State.SUSPENDED, State.READY, State.WAITING, State.EXECUTED, State.RUNNING, State.EXPECTED)
 
 
-class Alternative(Struct, frozen=True):
+class UnmetAlternative(Struct, frozen=True):
     """Alternative of a job. ``unmet`` is the number of its needs that are not met, ``dead`` how many of these never
     will be. ``states`` counts the parents of unmet needs by state."""
 
@@ -149,8 +149,8 @@ class Cause(Struct, frozen=True):
         return JobName(self.app, self.key)
 
 
-def alternatives(tx: Tx, job: int) -> list[Alternative]:
-    return tx.structs(Alternative, _ALTERNATIVES, job=job, looked=LOOKED_AT_MAX)
+def alternatives(tx: Tx, job: int) -> list[UnmetAlternative]:
+    return tx.structs(UnmetAlternative, _ALTERNATIVES, job=job, looked=LOOKED_AT_MAX)
 
 
 def unsettled(tx: Tx, job: int) -> list[Unsettled]:
@@ -266,16 +266,16 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     """
 
     now: datetime
-    job: job_details.Job | None
+    job: job_details.JobRow | None
     unserved: list[str] = []
     unplanned: list[requesters.Unplanned] = []
     refused: list[requesters.Refused] = []
     wanted_by: list[requesters.Wanter] = []
     paused_by: list[requesters.Pauser] = []
-    alternatives: list[Alternative] = []
+    alternatives: list[UnmetAlternative] = []
     unsettled: list[Unsettled] = []
     causes: list[Cause] = []
-    crew: fleet.Crew | None = None
+    crew: fleet.QueueWorkers | None = None
     ahead: int = 0
     lease: Lease | None = None
     child: JobName | None = None
@@ -284,8 +284,8 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     note: str | None = None
     root: "Obstacles | None" = None
     pieces: Pieces = Pieces()
-    line: Line | None = None
-    flight: Flight | None = None
+    line: SlotWait | None = None
+    flight: FlightRecord | None = None
     app_pause: AppPause | None = None
 
 
@@ -305,7 +305,7 @@ def obstacles(tx: Tx, name: JobName, *, control: Sequence[str], spellings: Seque
     return found if job is None else _of(tx, job, found)
 
 
-def _of(tx: Tx, job: job_details.Job, found: Obstacles) -> Obstacles:
+def _of(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:
     found = replace(
         found,
         refused=[each for each in found.refused if each.received_at > job.changed_at],
@@ -330,7 +330,7 @@ def _of(tx: Tx, job: job_details.Job, found: Obstacles) -> Obstacles:
     return replace(found, lease=leases[0] if leases else None)
 
 
-def _with_parents(tx: Tx, job: job_details.Job, found: Obstacles) -> Obstacles:
+def _with_parents(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:
     unmet = unsettled(tx, job.id)
     first_cause = root(tx, job.id) if job.state is State.WAITING and not job.open else None
     if first_cause in {parent.name for parent in unmet if parent.state is State.EXPECTED}:

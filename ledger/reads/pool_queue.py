@@ -85,7 +85,7 @@ class Holder(Struct, frozen=True):
         return JobName(self.app, self.key)
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class SlotWait(Struct, frozen=True, kw_only=True):
     """Wait of one job for a slot: the number of jobs ``ahead``, the number of ``taken`` slots, and the jobs that have
     them."""
 
@@ -94,8 +94,8 @@ class Line(Struct, frozen=True, kw_only=True):
     holders: list[Holder]
 
 
-def line(tx: Tx, job: int, pool: str) -> Line:
-    return Line(
+def line(tx: Tx, job: int, pool: str) -> SlotWait:
+    return SlotWait(
         ahead=tx.column(_AHEAD, job=job, pool=pool, limit=COUNTED_MAX + 1)[0],
         taken=tx.column(_TAKEN, pool=pool, limit=COUNTED_MAX + 1)[0],
         holders=tx.structs(Holder, _HOLDERS, pool=pool, limit=TOLD_MAX),
@@ -108,7 +108,7 @@ class Slot(Holder, frozen=True):
     pool: str
 
 
-class Pool(Struct, frozen=True):
+class PoolWaits(Struct, frozen=True):
     """Pool in which jobs wait. ``behind`` is their number. ``limit_min`` and ``limit_max`` are the least and the
     greatest limit that a waiting job was planned with. ``taken`` is the number of taken slots."""
 
@@ -126,7 +126,7 @@ class Pools(Struct, frozen=True, kw_only=True):
     pools that have been taken longest. ``workers`` maps the id of a worker to the listed pools in which it has slots.
     """
 
-    told: list[Pool]
+    told: list[PoolWaits]
     slots: list[Slot]
     workers: dict[str, list[str]]
     more: int
@@ -139,7 +139,7 @@ def pools(tx: Tx) -> Pools:
     for worker, pool in tx.rows(_KEPT_BUSY, pools=told):
         workers.setdefault(worker, []).append(pool)
     return Pools(
-        told=tx.structs(Pool, _LINED_UP, pools=told, limit=COUNTED_MAX + 1),
+        told=tx.structs(PoolWaits, _LINED_UP, pools=told, limit=COUNTED_MAX + 1),
         slots=tx.structs(Slot, _SLOTS, pools=told, limit=SLOTS_MAX),
         workers=workers,
         more=len(names) - len(told),

@@ -74,7 +74,7 @@ FROM submission WHERE id = ANY(%(ids)s) AND (planned_at IS NOT NULL OR state = '
 """
 
 
-class Origin(Struct, frozen=True):
+class RunOrigin(Struct, frozen=True):
     """Submission that a run began for. ``traceparent`` is the trace context of the submitter, if it was sent."""
 
     submission: str
@@ -83,14 +83,14 @@ class Origin(Struct, frozen=True):
     traceparent: str | None = None
 
 
-class Planned(Origin, frozen=True, kw_only=True):
+class PlannedSubmission(RunOrigin, frozen=True, kw_only=True):
     """Submission that has been planned, or that was refused with a ``reason``."""
 
     planned_at: datetime
     reason: str | None = None
 
 
-class Stretch(Struct, frozen=True, kw_only=True):
+class LifeStretch(Struct, frozen=True, kw_only=True):
     """Part of a job's life: a run that was lost, or the time from the record to the verdict.
 
     ``ending`` is how it ended, and ``error`` is the error, if any. ``place`` is the table of a job that makes
@@ -113,17 +113,17 @@ class Stretch(Struct, frozen=True, kw_only=True):
         return Claim(self.job, self.claim)
 
 
-class _OfRun(Origin, frozen=True, kw_only=True):
+class _OfRun(RunOrigin, frozen=True, kw_only=True):
     job: int
     claim: int
 
 
-def origins(tx: Tx, claims: Iterable[Claim]) -> dict[Claim, Origin]:
+def origins(tx: Tx, claims: Iterable[Claim]) -> dict[Claim, RunOrigin]:
     """Return the origins of these runs. A run has none if no planned and open submission wanted its job when it
     began."""
     found = tx.structs(_OfRun, _ORIGINS, **_columns(claims))
     return {
-        Claim(each.job, each.claim): Origin(each.submission, each.app, each.received_at, each.traceparent)
+        Claim(each.job, each.claim): RunOrigin(each.submission, each.app, each.received_at, each.traceparent)
         for each in found
     }
 
@@ -136,9 +136,9 @@ def parents(tx: Tx, jobs: Iterable[int]) -> Mapping[int, list[Claim]]:
     return found
 
 
-def lost(tx: Tx, claims: Iterable[Claim]) -> list[Stretch]:
+def lost(tx: Tx, claims: Iterable[Claim]) -> list[LifeStretch]:
     """Return the runs of which the worker was lost. That worker does not report them itself."""
-    return tx.structs(Stretch, _LOST, **_columns(claims))
+    return tx.structs(LifeStretch, _LOST, **_columns(claims))
 
 
 def claims_before(tx: Tx, claims: Iterable[Claim]) -> list[Claim]:
@@ -150,15 +150,15 @@ def last_claims(tx: Tx, jobs: Iterable[int]) -> list[Claim]:
     return [Claim(*row) for row in tx.rows(_LAST, jobs=[*jobs])]
 
 
-def verdicts(tx: Tx, jobs: Iterable[int]) -> list[Stretch]:
+def verdicts(tx: Tx, jobs: Iterable[int]) -> list[LifeStretch]:
     """Return the last judgement of each job that has been judged: from the record to the verdict, with the resulting
     state."""
-    return tx.structs(Stretch, _VERDICTS, jobs=[*jobs])
+    return tx.structs(LifeStretch, _VERDICTS, jobs=[*jobs])
 
 
-def planned(tx: Tx, ids: Iterable[str]) -> list[Planned]:
+def planned(tx: Tx, ids: Iterable[str]) -> list[PlannedSubmission]:
     """Return the submissions that have been planned or refused."""
-    return tx.structs(Planned, _PLANNED, ids=[*ids])
+    return tx.structs(PlannedSubmission, _PLANNED, ids=[*ids])
 
 
 def _columns(claims: Iterable[Claim]) -> dict[str, list[object]]:

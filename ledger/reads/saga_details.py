@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
-from sluice.jobs.sagas.journal import Await, Direction, Entry, Failure, Mark
+from sluice.jobs.sagas.journal import Await, Direction, EntryResult, Failure, JournalEntry
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import LONGEST_S
@@ -62,9 +62,9 @@ SELECT 1 FROM job WHERE app = %(app)s AND key = %(key)s AND turn_back IS NOT NUL
 """
 
 
-class Line(Struct, frozen=True):
+class JournalLine(Struct, frozen=True):
     """Entry of the journal, with its time and claim. The working map is read from the last entry alone
-    (``Flight.last``)."""
+    (``FlightRecord.last``)."""
 
     seq: int
     at: datetime
@@ -73,14 +73,14 @@ class Line(Struct, frozen=True):
     name: str
     steps: int
     direction: Direction
-    mark: Mark
+    mark: EntryResult
     awaits: Await | None
     event: int | None
     failure: Failure | None
     note: str | None
 
 
-class Said(Struct, frozen=True):
+class SentEvent(Struct, frozen=True):
     """Event that was sent to the saga.
 
     ``taken_by`` is the step that waited for it, ``taken_at`` the number of the entry that records this. Both are None
@@ -96,14 +96,14 @@ class Said(Struct, frozen=True):
     taken_at: int | None
 
 
-class Meter(Struct, frozen=True):
+class StepProgress(Struct, frozen=True):
     name: str
     done: int
     total: int | None
     at: datetime
 
 
-class Earlier(Struct, frozen=True):
+class EarlierFlight(Struct, frozen=True):
     """Earlier flight. ``failure`` is why it was undone, if it was."""
 
     number: int
@@ -113,7 +113,7 @@ class Earlier(Struct, frozen=True):
     failure: Failure | None
 
 
-class Flight(Struct, frozen=True, kw_only=True):
+class FlightRecord(Struct, frozen=True, kw_only=True):
     """Present flight of a job, or its last one if the job has ended. ``flying``: it has begun and not ended.
 
     ``lines`` are in order. If there are too many, only the last are here, and the first of these shows by its number
@@ -126,11 +126,11 @@ class Flight(Struct, frozen=True, kw_only=True):
     turn_back: str | None
     crashes: int
     failure: Failure | None
-    last: Entry | None
-    lines: list[Line]
-    events: list[Said]
-    meters: list[Meter]
-    earlier: list[Earlier]
+    last: JournalEntry | None
+    lines: list[JournalLine]
+    events: list[SentEvent]
+    meters: list[StepProgress]
+    earlier: list[EarlierFlight]
 
     @property
     def working(self) -> Mapping[str, JSON]:
@@ -147,9 +147,9 @@ class Flight(Struct, frozen=True, kw_only=True):
         return self.last is not None and self.last.direction is not Direction.DO
 
     @property
-    def wait(self) -> Line | None:
+    def wait(self) -> JournalLine | None:
         """Entry of the wait that the flight is in; None if it does not wait."""
-        return self.lines[-1] if self.lines and self.lines[-1].mark is Mark.AWAITS else None
+        return self.lines[-1] if self.lines and self.lines[-1].mark is EntryResult.AWAITS else None
 
     @property
     def until(self) -> datetime | None:
@@ -159,14 +159,14 @@ class Flight(Struct, frozen=True, kw_only=True):
         return self.wait.at + timedelta(seconds=min(self.wait.awaits.within_s, LONGEST_S))
 
     @property
-    def untaken(self) -> list[Said]:
+    def untaken(self) -> list[SentEvent]:
         """Events that have not ended a wait."""
         return [each for each in self.events if each.taken_at is None]
 
     @property
-    def dismal(self) -> Line | None:
+    def dismal(self) -> JournalLine | None:
         """Entry of the failed undo that the flight stopped at; None if it did not."""
-        return self.lines[-1] if self.lines and self.lines[-1].mark is Mark.DISMAL else None
+        return self.lines[-1] if self.lines and self.lines[-1].mark is EntryResult.DISMAL else None
 
     @property
     def is_blank(self) -> bool:
@@ -182,21 +182,21 @@ class _Standing(Struct, frozen=True):
     failure: Failure | None
 
 
-def flight(tx: Tx, job: int) -> Flight:
+def flight(tx: Tx, job: int) -> FlightRecord:
     """Return the last flight of a job. It is blank if the job is no saga, or a saga that has never been claimed."""
     standing = tx.structs(_Standing, _JOB, job=job)[0]
     named = {"job": job, "flight": standing.flight, "limit": LINES_MAX}
-    return Flight(
+    return FlightRecord(
         number=standing.flight,
         flying=standing.flying,
         turn_back=standing.turn_back,
         crashes=standing.crashes,
         failure=standing.failure,
         last=journals.last(tx, job),
-        lines=tx.structs(Line, _LINES, **named)[::-1],
-        events=tx.structs(Said, _SAID, **named)[::-1],
-        meters=tx.structs(Meter, _METERS, **named),
-        earlier=tx.structs(Earlier, _EARLIER, **named | {"limit": EARLIER_MAX}),
+        lines=tx.structs(JournalLine, _LINES, **named)[::-1],
+        events=tx.structs(SentEvent, _SAID, **named)[::-1],
+        meters=tx.structs(StepProgress, _METERS, **named),
+        earlier=tx.structs(EarlierFlight, _EARLIER, **named | {"limit": EARLIER_MAX}),
     )
 
 
@@ -222,7 +222,7 @@ WHERE job.flying AND job.id < %(before)s ORDER BY job.id DESC LIMIT %(limit)s
 _MAX = 2**63 - 1
 
 
-class Saga(Struct, frozen=True, kw_only=True):
+class SagaLine(Struct, frozen=True, kw_only=True):
     """Saga in a list.
 
     ``step`` (of ``steps``), ``name``, ``direction`` and ``mark`` are from the last entry of its journal; None before
@@ -236,14 +236,14 @@ class Saga(Struct, frozen=True, kw_only=True):
     step: int | None
     steps: int | None
     name: str | None
-    mark: Mark | None
+    mark: EntryResult | None
     event: str | None
     since: datetime
     until: datetime | None
     turn_back: str | None
 
 
-class Aloft(Saga, frozen=True, kw_only=True):
+class Aloft(SagaLine, frozen=True, kw_only=True):
     """Saga with the ``id`` of its job in the ledger."""
 
     id: int

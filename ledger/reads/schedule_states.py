@@ -27,7 +27,7 @@ _RECENT = (
 _AT = f"{_FIRINGS.format(firing='firing')} WHERE firing.schedule = %(id)s AND firing.due = %(due)s"
 
 
-class Fired(Struct, frozen=True, kw_only=True):
+class FiringRecord(Struct, frozen=True, kw_only=True):
     """Outcome of one due time, decided at a later time ``at``. ``state`` is the state of the submission."""
 
     schedule: str
@@ -59,17 +59,17 @@ def schedules(tx: Tx, *, retired: bool) -> list[Scheduled]:
     return tx.structs(Scheduled, _SCHEDULES, retired=retired)
 
 
-def last(tx: Tx) -> dict[str, Fired]:
+def last(tx: Tx) -> dict[str, FiringRecord]:
     """Return the outcome of each schedule's last due time, by the schedule's id."""
-    return {each.schedule: each for each in tx.structs(Fired, _LAST)}
+    return {each.schedule: each for each in tx.structs(FiringRecord, _LAST)}
 
 
-def recent(tx: Tx, id: str, limit: int) -> list[Fired]:
+def recent(tx: Tx, id: str, limit: int) -> list[FiringRecord]:
     """Return the outcomes of the last due times of one schedule, the last first."""
-    return tx.structs(Fired, _RECENT, id=id, limit=limit)
+    return tx.structs(FiringRecord, _RECENT, id=id, limit=limit)
 
 
-def at(tx: Tx, id: str, due: datetime) -> Fired | None:
+def at(tx: Tx, id: str, due: datetime) -> FiringRecord | None:
     """Return the outcome of this due time; None if there is none."""
-    found = tx.structs(Fired, _AT, id=id, due=due)
+    found = tx.structs(FiringRecord, _AT, id=id, due=due)
     return found[0] if found else None

@@ -79,7 +79,7 @@ GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3
 """
 
 
-class Server(Struct, frozen=True):
+class ServerFacts(Struct, frozen=True):
     """Settings and capacity of the server. ``places`` is the number of connections that are possible without superuser
     rights; ``taken`` is how many exist. ``standby``: the server only follows another one and accepts no writes."""
 
@@ -102,7 +102,7 @@ class Long(Struct, frozen=True):
     since: datetime
 
 
-class Table(Struct, frozen=True):
+class TableSize(Struct, frozen=True):
     """Approximate number of rows of a table. ``left_out``: autovacuum is disabled for it."""
 
     name: str
@@ -115,7 +115,7 @@ class Table(Struct, frozen=True):
         return self.dead > max(DEAD_ROWS_MAX, self.living)
 
 
-class Ready(Struct, frozen=True):
+class ReadyCount(Struct, frozen=True):
     """Number of ready jobs of an app, as far as they were read, and the time since which the first of them is ready."""
 
     app: str
@@ -133,8 +133,8 @@ class Runs(Struct, frozen=True):
     jobs: int
 
 
-def server(tx: Tx) -> Server:
-    return tx.structs(Server, _SERVER)[0]
+def server(tx: Tx) -> ServerFacts:
+    return tx.structs(ServerFacts, _SERVER)[0]
 
 
 def long_transactions(tx: Tx, *, long_s: float = LONG_S) -> Sequence[Long]:
@@ -148,12 +148,12 @@ def blockers(tx: Tx, *, long_s: float) -> Sequence[Long]:
     return tx.structs(Long, _BLOCKERS, long_s=long_s, limit=TOLD_MAX)
 
 
-def tables(tx: Tx) -> Sequence[Table]:
-    return tx.structs(Table, _TABLES)
+def tables(tx: Tx) -> Sequence[TableSize]:
+    return tx.structs(TableSize, _TABLES)
 
 
-def ready(tx: Tx) -> Sequence[Ready]:
-    return tx.structs(Ready, _READY, limit=LOOKED_AT_MAX)
+def ready(tx: Tx) -> Sequence[ReadyCount]:
+    return tx.structs(ReadyCount, _READY, limit=LOOKED_AT_MAX)
 
 
 def runs(tx: Tx) -> Sequence[Runs]:

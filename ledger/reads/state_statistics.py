@@ -116,7 +116,7 @@ class Stays(Struct, frozen=True):
     seconds: float
 
 
-class Crew(Struct, frozen=True):
+class WorkerCounts(Struct, frozen=True):
     """Numbers of workers and threads. ``lost`` workers have not left, but their lease ended within the last hour."""
 
     alive: int
@@ -180,8 +180,8 @@ def troubles(tx: Tx) -> Troubles:
     )
 
 
-def crew(tx: Tx) -> Crew:
-    return Crew(*tx.rows(_WORKERS)[0])
+def crew(tx: Tx) -> WorkerCounts:
+    return WorkerCounts(*tx.rows(_WORKERS)[0])
 
 
 def schedule_late_s(tx: Tx) -> float:
@@ -214,7 +214,7 @@ class JobStanding(Struct, frozen=True, kw_only=True):
     paused: bool
 
 
-class Progress(Struct, frozen=True, kw_only=True):
+class ProgressCounts(Struct, frozen=True, kw_only=True):
     """Number of jobs, number of ended jobs, and number of failed jobs among these. ``about``: the numbers are
     estimates."""
 
@@ -230,7 +230,7 @@ class SubmissionStanding(Struct, frozen=True, kw_only=True):
     paused_at: datetime | None
     ended_at: datetime | None
     reason: str | None
-    progress: Progress
+    progress: ProgressCounts
 
 
 class _Row(Struct, frozen=True):
@@ -266,5 +266,5 @@ def submission_standings(
     ]
 
 
-def progress_of(share: Share) -> Progress:
-    return Progress(total=share.total, ended=share.ended, failed=share.failed, about=share.about)
+def progress_of(share: Share) -> ProgressCounts:
+    return ProgressCounts(total=share.total, ended=share.ended, failed=share.failed, about=share.about)

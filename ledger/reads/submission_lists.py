@@ -75,7 +75,7 @@ class Numbered(Submitted, frozen=True, kw_only=True):
     lowest: int
 
 
-class Page(Struct, frozen=True):
+class SubmissionPage(Struct, frozen=True):
     """Page of submissions. ``next`` is the ``before`` of the next page; None if this was the last."""
 
     found: list[Numbered]
@@ -84,7 +84,7 @@ class Page(Struct, frozen=True):
 
 def submitted(
     tx: Tx, *, app: str | None, states: Sequence[SubmissionState], before: int | None, limit: int
-) -> Page:
+) -> SubmissionPage:
     is_indexed = bool(states) and set(states) <= {*UNFORTUNATE}
     which = f"state IN ({_UNFORTUNATE})" if is_indexed else "true"
     given = {
@@ -95,12 +95,12 @@ def submitted(
     }
     found = tx.structs(Numbered, _PAGE.format(which=which), **given, limit=limit)
     if len(found) == limit:
-        return Page(found, found[-1].number)
+        return SubmissionPage(found, found[-1].number)
     if found:
         count, lowest = found[0].looked_through, found[0].lowest
     else:
         count, lowest = tx.rows(_LOWEST.format(which=which), **given)[0]
-    return Page(found, lowest if count == LOOKED_THROUGH_MAX else None)
+    return SubmissionPage(found, lowest if count == LOOKED_THROUGH_MAX else None)
 
 
 def one(tx: Tx, id: str) -> Numbered | None:

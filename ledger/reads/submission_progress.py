@@ -34,7 +34,7 @@ _STATUS = f"SELECT {_COLUMNS} FROM submission WHERE id = %(id)s"
 _RECENT = f"SELECT {_COLUMNS} FROM submission ORDER BY number DESC LIMIT %(limit)s"
 
 
-class Status(Struct, frozen=True):
+class SubmissionStatus(Struct, frozen=True):
     """Present state of a submission. ``reason`` is why it was refused. ``key`` is None and ``keys`` is 0 if the app's
     definition determines the jobs."""
 
@@ -64,13 +64,13 @@ class Status(Struct, frozen=True):
         return self.is_open and self.paused_at is not None
 
 
-def status(tx: Tx, id: str) -> Status | None:
-    found = tx.structs(Status, _STATUS, id=id)
+def status(tx: Tx, id: str) -> SubmissionStatus | None:
+    found = tx.structs(SubmissionStatus, _STATUS, id=id)
     return found[0] if found else None
 
 
-def recent(tx: Tx, limit: int) -> list[Status]:
-    return tx.structs(Status, _RECENT, limit=limit)
+def recent(tx: Tx, limit: int) -> list[SubmissionStatus]:
+    return tx.structs(SubmissionStatus, _RECENT, limit=limit)
 
 
 _TALLY = """
@@ -113,7 +113,7 @@ WHERE wants.submission = %(number)s GROUP BY job.app ORDER BY min(round.running_
 TOLD_MAX = 10
 
 
-class Run(Struct, frozen=True):
+class ProgressRun(Struct, frozen=True):
     """Running job."""
 
     app: str
@@ -132,7 +132,7 @@ class Trouble(Struct, frozen=True):
     error: str | None
 
 
-class Work(Struct, frozen=True):
+class AppDuration(Struct, frozen=True):
     """Time that the jobs of one app took: from the first start to the last end, and the sum of all runs
     (``work_s``)."""
 
@@ -143,15 +143,15 @@ class Work(Struct, frozen=True):
     work_s: float
 
 
-class Course(Struct, frozen=True, kw_only=True):
+class SubmissionProgress(Struct, frozen=True, kw_only=True):
     """Progress of a submission. ``tally`` counts its jobs by app and state. ``running``, ``retrying`` and ``troubles``
     are the first jobs of each kind. ``planners`` is the number of living workers that can plan it."""
 
-    status: Status
+    status: SubmissionStatus
     now: datetime
     planners: int
     tally: Mapping[str, Mapping[State, int]]
-    running: list[Run]
+    running: list[ProgressRun]
     retrying: list[Trouble]
     troubles: list[Trouble]
 
@@ -165,7 +165,7 @@ class Course(Struct, frozen=True, kw_only=True):
         return counts
 
 
-def course(tx: Tx, id: str, *, planner_queue: str) -> Course | None:
+def course(tx: Tx, id: str, *, planner_queue: str) -> SubmissionProgress | None:
     """Return the progress of a submission; None if it does not exist."""
     found = status(tx, id)
     if found is None:
@@ -173,20 +173,20 @@ def course(tx: Tx, id: str, *, planner_queue: str) -> Course | None:
     tally: dict[str, dict[State, int]] = {}
     for app, state, count in tx.rows(_TALLY, number=found.number):
         tally.setdefault(app, {})[State(state)] = count
-    return Course(
+    return SubmissionProgress(
         status=found,
         now=tx.instant(),
         planners=fleet.count_servers(tx, planner_queue),
         tally=tally,
-        running=tx.structs(Run, _RUNNING, number=found.number, limit=TOLD_MAX),
+        running=tx.structs(ProgressRun, _RUNNING, number=found.number, limit=TOLD_MAX),
         retrying=tx.structs(Trouble, _RETRYING, number=found.number, limit=TOLD_MAX),
         troubles=tx.structs(Trouble, _TROUBLES, number=found.number, limit=TOLD_MAX),
     )
 
 
-def work(tx: Tx, number: int) -> list[Work]:
+def work(tx: Tx, number: int) -> list[AppDuration]:
     """Return the work by app, in the order of the first start. An app without runs is left out."""
-    return tx.structs(Work, _WORK, number=number)
+    return tx.structs(AppDuration, _WORK, number=number)
 
 
 #: Maximum number of jobs that are counted, and number of stretches that are read of a larger submission.

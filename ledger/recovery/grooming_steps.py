@@ -16,7 +16,7 @@ from sluice.jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import DUE, IN_TURN, NOW, move
 from sluice.ledger.lifecycle.plan_attempts import SETTLED
-from sluice.ledger.lifecycle.readiness import READY_COLUMNS, UNEXPIRED, Ready, move_out, release
+from sluice.ledger.lifecycle.readiness import READY_COLUMNS, UNEXPIRED, ReadyJob, move_out, release
 from sluice.ledger.lifecycle.rounds import cut_short
 from sluice.ledger.lifecycle.submissions import UNWATCHED, owe
 from sluice.ledger.limits import breakers
@@ -257,19 +257,19 @@ def take_lost(tx: Tx, limit: int) -> TakenBack:
     return _take_back(tx, lost, Lost.LEASE_LOST, _REQUEUE_LOST, _GIVE_UP)
 
 
-def release_due(tx: Tx, limit: int) -> list[Ready]:
+def release_due(tx: Tx, limit: int) -> list[ReadyJob]:
     """Release the waiting jobs that have become due."""
     return release(tx, By.GROOMER, sorted(tx.column(_DUE, limit=limit)))
 
 
 def announce_ready(
     tx: Tx, limit: int, *, before: datetime | None = None, app: str | None = None
-) -> list[Ready]:
+) -> list[ReadyJob]:
     """Return ready jobs that are due for another announcement, and count them as announced.
 
     Their last announcement had no effect, or is older than ``before``. Without an ``app``, jobs of all apps count.
     """
-    return [Ready(*row) for row in tx.rows(_ANNOUNCE[State.READY], limit=limit, before=before, app=app)]
+    return [ReadyJob(*row) for row in tx.rows(_ANNOUNCE[State.READY], limit=limit, before=before, app=app)]
 
 
 def late_apps(tx: Tx, apps: Collection[str]) -> list[str]:
@@ -277,9 +277,9 @@ def late_apps(tx: Tx, apps: Collection[str]) -> list[str]:
     return tx.column(_LATE, apps=sorted(apps))
 
 
-def announce_idle(tx: Tx, limit: int, apps: Collection[str]) -> list[Ready]:
+def announce_idle(tx: Tx, limit: int, apps: Collection[str]) -> list[ReadyJob]:
     """Announce ready jobs of apps with idle workers again, except jobs that were announced just now."""
-    return [Ready(*row) for row in tx.rows(_ANNOUNCE_IDLE, limit=limit, apps=sorted(apps))]
+    return [ReadyJob(*row) for row in tx.rows(_ANNOUNCE_IDLE, limit=limit, apps=sorted(apps))]
 
 
 def announce_executed(tx: Tx, limit: int, *, before: datetime | None = None) -> list[int]:

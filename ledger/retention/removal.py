@@ -137,7 +137,7 @@ SELECT count(*) FROM worker WHERE left_at IS NOT NULL AND lease_until < {_BEFORE
 """
 
 
-class Place(NamedTuple):
+class RemovalPosition(NamedTuple):
     """Position in the order in which jobs ended."""
 
     ended_at: datetime
@@ -145,7 +145,7 @@ class Place(NamedTuple):
 
 
 #: Position before all jobs.
-START = Place(datetime.min.replace(tzinfo=UTC), 0)
+START = RemovalPosition(datetime.min.replace(tzinfo=UTC), 0)
 
 
 class Removed(Struct, frozen=True, kw_only=True):
@@ -167,28 +167,28 @@ class Removed(Struct, frozen=True, kw_only=True):
         return Removed(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
-class Stretch(NamedTuple):
+class RemovalStep(NamedTuple):
     """Result of one step. ``place`` is the position of its last job, or None if no jobs remain."""
 
     removed: Removed
-    place: Place | None
+    place: RemovalPosition | None
 
 
-def prune(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stretch:
+def prune(tx: Tx, *, keep_s: float, after: RemovalPosition = START, limit: int) -> RemovalStep:
     """Examine at most ``limit`` jobs that ended more than ``keep_s`` ago, and remove their history if allowed."""
     jobs, place = _next(tx, keep_s, after, limit)
     found = _prunable(tx, keep_s, _hold(tx, _prunable(tx, keep_s, jobs)))
     if found:
         state_counts.count_of(tx, found)
-    return Stretch(_remove(tx, found) if found else Removed(), place)
+    return RemovalStep(_remove(tx, found) if found else Removed(), place)
 
 
-def preview(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stretch:
+def preview(tx: Tx, *, keep_s: float, after: RemovalPosition = START, limit: int) -> RemovalStep:
     """Return what ``prune`` would remove now. Nothing is changed."""
     jobs, place = _next(tx, keep_s, after, limit)
     found = _prunable(tx, keep_s, jobs)
     if not found:
-        return Stretch(Removed(), place)
+        return RemovalStep(Removed(), place)
     transitions, rounds, steps, events, meters, blobs = tx.rows(_COUNT, jobs=found)[0]
     removed = Removed(
         jobs=len(found),
@@ -199,7 +199,7 @@ def preview(tx: Tx, *, keep_s: float, after: Place = START, limit: int) -> Stret
         meters=meters,
         blobs=blobs,
     )
-    return Stretch(removed, place)
+    return RemovalStep(removed, place)
 
 
 def sweep(tx: Tx, *, keep_s: float, limit: int) -> Removed:
@@ -211,7 +211,9 @@ def sweep(tx: Tx, *, keep_s: float, limit: int) -> Removed:
     if not taken:
         return Removed()
     ended_at, job = taken[0]
-    removed, place = prune(tx, keep_s=keep_s, after=Place(ended_at, job) if ended_at else START, limit=limit)
+    removed, place = prune(
+        tx, keep_s=keep_s, after=RemovalPosition(ended_at, job) if ended_at else START, limit=limit
+    )
     if place is not None:
         tx.write(_LEAVE_OFF, ended_at=place.ended_at, job=place.job)
         return removed
@@ -245,9 +247,11 @@ def preview_others(tx: Tx, *, keep_s: float) -> Removed:
     )
 
 
-def _next(tx: Tx, keep_s: float, after: Place, limit: int) -> tuple[list[int], Place | None]:
+def _next(
+    tx: Tx, keep_s: float, after: RemovalPosition, limit: int
+) -> tuple[list[int], RemovalPosition | None]:
     rows = tx.rows(_NEXT, keep_s=keep_s, ended_at=after.ended_at, job=after.job, limit=limit)
-    place = Place(*rows[-1]) if len(rows) == limit else None
+    place = RemovalPosition(*rows[-1]) if len(rows) == limit else None
     return [id for _, id in rows], place
 
 

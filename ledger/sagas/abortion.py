@@ -28,7 +28,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.sagas.abort_reasons import TurnBack
-from sluice.jobs.sagas.journal import Direction, Entry, Mark
+from sluice.jobs.sagas.journal import Direction, EntryResult, JournalEntry
 from sluice.jobs.states import STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
@@ -67,7 +67,7 @@ WHERE app = %(app)s AND key = %(key)s AND state = '{State.FATAL}' AND flying FOR
 """
 
 
-class Forced(Struct, frozen=True):
+class ForcedUndo(Struct, frozen=True):
     """Step with an undo that counts as done, out of ``steps``."""
 
     step: int
@@ -75,7 +75,7 @@ class Forced(Struct, frozen=True):
     steps: int
 
 
-def force_done(tx: Tx, name: JobName, by: str) -> Forced | None:
+def force_done(tx: Tx, name: JobName, by: str) -> ForcedUndo | None:
     """Write to the journal of a ``fatal`` saga that its failed undo is done; return None if no undo of it has failed.
 
     The flight goes on when the job is run again.
@@ -85,17 +85,17 @@ def force_done(tx: Tx, name: JobName, by: str) -> Forced | None:
         return None
     job, claim, flight = held[0]
     last = journals.last(tx, job)
-    if last is None or last.mark is not Mark.DISMAL:
+    if last is None or last.mark is not EntryResult.DISMAL:
         return None
-    entry = Entry(
+    entry = JournalEntry(
         seq=last.seq + 1,
         step=last.step,
         name=last.name,
         steps=last.steps,
         direction=Direction.UNDO,
-        mark=Mark.FORCED,
+        mark=EntryResult.FORCED,
         working=last.working,
         note=by,
     )
     journals.append(tx, Claim(job, claim), flight, entry)
-    return Forced(last.step, last.name, last.steps)
+    return ForcedUndo(last.step, last.name, last.steps)

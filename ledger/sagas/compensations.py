@@ -22,7 +22,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from sluice.jobs.model.compensation import Earlier, Effect
+from sluice.jobs.model.compensation import EarlierCompensation, Effect
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import Wish
 from sluice.jobs.model.submission import COMPENSATION, SAGA, SubmissionState
@@ -157,12 +157,14 @@ def behind(tx: Tx, effects: Collection[int]) -> list[tuple[int, JobName]]:
     return [(id, JobName(app, key)) for id, app, key in tx.rows(_BEHIND, effects=[*effects])]
 
 
-def earlier(tx: Tx, names: Collection[JobName]) -> dict[JobName, Earlier]:
+def earlier(tx: Tx, names: Collection[JobName]) -> dict[JobName, EarlierCompensation]:
     """Return the compensations that the ledger already has, by name."""
     if not names:
         return {}
     rows = tx.rows(_EARLIER, **arrays([*names], "app", "key"))
-    return {JobName(app, key): Earlier(id, State(state), claim) for id, app, key, state, claim in rows}
+    return {
+        JobName(app, key): EarlierCompensation(id, State(state), claim) for id, app, key, state, claim in rows
+    }
 
 
 def mark(tx: Tx, undoing: Mapping[int, JobName]) -> None:

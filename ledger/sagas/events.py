@@ -19,7 +19,7 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import TERMINAL, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
-from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.lifecycle.readiness import ReadyJob
 from sluice.ledger.sagas import suspension
 
 _HOLD = "SELECT id, state, flight, event FROM job WHERE app = %(app)s AND key = %(key)s FOR UPDATE"
@@ -60,7 +60,7 @@ ON CONFLICT (job, token) DO NOTHING RETURNING job
 _DROP_STALE = f"DELETE FROM early WHERE id IN (SELECT id FROM early WHERE {_STALE} LIMIT %(limit)s)"
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class EventRequest(Struct, frozen=True, kw_only=True):
     """Event as it is sent.
 
     Without a ``name`` it ends any wait. ``by`` is the sender, for people. A repeated delivery has the same ``token``, a
@@ -92,10 +92,10 @@ class Came(Struct, frozen=True):
 
     became: Became
     state: State | None = None
-    ready: list[Ready] = []
+    ready: list[ReadyJob] = []
 
 
-def come(tx: Tx, name: JobName, said: Said, *, may_be_early: bool = False) -> Came:
+def come(tx: Tx, name: JobName, said: EventRequest, *, may_be_early: bool = False) -> Came:
     """Send an event to a job that has not ended; if ``may_be_early``, also to a job that does not exist yet."""
     payload = msgspec.json.encode(said.payload).decode()
     found = tx.rows(_HOLD, app=name.app, key=name.key)
@@ -122,7 +122,7 @@ def hand_on(tx: Tx, limit: int) -> None:
     tx.write(_DROP_STALE, limit=limit)
 
 
-def _keep_early(tx: Tx, name: JobName, said: Said, payload: str) -> Came:
+def _keep_early(tx: Tx, name: JobName, said: EventRequest, payload: str) -> Came:
     words = {"token": said.token, "name": said.name, "by": said.by, "payload": payload}
     kept = tx.write(_KEEP_EARLY, app=name.app, key=name.key, **words)
     return Came(Became.EARLY if kept else Became.REPEATED)

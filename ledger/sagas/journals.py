@@ -25,7 +25,15 @@ from msgspec import Struct
 from sluice.jobs.model.history import Lost
 from sluice.jobs.model.job import Ending, keep
 from sluice.jobs.model.names import Claim
-from sluice.jobs.sagas.journal import Direction, Entry, Event, Failure, Heard, Log, Mark
+from sluice.jobs.sagas.journal import (
+    Direction,
+    EntryResult,
+    Failure,
+    FlightEvent,
+    JournalEntry,
+    JournalReply,
+    Log,
+)
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW, interval
@@ -85,7 +93,7 @@ SELECT job.turn_back,
         ORDER BY began.seq DESC LIMIT 1) AS failure,
        coalesce((SELECT jsonb_agg(DISTINCT jsonb_build_array(named.step, named.name)) FROM step named
                  WHERE named.job = job.id AND named.flight = job.flight), '[]') AS names,
-       coalesce(step.mark = '{Mark.AWAITS}' AND {UNTIL} <= {NOW}, false) AS overdue,
+       coalesce(step.mark = '{EntryResult.AWAITS}' AND {UNTIL} <= {NOW}, false) AS overdue,
        EXISTS (SELECT 1 FROM round
                WHERE round.job = job.id AND round.claim >= job.took_off AND round.claim < job.claim
                  AND coalesce(round.ending NOT IN ({_IDLE}), true)) AS taken_up
@@ -110,7 +118,7 @@ ON CONFLICT (job, flight, name) DO UPDATE SET done = excluded.done, total = excl
 
 class _Found(Struct, frozen=True):
     turn_back: str | None
-    last: Entry | None
+    last: JournalEntry | None
     failure: Failure | None
     names: list[tuple[int, str]]
     overdue: bool
@@ -123,7 +131,7 @@ def read(tx: Tx, right: Claim, flight: int) -> Log | None:
     found = tx.structs(_Found, _READ, **named)
     if not found:
         return None
-    events = tx.structs(Event, _EVENTS, **named)
+    events = tx.structs(FlightEvent, _EVENTS, **named)
     return Log(
         last=found[0].last,
         names=dict(found[0].names),
@@ -135,32 +143,32 @@ def read(tx: Tx, right: Claim, flight: int) -> Log | None:
     )
 
 
-def last(tx: Tx, job: int) -> Entry | None:
+def last(tx: Tx, job: int) -> JournalEntry | None:
     """Return the last entry of the job's current flight. A caller that will write another entry must hold the job."""
-    found = tx.structs(Entry, _LAST, job=job)
+    found = tx.structs(JournalEntry, _LAST, job=job)
     return found[0] if found else None
 
 
-def write(tx: Tx, right: Claim, flight: int, entry: Entry) -> Heard:
+def write(tx: Tx, right: Claim, flight: int, entry: JournalEntry) -> JournalReply:
     """Write the next entry, with the number after the last. Under a lost claim nothing is written."""
     held = tx.rows(_WRITE, job=right.job, flight=flight, claim=right.number, **_columns(entry))
     if not held:
-        return Heard(stands=False)
+        return JournalReply(stands=False)
     turn_back, is_written = held[0]
     _require(is_written, right, entry)
-    return Heard(stands=True, turn_back=turn_back)
+    return JournalReply(stands=True, turn_back=turn_back)
 
 
-def append(tx: Tx, right: Claim, flight: int, entry: Entry) -> None:
+def append(tx: Tx, right: Claim, flight: int, entry: JournalEntry) -> None:
     """Write the entry. The caller must hold the job's row, and know that the claim is the job's last."""
     written = tx.rows(_APPEND_ANYWAY, job=right.job, flight=flight, claim=right.number, **_columns(entry))
     _require(bool(written), right, entry)
 
 
-def heed(tx: Tx, right: Claim) -> Heard:
+def heed(tx: Tx, right: Claim) -> JournalReply:
     """Return whether the claim is current, and whether the flight was called off."""
     found = tx.column(_HEED, job=right.job, claim=right.number)
-    return Heard(stands=bool(found), turn_back=found[0] if found else None)
+    return JournalReply(stands=bool(found), turn_back=found[0] if found else None)
 
 
 def meter(tx: Tx, right: Claim, flight: int, name: str, *, done: int, total: int | None) -> None:
@@ -169,14 +177,14 @@ def meter(tx: Tx, right: Claim, flight: int, name: str, *, done: int, total: int
     tx.write(_METER, **named, name=name, done=done, total=total)
 
 
-def _require(is_written: bool, right: Claim, entry: Entry) -> None:  # noqa: FBT001  # it is the condition
+def _require(is_written: bool, right: Claim, entry: JournalEntry) -> None:  # noqa: FBT001  # it is the condition
     if not is_written:
         raise AssertionError(
             f"entry {entry.seq} of job {right.job} exists already, or does not follow the last entry"
         )
 
 
-def _columns(entry: Entry) -> Mapping[str, Any]:
+def _columns(entry: JournalEntry) -> Mapping[str, Any]:
     return {
         "seq": entry.seq,
         "step": entry.step,

@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSON, JSONB
 
-from sluice.jobs.sagas.journal import Direction, Mark
+from sluice.jobs.sagas.journal import Direction, EntryResult
 from sluice.ledger.schema.job_tables import metadata
 
 
@@ -46,8 +46,8 @@ step = Table(
     Column("at", DateTime(timezone=True), nullable=False),
     CheckConstraint("seq > 0", name="step_seq"),
     _one_of("direction", Direction),
-    _one_of("mark", Mark),
-    CheckConstraint(f"(mark = '{Mark.AWAITS}') = (awaits IS NOT NULL)", name="step_awaits"),
+    _one_of("mark", EntryResult),
+    CheckConstraint(f"(mark = '{EntryResult.AWAITS}') = (awaits IS NOT NULL)", name="step_awaits"),
     # Each event ends at most one wait.
     Index("step_event", "event", unique=True, postgresql_where=text("event IS NOT NULL")),
 )

@@ -19,7 +19,7 @@ SOUND_S = 60.0
 SAMPLES_MAX = 1000
 
 
-class Bounds(Struct, frozen=True):
+class WorkerBounds(Struct, frozen=True):
     """Minimum and maximum number of workers."""
 
     least: int
@@ -29,10 +29,10 @@ class Bounds(Struct, frozen=True):
         return max(self.least, min(self.most, number))
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class ScalingSettings(Struct, frozen=True, kw_only=True):
     """Settings for the decision. ``capacity`` is the number of jobs that a worker runs at once."""
 
-    bounds: Bounds
+    bounds: WorkerBounds
     capacity: int
     cool_down_s: float
 
@@ -49,7 +49,7 @@ class Memory(Struct, frozen=True, kw_only=True):
     start_from_s: float = 0.0
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class Observation(Struct, frozen=True, kw_only=True):
     """Observation at one time. ``demand`` is the number of jobs that could run at once, or None if the ledger does not
     answer. ``working`` and ``leaving`` count workers. ``lived_s`` has the lifetime of each worker that exited by itself
     since the last observation.
@@ -68,7 +68,7 @@ class Decision(Struct, frozen=True):
     memory: Memory
 
 
-def decide(terms: Terms, memory: Memory, seen: Seen) -> Decision:
+def decide(terms: ScalingSettings, memory: Memory, seen: Observation) -> Decision:
     bounds = terms.bounds
     kept = bounds.clamp(memory.target)
     need = kept if seen.demand is None else bounds.clamp(ceil(seen.demand / terms.capacity))
@@ -93,7 +93,7 @@ def _remembered(
     return (*kept, last)[-SAMPLES_MAX:]
 
 
-def _pause(memory: Memory, seen: Seen) -> tuple[int, float]:
+def _pause(memory: Memory, seen: Observation) -> tuple[int, float]:
     """Return the number of consecutive crashes, and the time before which no worker is started."""
     crashes, start_from_s = memory.crashes, memory.start_from_s
     for lived_s in seen.lived_s:

@@ -8,18 +8,18 @@ from msgspec import Struct
 from sluice.broker.messages import CONTROL
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
-from sluice.ops.autoscale.decision import Bounds
+from sluice.ops.autoscale.decision import WorkerBounds
 
 #: Maximum number of workers on one machine. A larger number is taken for a typing error.
 MOST = 1000
 _BOUNDS = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
 
 
-class Watch(Struct, frozen=True):
+class ScalingTarget(Struct, frozen=True):
     """Set of queues with the bounds for its workers."""
 
     queues: tuple[str, ...]
-    bounds: Bounds
+    bounds: WorkerBounds
 
     @property
     def name(self) -> str:
@@ -31,12 +31,12 @@ class Watch(Struct, frozen=True):
         return [queue for queue in self.queues if queue not in CONTROL]
 
 
-def read_watches(texts: Iterable[str], catalogue: Catalogue) -> list[Watch]:
+def read_watches(texts: Iterable[str], catalogue: Catalogue) -> list[ScalingTarget]:
     """Parse the sets of queues. BadRequest if one cannot be parsed, if a queue does not exist, or if a queue is named
     twice.
     """
     watches = [_read(text) for text in texts]
-    taken: dict[str, Watch] = {}
+    taken: dict[str, ScalingTarget] = {}
     for watch in watches:
         for queue in watch.queues:
             if queue not in CONTROL and queue not in catalogue:
@@ -52,7 +52,7 @@ def read_watches(texts: Iterable[str], catalogue: Catalogue) -> list[Watch]:
     return watches
 
 
-def _read(text: str) -> Watch:
+def _read(text: str) -> ScalingTarget:
     listed, _, bounds = text.partition("=")
     queues = tuple(dict.fromkeys(filter(None, (part.strip() for part in listed.split(",")))))
     found = _BOUNDS.fullmatch(bounds.strip())
@@ -65,4 +65,4 @@ def _read(text: str) -> Watch:
         raise BadRequest(
             f"{bounds} is no range of workers.", advice=f"The second number is from 1 to {MOST}."
         )
-    return Watch(queues, Bounds(least, most))
+    return ScalingTarget(queues, WorkerBounds(least, most))

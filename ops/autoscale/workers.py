@@ -13,7 +13,7 @@ from msgspec import Struct
 from sluice.ops.autoscale.orphan_guard import Guard
 
 
-class Gone(Struct, frozen=True):
+class ExitedWorker(Struct, frozen=True):
     """Worker that has exited. ``asked``: it was asked to stop."""
 
     pid: int
@@ -28,7 +28,7 @@ class _Member(Struct):
     leaving: bool = False
 
 
-class Crew:
+class LocalWorkers:
     """Workers of one set of queues. Each worker has a session of its own, so a Ctrl-C in this terminal does not reach
     it and only the autoscaler stops it. If the autoscaler dies without stopping its workers, the guard stops them.
     """
@@ -47,7 +47,7 @@ class Crew:
     def leaving(self) -> int:
         return len(self._members) - self.working
 
-    def look(self) -> list[Gone]:
+    def look(self) -> list[ExitedWorker]:
         """Return the workers that have exited since the last call."""
         gone = []
         for member in [*self._members]:
@@ -58,7 +58,7 @@ class Crew:
             self._members.remove(member)
             self._guard.forget(member.process.pid)
             lived_s = time.monotonic() - member.since_s
-            gone.append(Gone(member.process.pid, member.process.wait(), lived_s, member.leaving))
+            gone.append(ExitedWorker(member.process.pid, member.process.wait(), lived_s, member.leaving))
         return gone
 
     def start(self, number: int) -> list[int]:

@@ -11,10 +11,10 @@ from sluice.actors.assembly import open_ledger
 from sluice.actors.client import Client
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.notify_listener import ring
-from sluice.ops.bench.contenders.sluice_desk import Desk, environment
-from sluice.ops.bench.environment import Ground
+from sluice.ops.bench.contenders.sluice_desk import SubmitterConnections, environment
+from sluice.ops.bench.environment import BenchEnvironment
 from sluice.ops.bench.sample import Figures
-from sluice.ops.bench.shapes import Given, whole
+from sluice.ops.bench.shapes import RunTimes, whole
 
 
 def embedded(_: str) -> Figures:
@@ -26,24 +26,24 @@ def embedded(_: str) -> Figures:
         return {**flat, **{figure: chain[figure] for figure in ("hop_ms", "hop_p95_ms")}}
 
 
-def _with_the_first(given: Given) -> Figures:
+def _with_the_first(given: RunTimes) -> Figures:
     return {**whole(given), "first_s": given.marks[0].at_s - given.asked_at_s}
 
 
 @contextmanager
-def _desk(folder: Path) -> Iterator[Desk]:
+def _desk(folder: Path) -> Iterator[SubmitterConnections]:
     """Start ``sluice up``, warm it up, and yield access to it.
 
     The Postgres server belongs to this process, so it outlives the workers. An empty address in the environment
     counts as none.
     """
-    ground = Ground(ledger_url="", broker_url="", results_url="", folder=folder)
+    ground = BenchEnvironment(ledger_url="", broker_url="", results_url="", folder=folder)
     home = folder / "home"
     command = [sys.executable, "-m", "sluice.ops.cli.main", "up"]
     with (
         open_ledger(Settings(home=home)) as ledger,
         ground.crew([command], {**environment(ground), "SLUICE_HOME": str(home)}) as (crew, marks),
     ):
-        desk = Desk(ledger, Client(ledger, partial(ring, ledger)), crew, marks)
+        desk = SubmitterConnections(ledger, Client(ledger, partial(ring, ledger)), crew, marks)
         desk.warm_up()
         yield desk

@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from sluice.jobs.errors import SluiceError
 from sluice.ops.bench.sample import Figures
-from sluice.ops.bench.shapes import WITHIN_S, Given, whole
+from sluice.ops.bench.shapes import WITHIN_S, RunTimes, whole
 from sluice.ops.bench.timestamps import VARIABLE, Marks
-from sluice.ops.bench.workers import PROCESSES, Crew, crew
+from sluice.ops.bench.workers import PROCESSES, CommandProcesses, crew
 
 _BEGIN_WITHIN_S = 60.0
 
 
-class Ground(Struct, frozen=True):
+class BenchEnvironment(Struct, frozen=True):
     """Servers and folder of one run.
 
     The ledger is empty. Contenders that keep their data in Postgres use it as an ordinary database. ``results_url``
@@ -41,7 +41,7 @@ class Ground(Struct, frozen=True):
     @contextmanager
     def crew(
         self, commands: Sequence[Sequence[str]], environment: Mapping[str, str]
-    ) -> Iterator[tuple[Crew, Marks]]:
+    ) -> Iterator[tuple[CommandProcesses, Marks]]:
         """Start workers that leave marks."""
         marks = self.marks()
         with crew(commands, self.folder, {VARIABLE: str(marks.path), **environment}) as workers:
@@ -49,7 +49,7 @@ class Ground(Struct, frozen=True):
 
 
 #: One run of a course by one contender.
-Course: TypeAlias = Callable[[Ground], Figures]
+Course: TypeAlias = Callable[[BenchEnvironment], Figures]
 
 
 class Contender(Struct, frozen=True):
@@ -61,7 +61,11 @@ class Contender(Struct, frozen=True):
 
 
 def measured(
-    crew: Crew, marks: Marks, count: int, ask: Callable[[], object], told: Callable[[Given], Figures] = whole
+    crew: CommandProcesses,
+    marks: Marks,
+    count: int,
+    ask: Callable[[], object],
+    told: Callable[[RunTimes], Figures] = whole,
 ) -> Figures:
     """Run a benchmark until its last job has begun. Return its figures, and the workers' CPU time per job."""
     cpu_s = crew.cpu_s()
@@ -69,28 +73,29 @@ def measured(
     return {**figures, "workers_us_a_job": (crew.cpu_s() - cpu_s) / count * 1e6}
 
 
-class Desk(Protocol):
+class BenchConnections(Protocol):
     """Connections of the process that starts a benchmark."""
 
     @property
-    def crew(self) -> Crew: ...
+    def crew(self) -> CommandProcesses: ...
     @property
     def marks(self) -> Marks: ...
 
 
-D = TypeVar("D", bound=Desk)
+D = TypeVar("D", bound=BenchConnections)
 
 
-def at_desks(desk_of: Callable[[Ground, int], AbstractContextManager[D]]) -> Callable[..., Figures]:
-    """Return a function that runs benchmarks, each with a new ``Desk`` for the given number of processes."""
+def at_desks(desk_of: Callable[[BenchEnvironment, int], AbstractContextManager[D]]) -> Callable[..., Figures]:
+    """Return a function that runs benchmarks, each with a new ``BenchConnections`` for the given number of
+    processes."""
 
     def run(
-        ground: Ground,
+        ground: BenchEnvironment,
         ask: Callable[[D], None],
         jobs: int,
         *,
         processes: int = PROCESSES,
-        told: Callable[[Given], Figures] = whole,
+        told: Callable[[RunTimes], Figures] = whole,
     ) -> Figures:
         with desk_of(ground, processes) as desk:
             return measured(desk.crew, desk.marks, jobs, lambda: ask(desk), told)
@@ -98,7 +103,7 @@ def at_desks(desk_of: Callable[[Ground, int], AbstractContextManager[D]]) -> Cal
     return run
 
 
-def begun(crew: Crew, marks: Marks, processes: int) -> None:
+def begun(crew: CommandProcesses, marks: Marks, processes: int) -> None:
     """Wait until this number of processes has left a mark with its own process ID.
 
     Fast contenders need this. Otherwise a single process could run all warm-up jobs, and the other process none.
@@ -109,10 +114,10 @@ def begun(crew: Crew, marks: Marks, processes: int) -> None:
         raise SluiceError("Not all workers have begun.", where=crew.said()) from error
 
 
-def timed(marks: Marks, count: int, ask: Callable[[], object]) -> Given:
+def timed(marks: Marks, count: int, ask: Callable[[], object]) -> RunTimes:
     """Request the jobs, and wait until ``count`` jobs have begun."""
     marks.forget()
     asked_at_s = time.monotonic()
     ask()
     accepted_at_s = time.monotonic()
-    return Given(asked_at_s, accepted_at_s, marks.wait_for(count, within_s=WITHIN_S))
+    return RunTimes(asked_at_s, accepted_at_s, marks.wait_for(count, within_s=WITHIN_S))

@@ -24,7 +24,7 @@ from sluice.jobs.sagas.step import Step
 from sluice.ledger import fixtures
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.recovery import leases
 from sluice.ops.bench.sample import Figures
 
@@ -34,7 +34,7 @@ FLIGHTS = 10
 LEASE_S = 600.0
 
 
-class Nothing(Step):
+class NoOpStep(Step):
     """Step that does nothing and has nothing to undo."""
 
     def do(self, flight: Flight) -> None:
@@ -43,7 +43,7 @@ class Nothing(Step):
 
 @saga(job_id="{n}", autofill_values={"n": f"0:{FLIGHTS}"})
 def idle(flight: Flight) -> Sequence[Step]:  # noqa: ARG001  # Each flight is the same.
-    return [Nothing()] * STEPS
+    return [NoOpStep()] * STEPS
 
 
 def fly(ledger_url: str) -> Figures:
@@ -60,7 +60,7 @@ def fly(ledger_url: str) -> Figures:
     return {"step_ms": step_s * 1000, "commit_ms": commit_s * 1000, "commits_a_step": step_s / commit_s}
 
 
-def _claimed(ledger: Ledger, catalogue: Catalogue) -> list[Claimed]:
+def _claimed(ledger: Ledger, catalogue: Catalogue) -> list[ClaimedJob]:
     """Submit all flights, and claim them for one worker."""
     wanted, worker = Submission(app="idle", id="bench"), uuid4()
     ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
@@ -72,7 +72,7 @@ def _claimed(ledger: Ledger, catalogue: Catalogue) -> list[Claimed]:
     return transactions.claim(ledger, catalogue, Execute(app="idle", jobs=turns), worker)[0]
 
 
-def _flown(ledger: Ledger, catalogue: Catalogue, job: Claimed) -> None:
+def _flown(ledger: Ledger, catalogue: Catalogue, job: ClaimedJob) -> None:
     app, stop = catalogue[job.app], threading.Event()
     if not isinstance(app.saga, Saga):
         raise SluiceError(f"{app.name} is no saga.")

@@ -10,7 +10,7 @@ from msgspec import Struct
 from sluice.jobs.errors import SluiceError
 from sluice.ledger.fixtures import scratch_ledger
 from sluice.ops.bench.participants import CONTENDERS, OURS
-from sluice.ops.bench.run_one import Run
+from sluice.ops.bench.run_one import BenchRun
 from sluice.ops.bench.sample import Figures, Summary, summaries
 from sluice.ops.bench.shapes import COURSES
 
@@ -28,7 +28,7 @@ class Servers(Struct, frozen=True):
     results_url: str
 
 
-class Entry(Struct, frozen=True):
+class SessionEntry(Struct, frozen=True):
     """Workload that takes turns with others. ``contender`` is None for a workload of ``WORKLOADS``."""
 
     workload: str
@@ -38,36 +38,40 @@ class Entry(Struct, frozen=True):
         return f"{self.workload} by {self.contender}" if self.contender else self.workload
 
 
-def entries(workloads: Iterable[str], against: Sequence[str]) -> list[Entry]:
+def entries(workloads: Iterable[str], against: Sequence[str]) -> list[SessionEntry]:
     """Return the entries of a session. Contenders of the same workload are adjacent, Sluice first. A contender that
     cannot run a workload is left out.
     """
     return [entry for name in workloads for entry in _entries(name, against)]
 
 
-def _entries(name: str, against: Sequence[str]) -> list[Entry]:
+def _entries(name: str, against: Sequence[str]) -> list[SessionEntry]:
     if name not in COURSES:
-        return [Entry(name)]
-    return [Entry(name, each) for each in dict.fromkeys([OURS, *against]) if name in CONTENDERS[each].courses]
+        return [SessionEntry(name)]
+    return [
+        SessionEntry(name, each)
+        for each in dict.fromkeys([OURS, *against])
+        if name in CONTENDERS[each].courses
+    ]
 
 
 def sit(
-    entered: Iterable[Entry],
+    entered: Iterable[SessionEntry],
     servers: Servers,
     *,
     runs: int,
-    began: Callable[[Entry, int], None],
-    broke_off: Callable[[Entry, SluiceError], None],
+    began: Callable[[SessionEntry, int], None],
+    broke_off: Callable[[SessionEntry, SluiceError], None],
 ) -> list[Summary]:
     """Run every entry ``runs`` times in alternation (A B A B), each run on an empty ledger. If a run fails, the others
     go on.
     """
-    found: dict[Entry, list[Figures]] = {entry: [] for entry in entered}
+    found: dict[SessionEntry, list[Figures]] = {entry: [] for entry in entered}
     for turn in range(runs):
         for entry, figures in found.items():
             began(entry, turn)
             with scratch_ledger(servers.ledger_url) as url:
-                run = Run(entry.workload, entry.contender, url, servers.broker_url, servers.results_url)
+                run = BenchRun(entry.workload, entry.contender, url, servers.broker_url, servers.results_url)
                 try:
                     figures.append(_run(run))
                 except SluiceError as error:
@@ -80,7 +84,7 @@ def sit(
     ]
 
 
-def _run(run: Run) -> Figures:
+def _run(run: BenchRun) -> Figures:
     command = [sys.executable, "-m", "sluice.ops.bench.run_one", msgspec.json.encode(run).decode()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

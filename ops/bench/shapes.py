@@ -11,7 +11,7 @@ from statistics import median, quantiles
 from msgspec import Struct
 
 from sluice.ops.bench.sample import Figures
-from sluice.ops.bench.timestamps import Mark
+from sluice.ops.bench.timestamps import Timestamp
 
 #: Environment variable with the fraction of the jobs to run. Small values only check that a benchmark can be run.
 VARIABLE = "SLUICE_BENCH_SCALE"
@@ -61,19 +61,19 @@ COURSES: Mapping[str, str] = {
 WITHIN_S = 300.0
 
 
-class Given(Struct, frozen=True):
+class RunTimes(Struct, frozen=True):
     """Times of one run: when it was requested, when the requests were accepted, and when each job began."""
 
     asked_at_s: float
     accepted_at_s: float
-    marks: Sequence[Mark]
+    marks: Sequence[Timestamp]
 
     @property
     def rate(self) -> float:
         return len(self.marks) / (self.marks[-1].at_s - self.asked_at_s)
 
 
-def whole(given: Given) -> Figures:
+def whole(given: RunTimes) -> Figures:
     """Return the figures of a benchmark that is measured from the request until its last job begins."""
     return {
         "jobs_per_s": given.rate,
@@ -89,7 +89,7 @@ def beside(word: str, others: Figures, figures: Figures) -> Figures:
     return {**figures, f"{word}_jobs_per_s": others_rate, f"to_{word}_ratio": rate / others_rate}
 
 
-def hops(given: Given) -> Figures:
+def hops(given: RunTimes) -> Figures:
     """Return the figures of a chain: the times from the beginning of a job to the beginning of the next job."""
     gaps_ms = [
         (mark.at_s - before.at_s) * 1000 for before, mark in zip(given.marks, given.marks[1:], strict=False)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 
-from sluice.ops.bench.environment import Ground
+from sluice.ops.bench.environment import BenchEnvironment
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.shapes import IDLE_S, WITHIN_S
 
@@ -11,7 +11,7 @@ from sluice.ops.bench.shapes import IDLE_S, WITHIN_S
 _CALM_S = IDLE_S / 5
 
 
-def started(ground: Ground, command: Sequence[str], environment: Mapping[str, str]) -> Figures:
+def started(ground: BenchEnvironment, command: Sequence[str], environment: Mapping[str, str]) -> Figures:
     """Start a worker and measure it. One job must be waiting. A supervisor process counts as part of the worker."""
     began_at_s = time.monotonic()
     with ground.crew([command], environment) as (crew, marks):

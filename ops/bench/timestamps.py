@@ -31,7 +31,7 @@ def marker() -> Callable[[int], None]:
     return mark
 
 
-class Mark(NamedTuple):
+class Timestamp(NamedTuple):
     number: int
     at_s: float
 
@@ -50,12 +50,12 @@ class Marks:
     def count(self) -> int:
         return self.path.stat().st_size // _MARK.size
 
-    def read(self) -> list[Mark]:
+    def read(self) -> list[Timestamp]:
         """Return the marks in the order of time."""
-        marks = (Mark(number, ns / 1e9) for number, ns in _MARK.iter_unpack(self.path.read_bytes()))
+        marks = (Timestamp(number, ns / 1e9) for number, ns in _MARK.iter_unpack(self.path.read_bytes()))
         return sorted(marks, key=lambda mark: mark.at_s)
 
-    def wait_for(self, count: int, *, within_s: float) -> list[Mark]:
+    def wait_for(self, count: int, *, within_s: float) -> list[Timestamp]:
         """Wait until ``count`` jobs have begun. SluiceError if that takes longer than ``within_s``.
 
         A contender that runs a job twice is not measured: SluiceError if a job began more than once.

@@ -14,7 +14,7 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 _ENDS_WITHIN_S = 10.0
 
 
-class Crew:
+class CommandProcesses:
     """Commands that run until they are ended, each in its own process group."""
 
     def __init__(self, leaders: Sequence[subprocess.Popen[bytes]], log: Path) -> None:
@@ -50,7 +50,9 @@ class Crew:
 
 
 @contextmanager
-def crew(commands: Sequence[Sequence[str]], folder: Path, environment: Mapping[str, str]) -> Iterator[Crew]:
+def crew(
+    commands: Sequence[Sequence[str]], folder: Path, environment: Mapping[str, str]
+) -> Iterator[CommandProcesses]:
     log = folder / "workers.log"
     with log.open("ab") as out:
         leaders = [
@@ -59,7 +61,7 @@ def crew(commands: Sequence[Sequence[str]], folder: Path, environment: Mapping[s
             )
             for command in commands
         ]
-    made = Crew(leaders, log)
+    made = CommandProcesses(leaders, log)
     try:
         yield made
     finally:

@@ -36,11 +36,11 @@ from sluice.jobs.model.submission import Submission
 from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.resources import Stores
 from sluice.jobs.sagas.journal import Direction, Journal, MemoryJournal
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ops.cli.command import DONE, FAILED, INTERRUPTED, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.local_worker import HEARD_WITHIN_S
-from sluice.ops.cli.page import Block, Line, Verbatim
+from sluice.ops.cli.page import Block, Paragraph, Verbatim
 from sluice.ops.cli.submission_options import submission_of
 from sluice.ops.text import first_line, span
 from sluice.planner.keyspaces.partitions.partition_keys import key_of, read_key
@@ -53,7 +53,7 @@ WORK_IDS = "1-3,7"
 _OF_THE_PLANNER = ("work_ids", "start", "end", "id", "mode", "branch", "rerun")
 
 
-def bypass(desk: CommandDesk, options: Options) -> int:
+def bypass(desk: CommandContext, options: Options) -> int:
     """Run the keys one after another. If a key is interrupted, the keys after it are not started."""
     assignments = list(_assignments(desk, options))
     stop, used = Event(), stores(desk.settings)
@@ -69,7 +69,7 @@ def bypass(desk: CommandDesk, options: Options) -> int:
     return DONE if all(outcome.ending is Ending.DONE for _, outcome in ended) else FAILED
 
 
-def _assignments(desk: CommandDesk, options: Options) -> Iterator[Assignment]:
+def _assignments(desk: CommandContext, options: Options) -> Iterator[Assignment]:
     """Yield the runs. BadRequest if any is impossible. No key has been run by then."""
     useless = [
         f"--{word.replace('_', '-')}" for word in _OF_THE_PLANNER if getattr(options, word) is not None
@@ -110,12 +110,12 @@ def _assignment(app: App, key: str, submission: Submission, echo: Echo) -> Assig
     )
 
 
-def _as_if_claimed(app: App, key: str, submission: Submission) -> Claimed:
+def _as_if_claimed(app: App, key: str, submission: Submission) -> ClaimedJob:
     """Return an assignment as if it were claimed. The partitions follow from the key. All of them are made, even if
     they exist.
     """
     span = read_key(app, key)
-    return Claimed(
+    return ClaimedJob(
         id=0,
         app=app.name,
         key=key_of(app, span),
@@ -224,7 +224,7 @@ def _told(name: JobName, outcome: Outcome, *, in_full: bool) -> Iterator[Block]:
     """
     is_done = outcome.ending is Ending.DONE
     ending = str(outcome.ending).replace("_", " ")
-    yield Line(f"{name}: {ending} in {span(outcome.took_s)}", "green" if is_done else "red")
+    yield Paragraph(f"{name}: {ending} in {span(outcome.took_s)}", "green" if is_done else "red")
     if outcome.error and not is_done:
         yield Verbatim(outcome.error.rstrip("\n") if in_full else first_line(outcome.error), "red")
 

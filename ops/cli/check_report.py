@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from sluice.ledger.reads.invariants import EXAMPLES_MAX, Breach
-from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.documents.rule_texts import advice, examples
 
-AGREES = Line("The ledger is consistent.", "green")
+AGREES = Paragraph("The ledger is consistent.", "green")
 
 
 def document(found: list[Breach]) -> list[dict[str, object]]:
@@ -31,4 +31,4 @@ def blocks(found: list[Breach]) -> Iterator[Block]:
             if advice(breach) == each
         ]
         yield Table(("broken rule", "broken by", "examples"), rows, prose=True)
-        yield Line(each)
+        yield Paragraph(each)

@@ -11,7 +11,7 @@ import argparse
 from importlib import import_module
 from typing import NamedTuple, Protocol, cast
 
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 
 Options = argparse.Namespace
 
@@ -23,7 +23,7 @@ class Action(Protocol):
         """Add the command's own options."""
         ...
 
-    def run(self, desk: CommandDesk, options: Options) -> int:
+    def run(self, desk: CommandContext, options: Options) -> int:
         """Run the command and return its exit code."""
         ...
 
@@ -42,7 +42,7 @@ class Command(NamedTuple):
         return cast(Action, import_module(self.module))
 
 
-class Group(NamedTuple):
+class CommandGroup(NamedTuple):
     """Commands with the same first word, like ``db upgrade`` and ``db check``."""
 
     word: str

@@ -3,10 +3,10 @@
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.logs import set_up_logs
 from sluice.ops.cli.output import Output
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 
 
-class CommandDesk(Desk):
+class CommandContext(OperatorContext):
     def __init__(
         self, settings: Settings, output: Output, *, verbose: bool, may_make_ledger: bool = True
     ) -> None:

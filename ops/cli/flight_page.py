@@ -9,21 +9,26 @@ from msgspec import Struct
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.sagas.abort_reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT
-from sluice.jobs.sagas.journal import Direction, Failure, Mark
+from sluice.jobs.sagas.journal import Direction, EntryResult, Failure
 from sluice.jobs.sagas.next_step import next_leg
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked_kwargs, masked_value
-from sluice.ledger.reads.saga_details import LINES_MAX, Flight
-from sluice.ledger.reads.saga_details import Line as Entry
-from sluice.ops.cli.page import Block, Line, Table, Verbatim
+from sluice.ledger.reads.saga_details import LINES_MAX, FlightRecord
+from sluice.ledger.reads.saga_details import JournalLine as Entry
+from sluice.ops.cli.page import Block, Paragraph, Table, Verbatim
 from sluice.ops.documents.flight_texts import cause, counted, crashes, place, told, undone
 from sluice.ops.text import command, moment, precise
 
 #: Maximum number of characters shown of a value.
 VALUE_CHARS_MAX = 200
 
-_DO = {Mark.DONE: "done", Mark.AGAIN: "again", Mark.AWAITS: "done, waits", Mark.CAME: "done"}
-_UNDO = _DO | {Mark.DISMAL: "failed", Mark.FORCED: "done by hand"}
+_DO = {
+    EntryResult.DONE: "done",
+    EntryResult.AGAIN: "again",
+    EntryResult.AWAITS: "done, waits",
+    EntryResult.CAME: "done",
+}
+_UNDO = _DO | {EntryResult.DISMAL: "failed", EntryResult.FORCED: "done by hand"}
 #: Results of a do that ended for a reason other than its own failure, by failure type.
 _CUT = {CALLED_OFF: "cancelled", TIMED_OUT: "timed out", WAIT_TIMED_OUT: "done, wait timed out"}
 _GOES_ON = {State.RUNNING: "runs", State.READY: "next", State.WAITING: "next"}
@@ -39,7 +44,7 @@ class _Row(Struct):
     undo_at: datetime | None = None
 
 
-def facts(flight: Flight, state: State) -> Iterator[str]:
+def facts(flight: FlightRecord, state: State) -> Iterator[str]:
     """Yield facts about the flight's position, one line each."""
     began = f", since {cause(flight.failure)}" if flight.failure else ""
     if state is State.FATAL:
@@ -61,7 +66,7 @@ def facts(flight: Flight, state: State) -> Iterator[str]:
         yield f"DISMAL FAILURE: the undo of {what}, failed: {told(flight.dismal.failure)}"
 
 
-def steps(flight: Flight, state: State) -> Table:
+def steps(flight: FlightRecord, state: State) -> Table:
     """Return a table with a row for each started step, and for the next step."""
     rows: dict[int, _Row] = {}
     for line in flight.lines:
@@ -78,13 +83,13 @@ def steps(flight: Flight, state: State) -> Table:
     )
 
 
-def page(flight: Flight, state: State, *, traceback: bool) -> Iterator[Block]:
+def page(flight: FlightRecord, state: State, *, traceback: bool) -> Iterator[Block]:
     """Yield the whole page."""
-    yield from (Line(text, indent=2) for text in facts(flight, state))
-    yield Line()
+    yield from (Paragraph(text, indent=2) for text in facts(flight, state))
+    yield Paragraph()
     yield steps(flight, state)
     if flight.lines and flight.lines[0].seq > 1:
-        yield Line(f"Only the last {LINES_MAX} entries are shown.", "bright_black")
+        yield Paragraph(f"Only the last {LINES_MAX} entries are shown.", "bright_black")
     yield from _part(
         ("event", "received (UTC)", "by", "ended the wait of", "payload"),
         [
@@ -116,7 +121,7 @@ def page(flight: Flight, state: State, *, traceback: bool) -> Iterator[Block]:
         yield from _tracebacks(flight)
 
 
-def way_out(name: JobName, flight: Flight) -> Iterator[Block]:
+def way_out(name: JobName, flight: FlightRecord) -> Iterator[Block]:
     """Yield the commands that can help a fatal saga."""
     rows = [(command("saga retry-undo", name), "# tries the undo again, after you have fixed the cause")]
     if flight.dismal:
@@ -126,7 +131,7 @@ def way_out(name: JobName, flight: Flight) -> Iterator[Block]:
                 "# skips this undo, after you have corrected its effects by hand",
             )
         )
-    yield Line()
+    yield Paragraph()
     yield Table(("", ""), rows)
 
 
@@ -137,14 +142,14 @@ def _note(row: _Row, line: Entry) -> None:
             row.do, row.do_at = _DO[line.mark], line.at
         case Direction.SWITCH:
             # A step that was done before the flight turned back keeps its text.
-            if row.do != _DO[Mark.DONE]:
+            if row.do != _DO[EntryResult.DONE]:
                 row.do, row.do_at = _CUT.get(line.failure.type if line.failure else "", "failed"), line.at
         case Direction.UNDO:
             row.undo, row.undo_at = _UNDO[line.mark], line.at
             row.undo += f" ({line.note})" if line.note else ""
 
 
-def _note_next(rows: dict[int, _Row], flight: Flight, word: str) -> None:
+def _note_next(rows: dict[int, _Row], flight: FlightRecord, word: str) -> None:
     leg = next_leg(flight.last)
     if leg.step < 0 or (flight.steps is not None and leg.step >= flight.steps):
         return
@@ -157,7 +162,7 @@ def _note_next(rows: dict[int, _Row], flight: Flight, word: str) -> None:
 
 def _part(headings: tuple[str, ...], rows: list[tuple[object, ...]]) -> Iterator[Block]:
     if rows:
-        yield Line()
+        yield Paragraph()
         yield Table(headings, rows, prose=True)
 
 
@@ -166,11 +171,11 @@ def _value(value: JSON) -> str:
     return text if len(text) <= VALUE_CHARS_MAX else f"{text[:VALUE_CHARS_MAX]}…"
 
 
-def _tracebacks(flight: Flight) -> Iterator[Block]:
+def _tracebacks(flight: FlightRecord) -> Iterator[Block]:
     trouble = flight.dismal.failure if flight.dismal else None
     failures: Mapping[str, Failure | None] = {"undo": trouble, "do": flight.failure}
     for what, failure in failures.items():
         if failure is not None and failure.traceback:
-            yield Line()
-            yield Line(f"The {what} of {failure.step} failed:" if failure.step else "It failed:", "red")
+            yield Paragraph()
+            yield Paragraph(f"The {what} of {failure.step} failed:" if failure.step else "It failed:", "red")
             yield Verbatim(failure.traceback.rstrip("\n"))

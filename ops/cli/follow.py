@@ -18,10 +18,10 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, LIVE, State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.reads.submission_progress import Course, Run, course, work
+from sluice.ledger.reads.submission_progress import ProgressRun, SubmissionProgress, course, work
 from sluice.ops.cli.command import DONE, FAILED, INTERRUPTED, REFUSED
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line, colour
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph, colour
 from sluice.ops.cli.submission_result import as_document, in_words, obstacle, summary
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import first_line, legible, span
@@ -35,7 +35,7 @@ SAY_EVERY_S = 10.0
 _CODES = {SubmissionState.SUCCEEDED: DONE, SubmissionState.REFUSED: REFUSED}
 
 
-def watch(desk: CommandDesk, installation: Installation, submission: str) -> int:
+def watch(desk: CommandContext, installation: Installation, submission: str) -> int:
     """Show the progress of a submission and its outcome. Return the exit code for the shell."""
     looks = _looks(installation, submission)
     try:
@@ -47,7 +47,7 @@ def watch(desk: CommandDesk, installation: Installation, submission: str) -> int
     return _CODES.get(last.status.state, FAILED)
 
 
-def _looks(installation: Installation, submission: str) -> Iterator[Course]:
+def _looks(installation: Installation, submission: str) -> Iterator[SubmissionProgress]:
     """Poll the submission until it has ended. The last value is its end."""
     while True:
         began = time.monotonic()
@@ -58,14 +58,14 @@ def _looks(installation: Installation, submission: str) -> Iterator[Course]:
         time.sleep(max(LOOK_EVERY_S, (time.monotonic() - began) / LOOK_SHARE))
 
 
-def _look(tx: Tx, submission: str) -> Course:
+def _look(tx: Tx, submission: str) -> SubmissionProgress:
     found = course(tx, submission, planner_queue=PLANNER)
     if found is None:
         raise BadRequest(f"Submission {submission} is no longer in the ledger.")
     return found
 
 
-def _with_bars(desk: CommandDesk, looks: Iterator[Course]) -> Course:
+def _with_bars(desk: CommandContext, looks: Iterator[SubmissionProgress]) -> SubmissionProgress:
     ranks = {name: desk.catalogue.rank(name) for name in desk.catalogue} if desk.settings.apps else {}
     with Bars(ranks) as bars:
         for now in looks:
@@ -73,25 +73,25 @@ def _with_bars(desk: CommandDesk, looks: Iterator[Course]) -> Course:
     return now
 
 
-def _with_lines(desk: CommandDesk, looks: Iterator[Course]) -> Course:
+def _with_lines(desk: CommandContext, looks: Iterator[SubmissionProgress]) -> SubmissionProgress:
     said, said_at = "", time.monotonic()
     for now in looks:
         is_time = time.monotonic() - said_at > SAY_EVERY_S
         what = obstacle(now) or (in_words(now.counts) if is_time else "")
         if what and what != said:
-            desk.output.note(Line(what))
+            desk.output.note(Paragraph(what))
             said, said_at = what, time.monotonic()
     return now
 
 
-def _interrupted(desk: CommandDesk, installation: Installation, submission: str) -> int:
+def _interrupted(desk: CommandContext, installation: Installation, submission: str) -> int:
     """Report the interruption. Nothing is lost: running jobs are handed back by their workers, and the submission
     stays.
     """
     now = installation.ask(lambda tx: _look(tx, submission))
     desk.output.note(
-        Line(f"Interrupted. Submission {submission} is kept, and its unfinished jobs will run later."),
-        Line(
+        Paragraph(f"Interrupted. Submission {submission} is kept, and its unfinished jobs will run later."),
+        Paragraph(
             f"Continue it with `sluice up --drain`, or stop it with `sluice cancel {submission}`.", indent=2
         ),
     )
@@ -133,11 +133,11 @@ class Bars:
     ) -> None:
         self._live.stop()
 
-    def show(self, course: Course) -> None:
+    def show(self, course: SubmissionProgress) -> None:
         self._live.update(draw(course, self._ranks, self._console.width))
 
 
-def draw(course: Course, ranks: Mapping[str, int], width: int) -> RenderableType:
+def draw(course: SubmissionProgress, ranks: Mapping[str, int], width: int) -> RenderableType:
     """Return one picture. A job that was split is left out, because its halves are shown in its place."""
     tally = {app: _without_split(counts) for app, counts in course.tally.items()}
     rows = sorted(tally.items(), key=lambda item: (ranks.get(item[0], 0), item[0]))
@@ -184,7 +184,7 @@ def _rest(counts: Mapping[State, int]) -> str:
     return in_words({state: count for state, count in counts.items() if state is not State.SUCCEEDED})
 
 
-def _lines(course: Course, width: int) -> Iterator[Text]:
+def _lines(course: SubmissionProgress, width: int) -> Iterator[Text]:
     if what := obstacle(course):
         yield Text(what, "yellow")
     elif not course.tally:
@@ -200,13 +200,13 @@ def _lines(course: Course, width: int) -> Iterator[Text]:
         yield _short(text, width, "red")
 
 
-def _running(course: Course) -> Text:
+def _running(course: SubmissionProgress) -> Text:
     names = " · ".join(_named(run, course.now) for run in course.running[:NAMED_MAX])
     more = course.counts.get(State.RUNNING, 0) - NAMED_MAX
     return Text.assemble(("running ", colour(State.RUNNING)), f"{names} · {more} more" if more > 0 else names)
 
 
-def _named(run: Run, now: datetime) -> str:
+def _named(run: ProgressRun, now: datetime) -> str:
     """Return the name of a running job, with its duration if that is at least one second."""
     seconds = (now - run.since).total_seconds()
     name = f"{run.app}/{legible(run.key)}"

@@ -1,7 +1,7 @@
 """Worker within this command's process, and the event that stops it.
 
-The worker serves every queue (``working``). ``told_to_stop`` yields a ``Stop`` event for commands that run until they
-are stopped.
+The worker serves every queue (``working``). ``told_to_stop`` yields a ``StopEvent`` event for commands that run until
+they are stopped.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def _threads(text: str) -> int:
 HEARD_WITHIN_S = 0.5
 
 
-class Stop:
+class StopEvent:
     """Event that a signal handler can set.
 
     A handler runs in the main thread, between any two lines of a wait. ``threading.Event`` deadlocks there if the wait
@@ -101,11 +101,11 @@ class Stop:
 
 
 @contextmanager
-def told_to_stop() -> Iterator[Stop]:
+def told_to_stop() -> Iterator[StopEvent]:
     """Yield an event that the first signal sets, so that running jobs get their grace time. The next signal interrupts
     the command.
     """
-    stop = Stop()
+    stop = StopEvent()
     before = {}
 
     def hear(number: int, _: object) -> None:

@@ -16,13 +16,13 @@ from sluice.actors.settings.settings import process_settings
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.observe.failpoints import arm
 from sluice.ops.cli.command import BROKEN, DONE, INTERRUPTED
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.output import Output
 from sluice.ops.cli.parser import parse
 
 
-class Broken(SluiceError):
+class UnexpectedError(SluiceError):
     """Unexpected error."""
 
     exit_code = BROKEN
@@ -58,7 +58,9 @@ def _run(words: Sequence[str], output: Output) -> int:
     )
     settings = replace(settings, process=options.way)
     arm(settings.crash_at)
-    with CommandDesk(settings, output, verbose=options.verbose, may_make_ledger=options.makes_ledger) as desk:
+    with CommandContext(
+        settings, output, verbose=options.verbose, may_make_ledger=options.makes_ledger
+    ) as desk:
         return action.run(desk, options)
 
 
@@ -69,7 +71,7 @@ def _told(error: BaseException) -> SluiceError:
     if isinstance(error, KeyboardInterrupt):
         return Interrupted("Interrupted.")
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return Broken(
+    return UnexpectedError(
         f"{type(error).__name__}: {' '.join(str(error).split())}",
         where=f"{last.filename}:{last.lineno}, in {last.name}",
         advice="This is a fault of Sluice. Add --debug to see the traceback.",

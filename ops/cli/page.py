@@ -31,7 +31,7 @@ _COLOURS = {
 }
 
 
-class Line(Struct, frozen=True):
+class Paragraph(Struct, frozen=True):
     """Paragraph that is wrapped between words if the terminal is too narrow for it."""
 
     text: str = ""
@@ -44,7 +44,7 @@ class Line(Struct, frozen=True):
             yield [(margin + text, self.style)]
 
 
-class Spread(Struct, frozen=True):
+class StyledLine(Struct, frozen=True):
     """Line of texts with different styles. The caller ensures that it fits."""
 
     spans: Spans
@@ -78,7 +78,7 @@ class Table(Struct, frozen=True):
     def lines(self, width: int | None) -> Iterator[Spans]:
         rows = [[_cell(value) for value in row] for row in self.rows]
         if not rows:
-            yield from Line(self.empty, "bright_black").lines(width) if self.empty else ()
+            yield from Paragraph(self.empty, "bright_black").lines(width) if self.empty else ()
             return
         heads = [[(heading, "bold") for heading in self.headings]] if any(self.headings) else []
         widths = [max(len(text) for text, _ in column) for column in zip(*heads, *rows, strict=True)]
@@ -119,7 +119,7 @@ class Table(Struct, frozen=True):
         yield from ([(" " * place + line, style)] for line in rest)
 
 
-Block = Line | Spread | Verbatim | Table
+Block = Paragraph | StyledLine | Verbatim | Table
 
 
 def colour(state: State) -> str:

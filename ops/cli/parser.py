@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from sluice.jobs.errors import BadRequest
-from sluice.ops.cli.command import Action, Command, Group, Options
+from sluice.ops.cli.command import Action, Command, CommandGroup, Options
 from sluice.ops.cli.examples import examples
 
 PROGRAM = "sluice"
@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
         )
 
 
-def parse(arguments: Sequence[str], commands: Sequence[Command | Group]) -> tuple[Action, Options]:
+def parse(arguments: Sequence[str], commands: Sequence[Command | CommandGroup]) -> tuple[Action, Options]:
     """Return the action and its options. BadRequest if the arguments cannot be parsed. The options include ``way``, the
     command's words, and ``makes_ledger``.
     """
@@ -92,7 +92,9 @@ def parse(arguments: Sequence[str], commands: Sequence[Command | Group]) -> tupl
     return action, parser.parse_intermixed_args(options.rest, options)
 
 
-def _choose(way: str, help_: str, commands: Sequence[Command | Group], options: Options) -> Command | Group:
+def _choose(
+    way: str, help_: str, commands: Sequence[Command | CommandGroup], options: Options
+) -> Command | CommandGroup:
     """Read one word and the common options before it. The arguments after it are left in ``options.rest``."""
     listed = "\n".join(f"  {entry.word:<14}{entry.help}" for entry in commands)
     parser = Parser(way, help_, epilog=f"commands:\n{listed}")

@@ -17,7 +17,7 @@ from sluice.jobs.keys.partitions import UNBOUNDED, Offset, Partitioning, TableDe
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
 from sluice.ops.cli.output import excerpt
-from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.documents.app_document import first_read, last_read
 from sluice.ops.text import span
 from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of, read_key
@@ -90,7 +90,7 @@ def partition_parents(
         list(parents(catalogue, catalogue[name], _bounded(catalogue[name], key))) if name in catalogue else []
     )
     if not found:
-        return [], Line(f"{name}/{key} is made from no other partition.")
+        return [], Paragraph(f"{name}/{key} is made from no other partition.")
     gate: dict[str, object] = {"group": _GATE, "jobs": sorted(_names(found))}
     if unusual := {str(job): each.when for each in found if each.when != "succeeded" for job in each.names}:
         gate["when"] = unusual
@@ -112,7 +112,7 @@ def partition_children(
     table, made = _made(catalogue, name, key)
     found = list(children(catalogue, table, made))
     if not found:
-        return [], Line(f"Nothing is made from {name}/{key}.")
+        return [], Paragraph(f"Nothing is made from {name}/{key}.")
     rows = [(app, key) for each in found for app, key, _ in _rows(each, "and all later")]
     shown = excerpt(rows, alike=lambda row: row[0], rest=lambda row, words: (row[0], words), whole=whole)
     return sorted(_names(found)), Table(("app", "key"), list(shown))

@@ -7,13 +7,13 @@ from sluice.actors.branches import branch_of
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.work_id_selection import Selected
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Known
+from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import plans
 from sluice.ledger.stats import runtimes
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.operations.installation import Installation
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
@@ -21,14 +21,14 @@ from sluice.planner.preview.preview import Preview, preview
 
 
 def known_preview(
-    desk: CommandDesk, submission: Submission, now: datetime | None
+    desk: CommandContext, submission: Submission, now: datetime | None
 ) -> tuple[Preview, Mapping[str, float], datetime]:
     """Return the plan, the known seconds per job of each of its apps, and the time for which it was planned. Default of
     the time: the ledger's current time.
     """
     installation = Installation(desk)
 
-    def look_up(names: list[JobName]) -> Mapping[JobName, Known]:
+    def look_up(names: list[JobName]) -> Mapping[JobName, KnownJob]:
         return installation.ask(lambda tx: plans.look(tx, names))
 
     at = now or installation.ask(Tx.instant)
@@ -38,14 +38,14 @@ def known_preview(
 
 
 def known_chunks(
-    desk: CommandDesk, submission: Submission, selected: Selected, now: datetime | None
+    desk: CommandContext, submission: Submission, selected: Selected, now: datetime | None
 ) -> tuple[Chunked, Mapping[str, float], datetime]:
     """Return the plan of a submission about work IDs, the known seconds per job of each app, and the time of the
     plan.
     """
 
     def look(tx: Tx) -> tuple[Chunked, Mapping[str, float], datetime]:
-        past = freshness.Past(tx, now or tx.instant(), number=0)
+        past = freshness.FreshnessFacts(tx, now or tx.instant(), number=0)
         found = chunk(desk.catalogue, submission, selected.work_ids, selected.kwargs, past)
         apps = sorted({job.name.app for job in found.jobs})
         return found, runtimes.known_s(tx, apps), past.now
@@ -53,20 +53,20 @@ def known_chunks(
     return Installation(desk).ask(look)
 
 
-def known_branch(desk: CommandDesk, branch: str) -> Catalogue:
+def known_branch(desk: CommandContext, branch: str) -> Catalogue:
     """Return the definitions of a branch."""
     return Installation(desk).ask(lambda tx: branch_of(tx, branch))
 
 
 def known_partitions(
-    desk: CommandDesk, catalogue: Catalogue, submission: Submission, now: datetime | None
+    desk: CommandContext, catalogue: Catalogue, submission: Submission, now: datetime | None
 ) -> tuple[Layout, Mapping[str, float], datetime]:
     """Return the plan of a submission about partitions by these definitions, the known seconds per job of each app, and
     the time of the plan.
     """
 
     def look(tx: Tx) -> tuple[Layout, Mapping[str, float], datetime]:
-        layout = Layout(catalogue, submission, partitions.Tables(tx))
+        layout = Layout(catalogue, submission, partitions.LedgerTables(tx))
         apps = [supply.app.name for supply in layout.supplies if supply.app]
         return layout, runtimes.known_s(tx, apps), now or tx.instant()
 

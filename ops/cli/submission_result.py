@@ -9,8 +9,8 @@ from typing import Any
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, LIVE, State
-from sluice.ledger.reads.submission_progress import Course, Trouble, Work
-from sluice.ops.cli.page import Block, Line, Table, Verbatim
+from sluice.ledger.reads.submission_progress import AppDuration, SubmissionProgress, Trouble
+from sluice.ops.cli.page import Block, Paragraph, Table, Verbatim
 from sluice.ops.text import command, first_line, moment, span
 
 #: Time after which an unplanned submission is reported if no planner is running.
@@ -24,7 +24,7 @@ _RANK = {
 _BAD = DEAD - {State.SKIPPED, State.CANCELLED}
 
 
-def as_document(course: Course) -> dict[str, Any]:
+def as_document(course: SubmissionProgress) -> dict[str, Any]:
     """Return the progress as a document. The field names are a public contract: ``submission``, ``state`` and
     ``jobs``.
     """
@@ -42,7 +42,7 @@ def as_document(course: Course) -> dict[str, Any]:
     return document
 
 
-def summary(course: Course, took: Sequence[Work]) -> Iterator[Block]:
+def summary(course: SubmissionProgress, took: Sequence[AppDuration]) -> Iterator[Block]:
     """Yield a line for each app, the failed jobs with a command for each, the obstacle, and the outcome."""
     if course.tally:
         yield _apps(course, {each.app: each for each in took})
@@ -53,9 +53,9 @@ def summary(course: Course, took: Sequence[Work]) -> Iterator[Block]:
             for trouble in alike:
                 yield from _trouble(trouble)
     if (more := sum(course.counts.get(state, 0) for state in _BAD) - len(course.troubles)) > 0:
-        yield Line(f"and {more} more: sluice ls --submission {course.status.id}", indent=2)
+        yield Paragraph(f"and {more} more: sluice ls --submission {course.status.id}", indent=2)
     if course.status.is_paused:
-        yield Line(obstacle(course), "yellow")
+        yield Paragraph(obstacle(course), "yellow")
     yield _verdict(course)
 
 
@@ -65,7 +65,7 @@ def in_words(counts: Mapping[State, int]) -> str:
     return ", ".join(f"{count} {state}" for state, count in ordered)
 
 
-def obstacle(course: Course) -> str:
+def obstacle(course: SubmissionProgress) -> str:
     """Return why the submission does not go on or is not planned. Empty if nothing keeps it."""
     if course.status.is_paused:
         return (
@@ -80,7 +80,7 @@ def obstacle(course: Course) -> str:
     return ""
 
 
-def _apps(course: Course, took: Mapping[str, Work]) -> Table:
+def _apps(course: SubmissionProgress, took: Mapping[str, AppDuration]) -> Table:
     began = {app: work.began_at for app, work in took.items()}
     rows = [
         (app, sum(counts.values()), *_times(took.get(app)), in_words(counts))
@@ -91,7 +91,7 @@ def _apps(course: Course, took: Mapping[str, Work]) -> Table:
     return Table(("app", "jobs", "took", "work", "outcome"), rows, prose=True)
 
 
-def _times(work: Work | None) -> tuple[str, str]:
+def _times(work: AppDuration | None) -> tuple[str, str]:
     if work is None or work.ended_at is None:
         return "", ""
     return span((work.ended_at - work.began_at).total_seconds()), span(work.work_s)
@@ -100,7 +100,7 @@ def _times(work: Work | None) -> tuple[str, str]:
 def _trouble(trouble: Trouble) -> Iterator[Block]:
     name = JobName(trouble.app, trouble.key)
     error = first_line(trouble.error)
-    yield Line(f"{name} {trouble.state} in round {trouble.round}{': ' if error else ''}{error}", "red")
+    yield Paragraph(f"{name} {trouble.state} in round {trouble.round}{': ' if error else ''}{error}", "red")
     yield Verbatim(f"  {command('saga show' if trouble.state is State.FATAL else 'logs', name)}")
 
 
@@ -111,15 +111,15 @@ def _stranded(troubles: Sequence[Trouble]) -> Iterator[Block]:
     name = JobName(troubles[0].app, troubles[0].key)
     more = len(troubles) - 1
     who = f"{name} and {more} more of {name.app}" if more else name
-    yield Line(f"{who} cannot run, because {'their' if more else 'its'} parents will not succeed", "red")
+    yield Paragraph(f"{who} cannot run, because {'their' if more else 'its'} parents will not succeed", "red")
     yield Verbatim(f"  {command('why', name)}")
 
 
-def _verdict(course: Course) -> Line:
+def _verdict(course: SubmissionProgress) -> Paragraph:
     status = course.status
     if status.reason:
         waits = status.state is SubmissionState.RECEIVED
-        return Line(f"{status.state}: {status.reason}", "yellow" if waits else "red")
+        return Paragraph(f"{status.state}: {status.reason}", "yellow" if waits else "red")
     end = status.ended_at or course.now
     words = f"{in_words(course.counts) or 'no jobs'} in {span((end - status.received_at).total_seconds())}"
     styles = {
@@ -127,4 +127,4 @@ def _verdict(course: Course) -> Line:
         SubmissionState.ACTIVE: "cyan",
         SubmissionState.RECEIVED: "yellow",
     }
-    return Line(f"{status.state}: {words}", styles.get(status.state, "red"))
+    return Paragraph(f"{status.state}: {words}", styles.get(status.state, "red"))

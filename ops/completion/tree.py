@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from sluice.ops.cli.command import Command, Group
+from sluice.ops.cli.command import Command, CommandGroup
 from sluice.ops.cli.parser import Parser
 
 #: Kinds of values that can be completed. Values of other kinds have no completion.
@@ -37,22 +37,22 @@ class Words(Struct, frozen=True):
     many: bool = False
 
 
-def read_tree(commands: Sequence[Command | Group]) -> list[Words]:
+def read_tree(commands: Sequence[Command | CommandGroup]) -> list[Words]:
     """Return all command words with the words that may follow, the shortest first. It imports the module of each
     command.
     """
     return [_of_group("", commands), *(words for entry in commands for words in _below(entry))]
 
 
-def _below(entry: Command | Group) -> Iterator[Words]:
-    if isinstance(entry, Group):
+def _below(entry: Command | CommandGroup) -> Iterator[Words]:
+    if isinstance(entry, CommandGroup):
         yield _of_group(entry.word, entry.commands)
         yield from (_of_command(f"{entry.word} {each.word}", each) for each in entry.commands)
     else:
         yield _of_command(entry.word, entry)
 
 
-def _of_group(way: str, commands: Sequence[Command | Group]) -> Words:
+def _of_group(way: str, commands: Sequence[Command | CommandGroup]) -> Words:
     parser = Parser(way, "")
     return Words(way, tuple((each.word, each.help) for each in commands), tuple(_options(parser)))
 

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sluice.ops.console.http_message import JSON_TYPE, Answer, Request, problem
+from sluice.ops.console.http_message import JSON_TYPE, Request, Response, problem
 from sluice.ops.console.login_throttle import Refusals
 
 #: Names of this machine for itself.
@@ -54,7 +54,7 @@ class Who(Struct, frozen=True, kw_only=True):
         return f"{self.role} from {self.at}" if self.at else str(self.role)
 
 
-class Gate:
+class AccessControl:
     """Access control with an ``operate`` and a ``view`` token. A session has the role of the token that opened it."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Gate:
         self._clock = clock
         self._refusals = Refusals(clock)
 
-    def turned_away(self, request: Request) -> Answer | None:
+    def turned_away(self, request: Request) -> Response | None:
         """Refuse a request of another origin or of a wrong content type, whatever its token. None if it may proceed."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if origin is not None and _place_of(origin) != host:
@@ -102,7 +102,7 @@ class Gate:
         """Return a cookie that removes the session."""
         return f"{_cookie('', request)}; Max-Age=0"
 
-    def stranger(self, request: Request) -> Answer:
+    def stranger(self, request: Request) -> Response:
         """Return the answer for an unknown sender. A request without a token and without a forged session is not a
         guess, so it is answered without a pause.
         """
@@ -112,7 +112,7 @@ class Gate:
             self.wrong_token(request) if "authorization" in request.headers or made_up else _unknown_asker()
         )
 
-    def wrong_token(self, request: Request) -> Answer:
+    def wrong_token(self, request: Request) -> Response:
         """Return the answer for a wrong token. It is sent after a pause."""
         return _unknown_asker(after_s=self._refusals.refused(_address(request)))
 
@@ -132,7 +132,7 @@ class Gate:
         return fits[0] if fits else None
 
 
-def _unknown_asker(*, after_s: float = 0.0) -> Answer:
+def _unknown_asker(*, after_s: float = 0.0) -> Response:
     told = problem(
         HTTPStatus.UNAUTHORIZED,
         "The token is missing or wrong.",

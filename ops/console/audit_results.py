@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from sluice.actors.planner.landed_partitions import Landing
+from sluice.actors.planner.landed_partitions import LandingResult
 from sluice.actors.planner.pauses import GoesOn, HeldBack
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
@@ -88,7 +88,7 @@ def archived(_: Tx, found: int) -> CameTo | None:
     return {"archived": found} if found else None
 
 
-def landed(_: Tx, found: Landing) -> CameTo | None:
+def landed(_: Tx, found: LandingResult) -> CameTo | None:
     return {"landed": found.new} if found.new else None
 
 

@@ -7,24 +7,24 @@ from typing import NamedTuple
 
 from sluice.actors.settings.settings import Settings
 from sluice.jobs.errors import BadSetting
-from sluice.ops.console.access import TOKEN_CHARS_MIN, Gate
+from sluice.ops.console.access import TOKEN_CHARS_MIN, AccessControl
 from sluice.ops.console.calls.routes import ROUTES
 from sluice.ops.console.context import Office
 from sluice.ops.console.dispatch import Answering
 from sluice.ops.console.files import Files
 from sluice.ops.console.own_token import own_token
-from sluice.ops.console.server import Place, Server
-from sluice.ops.operations.context import Desk
+from sluice.ops.console.server import ListenAddress, Server
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 
 
-class Keys(NamedTuple):
+class ConsoleKeys(NamedTuple):
     """Gate of a console, and the token that the console made itself, which the caller must print."""
 
-    gate: Gate
+    gate: AccessControl
     own_token: str | None
 
-    def address(self, place: Place) -> str:
+    def address(self, place: ListenAddress) -> str:
         """Return the address to open in a browser.
 
         The page opens a session with the token and removes it from the address. The part after the # is sent to no
@@ -33,18 +33,18 @@ class Keys(NamedTuple):
         return f"{place}/#token={self.own_token}" if self.own_token else str(place)
 
 
-def keys_for(place: Place, settings: Settings) -> Keys:
+def keys_for(place: ListenAddress, settings: Settings) -> ConsoleKeys:
     """Return the gate for the configured tokens. If none is configured, the console uses a token of its own.
     BadSetting as in ``check_tokens``.
     """
     check_tokens(place, settings)
     if settings.console_token is not None or settings.console_view_token is not None:
-        return Keys(Gate(settings.console_token, settings.console_view_token), None)
+        return ConsoleKeys(AccessControl(settings.console_token, settings.console_view_token), None)
     own = own_token(settings.home)
-    return Keys(Gate(own), own)
+    return ConsoleKeys(AccessControl(own), own)
 
 
-def check_tokens(place: Place, settings: Settings) -> None:
+def check_tokens(place: ListenAddress, settings: Settings) -> None:
     """Raise BadSetting if a token can be guessed, or if other machines can reach the console and no token is set."""
     operate, view = settings.console_token, settings.console_view_token
     for name, token in (("SLUICE_CONSOLE_TOKEN", operate), ("SLUICE_CONSOLE_VIEW_TOKEN", view)):
@@ -61,7 +61,9 @@ def check_tokens(place: Place, settings: Settings) -> None:
 
 
 @contextmanager
-def console(desk: Desk, installation: Installation, place: Place, gate: Gate) -> Iterator[Server]:
+def console(
+    desk: OperatorContext, installation: Installation, place: ListenAddress, gate: AccessControl
+) -> Iterator[Server]:
     """Answer requests until the block ends. BadSetting if the address cannot be used."""
     office = Office(desk, installation)
     office.open()

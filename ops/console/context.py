@@ -15,7 +15,7 @@ from sluice.ops.documents.backlog import Recent
 from sluice.ops.observe.metrics.collect import Metrics
 from sluice.ops.observe.overview.alarms import OwnDefinitions
 from sluice.ops.observe.overview.page import Overview, overview
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ T = TypeVar("T")
 class Office:
     """Ledger, client, definitions and caches, for concurrent requests."""
 
-    def __init__(self, desk: Desk, installation: Installation) -> None:
+    def __init__(self, desk: OperatorContext, installation: Installation) -> None:
         self.desk = desk
         self.installation = installation
         self.streams = Streams(self.ask, self.overview)

@@ -11,11 +11,11 @@ import msgspec
 from sluice.jobs.blobs import BlobsUnavailable
 from sluice.jobs.errors import BadRequest, Conflict, DefinitionError, SluiceError, Unreachable
 from sluice.jobs.model.request_limits import unfit
-from sluice.ops.console.access import Gate, Who
+from sluice.ops.console.access import AccessControl, Who
 from sluice.ops.console.context import Office
 from sluice.ops.console.files import Files
-from sluice.ops.console.http_message import Answer, Request, Unreadable, problem
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.http_message import Request, Response, Unreadable, problem
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 
 _LOG = logging.getLogger("sluice.console")
 
@@ -30,13 +30,13 @@ _STRANGER_BYTES_MAX = 8 * 1024
 class Answering:
     """Dispatcher of requests. ``routes`` are all calls."""
 
-    def __init__(self, office: Office, gate: Gate, routes: Sequence[Route], files: Files) -> None:
+    def __init__(self, office: Office, gate: AccessControl, routes: Sequence[Route], files: Files) -> None:
         self._office = office
         self._gate = gate
         self._routes = routes
         self._files = files
 
-    def refuse(self, request: Request, body_bytes: int) -> Answer | None:
+    def refuse(self, request: Request, body_bytes: int) -> Response | None:
         """Refuse a request by its head alone if its body is large and its sender unknown. None if the body may be
         read.
 
@@ -46,7 +46,7 @@ class Answering:
             return None
         return self._gate.turned_away(request) or self._gate.stranger(request)
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: Request) -> Response:
         """Return the answer to a request. An exception in a call also becomes an answer."""
         refused = self._gate.turned_away(request)
         if refused is not None:
@@ -64,7 +64,7 @@ class Answering:
             return _no_such_call(found)
         return self._not_for(here, who) or self._called(here, words, request, who)
 
-    def _not_for(self, route: Route, who: Who | None) -> Answer | None:
+    def _not_for(self, route: Route, who: Who | None) -> Response | None:
         if route.role is None or who is None or who.role.may(route.role):
             return None
         return problem(
@@ -73,9 +73,9 @@ class Answering:
             "Use the token of SLUICE_CONSOLE_TOKEN.",
         )
 
-    def _called(self, route: Route, words: Sequence[str], request: Request, who: Who | None) -> Answer:
+    def _called(self, route: Route, words: Sequence[str], request: Request, who: Who | None) -> Response:
         try:
-            asked = Asked(
+            asked = CallArguments(
                 words=route.given(words) or (),
                 query=_read_query(request.query, route.query),
                 body=_read(request.body, route.body),
@@ -92,14 +92,14 @@ class Answering:
             return problem(
                 HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error of Sluice. See the log for details."
             )
-        return found if isinstance(found, Answer) else Answer(status=route.status, document=found)
+        return found if isinstance(found, Response) else Response(status=route.status, document=found)
 
 
 def _is_call(path: str) -> bool:
     return path in (_API, _METRICS) or path.startswith(f"{_API}/")
 
 
-def _no_such_call(others: Sequence[Route]) -> Answer:
+def _no_such_call(others: Sequence[Route]) -> Response:
     if not others:
         return problem(HTTPStatus.NOT_FOUND, "There is no such call.")
     allowed = ", ".join(sorted({route.method for route in others}))
@@ -158,14 +158,14 @@ def _read(body: bytes, kind: Any) -> Any:
     if reason := unfit(body):
         raise Unreadable(reason)
     try:
-        if kind is Nothing:
+        if kind is NoParameters:
             return _no_words(msgspec.json.decode(body or b"{}", type=dict[str, Any]))
         return msgspec.json.decode(body or b"{}", type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Unreadable(f"The body cannot be read: {error}") from None
 
 
-def _no_words(said: Mapping[str, Any]) -> Nothing:
+def _no_words(said: Mapping[str, Any]) -> NoParameters:
     if said:
         raise Unreadable("This call takes no fields.")
-    return Nothing()
+    return NoParameters()

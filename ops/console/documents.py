@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from sluice.jobs.model.submission import JSON
-from sluice.jobs.sagas.journal import Direction, Mark
+from sluice.jobs.sagas.journal import Direction, EntryResult
 from sluice.jobs.states import State
 
 #: Job as its app, its key and its state.
@@ -111,7 +111,7 @@ class EntryDocument(Document, frozen=True, kw_only=True):
     step: int
     name: str
     direction: Direction
-    mark: Mark
+    mark: EntryResult
     awaits: str | None
     event: int | None
     failure: FailureDocument | None
@@ -133,7 +133,7 @@ class FlightDocument(Document, frozen=True, kw_only=True):
     step: int | None
     steps: int | None
     name: str | None
-    mark: Mark | None
+    mark: EntryResult | None
     waits_for: WaitDocument | None
     working: Words
     meters: Sequence[MeterDocument]
@@ -204,7 +204,7 @@ class JobDocument(Document, frozen=True, kw_only=True):
     halves: Sequence[Related]
 
 
-class Alternative(Document, frozen=True, kw_only=True):
+class ParentAlternative(Document, frozen=True, kw_only=True):
     group: str
     apps: Sequence[str]
 
@@ -226,7 +226,7 @@ class AppDocument(Document, frozen=True, kw_only=True):
     autofill_values: Mapping[str, Sequence[Any]]
     chunks: Words | None
     partitions: Words | None
-    parents: Sequence[Alternative]
+    parents: Sequence[ParentAlternative]
     children: Sequence[str]
     policy: Words
     breaker: Words | None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sluice.ops.console.http_message import Answer, Request, problem
+from sluice.ops.console.http_message import Request, Response, problem
 
 FOLDER = Path(__file__).parent / "page"
 #: Suffixes and types of the page's files. Files with other suffixes are not served.
@@ -47,7 +47,7 @@ class Files:
             if path.is_file() and path.suffix in KINDS
         }
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: Request) -> Response:
         """Return the file. Paths outside of the assets get the page itself."""
         path = request.path if request.path.startswith(_ASSETS) else _INDEX
         found = self._files.get(path)
@@ -59,8 +59,8 @@ class Files:
             return problem(HTTPStatus.NOT_FOUND, "The page has no such file.")
         headers = {"ETag": found.tag, "Cache-Control": _CACHED}
         if is_known(request, found.tag):
-            return Answer(status=HTTPStatus.NOT_MODIFIED, kind=found.kind, headers=headers, content=b"")
-        return Answer(kind=found.kind, headers=headers, content=found.content)
+            return Response(status=HTTPStatus.NOT_MODIFIED, kind=found.kind, headers=headers, content=b"")
+        return Response(kind=found.kind, headers=headers, content=found.content)
 
 
 def tag_of(content: bytes) -> str:

@@ -37,7 +37,7 @@ class Request(Struct, frozen=True, kw_only=True):
         return "GET" if self.method == "HEAD" else self.method
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class Response(Struct, frozen=True, kw_only=True):
     """Answer: a document, or instead of it ``content`` as it is, or ``pieces``.
 
     An empty piece means that there is nothing new yet. Pieces that are ``is_live`` continue as long as the client
@@ -68,7 +68,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     advice: str = ""
 
 
-def problem(status: HTTPStatus, detail: str, advice: str = "", **headers: str) -> Answer:
+def problem(status: HTTPStatus, detail: str, advice: str = "", **headers: str) -> Response:
     """Return an error as an answer. ``advice`` is the recommended action."""
     told = Problem(type="about:blank", title=status.phrase, status=status.value, detail=detail, advice=advice)
-    return Answer(status=status, document=msgspec.to_builtins(told), kind=PROBLEM_TYPE, headers=headers)
+    return Response(status=status, document=msgspec.to_builtins(told), kind=PROBLEM_TYPE, headers=headers)

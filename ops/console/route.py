@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from sluice.ops.console.access import Gate, Role, Who
+from sluice.ops.console.access import AccessControl, Role, Who
 from sluice.ops.console.context import Office
 from sluice.ops.console.http_message import JSON_TYPE, Request
 
@@ -14,11 +14,11 @@ Q = TypeVar("Q")
 B = TypeVar("B")
 
 
-class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
+class NoParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """No parameters."""
 
 
-class Asked(Struct, Generic[Q, B], frozen=True, kw_only=True):
+class CallArguments(Struct, Generic[Q, B], frozen=True, kw_only=True):
     """Arguments of a call. ``words`` are the variable parts of the path. ``query`` and ``body`` have the types of the
     route. ``who`` may be None if the call needs no role.
     """
@@ -28,7 +28,7 @@ class Asked(Struct, Generic[Q, B], frozen=True, kw_only=True):
     body: B
     who: Who | None
     request: Request
-    gate: Gate
+    gate: AccessControl
 
 
 class Route(Struct, frozen=True, kw_only=True):
@@ -41,11 +41,11 @@ class Route(Struct, frozen=True, kw_only=True):
 
     method: str
     path: str
-    call: Callable[[Office, Asked[Any, Any]], Any]
+    call: Callable[[Office, CallArguments[Any, Any]], Any]
     summary: str
     answers: Any
-    query: Any = Nothing
-    body: Any = Nothing
+    query: Any = NoParameters
+    body: Any = NoParameters
     role: Role | None = Role.VIEW
     status: HTTPStatus = HTTPStatus.OK
     kind: str = JSON_TYPE

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.errors import BadSetting
 from sluice.ops.console.access import LOOPBACK
-from sluice.ops.console.http_message import Answer, Request, problem
+from sluice.ops.console.http_message import Request, Response, problem
 from sluice.ops.console.limits import Room
 from sluice.ops.console.request_head import BadHead, Head, Inlet, read_head
 
@@ -62,7 +62,7 @@ class PlaceTaken(BadSetting):
     """Raised when another process uses the address, or this user may not listen there."""
 
 
-class Place(NamedTuple):
+class ListenAddress(NamedTuple):
     """Address to listen on."""
 
     host: str
@@ -76,7 +76,7 @@ class Place(NamedTuple):
         return self.host in LOOPBACK
 
 
-def read_place(text: str) -> Place:
+def read_place(text: str) -> ListenAddress:
     """Read ``HOST:PORT``. BadSetting if the text has another form."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
@@ -84,7 +84,7 @@ def read_place(text: str) -> Place:
         raise BadSetting(
             f"--listen {text!r} is not an address to listen at.", advice="For example --listen 127.0.0.1:8484"
         )
-    return Place(host, int(port))
+    return ListenAddress(host, int(port))
 
 
 class Server(ThreadingHTTPServer):
@@ -99,9 +99,9 @@ class Server(ThreadingHTTPServer):
 
     def __init__(
         self,
-        place: Place,
-        answer: Callable[[Request], Answer],
-        refuse: Callable[[Request, int], Answer | None] = lambda _, __: None,
+        place: ListenAddress,
+        answer: Callable[[Request], Response],
+        refuse: Callable[[Request, int], Response | None] = lambda _, __: None,
     ) -> None:
         self.answer = answer
         self.refuse = refuse
@@ -116,7 +116,7 @@ class Server(ThreadingHTTPServer):
                 f"The console cannot listen at {place}: {error.strerror or error}.",
                 advice="Use another address: --listen HOST:PORT",
             ) from None
-        self.place = Place(place.host, self.server_address[1])
+        self.place = ListenAddress(place.host, self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if self.room.let_in(request, client_address[0]):
@@ -236,7 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
             room.hold_back(self.connection, answer.after_s)
         self._write(answer)
 
-    def _refuse(self, answer: Answer) -> None:
+    def _refuse(self, answer: Response) -> None:
         """Answer a request that was not read to its end. No other request can follow it."""
         self.close_connection = True
         self.connection.settimeout(PATIENCE_S)
@@ -250,7 +250,7 @@ class _Handler(BaseHTTPRequestHandler):
             while self.rfile.read1():
                 continue
 
-    def _give_pieces(self, answer: Answer, pieces: Generator[bytes, None, None]) -> None:
+    def _give_pieces(self, answer: Response, pieces: Generator[bytes, None, None]) -> None:
         if not answer.is_live:
             self._pour(answer, pieces)
             return
@@ -261,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
                 again = {"Retry-After": "2"}
                 self._write(problem(HTTPStatus.SERVICE_UNAVAILABLE, "All streams are in use.", **again))
 
-    def _write(self, answer: Answer) -> None:
+    def _write(self, answer: Response) -> None:
         body = answer.body
         self._begin(answer)
         if answer.status != HTTPStatus.NOT_MODIFIED:
@@ -270,7 +270,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def _pour(self, answer: Answer, given: Generator[bytes, None, None]) -> None:
+    def _pour(self, answer: Response, given: Generator[bytes, None, None]) -> None:
         """Write the pieces, each with its length, so that the client can distinguish the end from a break. The
         connection cannot be used for another request.
         """
@@ -290,7 +290,7 @@ class _Handler(BaseHTTPRequestHandler):
         if is_chunked and self.command != "HEAD":
             self.wfile.write(b"0\r\n\r\n")
 
-    def _begin(self, answer: Answer) -> None:
+    def _begin(self, answer: Response) -> None:
         self.send_response(answer.status)
         for name, text in ({"Cache-Control": "no-store"} | GUARDS | {**answer.headers}).items():
             self.send_header(name, text)

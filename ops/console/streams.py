@@ -44,7 +44,7 @@ _SEEN = b'{"unseen_since":null}'
 Ask = Callable[[Callable[[Tx], Any]], Any]
 
 
-class Watch(NamedTuple):
+class WatchedObject(NamedTuple):
     """Watched object. ``of`` is the name of a job or the ID of a submission. Of any other kind there is one object."""
 
     kind: str
@@ -52,7 +52,7 @@ class Watch(NamedTuple):
 
 
 #: Watched by all streams: whether the ledger can be read.
-LEDGER = Watch("ledger")
+LEDGER = WatchedObject("ledger")
 
 
 class Streams:
@@ -62,19 +62,19 @@ class Streams:
         self._ask = ask
         self._overview = overview
         self._changed = Condition()
-        self._watched: list[Sequence[Watch]] = []
-        self._known: Mapping[Watch, bytes] = {}
+        self._watched: list[Sequence[WatchedObject]] = []
+        self._known: Mapping[WatchedObject, bytes] = {}
         self._looking_since: datetime | None = None
         self._failing_since: datetime | None = None
         self._is_closed = False
         self._thread: Thread | None = None
 
-    def tell(self, watches: Sequence[Watch]) -> Generator[bytes, None, None]:
+    def tell(self, watches: Sequence[WatchedObject]) -> Generator[bytes, None, None]:
         """Yield events as they are sent. An empty piece means that there is nothing new: the sender can check whether
         the client still listens. Ends with ``close``.
         """
         self._enter(watches)
-        told: dict[Watch, bytes] = {LEDGER: _SEEN}
+        told: dict[WatchedObject, bytes] = {LEDGER: _SEEN}
         spoken_at = time.monotonic()
         try:
             yield _FIRST
@@ -103,7 +103,7 @@ class Streams:
         if self._thread is not None:
             self._thread.join()
 
-    def _enter(self, watches: Sequence[Watch]) -> None:
+    def _enter(self, watches: Sequence[WatchedObject]) -> None:
         with self._changed:
             self._watched.append(watches)
             if self._thread is None and not self._is_closed:
@@ -111,7 +111,7 @@ class Streams:
                 self._thread.start()
             self._changed.notify_all()
 
-    def _leave(self, watches: Sequence[Watch]) -> None:
+    def _leave(self, watches: Sequence[WatchedObject]) -> None:
         """Remove a stream. If several have the same watches, any of their entries is removed."""
         with self._changed:
             self._watched.remove(watches)
@@ -140,7 +140,7 @@ class Streams:
                 self._changed.notify_all()
                 self._changed.wait_for(lambda: self._is_closed, LOOK_EVERY_S)
 
-    def _look(self, watched: set[Watch]) -> Mapping[Watch, bytes] | None:
+    def _look(self, watched: set[WatchedObject]) -> Mapping[WatchedObject, bytes] | None:
         """Read the watched objects. None if the read fails; the next read may succeed."""
         try:
             found = self._ask(lambda tx: self._found(tx, watched))
@@ -153,7 +153,9 @@ class Streams:
             return None
         return {watch: msgspec.json.encode(document) for watch, document in found.items()}
 
-    def _news(self, watches: Sequence[Watch], told: Mapping[Watch, bytes]) -> dict[Watch, bytes]:
+    def _news(
+        self, watches: Sequence[WatchedObject], told: Mapping[WatchedObject, bytes]
+    ) -> dict[WatchedObject, bytes]:
         """Return the known states of these objects that differ from the states already sent."""
         known = {each: self._known[each] for each in watches if each in self._known} | {LEDGER: self._looks()}
         return {
@@ -167,31 +169,31 @@ class Streams:
         unseen = self._failing_since or (since if is_late else None)
         return _SEEN if unseen is None else msgspec.json.encode({"unseen_since": unseen})
 
-    def _found(self, tx: Tx, watched: set[Watch]) -> Mapping[Watch, Any]:
+    def _found(self, tx: Tx, watched: set[WatchedObject]) -> Mapping[WatchedObject, Any]:
         jobs = [watch.of for watch in watched if isinstance(watch.of, JobName)]
         ids = [str(watch.of) for watch in watched if watch.kind == "submission"]
-        found: dict[Watch, Any] = {
-            Watch("job", JobName(each.app, each.key)): each for each in job_standings(tx, jobs)
+        found: dict[WatchedObject, Any] = {
+            WatchedObject("job", JobName(each.app, each.key)): each for each in job_standings(tx, jobs)
         }
         for each in submission_standings(tx, ids, exact_max=EXACT_MAX, probes=PROBES):
-            found[Watch("submission", each.id)] = each
-        if Watch("schedules") in watched:
-            found[Watch("schedules")] = {"schedules": schedule_states.schedules(tx, retired=False)}
-        if Watch("overview") in watched:
-            found[Watch("overview")] = self._overview(tx)
+            found[WatchedObject("submission", each.id)] = each
+        if WatchedObject("schedules") in watched:
+            found[WatchedObject("schedules")] = {"schedules": schedule_states.schedules(tx, retired=False)}
+        if WatchedObject("overview") in watched:
+            found[WatchedObject("overview")] = self._overview(tx)
         return found
 
 
-def read_watch(text: str) -> Watch:
+def read_watch(text: str) -> WatchedObject:
     """Read the name of an object to watch. BadRequest if it cannot be watched."""
     kind, _, of = text.partition(":")
     if text in ("overview", "schedules"):
-        return Watch(text)
+        return WatchedObject(text)
     app, _, key = of.partition("/")
     if kind == "job" and app and key:
-        return Watch(kind, JobName(app, key))
+        return WatchedObject(kind, JobName(app, key))
     if kind == "submission" and of:
-        return Watch(kind, of)
+        return WatchedObject(kind, of)
     raise BadRequest(
         f"{text!r} cannot be watched.",
         advice="Watch overview, schedules, job:APP/KEY or submission:ID.",
@@ -203,5 +205,5 @@ def _lasting(data: bytes) -> bytes:
     return data.partition(b",")[2] if data.startswith(b'{"at":') else data
 
 
-def _event(watch: Watch, data: bytes) -> bytes:
+def _event(watch: WatchedObject, data: bytes) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (watch.kind.encode(), data)

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from sluice.broker.rabbitmq.topology import PLAIN, Names
-from sluice.ops.deploy.groups import Group
+from sluice.broker.rabbitmq.topology import PLAIN, QueueNames
+from sluice.ops.deploy.groups import WorkerGroup
 
 #: Seconds between the end of a worker's grace time and its kill. The worker needs them to receive the signal, to hand
 #: back its remaining jobs and to sign off.
@@ -16,14 +16,14 @@ AFTER_GRACE_S = 25
 _HERE = files("sluice.ops.deploy") / "kubernetes"
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class ManifestSettings(Struct, frozen=True, kw_only=True):
     """Settings of the manifests. ``queues`` has the names of the queues at the broker. ``threads`` is the number of
     jobs that a worker runs at once. ``grace_s`` is the time that a stopping worker has to finish them. ``least`` and
     ``most`` are the bounds for the workers of a group.
     """
 
     namespace: str
-    queues: Names = PLAIN
+    queues: QueueNames = PLAIN
     image: str
     threads: int
     grace_s: int
@@ -32,7 +32,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     rabbitmq: bool
 
 
-def bundle(groups: Sequence[Group], terms: Terms) -> dict[str, str]:
+def bundle(groups: Sequence[WorkerGroup], terms: ManifestSettings) -> dict[str, str]:
     """Return the content of each file by its path in the folder."""
     base = {f"base/{name}": text for name, text in _texts("") if name.endswith(".yaml")}
     forms = dict(_texts("forms"))
@@ -56,14 +56,14 @@ def bundle(groups: Sequence[Group], terms: Terms) -> dict[str, str]:
     }
 
 
-def _queue_triggers(forms: Mapping[str, str], group: Group, terms: Terms) -> str:
+def _queue_triggers(forms: Mapping[str, str], group: WorkerGroup, terms: ManifestSettings) -> str:
     if not terms.rabbitmq:
         return ""
     form = forms["queue_trigger.yaml"]
     return "".join(_filled(form, {**_words(terms), "queue": terms.queues.of(app)}) for app in group.apps)
 
 
-def _words(terms: Terms) -> dict[str, str]:
+def _words(terms: ManifestSettings) -> dict[str, str]:
     name, pin = _parts(terms.image)
     return {
         "namespace": terms.namespace,
@@ -77,7 +77,7 @@ def _words(terms: Terms) -> dict[str, str]:
     }
 
 
-def _words_of(group: Group) -> dict[str, str]:
+def _words_of(group: WorkerGroup) -> dict[str, str]:
     return {
         "name": f"sluice-worker-{group.name}",
         "apps": ", ".join(group.apps),

@@ -9,23 +9,23 @@ from sluice.jobs.errors import BadRequest
 from sluice.ops.deploy.names import LENGTH_MAX, is_name, name_of
 
 
-class Group(Struct, frozen=True):
+class WorkerGroup(Struct, frozen=True):
     """Apps that share workers. ``name`` is valid in Kubernetes."""
 
     name: str
     apps: tuple[str, ...]
 
 
-def read_groups(texts: Iterable[str]) -> list[Group]:
+def read_groups(texts: Iterable[str]) -> list[WorkerGroup]:
     """Parse groups, each written as ``name=app1,app2``."""
     return [_read(text) for text in texts]
 
 
-def group(catalogue: Catalogue, groups: Sequence[Group]) -> list[Group]:
+def group(catalogue: Catalogue, groups: Sequence[WorkerGroup]) -> list[WorkerGroup]:
     """Return the groups in the order of the definitions, with one more group for each app that is in none. BadRequest
     if a group names an unknown app or an app of another group, or if two groups have the same name.
     """
-    grouped: dict[str, Group] = {}
+    grouped: dict[str, WorkerGroup] = {}
     for each in groups:
         for app in each.apps:
             if app not in catalogue:
@@ -33,8 +33,8 @@ def group(catalogue: Catalogue, groups: Sequence[Group]) -> list[Group]:
             if app in grouped:
                 raise BadRequest(f"{app} is in two groups.", where=f"{grouped[app].name}, {each.name}")
             grouped[app] = each
-    found = dict.fromkeys(grouped.get(app) or Group(name_of(app), (app,)) for app in catalogue.queues)
-    by_name: dict[str, Group] = {}
+    found = dict.fromkeys(grouped.get(app) or WorkerGroup(name_of(app), (app,)) for app in catalogue.queues)
+    by_name: dict[str, WorkerGroup] = {}
     for each in found:
         if each.name in by_name:
             raise BadRequest(
@@ -46,7 +46,7 @@ def group(catalogue: Catalogue, groups: Sequence[Group]) -> list[Group]:
     return list(found)
 
 
-def _read(text: str) -> Group:
+def _read(text: str) -> WorkerGroup:
     name, _, listed = text.partition("=")
     apps = tuple(dict.fromkeys(filter(None, (part.strip() for part in listed.split(",")))))
     if not is_name(name) or not apps:
@@ -55,4 +55,4 @@ def _read(text: str) -> Group:
             advice="Write --group name=app1,app2; a name has small letters, digits and dashes,"
             f" at most {LENGTH_MAX}.",
         )
-    return Group(name, apps)
+    return WorkerGroup(name, apps)

@@ -18,7 +18,7 @@ Ask = Callable[[Callable[[Tx], T]], T]
 RECENT_S = 1.0
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class WorkerDemand(Struct, frozen=True, kw_only=True):
     """Demand for workers. ``demand`` is the sum over ``apps``: the number of jobs that could run at the same time, now
     or within the horizon. ``at_least``: a count was cut off, so the demand may be higher.
     """
@@ -31,7 +31,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 def wanted(
     tx: Tx, apps: Sequence[str] = (), *, known: Iterable[str] = (), horizon_s: float = HORIZON_S
-) -> Wanted:
+) -> WorkerDemand:
     """Return the demand of the named apps. Default: every app that has something to do or is in ``known``."""
     return _summed(demand(tx, apps, known=known, horizon_s=horizon_s), horizon_s)
 
@@ -49,7 +49,7 @@ class Recent:
         self._told: dict[str, Demand] = {}
         self._trouble: Unreachable | None = None
 
-    def wanted(self, apps: Sequence[str] = (), *, known: Iterable[str] = ()) -> Wanted:
+    def wanted(self, apps: Sequence[str] = (), *, known: Iterable[str] = ()) -> WorkerDemand:
         with self._lock:
             if time.monotonic() - self._at_s >= RECENT_S:
                 self._look()
@@ -67,8 +67,8 @@ class Recent:
         self._at_s = time.monotonic()
 
 
-def _summed(found: list[Demand], horizon_s: float) -> Wanted:
-    return Wanted(
+def _summed(found: list[Demand], horizon_s: float) -> WorkerDemand:
+    return WorkerDemand(
         demand=sum(each.demand for each in found),
         at_least=any(each.at_least for each in found),
         horizon_s=horizon_s,

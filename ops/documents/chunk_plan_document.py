@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from sluice.jobs.keys.work_ids import ids_of
-from sluice.jobs.model.freshness import Age, Busy
+from sluice.jobs.model.freshness import Age, UnfinishedWork
 from sluice.ops.documents import freshness_document
 from sluice.ops.documents.plan_document import as_document
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, Fresh
@@ -47,7 +47,7 @@ def _stale(age: Age, now: datetime) -> str:
     return freshness_document.stale(age.oldest, now) if age.oldest else "stale"
 
 
-def _awaited(busy: Busy) -> dict[str, Any]:
+def _awaited(busy: UnfinishedWork) -> dict[str, Any]:
     ids = {} if busy.parts is None else {"work_ids": list(ids_of(busy.parts))}
     state = {} if busy.state is None else {"state": busy.state}
     why = "the submission stays unplanned until it has ended"

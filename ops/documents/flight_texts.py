@@ -4,7 +4,7 @@ from sluice.jobs.sagas.abort_reasons import CALLED_OFF, TIMED_OUT, WAIT_TIMED_OU
 from sluice.jobs.sagas.answers import ANSWERS
 from sluice.jobs.sagas.journal import Direction, Failure
 from sluice.jobs.sagas.next_step import next_leg
-from sluice.ledger.reads.saga_details import Flight
+from sluice.ledger.reads.saga_details import FlightRecord
 from sluice.ledger.sagas.journals import CRASHES_MAX
 from sluice.ops.text import first_line
 
@@ -13,7 +13,7 @@ _UNFAILED = {CALLED_OFF, TIMED_OUT, WAIT_TIMED_OUT}
 _ANSWERS = {each.__name__ for each in ANSWERS}
 
 
-def place(flight: Flight) -> str:
+def place(flight: FlightRecord) -> str:
     """Return the flight's position, like ``at step 2 of 3, after Reserve``, or ``at the undo of step 2 of 3, Pay``."""
     last = flight.last
     if last is None:
@@ -29,7 +29,7 @@ def place(flight: Flight) -> str:
     return f"at {counted(flight, leg.step)}{', again' if again else f', after {last.name}'}"
 
 
-def counted(flight: Flight, step: int) -> str:
+def counted(flight: FlightRecord, step: int) -> str:
     """Return a step as text, like ``step 2 of 3, Pay``. Steps are counted from 1 in texts and from 0 everywhere
     else.
     """
@@ -37,7 +37,7 @@ def counted(flight: Flight, step: int) -> str:
     return f"step {step + 1} of {flight.steps}{f', {name}' if name else ''}"
 
 
-def undone(flight: Flight) -> str:
+def undone(flight: FlightRecord) -> str:
     """Return that the flight is undone and why, like ``is being undone, since it was cancelled``. Empty for a flight
     that goes on.
     """
@@ -46,7 +46,7 @@ def undone(flight: Flight) -> str:
     return f"will be undone, since {flight.turn_back}" if flight.turn_back else ""
 
 
-def crashes(flight: Flight) -> str:
+def crashes(flight: FlightRecord) -> str:
     """Return how many workers the flight lost since its last step, like ``it has lost 3 workers there, one after the
     other``. Empty if it lost none.
     """

@@ -15,17 +15,17 @@ from sluice.jobs.keys.chunks import Chunking
 from sluice.jobs.keys.work_ids import WorkId, in_order
 from sluice.jobs.model.app import App
 from sluice.jobs.text.redaction import masked_kwargs
-from sluice.ledger.reads.by_partition.last_successes import Success
+from sluice.ledger.reads.by_partition.last_successes import LastSuccess
 from sluice.ops.text import span
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class FreshnessReport(Struct, frozen=True, kw_only=True):
     """Successes of an app. ``runs`` has the last successful submission by mark. ``never`` has the work IDs or keys that
     were named in the request and have not succeeded, by mark. ``more``: there may be further successes.
     """
 
     now: datetime
-    successes: Sequence[Success]
+    successes: Sequence[LastSuccess]
     runs: Mapping[str, datetime] = {}
     never: Mapping[str, Sequence[WorkId]] = {}
     more: bool = False
@@ -39,7 +39,7 @@ class Alike(Struct, frozen=True, kw_only=True):
     at: datetime | None = None
 
 
-def as_document(app: App, told: Told) -> dict[str, Any]:
+def as_document(app: App, told: FreshnessReport) -> dict[str, Any]:
     """Return the successes in the format of ``--facts``. If the freshness of the app depends on kwargs, the times are
     nested by kwargs, written as JSON.
     """
@@ -54,7 +54,7 @@ def as_document(app: App, told: Told) -> dict[str, Any]:
     return {"freshness": {app.name: times.get("", {})}, "runs": runs}
 
 
-def alike(told: Told) -> Iterator[Alike]:
+def alike(told: FreshnessReport) -> Iterator[Alike]:
     """Yield the work IDs or keys grouped by their last success. Groups that never succeeded come first, then the
     oldest.
     """
@@ -75,7 +75,7 @@ def in_words(mark: str) -> str:
 
 
 def never(
-    ids: Sequence[WorkId], marks: Iterable[str], successes: Iterable[Success]
+    ids: Sequence[WorkId], marks: Iterable[str], successes: Iterable[LastSuccess]
 ) -> dict[str, list[WorkId]]:
     """Return the IDs that have not succeeded, by mark."""
     known = {(each.mark, each.name) for each in successes}

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from sluice.jobs.keys.calendar import UNITS, Calendar, Span, Unit
 from sluice.jobs.states import DEAD, State
-from sluice.ledger.reads.by_partition.table_partitions import Place
+from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 
 #: Numbers of units that a column may have, the smallest first. If all of them give too many columns, the last one is
 #: doubled repeatedly.
@@ -19,11 +19,11 @@ _SIZES: Mapping[Unit, Sequence[int]] = {"hour": (1, 2, 3, 6, 12, 24, 168), "day"
 _ORIGINS: Mapping[Unit, int] = {"hour": -3 * 24, "day": -3, "month": 0}
 
 
-class Row(Struct, frozen=True):
+class PartitionRow(Struct, frozen=True):
     """Partitions of an app from the first to the last that is shown."""
 
     app: str
-    place: Place
+    place: TableVersion
     calendar: Calendar
     span: Span
 
@@ -50,12 +50,12 @@ class Strip(Struct, frozen=True):
     in each column after those.
     """
 
-    row: Row
+    row: PartitionRow
     before: int
     stretches: Sequence[Span]
 
 
-def axis(rows: Iterable[Row], columns_max: int) -> Axis:
+def axis(rows: Iterable[PartitionRow], columns_max: int) -> Axis:
     """Return the columns for these rows. A column is one partition of the app with the longest unit, or several
     partitions if there would be more than ``columns_max`` columns.
     """
@@ -70,7 +70,7 @@ def axis(rows: Iterable[Row], columns_max: int) -> Axis:
     return Axis(unit, size, [calendar.start_s(begin + column * size) for column in range(columns + 1)])
 
 
-def strip(row: Row, axis: Axis) -> Strip:
+def strip(row: PartitionRow, axis: Axis) -> Strip:
     stretches = []
     before = 0
     for start_s, end_s in pairwise(axis.starts_s):
@@ -106,7 +106,7 @@ def as_document(strip: Strip, cells: Sequence[Mapping[State, int]]) -> dict[str,
     }
 
 
-class Mark(Struct, frozen=True):
+class CellMark(Struct, frozen=True):
     """Appearance of a cell: its character, the state that determines its colour, and its meaning."""
 
     sign: str
@@ -118,22 +118,26 @@ class Mark(Struct, frozen=True):
 _FOR_OTHERS = {State.CANCELLED, State.UPSTREAM_FAILED}
 #: Marks by state, the most urgent first. A cell with several states gets the first matching mark.
 MARKS = (
-    *((state, Mark("!", State.FAILED, "did not succeed")) for state in State if state in DEAD - _FOR_OTHERS),
-    (State.UPSTREAM_FAILED, Mark("^", State.UPSTREAM_FAILED, "upstream failed")),
     *(
-        (state, Mark(">", State.RUNNING, "is being made"))
+        (state, CellMark("!", State.FAILED, "did not succeed"))
+        for state in State
+        if state in DEAD - _FOR_OTHERS
+    ),
+    (State.UPSTREAM_FAILED, CellMark("^", State.UPSTREAM_FAILED, "upstream failed")),
+    *(
+        (state, CellMark(">", State.RUNNING, "is being made"))
         for state in (State.RUNNING, State.EXECUTED, State.SUSPENDED)
     ),
-    (State.READY, Mark("+", State.READY, "may be made")),
-    *((state, Mark(".", State.WAITING, "waits")) for state in (State.WAITING, State.EXPECTED)),
-    (State.CANCELLED, Mark("x", State.CANCELLED, "was cancelled")),
+    (State.READY, CellMark("+", State.READY, "may be made")),
+    *((state, CellMark(".", State.WAITING, "waits")) for state in (State.WAITING, State.EXPECTED)),
+    (State.CANCELLED, CellMark("x", State.CANCELLED, "was cancelled")),
 )
-THERE = Mark("#", State.SUCCEEDED, "exists")
-PARTLY = Mark("=", State.SUCCEEDED, "exists in part")
-NOTHING = Mark("-", None, "not requested")
+THERE = CellMark("#", State.SUCCEEDED, "exists")
+PARTLY = CellMark("=", State.SUCCEEDED, "exists in part")
+NOTHING = CellMark("-", None, "not requested")
 
 
-def mark(stretch: Span, counts: Mapping[State, int]) -> Mark:
+def mark(stretch: Span, counts: Mapping[State, int]) -> CellMark:
     """Return the mark of the most urgent state in the cell."""
     if not counts:
         return NOTHING

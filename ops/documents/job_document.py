@@ -9,7 +9,7 @@ from sluice.jobs.keys.partitions import span_text
 from sluice.jobs.keys.work_ids import ids_of
 from sluice.jobs.model.history import Round, Transition, log_of, record_of
 from sluice.jobs.text.redaction import masked, masked_kwargs, masked_value
-from sluice.ledger.reads.job_details import Dossier, Job
+from sluice.ledger.reads.job_details import Dossier, JobRow
 from sluice.ops.documents import saga_document
 
 
@@ -106,7 +106,7 @@ def _step(each: Transition) -> dict[str, Any]:
     }
 
 
-def _watch(job: Job) -> dict[str, Any] | None:
+def _watch(job: JobRow) -> dict[str, Any] | None:
     """Return how external work without a worker is polled or ended, and when. None if the job has no such work."""
     if not job.is_left and not job.is_to_be_ended:
         return None

@@ -18,8 +18,19 @@ from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.by_partition import partition_grid
 from sluice.ledger.reads.by_partition.partition_grid import Band
-from sluice.ledger.reads.by_partition.table_partitions import Place
-from sluice.ops.documents.grid import NOTHING, PARTLY, THERE, Axis, Row, Strip, axis, mark, strip, total
+from sluice.ledger.reads.by_partition.table_partitions import TableVersion
+from sluice.ops.documents.grid import (
+    NOTHING,
+    PARTLY,
+    THERE,
+    Axis,
+    PartitionRow,
+    Strip,
+    axis,
+    mark,
+    strip,
+    total,
+)
 
 #: Default number of columns if the caller gives no range, maximum number of columns, and maximum number of cells.
 COLUMNS, COLUMNS_MAX, CELLS_MAX = 100, 1000, 20_000
@@ -45,7 +56,7 @@ class BadWindow(BadRequest):
     """Raised when the given range is not a range of partitions."""
 
 
-class Line(Struct, frozen=True):
+class GridRow(Struct, frozen=True):
     """Row of the grid, with a character for each column in ``cells``. ``app`` fills the table. It is None if no app of
     these definitions does.
     """
@@ -64,7 +75,7 @@ class Grid(Struct, frozen=True, kw_only=True):
     columns: Sequence[str]
     unit: Unit | None
     size: int
-    rows: Sequence[Line]
+    rows: Sequence[GridRow]
     legend: Mapping[str, str]
     jobs: Mapping[State, int]
 
@@ -117,7 +128,7 @@ def _window(
     start_s = None if first is None else _start_s(first)[0]
     end_s = None if last is None else _start_s(last)[1]
     if end_s is None:
-        found = partition_grid.lasts(tx, [Place(table.name, table.version) for table in tables])
+        found = partition_grid.lasts(tx, [TableVersion(table.name, table.version) for table in tables])
         ends = [table.calendar.start_s(found[table.name] + 1) for table in tables if table.name in found]
         if not ends and start_s is None:
             return None
@@ -143,13 +154,13 @@ def _start_s(text: str) -> tuple[int, int]:
     )
 
 
-def _row(table: TableOf, window: tuple[int, int]) -> Row:
+def _row(table: TableOf, window: tuple[int, int]) -> PartitionRow:
     start_s, end_s = window
     span = Span(table.calendar.at(start_s), table.calendar.at(end_s - 1))
-    return Row(table.name, Place(table.name, table.version), table.calendar, span)
+    return PartitionRow(table.name, TableVersion(table.name, table.version), table.calendar, span)
 
 
-def _strips(rows: Iterable[Row], along: Axis) -> Iterator[Strip]:
+def _strips(rows: Iterable[PartitionRow], along: Axis) -> Iterator[Strip]:
     """Yield the strip of each row. Tables with the same calendar have the same columns, so these are computed once."""
     known: dict[Calendar, Strip] = {}
     for row in rows:
@@ -166,12 +177,12 @@ def _band(strip: Strip) -> Band:
 
 def _line(
     table: TableOf, strip: Strip, band: Band, cells: Sequence[Mapping[State, int]], along: Axis
-) -> Line:
+) -> GridRow:
     of = dict(zip(band.begins, cells, strict=True))
     signs = "".join(_sign(stretch, of[stretch.first]) for stretch in strip.stretches)
     columns = len(along.starts_s) - 1
     shown = (NOTHING_SIGN * strip.before + signs).ljust(columns, NOTHING_SIGN)
-    return Line(table.app.name if table.app else None, table.name, table.calendar.unit, shown)
+    return GridRow(table.app.name if table.app else None, table.name, table.calendar.unit, shown)
 
 
 def _sign(stretch: Span, counts: Mapping[State, int]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.keys.partitions import ends_of, span_text
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import PlannedJob, Standing
+from sluice.jobs.model.plan import EntryState, PlannedJob
 from sluice.ops.documents.plan_document import as_document
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.ranges import united
@@ -37,7 +37,7 @@ def _jobs(layout: Layout, supply: Supply) -> Iterator[PlannedJob]:
     """Return new jobs and jobs under way in the order of their partitions."""
     steps = {step.first: job for step, job in zip(supply.steps, layout.jobs(supply), strict=True)}
     joined = {
-        _first(supply.calendar, job.name): PlannedJob(name=job.name, standing=Standing.WANTED)
+        _first(supply.calendar, job.name): PlannedJob(name=job.name, standing=EntryState.WANTED)
         for job in supply.joined
     }
     return (job for _, job in sorted({**steps, **joined}.items(), key=itemgetter(0)))

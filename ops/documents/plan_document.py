@@ -13,7 +13,7 @@ from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked, masked_kwargs
 from sluice.ops.documents import freshness_document
-from sluice.planner.preview.forecast import Fate
+from sluice.planner.preview.forecast import Forecast
 from sluice.planner.preview.preview import Preview
 
 
@@ -22,12 +22,12 @@ def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) 
     ``waits_for`` jobs are requested already and run in any case. ``errors`` are jobs that cannot run.
     """
     telling = _Telling(found, now)
-    new = telling.with_fate(Fate.NEW)
+    new = telling.with_fate(Forecast.NEW)
     document: dict[str, Any] = {
         "jobs": [telling.planned(job) for job in new],
-        "satisfied": [telling.satisfied(job) for job in telling.with_fate(Fate.SETTLED)],
-        "waits_for": [telling.awaited(job) for job in telling.with_fate(Fate.UNDER_WAY)],
-        "errors": [telling.told(job, "what") for job in telling.with_fate(Fate.LOST)],
+        "satisfied": [telling.satisfied(job) for job in telling.with_fate(Forecast.SETTLED)],
+        "waits_for": [telling.awaited(job) for job in telling.with_fate(Forecast.UNDER_WAY)],
+        "errors": [telling.told(job, "what") for job in telling.with_fate(Forecast.LOST)],
     }
     if new and all(job.name.app in paces_s for job in new):
         document["estimated_s"] = round(sum(paces_s[job.name.app] for job in new), 3)
@@ -41,10 +41,10 @@ class _Telling:
         self._found = found
         self._outlook = found.outlook
         self._now = now
-        self._references = _references(self.with_fate(Fate.NEW, Fate.UNDER_WAY))
-        self._lags_s = _lags_s(self.with_fate(Fate.NEW))
+        self._references = _references(self.with_fate(Forecast.NEW, Forecast.UNDER_WAY))
+        self._lags_s = _lags_s(self.with_fate(Forecast.NEW))
 
-    def with_fate(self, *fates: Fate) -> list[PlannedJob]:
+    def with_fate(self, *fates: Forecast) -> list[PlannedJob]:
         return [job for job in self._found.jobs if self._outlook[job.name].fate in fates]
 
     def planned(self, job: PlannedJob) -> dict[str, Any]:

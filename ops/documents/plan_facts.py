@@ -21,10 +21,10 @@ from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.keys.partitions import read_span
 from sluice.jobs.keys.work_ids import Part, WorkId, parse_work_ids, parts_of
 from sluice.jobs.model.app import App
-from sluice.jobs.model.freshness import Age, Busy
+from sluice.jobs.model.freshness import Age, UnfinishedWork
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.partition_state import Extent, Held
-from sluice.jobs.model.plan import Known
+from sluice.jobs.model.partition_state import HeldRange, KnownExtent
+from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import LIVE, State
 from sluice.jobs.text.units import parse_instant
@@ -36,17 +36,17 @@ from sluice.planner.keyspaces.partitions.ranges import in_both, places, united, 
 class GivenTables(Struct, frozen=True):
     """Partitions by table that exist or are under way, in order. They count for every version of the table."""
 
-    tables: Mapping[str, Sequence[Held]] = {}
+    tables: Mapping[str, Sequence[HeldRange]] = {}
 
-    def held(self, table: str, _version: str, within: Span) -> list[Held]:
+    def held(self, table: str, _version: str, within: Span) -> list[HeldRange]:
         held = self.tables.get(table, ())
         met = (held[place] for place in places([each.span for each in held], within))
-        return [Held(in_both([each.span], [within])[0], each.by) for each in met]
+        return [HeldRange(in_both([each.span], [within])[0], each.by) for each in met]
 
-    def extent(self, table: str, _version: str) -> Extent:
+    def extent(self, table: str, _version: str) -> KnownExtent:
         held = self.tables.get(table, ())
         there = [each.span.last for each in held if each.by is None]
-        return Extent(held[0].span.first if held else None, max(there, default=None))
+        return KnownExtent(held[0].span.first if held else None, max(there, default=None))
 
 
 class Making(Struct, frozen=True):
@@ -57,8 +57,8 @@ class Making(Struct, frozen=True):
     state: State
 
     @property
-    def known(self) -> Known:
-        return Known(0, self.app.name, key_of(self.app, self.span), self.state)
+    def known(self) -> KnownJob:
+        return KnownJob(0, self.app.name, key_of(self.app, self.span), self.state)
 
 
 def making(app: App, span: tuple[str, str] | None, state: State | None) -> Making:
@@ -95,11 +95,11 @@ def given_tables(
     return GivenTables({name: _held(united(spans[name]), under_way[name]) for name in names})
 
 
-def _held(there: list[Span], under_way: Iterable[Making]) -> list[Held]:
-    held = [Held(span) for span in there]
+def _held(there: list[Span], under_way: Iterable[Making]) -> list[HeldRange]:
+    held = [HeldRange(span) for span in there]
     for each in under_way:
         free = without([each.span], [other.span for other in held])
-        held = sorted([*held, *(Held(span, each.known) for span in free)], key=lambda held: held.span)
+        held = sorted([*held, *(HeldRange(span, each.known) for span in free)], key=lambda held: held.span)
     return held
 
 
@@ -164,18 +164,18 @@ class Whose(NamedTuple):
     mark: str | None
 
 
-class Given(Struct, frozen=True, kw_only=True):
+class GivenFacts(Struct, frozen=True, kw_only=True):
     """Facts in the form that plans read. ``jobs`` is by canonical name. ``tables`` is for plans by partition. Plans by
     chunk read the facts through ``GivenPast``.
     """
 
-    jobs: Mapping[JobName, Known]
+    jobs: Mapping[JobName, KnownJob]
     fresh: Mapping[Whose, Mapping[str, datetime]]
     runs: Mapping[Whose, datetime]
-    under_way: Sequence[Busy]
+    under_way: Sequence[UnfinishedWork]
     tables: GivenTables
 
-    def look_up(self, names: Iterable[JobName]) -> dict[JobName, Known]:
+    def look_up(self, names: Iterable[JobName]) -> dict[JobName, KnownJob]:
         return {name: self.jobs[name] for name in names if name in self.jobs}
 
 
@@ -183,7 +183,7 @@ class GivenPast(Struct, frozen=True):
     """Facts as the ``Knowledge`` of plans by chunk (``planner.keyspaces.chunks.chunk_plan``)."""
 
     now: datetime
-    given: Given
+    given: GivenFacts
 
     def ages(self, app: str, mark: str, chunks: Sequence[Sequence[WorkId]]) -> list[Age]:
         fresh = self.given.fresh
@@ -194,14 +194,14 @@ class GivenPast(Struct, frozen=True):
         runs = self.given.runs
         return runs.get(Whose(app, mark)) or runs.get(Whose(app, None))
 
-    def look_up(self, names: Collection[JobName]) -> dict[JobName, Known]:
+    def look_up(self, names: Collection[JobName]) -> dict[JobName, KnownJob]:
         return self.given.look_up(names)
 
-    def busy(self, apps: Collection[str]) -> list[Busy]:
+    def busy(self, apps: Collection[str]) -> list[UnfinishedWork]:
         return [busy for busy in self.given.under_way if busy.app in apps]
 
 
-def read_facts(file: str, catalogue: Catalogue) -> Given:
+def read_facts(file: str, catalogue: Catalogue) -> GivenFacts:
     """Read the facts from a file, or from stdin if it is ``-``. BadRequest if they cannot be used."""
     try:
         text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -214,18 +214,18 @@ def read_facts(file: str, catalogue: Catalogue) -> Given:
         ) from None
 
 
-def no_facts(catalogue: Catalogue) -> Given:
+def no_facts(catalogue: Catalogue) -> GivenFacts:
     """Return facts without any past run."""
     return _given(Facts(), catalogue)
 
 
-def _given(facts: Facts, catalogue: Catalogue) -> Given:
+def _given(facts: Facts, catalogue: Catalogue) -> GivenFacts:
     for app in {*facts.freshness, *(facts.runs or ()), *(active.app for active in facts.active)}:
         catalogue.app(app)
     told = {app: _told_apart(times) for app, times in facts.freshness.items()}
     fresh = {Whose(app, mark): times for app in told for mark, times in told[app].items()}
     latest = {whose: max(times.values()) for whose, times in fresh.items() if times}
-    return Given(
+    return GivenFacts(
         jobs={job.name: job for job in (*_succeeded(fresh, catalogue), *_jobs(facts.jobs, catalogue))},
         fresh=fresh,
         runs=latest if facts.runs is None else _runs(facts.runs),
@@ -277,31 +277,31 @@ def _mark(text: str) -> str:
     return msgspec.json.encode(kwargs, order="sorted").decode()
 
 
-def _succeeded(fresh: Mapping[Whose, Mapping[str, datetime]], catalogue: Catalogue) -> Iterator[Known]:
+def _succeeded(fresh: Mapping[Whose, Mapping[str, datetime]], catalogue: Catalogue) -> Iterator[KnownJob]:
     """Yield a succeeded job for each key in the freshness facts."""
     for (name, _), times in fresh.items():
         app = catalogue.app(name)
         for key, at in {} if app.chunking else times.items():
             canonical = keyspace_of(app, catalogue).canonical(app, key)
-            yield Known(0, app.name, canonical, State.SUCCEEDED, at)
+            yield KnownJob(0, app.name, canonical, State.SUCCEEDED, at)
 
 
-def _jobs(facts: Iterable[JobFact], catalogue: Catalogue) -> Iterator[Known]:
+def _jobs(facts: Iterable[JobFact], catalogue: Catalogue) -> Iterator[KnownJob]:
     for fact in facts:
         since = None if fact.at is None else parse_instant(fact.at)
-        yield Known(0, *_name(fact, catalogue), fact.state, since)
+        yield KnownJob(0, *_name(fact, catalogue), fact.state, since)
 
 
-def _active(active: Active) -> Busy:
+def _active(active: Active) -> UnfinishedWork:
     """Return the active work with the work IDs that the facts give."""
     parts = None if active.work_ids is None else parts_of(parse_work_ids(active.work_ids))
-    return Busy(app=active.app, what=active.app, parts=parts, state=active.state)
+    return UnfinishedWork(app=active.app, what=active.app, parts=parts, state=active.state)
 
 
-def _chunks_under_way(jobs: Iterable[JobFact], catalogue: Catalogue) -> Iterable[Busy]:
+def _chunks_under_way(jobs: Iterable[JobFact], catalogue: Catalogue) -> Iterable[UnfinishedWork]:
     for fact in jobs:
         if catalogue.app(fact.app).chunking and fact.state in LIVE - {State.EXPECTED}:
-            yield Busy(
+            yield UnfinishedWork(
                 app=fact.app, what=f"{fact.app}/{fact.key}", parts=_parts_of_key(fact.key), state=fact.state
             )
 

@@ -8,10 +8,10 @@ from msgspec.structs import asdict
 from sluice.jobs.sagas.journal import Failure
 from sluice.jobs.text.redaction import masked_kwargs, masked_value
 from sluice.ledger.reads.job_details import Dossier
-from sluice.ledger.reads.saga_details import Flight, Line, Said
+from sluice.ledger.reads.saga_details import FlightRecord, JournalLine, SentEvent
 
 
-def as_document(flight: Flight, *, whole: bool) -> Mapping[str, Any]:
+def as_document(flight: FlightRecord, *, whole: bool) -> Mapping[str, Any]:
     """Return the flight as plain data for JSON. The field names are a public contract. ``step``, ``name`` and ``mark``
     belong to the last journal entry. ``direction`` is the direction in which the flight goes on. With ``whole``,
     failures include their tracebacks.
@@ -52,7 +52,7 @@ def whole_document(found: Dossier) -> dict[str, Any]:
     }
 
 
-def _wait(flight: Flight) -> Mapping[str, Any] | None:
+def _wait(flight: FlightRecord) -> Mapping[str, Any] | None:
     if flight.wait is None or flight.wait.awaits is None:
         return None
     return {
@@ -63,7 +63,7 @@ def _wait(flight: Flight) -> Mapping[str, Any] | None:
     }
 
 
-def _said(each: Said) -> Mapping[str, Any]:
+def _said(each: SentEvent) -> Mapping[str, Any]:
     return {
         "id": each.id,
         "name": each.name,
@@ -74,7 +74,7 @@ def _said(each: Said) -> Mapping[str, Any]:
     }
 
 
-def _entry(each: Line, *, whole: bool) -> Mapping[str, Any]:
+def _entry(each: JournalLine, *, whole: bool) -> Mapping[str, Any]:
     return {
         "seq": each.seq,
         "at": each.at,

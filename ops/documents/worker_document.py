@@ -7,14 +7,14 @@ from msgspec.structs import asdict
 from sluice.jobs.text.redaction import masked
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import fleet, pool_queue
-from sluice.ledger.reads.pool_queue import Pool, Pools, Slot
+from sluice.ledger.reads.pool_queue import Pools, PoolWaits, Slot
 
 
-def workers_and_pools(tx: Tx) -> tuple[list[fleet.Worker], Pools]:
+def workers_and_pools(tx: Tx) -> tuple[list[fleet.WorkerRow], Pools]:
     return fleet.workers(tx), pool_queue.pools(tx)
 
 
-def as_document(worker: fleet.Worker, pools: Pools) -> dict[str, Any]:
+def as_document(worker: fleet.WorkerRow, pools: Pools) -> dict[str, Any]:
     """Return a worker with the pools of the jobs that it runs. The JSON is a list of workers, so each worker of a pool
     repeats it.
     """
@@ -22,7 +22,7 @@ def as_document(worker: fleet.Worker, pools: Pools) -> dict[str, Any]:
     return {**asdict(worker), "pools": [_of_pool(each, pools) for each in pools.told if each.pool in its_own]}
 
 
-def _of_pool(pool: Pool, pools: Pools) -> dict[str, Any]:
+def _of_pool(pool: PoolWaits, pools: Pools) -> dict[str, Any]:
     return {
         "pool": masked(pool.pool),
         "pool_limit": pool.limit_max,
@@ -42,7 +42,7 @@ def _of_pool(pool: Pool, pools: Pools) -> dict[str, Any]:
     }
 
 
-def slots_of(pool: Pool, pools: Pools) -> list[Slot]:
+def slots_of(pool: PoolWaits, pools: Pools) -> list[Slot]:
     return [slot for slot in pools.slots if slot.pool == pool.pool]
 
 

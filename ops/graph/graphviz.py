@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 
 from sluice.ops.graph.layout.chart import FONT_SIZE, Chart
-from sluice.ops.graph.layout.sheet import Box, Line, Sheet
+from sluice.ops.graph.layout.sheet import Box, DrawnLine, Sheet
 
 #: Seconds after which Graphviz is ended. It takes minutes for thousands of edges; our own layout takes seconds.
 PATIENCE_S = 20.0
@@ -65,7 +65,7 @@ def _sheet(chart: Chart, words: Sequence[Sequence[str]]) -> Sheet:
     """
     width, height = (float(word) * _INCH for word in words[0][2:4])
     boxes: dict[int, Box] = {}
-    ways: dict[tuple[int, int], Line] = {}
+    ways: dict[tuple[int, int], DrawnLine] = {}
     for kind, *rest in words[1:]:
         if kind == "node":
             cell = chart.cells[int(rest[0])]
@@ -82,9 +82,9 @@ def _sheet(chart: Chart, words: Sequence[Sequence[str]]) -> Sheet:
     return Sheet(chart, width, height, 0.0, tuple(boxes[cell] for cell in range(len(chart.cells))), lines)
 
 
-def _line(points: Sequence[Point], label: Sequence[Point]) -> Line:
+def _line(points: Sequence[Point], label: Sequence[Point]) -> DrawnLine:
     start, *curves = (f"{x:.1f},{y:.1f}" for x, y in points)
-    return Line(f"M{start} C{' '.join(curves)}", label[0] if label else points[0])
+    return DrawnLine(f"M{start} C{' '.join(curves)}", label[0] if label else points[0])
 
 
 def _points(words: Sequence[str], height: float) -> Iterator[Point]:

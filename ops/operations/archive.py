@@ -9,14 +9,14 @@ from sluice.jobs.states import TERMINAL
 from sluice.ledger import managed_tasks
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.reads import job_details
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job
 from sluice.ops.text import command
 
 
 def archive_named(
-    desk: Desk, installation: Installation, ledger: Ledger, app: str, keys: Iterable[str]
+    desk: OperatorContext, installation: Installation, ledger: Ledger, app: str, keys: Iterable[str]
 ) -> int:
     """Archive all of these jobs or none. Return how many. BadRequest if a job needs no collection or has not ended."""
     meant = dict(meant_job(desk, installation, app, key) for key in keys)
@@ -32,7 +32,7 @@ def archive_named(
     return ledger.transact(work)
 
 
-def _refusal(name: JobName, found: job_details.Job | None, unknown: BadRequest | None) -> BadRequest:
+def _refusal(name: JobName, found: job_details.JobRow | None, unknown: BadRequest | None) -> BadRequest:
     """Return the reason why a job cannot be archived."""
     why = f"`{command('why', name)}` shows the reason."
     if found is None:

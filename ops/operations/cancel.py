@@ -7,7 +7,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.names import JobName
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import saga_details
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job
 from sluice.ops.text import command
@@ -21,7 +21,9 @@ class Stopped(NamedTuple):
     undone: int
 
 
-def cancel_job(desk: Desk, installation: Installation, client: Client, app: str, key: str) -> Stopped:
+def cancel_job(
+    desk: OperatorContext, installation: Installation, client: Client, app: str, key: str
+) -> Stopped:
     """Cancel a job. BadRequest if nothing of it is left to cancel."""
     name, unknown = meant_job(desk, installation, app, key)
     stopped = len(client.cancel_job(name))

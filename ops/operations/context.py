@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Desk:
+class OperatorContext:
     """Context manager for settings and definitions. Leaving it closes everything that was opened through it. The
     running system is a separate object, ``Installation``. With ``may_make_ledger``, an embedded ledger is created if
     none exists.

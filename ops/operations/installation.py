@@ -21,22 +21,24 @@ from sluice.actors.assembly import (
 )
 from sluice.actors.client import Client
 from sluice.broker.interface import Broker
-from sluice.broker.owner import Owner
+from sluice.broker.owner import InstallationOwner
 from sluice.jobs.errors import ForeignBroker, Unreachable
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 
 T = TypeVar("T")
 _LOG = logging.getLogger("sluice.broker")
 
 
 class Installation:
-    """Ledger, broker and client. Each is opened at its first use and closed with the ``Desk``. ``works``: the process
-    works for a long time. ``beside``: an installation with the same ledger, for which this one has separate
+    """Ledger, broker and client. Each is opened at its first use and closed with the ``OperatorContext``. ``works``:
+    the process works for a long time. ``beside``: an installation with the same ledger, for which this one has separate
     connections.
     """
 
-    def __init__(self, desk: Desk, *, works: bool = False, beside: "Installation | None" = None) -> None:
+    def __init__(
+        self, desk: OperatorContext, *, works: bool = False, beside: "Installation | None" = None
+    ) -> None:
         self._desk = desk
         self._works = works
         self._beside = beside
@@ -55,7 +57,7 @@ class Installation:
         return self._desk.keep(ledger_address(self._desk.settings, may_make=self._desk.may_make_ledger))
 
     @cached_property
-    def owner(self) -> Owner | None:
+    def owner(self) -> InstallationOwner | None:
         """Identity of this installation for brokers. None if its messages never leave the process."""
         return owner_of(self._desk.settings, self.ledger)
 

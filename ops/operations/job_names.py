@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 from sluice.jobs.errors import BadKey, BadRequest, UnknownApp
 from sluice.jobs.model.names import JobName
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.text import command
 from sluice.planner.keyspaces.choose import keyspace_of
 from sluice.planner.keyspaces.partitions.partition_keys import canonical_landing
 
 
-def named_job(desk: Desk, app: str, key: str) -> JobName:
+def named_job(desk: OperatorContext, app: str, key: str) -> JobName:
     """Return the job with its canonical key. Without definitions, return the key as typed."""
     if not desk.settings.apps:
         return JobName(app, key)
@@ -26,7 +26,7 @@ class Named(NamedTuple):
     unknown: BadRequest | None
 
 
-def recorded_job(desk: Desk, app: str, key: str) -> Named:
+def recorded_job(desk: OperatorContext, app: str, key: str) -> Named:
     """Return the job with its canonical key, or with the key as typed if the definitions do not have it."""
     try:
         return Named(named_job(desk, app, key), None)
@@ -34,7 +34,7 @@ def recorded_job(desk: Desk, app: str, key: str) -> Named:
         return Named(JobName(app, key), error)
 
 
-def canonical(desk: Desk, app: str, key: str) -> JobName:
+def canonical(desk: OperatorContext, app: str, key: str) -> JobName:
     """Return the job with its canonical key. UnknownApp or BadKey if the definitions do not have it. The placeholder
     for a partition of an external table has the name of the table as its app.
     """
@@ -44,7 +44,7 @@ def canonical(desk: Desk, app: str, key: str) -> JobName:
     return JobName(known.name, keyspace_of(known, desk.catalogue).canonical(known, key))
 
 
-def related(desk: Desk, app: str, key: str) -> JobName:
+def related(desk: OperatorContext, app: str, key: str) -> JobName:
     """Return the job with its canonical key, if its upstream and downstream jobs follow from the definitions.
     BadRequest for an app keyed by chunk.
     """

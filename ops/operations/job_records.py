@@ -2,14 +2,16 @@
 
 from sluice.jobs.errors import BadRequest, Unreachable
 from sluice.jobs.model.history import Round
-from sluice.ledger.reads.job_details import ALL, Bounds, Dossier, dossier, one_round
-from sluice.ops.operations.context import Desk
+from sluice.ledger.reads.job_details import ALL, Dossier, ReadLimits, dossier, one_round
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job
 from sluice.ops.text import command
 
 
-def dossier_of(desk: Desk, installation: Installation, app: str, key: str, bounds: Bounds = ALL) -> Dossier:
+def dossier_of(
+    desk: OperatorContext, installation: Installation, app: str, key: str, bounds: ReadLimits = ALL
+) -> Dossier:
     """Return the records of a job. BadRequest if it is not in the ledger. If the ledger is out of reach and the
     definitions do not have the job, the error is about the definitions.
     """
@@ -25,7 +27,7 @@ def dossier_of(desk: Desk, installation: Installation, app: str, key: str, bound
     return found
 
 
-def round_of(desk: Desk, installation: Installation, app: str, key: str, claim: int) -> Round:
+def round_of(desk: OperatorContext, installation: Installation, app: str, key: str, claim: int) -> Round:
     """Return the round of a job with this claim. BadRequest if the job has had no such claim. If the ledger is out of
     reach and the definitions do not have the job, the error is about the definitions.
     """

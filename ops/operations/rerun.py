@@ -7,7 +7,7 @@ from sluice.jobs.states import TERMINAL, State
 from sluice.ledger.reads import job_details, submission_progress
 from sluice.ledger.reads.obstacles import Pieces, pieces
 from sluice.ledger.reads.submission_progress import Ran
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job
 from sluice.ops.text import command
@@ -16,7 +16,7 @@ from sluice.ops.text import command
 NAMED_MAX = 3
 
 
-def ended_job(desk: Desk, installation: Installation, app: str, key: str) -> Ran:
+def ended_job(desk: OperatorContext, installation: Installation, app: str, key: str) -> Ran:
     """Return a job that can be run again. BadRequest if it has not ended, or if its halves run in its place."""
     name, unknown = meant_job(desk, installation, app, key)
     if unknown:

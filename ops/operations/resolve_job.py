@@ -9,8 +9,8 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import job_details
-from sluice.ledger.reads.by_partition.table_partitions import Makers, Place, makers
-from sluice.ops.operations.context import Desk
+from sluice.ledger.reads.by_partition.table_partitions import Makers, TableVersion, makers
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_names import Named, recorded_job
 from sluice.ops.text import command
@@ -20,7 +20,7 @@ from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of, 
 NAMED_MAX = 3
 
 
-def meant_job(desk: Desk, installation: Installation, app: str, key: str) -> Named:
+def meant_job(desk: OperatorContext, installation: Installation, app: str, key: str) -> Named:
     """Return the job with this name. If it does not exist, return the job that makes or made these partitions, if there
     is one. BadRequest if they belong to several jobs, or if some of them landed from elsewhere.
     """
@@ -31,12 +31,12 @@ def meant_job(desk: Desk, installation: Installation, app: str, key: str) -> Nam
     return Named(installation.ask(lambda tx: _job(tx, desk, found, named.name)), None)
 
 
-def _job(tx: Tx, desk: Desk, app: App, name: JobName) -> JobName:
+def _job(tx: Tx, desk: OperatorContext, app: App, name: JobName) -> JobName:
     if job_details.job(tx, name) is not None:
         return name
     table = table_of(desk.catalogue, partitioning_of(app).table)
     span = read_key(app, name.key)
-    found = makers(tx, Place(table.name, table.version), span, limit=NAMED_MAX + 1)
+    found = makers(tx, TableVersion(table.name, table.version), span, limit=NAMED_MAX + 1)
     if len(found.jobs) > 1 or found.landed:
         raise _not_one(app, span_text(table.calendar, span), found)
     return found.jobs[0] if found.jobs else name

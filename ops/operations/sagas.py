@@ -2,17 +2,18 @@
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.names import JobName
-from sluice.jobs.sagas.journal import Entry, Mark
+from sluice.jobs.sagas.journal import EntryResult, JournalEntry
 from sluice.jobs.states import State
-from sluice.ledger.reads.job_details import ALL, Bounds, Dossier
-from sluice.ledger.reads.saga_details import Line
-from sluice.ops.operations.context import Desk
+from sluice.ledger.reads.job_details import ALL, Dossier, ReadLimits
+from sluice.ledger.reads.saga_details import JournalLine
+from sluice.ops.documents.removed_history import removed
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_records import dossier_of
-from sluice.ops.text import command, removed
+from sluice.ops.text import command
 
 
-def is_saga(desk: Desk, found: Dossier) -> bool:
+def is_saga(desk: OperatorContext, found: Dossier) -> bool:
     """Return whether the job is a saga. Its journal decides. Before it has one, the definitions decide, if they are
     loaded.
     """
@@ -20,7 +21,9 @@ def is_saga(desk: Desk, found: Dossier) -> bool:
     return not found.flight.is_blank or (app is not None and app.saga is not None)
 
 
-def saga_of(desk: Desk, installation: Installation, app: str, key: str, bounds: Bounds = ALL) -> Dossier:
+def saga_of(
+    desk: OperatorContext, installation: Installation, app: str, key: str, bounds: ReadLimits = ALL
+) -> Dossier:
     """Return the records of a saga. BadRequest if the job does not exist, or is not known to be a saga."""
     found = dossier_of(desk, installation, app, key, bounds)
     if not is_saga(desk, found) and found.job.is_pruned:
@@ -36,7 +39,7 @@ def saga_of(desk: Desk, installation: Installation, app: str, key: str, bounds: 
     return found
 
 
-def fatal_saga(desk: Desk, installation: Installation, app: str, key: str) -> Dossier:
+def fatal_saga(desk: OperatorContext, installation: Installation, app: str, key: str) -> Dossier:
     """Return the records of a saga in state ``fatal``, which could not be undone. BadRequest for any other job."""
     found = saga_of(desk, installation, app, key)
     if found.job.state is not State.FATAL:
@@ -44,7 +47,9 @@ def fatal_saga(desk: Desk, installation: Installation, app: str, key: str) -> Do
     return found
 
 
-def failed_undo(desk: Desk, installation: Installation, app: str, key: str) -> tuple[Dossier, Line]:
+def failed_undo(
+    desk: OperatorContext, installation: Installation, app: str, key: str
+) -> tuple[Dossier, JournalLine]:
     """Return the records of a fatal saga and the journal entry of its failed undo. BadRequest if no undo has failed."""
     found = fatal_saga(desk, installation, app, key)
     if found.flight.dismal is None:
@@ -59,8 +64,8 @@ def not_fatal(name: JobName, state: State) -> BadRequest:
     )
 
 
-def _nothing_failed(name: JobName, last: Entry | None) -> BadRequest:
-    if last is not None and last.mark is Mark.FORCED:
+def _nothing_failed(name: JobName, last: JournalEntry | None) -> BadRequest:
+    if last is not None and last.mark is EntryResult.FORCED:
         return BadRequest(
             f"The undo of {last.name} counts as done already.",
             advice=f"`{command('saga retry-undo', name)}` continues {name} after it.",

@@ -7,14 +7,14 @@ from typing import Any
 from msgspec.structs import asdict
 
 from sluice.jobs.schedules.schedule import Schedule
-from sluice.ledger.reads.schedule_states import Fired, Scheduled, schedules
-from sluice.ops.operations.context import Desk
+from sluice.ledger.reads.schedule_states import FiringRecord, Scheduled, schedules
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.timetable import unknown
 from sluice.scheduler.due_times import BrokenTrigger, first_due
 
 
-def all_schedules(desk: Desk, installation: Installation, now: datetime) -> dict[str, Scheduled]:
+def all_schedules(desk: OperatorContext, installation: Installation, now: datetime) -> dict[str, Scheduled]:
     """Return the schedules by id. This includes schedules that have left their source, and schedules that no scheduler
     has read yet.
     """
@@ -22,12 +22,12 @@ def all_schedules(desk: Desk, installation: Installation, now: datetime) -> dict
     return found | {each.id: each for each in not_taken_up(desk, found, now)}
 
 
-def as_document(each: Scheduled, last: Mapping[str, Fired]) -> dict[str, Any]:
+def as_document(each: Scheduled, last: Mapping[str, FiringRecord]) -> dict[str, Any]:
     """Return a schedule as a JSON document (docs: the JSON of ``sluice schedules ls``)."""
     return {**asdict(each), "last": last.get(each.id)}
 
 
-def known_ids(desk: Desk, standing: Iterable[Scheduled], ids: Sequence[str]) -> list[str]:
+def known_ids(desk: OperatorContext, standing: Iterable[Scheduled], ids: Sequence[str]) -> list[str]:
     """Return the ids without duplicates. BadRequest if neither the ledger nor the definitions have one."""
     known = {each.id for each in standing}
     if desk.settings.apps:
@@ -38,7 +38,7 @@ def known_ids(desk: Desk, standing: Iterable[Scheduled], ids: Sequence[str]) -> 
     return list(dict.fromkeys(ids))
 
 
-def not_taken_up(desk: Desk, known: Mapping[str, Scheduled], now: datetime) -> Iterator[Scheduled]:
+def not_taken_up(desk: OperatorContext, known: Mapping[str, Scheduled], now: datetime) -> Iterator[Scheduled]:
     """Yield the defined schedules that are not in the ledger yet, or are retired there. The next run of a scheduler
     takes them up.
     """

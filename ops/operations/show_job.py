@@ -5,14 +5,14 @@ from typing import Any
 from sluice.jobs.keys.calendar import Calendar
 from sluice.ledger.reads.job_details import Dossier
 from sluice.ops.documents.job_document import as_document
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.sagas import is_saga
 
 
-def document_of(desk: Desk, found: Dossier) -> dict[str, Any]:
+def document_of(desk: OperatorContext, found: Dossier) -> dict[str, Any]:
     return as_document(found, calendar_of(desk, found.job.app), is_saga=is_saga(desk, found))
 
 
-def calendar_of(desk: Desk, app: str) -> Calendar | None:
+def calendar_of(desk: OperatorContext, app: str) -> Calendar | None:
     partitioning = desk.catalogue[app].partitioning if desk.settings.apps and app in desk.catalogue else None
     return partitioning.calendar if partitioning else None

@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 
 from sluice.jobs.catalogue.errors import nearest
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.schedules.schedule import Asked, Schedule, iso
+from sluice.jobs.schedules.schedule import Schedule, UserTrigger, iso
 from sluice.ledger.reads import schedule_states as reads
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.scheduler.due_times import first_due, next_due
 
 
-def defined(desk: Desk, id_: str) -> Schedule:
+def defined(desk: OperatorContext, id_: str) -> Schedule:
     """Return the defined schedule with this id. BadRequest suggests the nearest id."""
     found = desk.catalogue.schedules.get(id_)
     if found is None:
@@ -38,7 +38,7 @@ def require_due(installation: Installation, schedule: Schedule, due: datetime) -
     """Raise BadRequest if the schedule has no such due time by its rule, and never had. A trigger's due times are not
     checked, because only the trigger can compute them.
     """
-    if isinstance(schedule.rule, Asked):
+    if isinstance(schedule.rule, UserTrigger):
         return
     named = next_due(schedule.rule, schedule.zone, due - timedelta.resolution)
     if named != due and installation.ask(lambda tx: reads.at(tx, schedule.id, due)) is None:

@@ -5,15 +5,17 @@ from datetime import datetime
 from sluice.broker.messages import CONTROL
 from sluice.jobs.model.names import JobName
 from sluice.ledger.reads.obstacles import obstacles
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job
-from sluice.ops.why.answer import Answer
+from sluice.ops.why.answer import Explanation
 from sluice.ops.why.explain import explain
 from sluice.planner.keyspaces.choose import keyspace_of
 
 
-def reasons(desk: Desk, installation: Installation, app: str, key: str) -> tuple[Answer, datetime]:
+def reasons(
+    desk: OperatorContext, installation: Installation, app: str, key: str
+) -> tuple[Explanation, datetime]:
     """Return the answer and the time for which it is valid. BadRequest if the text cannot be the name of a job."""
     name, unknown = meant_job(desk, installation, app, key)
     facts = installation.ask(lambda tx: obstacles(tx, name, control=CONTROL, spellings=[key]))
@@ -23,7 +25,7 @@ def reasons(desk: Desk, installation: Installation, app: str, key: str) -> tuple
     return explain(name, facts, refusal=refusal), facts.now
 
 
-def _refusal(desk: Desk, name: JobName) -> str:
+def _refusal(desk: OperatorContext, name: JobName) -> str:
     """Return why a submission of the job would be refused, as far as the definitions alone decide it."""
     if not desk.settings.apps:
         return ""

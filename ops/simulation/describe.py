@@ -19,7 +19,7 @@ from sluice.broker.messages import (
     Tick,
 )
 from sluice.ledger.database.connection import Tx
-from sluice.ops.simulation.faults import Fault
+from sluice.ops.simulation.faults import InjectedFault
 
 _JOB = re.compile(r"#(\d+)")
 _NAMES = "SELECT id, app || '/' || key FROM job WHERE id = ANY(%(ids)s)"
@@ -45,7 +45,7 @@ def name_of(message: Message, at_s: float) -> str:
     return name
 
 
-def words_of(tx: Tx, happened: Iterable[tuple[float, Fault, str]]) -> list[str]:
+def words_of(tx: Tx, happened: Iterable[tuple[float, InjectedFault, str]]) -> list[str]:
     """Return each fault as a line, with the names of the jobs."""
     lines = [_line(*each) for each in happened]
     ids = sorted({int(number) for line in lines for number in _JOB.findall(line)})
@@ -53,7 +53,7 @@ def words_of(tx: Tx, happened: Iterable[tuple[float, Fault, str]]) -> list[str]:
     return [_JOB.sub(lambda found: names.get(int(found[1]), found[0]), line) for line in lines]
 
 
-def _line(at_s: float, fault: Fault, said: str) -> str:
+def _line(at_s: float, fault: InjectedFault, said: str) -> str:
     again = f" (time {fault.place + 1})" if fault.place else ""
     return f"{at_s:9.3f} s  {fault.whom}{again} {fault.kind}{' ' + said if said else ''}"
 

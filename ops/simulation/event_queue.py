@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from sluice.ops.simulation.faults import Fate
+from sluice.ops.simulation.faults import FaultSource
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -15,7 +15,7 @@ class Agenda:
     subjects.
     """
 
-    def __init__(self, fate: Fate, start: datetime = START) -> None:
+    def __init__(self, fate: FaultSource, start: datetime = START) -> None:
         self.now = self.start = start
         self._fate = fate
         self._heap: list[tuple[datetime, float, int, Callable[[], None]]] = []

@@ -16,7 +16,7 @@ from sluice.jobs.simulated import NO_FAULTS, Faults
 from sluice.jobs.text.deterministic_random import fraction
 
 
-class Kind(StrEnum):
+class FaultKind(StrEnum):
     """Kinds of faults. The values are for people: they follow the name of the affected message or process."""
 
     LOST = "is lost"
@@ -31,22 +31,24 @@ class Kind(StrEnum):
     STOPPED = "is told to stop"
 
 
-class Fault(Struct, frozen=True, order=True):
+class InjectedFault(Struct, frozen=True, order=True):
     """Fault that has happened: occasion number ``place`` of this kind for ``whom``, counted from 0."""
 
-    kind: Kind
+    kind: FaultKind
     whom: str
     place: int = 0
 
 
-class Fate:
+class FaultSource:
     """Source of faults and random choices. ``faults`` are the possible faults. With a ``plan``, only faults in the
     plan happen. ``happened`` has the faults so far, in order, with the time.
     """
 
-    def __init__(self, seed: int, faults: Faults = NO_FAULTS, plan: Collection[Fault] | None = None) -> None:
+    def __init__(
+        self, seed: int, faults: Faults = NO_FAULTS, plan: Collection[InjectedFault] | None = None
+    ) -> None:
         self.faults = faults
-        self.happened: list[tuple[float, Fault, str]] = []
+        self.happened: list[tuple[float, InjectedFault, str]] = []
         self.elapsed_s: Callable[[], float] = lambda: 0.0
         self._seed = seed
         self._plan = plan
@@ -56,20 +58,24 @@ class Fate:
         """Prevent all further faults."""
         self.faults = NO_FAULTS
 
-    def strikes(self, kind: Kind, whom: str, chance: float, said: str = "") -> bool:
+    def strikes(self, kind: FaultKind, whom: str, chance: float, said: str = "") -> bool:
         """Return whether this fault happens now, and record it if so. ``said`` has details for people."""
         place = self._next(kind, whom)
         if not chance or self._drawn(kind, whom, place) >= chance:
             return False
-        return self._befalls(Fault(kind, whom, place), said)
+        return self._befalls(InjectedFault(kind, whom, place), said)
 
     def late_s(self, whom: str) -> float:
         """Return the delay of this message in seconds."""
-        place = self._next(Kind.LATE, whom)
+        place = self._next(FaultKind.LATE, whom)
         if not self.faults.delay_s_max:
             return 0.0
-        seconds = self._drawn(Kind.LATE, whom, place) * self.faults.delay_s_max
-        return seconds if self._befalls(Fault(Kind.LATE, whom, place), f"by {seconds:.3f} s") else 0.0
+        seconds = self._drawn(FaultKind.LATE, whom, place) * self.faults.delay_s_max
+        return (
+            seconds
+            if self._befalls(InjectedFault(FaultKind.LATE, whom, place), f"by {seconds:.3f} s")
+            else 0.0
+        )
 
     def number(self, name: str) -> float:
         """Return a number in [0, 1), a different number on each call for a name."""
@@ -79,7 +85,7 @@ class Fate:
         """Return a random source for this occasion, a different source on each call for a name."""
         return random.Random(f"{self._seed} {name} {self._next('rng', name)}")
 
-    def _befalls(self, fault: Fault, said: str) -> bool:
+    def _befalls(self, fault: InjectedFault, said: str) -> bool:
         if self._plan is not None and fault not in self._plan:
             return False
         self.happened.append((self.elapsed_s(), fault, said))

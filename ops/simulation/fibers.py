@@ -8,7 +8,7 @@ from collections.abc import Callable
 from threading import Semaphore, Thread
 
 
-class Died(BaseException):
+class FiberDied(BaseException):
     """Raised in the code of a dead process, so that it does nothing more."""
 
 
@@ -37,8 +37,8 @@ class Strand:
             raise error
 
     def kill(self) -> None:
-        """End the code where it pauses. Users' code may catch ``Died`` as an error of its own; its next action raises
-        it again.
+        """End the code where it pauses. Users' code may catch ``FiberDied`` as an error of its own; its next action
+        raises it again.
         """
         self._is_dead = True
         if self._has_begun and not self.is_over:
@@ -53,7 +53,7 @@ class Strand:
 
     def lives(self) -> None:
         if self._is_dead:
-            raise Died
+            raise FiberDied
 
     def dies(self, error: BaseException) -> None:
         """Mark the code as dead because of this exception. ``go`` raises it in the end, even if it is caught here."""
@@ -62,7 +62,7 @@ class Strand:
     def _run(self) -> None:
         try:
             self._work()
-        except Died:
+        except FiberDied:
             pass
         except BaseException as error:
             self._error = error

@@ -16,27 +16,27 @@ from sluice.jobs.runners.saga_run import SagaRunner, blame
 from sluice.jobs.runners.stop_signal import Halt
 from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.journal import Entry, Heard, Journal, Log
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply, Log
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ops.simulation.event_queue import Agenda
-from sluice.ops.simulation.faults import Fate, Kind
+from sluice.ops.simulation.faults import FaultKind, FaultSource
 from sluice.ops.simulation.fibers import Strand
-from sluice.ops.simulation.mortal_ledger import Crash, CrashingLedger
+from sluice.ops.simulation.mortal_ledger import CrashingLedger, SimulatedDeath
 from sluice.ops.simulation.work import Sky
 
 T = TypeVar("T")
 
 
-class Run:
+class FlightRun:
     """One claim of a saga. Between any two of its actions, time may pass and its process may die. Setting ``stop`` has
     the run hand back the flight. ``end`` receives the outcome. ``mortal`` wraps acts of the worker.
     """
 
     def __init__(
         self,
-        claimed: Claimed,
+        claimed: ClaimedJob,
         *,
-        fate: Fate,
+        fate: FaultSource,
         agenda: Agenda,
         ledger: CrashingLedger,
         catalogue: Catalogue,
@@ -72,8 +72,8 @@ class Run:
         self._strand.lives()
         if seconds := self._sky.rest_s(self._fate, self._claimed):
             self.takes(seconds)
-        if self._fate.strikes(Kind.DIES_BETWEEN, self._whom, self._fate.faults.crash_between):
-            self._strand.dies(Crash())
+        if self._fate.strikes(FaultKind.DIES_BETWEEN, self._whom, self._fate.faults.crash_between):
+            self._strand.dies(SimulatedDeath())
             self._strand.lives()
 
     def mortally(self, act: Callable[[], T]) -> T:
@@ -82,7 +82,7 @@ class Run:
         try:
             with self._ledger.by(self._whom):
                 return act()
-        except Crash as crash:
+        except SimulatedDeath as crash:
             self._strand.dies(crash)
             raise
 
@@ -149,20 +149,20 @@ class Run:
 class _Mortal:
     """Journal of a process that may die. A dead process reads and writes nothing."""
 
-    def __init__(self, run: Run, journal: Journal) -> None:
+    def __init__(self, run: FlightRun, journal: Journal) -> None:
         self._run = run
         self._journal = journal
 
     def read(self) -> Log | None:
         return self._run.mortally(self._journal.read)
 
-    def write(self, entry: Entry) -> Heard:
+    def write(self, entry: JournalEntry) -> JournalReply:
         self._run.rests()
         heard = self._run.mortally(partial(self._journal.write, entry))
         self._run.rests()
         return heard
 
-    def heed(self) -> Heard:
+    def heed(self) -> JournalReply:
         return self._run.mortally(self._journal.heed)
 
     def meter(self, name: str, done: int, total: int | None) -> None:

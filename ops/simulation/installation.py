@@ -14,10 +14,10 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadMessage
 from sluice.ops.simulation.describe import name_of
 from sluice.ops.simulation.event_queue import Agenda
-from sluice.ops.simulation.faults import Fate, Kind
-from sluice.ops.simulation.mortal_ledger import Crash, CrashingLedger
+from sluice.ops.simulation.faults import FaultKind, FaultSource
+from sluice.ops.simulation.mortal_ledger import CrashingLedger, SimulatedDeath
 from sluice.ops.simulation.work import Sky, Work
-from sluice.ops.simulation.workers import ORDINARY, Habits, Shore, Worker
+from sluice.ops.simulation.workers import ORDINARY, Habits, Shore, SimulatedWorker
 
 #: Seconds after which a message is offered again if no worker is awake.
 OFFERED_AGAIN_S = 1.0
@@ -26,7 +26,7 @@ RETURNED_S = 0.5
 FROZEN_S = (1.0, 40.0)
 
 
-class Installation:
+class SimulatedInstallation:
     """Simulated installation. ``step`` performs one event.
 
     Handlers use the definitions in ``catalogue``, and so do workers that are hired from now on. ``heard`` is called
@@ -36,7 +36,7 @@ class Installation:
     def __init__(
         self,
         ledger: CrashingLedger,
-        fate: Fate,
+        fate: FaultSource,
         agenda: Agenda,
         catalogue: Catalogue,
         *,
@@ -48,7 +48,7 @@ class Installation:
         self.agenda = agenda
         self.ledger = ledger
         self.catalogue = catalogue
-        self.workers: list[Worker] = []
+        self.workers: list[SimulatedWorker] = []
         self.steps = 0
         #: Number of reliable messages in transit.
         self.unheard = 0
@@ -66,10 +66,10 @@ class Installation:
         """Perform the next event."""
         self.steps += 1
         event = self.agenda.next()
-        with suppress(Crash):
+        with suppress(SimulatedDeath):
             event()
         while self._waiting and any(worker.is_awake and worker.is_free for worker in self.workers):
-            with suppress(Crash):
+            with suppress(SimulatedDeath):
                 self._execute(self._waiting.popleft())
 
     def close(self) -> None:
@@ -90,22 +90,22 @@ class Installation:
 
     def hire(self, name: int) -> None:
         try:
-            self.workers.append(Worker(name, self._shore, self.catalogue, self._habits))
-        except Crash:
+            self.workers.append(SimulatedWorker(name, self._shore, self.catalogue, self._habits))
+        except SimulatedDeath:
             self.agenda.after(1.0, lambda: self.hire(name), about=f"worker {name}")
 
     def plan_faults(self, within_s: float = math.inf) -> None:
         """Schedule the faults of workers that the clock determines."""
         faults = self._fate.faults
         for kind, every_s in (
-            (Kind.KILLED, faults.kill_worker_every_s),
-            (Kind.FROZEN, faults.freeze_worker_every_s),
-            (Kind.STOPPED, faults.stop_worker_every_s),
+            (FaultKind.KILLED, faults.kill_worker_every_s),
+            (FaultKind.FROZEN, faults.freeze_worker_every_s),
+            (FaultKind.STOPPED, faults.stop_worker_every_s),
         ):
             if every_s:
                 self._plan_next(kind, every_s, within_s, self._fate.rng(kind))
 
-    def _plan_next(self, kind: Kind, every_s: float, within_s: float, rng: Random) -> None:
+    def _plan_next(self, kind: FaultKind, every_s: float, within_s: float, rng: Random) -> None:
         def strike() -> None:
             self._plan_next(kind, every_s, within_s, rng)
             self._strike(kind)
@@ -115,9 +115,9 @@ class Installation:
             self.agenda.after(wait_s, strike, about=kind)
 
     def _copies(self, about: str, *, reliably: bool) -> int:
-        if not reliably and self._fate.strikes(Kind.LOST, about, self._fate.faults.lose):
+        if not reliably and self._fate.strikes(FaultKind.LOST, about, self._fate.faults.lose):
             return 0
-        return 2 if self._fate.strikes(Kind.DOUBLED, about, self._fate.faults.double) else 1
+        return 2 if self._fate.strikes(FaultKind.DOUBLED, about, self._fate.faults.double) else 1
 
     def _deliver(self, message: Message, about: str, *, reliably: bool) -> None:
         try:
@@ -128,7 +128,7 @@ class Installation:
                 self.send(handle(self.ledger, self.catalogue, message))
             self.unheard -= reliably
             self._heard(message)
-        except Crash:
+        except SimulatedDeath:
             if reliably:
                 again = partial(self._deliver, message, about, reliably=reliably)
                 self.agenda.after(RETURNED_S, again, about=about)
@@ -153,32 +153,32 @@ class Installation:
         try:
             with self.ledger.by(f"worker {worker.name}, taking {about}"):
                 worker.execute(message)
-        except Crash:
+        except SimulatedDeath:
             self._bury(worker)
             raise
 
     def _send_hint(self, message: Message) -> None:
         self.send([message])
 
-    def _bury(self, worker: Worker) -> None:
+    def _bury(self, worker: SimulatedWorker) -> None:
         worker.kill()
         self.leases_end.append(worker.lease_ends)
         self.workers.remove(worker)
         self.hire(worker.name)
 
-    def _strike(self, kind: Kind) -> None:
+    def _strike(self, kind: FaultKind) -> None:
         """Apply the fault to a random worker, if there is a worker."""
         if not self.workers:
             return
         moment = f"the worker that was struck at {self.agenda.elapsed_s:.0f} s"
         rng = self._fate.rng(f"{moment} {kind}")
         worker, seconds = rng.choice(self.workers), rng.uniform(*FROZEN_S)
-        said = f"for {seconds:.0f} s " if kind is Kind.FROZEN else ""
+        said = f"for {seconds:.0f} s " if kind is FaultKind.FROZEN else ""
         if not self._fate.strikes(kind, moment, 1.0, f"{said}(worker {worker.name})"):
             return
-        if kind is Kind.KILLED:
+        if kind is FaultKind.KILLED:
             self._bury(worker)
-        elif kind is Kind.FROZEN:
+        elif kind is FaultKind.FROZEN:
             worker.freeze(seconds)
             self.leases_end.append(worker.lease_ends)
         else:

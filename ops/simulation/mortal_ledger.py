@@ -8,12 +8,12 @@ from typing import TypeVar
 
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.reads.quiescence import has_written
-from sluice.ops.simulation.faults import Fate, Kind
+from sluice.ops.simulation.faults import FaultKind, FaultSource
 
 T = TypeVar("T")
 
 
-class Crash(Exception):
+class SimulatedDeath(Exception):
     """Raised when the simulated process dies."""
 
 
@@ -26,13 +26,13 @@ class CrashingLedger(Ledger):
     the transactions.
     """
 
-    def __init__(self, url: str, fate: Fate, clock: Callable[[], datetime]) -> None:
+    def __init__(self, url: str, fate: FaultSource, clock: Callable[[], datetime]) -> None:
         super().__init__(url, connections=1, steady=True, clock=clock)
         self._fate = fate
         self._whose = "somebody"
         self.has_written = False
 
-    def be_struck_by(self, fate: Fate) -> None:
+    def be_struck_by(self, fate: FaultSource) -> None:
         """Begin another simulation, with this fate."""
         self._fate = fate
         self.has_written = False
@@ -48,12 +48,12 @@ class CrashingLedger(Ledger):
 
     def transact(self, work: Callable[[Tx], T]) -> T:
         fate, faults = self._fate, self._fate.faults
-        if fate.strikes(Kind.DIES_BEFORE, self._whose, faults.crash_before_commit):
-            raise Crash
+        if fate.strikes(FaultKind.DIES_BEFORE, self._whose, faults.crash_before_commit):
+            raise SimulatedDeath
         result = super().transact(partial(self._noting, work))
-        if fate.strikes(Kind.DIES_AFTER, self._whose, faults.crash_after_commit):
-            raise Crash
-        if fate.strikes(Kind.REPEATED, self._whose, faults.repeat_commit):
+        if fate.strikes(FaultKind.DIES_AFTER, self._whose, faults.crash_after_commit):
+            raise SimulatedDeath
+        if fate.strikes(FaultKind.REPEATED, self._whose, faults.repeat_commit):
             result = super().transact(partial(self._noting, work))
         return result
 

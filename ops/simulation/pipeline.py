@@ -27,10 +27,10 @@ from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.quiescence import Move, moves, open_submissions, unfinished, untold
 from sluice.ops.simulation.describe import words_of
 from sluice.ops.simulation.event_queue import Agenda
-from sluice.ops.simulation.faults import Fate
-from sluice.ops.simulation.installation import Installation
+from sluice.ops.simulation.faults import FaultSource
+from sluice.ops.simulation.installation import SimulatedInstallation
 from sluice.ops.simulation.mortal_ledger import CrashingLedger
-from sluice.ops.simulation.script import OpenSky, Told
+from sluice.ops.simulation.script import OpenSky, ScriptedWork
 from sluice.ops.simulation.ticks import Upkeep
 from sluice.ops.simulation.workers import Habits
 
@@ -71,15 +71,15 @@ class Simulated:
         start: datetime,
     ) -> None:
         self.seed = seed
-        self._fate = fate = Fate(seed, faults)
+        self._fate = fate = FaultSource(seed, faults)
         self._agenda = agenda = Agenda(fate, start)
         fate.elapsed_s = lambda: agenda.elapsed_s
         self._as_of: datetime | None = None
         self._plain = Ledger(url, connections=1, steady=True, clock=lambda: self._as_of or agenda.now)
         self._plain.transact(empty)
         self._ledger = CrashingLedger(url, fate, agenda.clock)
-        work = Told(lambda: self._installation.catalogue, doing, stores)
-        self._installation = Installation(
+        work = ScriptedWork(lambda: self._installation.catalogue, doing, stores)
+        self._installation = SimulatedInstallation(
             self._ledger,
             fate,
             agenda,

@@ -29,7 +29,7 @@ BEGINS = "2026-01-01T00:00:00Z"
 _MADE = pytest.StashKey[list["Simulated"]]()
 
 
-class Ground:
+class LedgerPool:
     """Ledgers on one server. Each is made on first use, and used again by the next test."""
 
     def __init__(self, home: Path, opened: ExitStack) -> None:
@@ -59,7 +59,7 @@ class Ground:
 class Pipelines:
     """Value of the fixture: called, it makes a pipeline in virtual time."""
 
-    def __init__(self, ground: Ground, stores: Path, seed: int, made: list[Simulated]) -> None:
+    def __init__(self, ground: LedgerPool, stores: Path, seed: int, made: list[Simulated]) -> None:
         self._ground = ground
         self._stores = stores
         self._seed = seed
@@ -131,13 +131,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def _sluice_ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+def _sluice_ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerPool]:
     with ExitStack() as opened:
-        yield Ground(tmp_path_factory.mktemp("sluice"), opened)
+        yield LedgerPool(tmp_path_factory.mktemp("sluice"), opened)
 
 
 @pytest.fixture
-def pipeline(request: pytest.FixtureRequest, _sluice_ground: Ground, tmp_path: Path) -> Iterator[Pipelines]:
+def pipeline(
+    request: pytest.FixtureRequest, _sluice_ground: LedgerPool, tmp_path: Path
+) -> Iterator[Pipelines]:
     """Yield a function that takes sources of definitions and returns a pipeline in virtual time."""
     made = request.node.stash.setdefault(_MADE, [])
     seed = getattr(request, "param", request.config.getoption("--sluice-seed"))

@@ -13,15 +13,15 @@ from sluice.jobs.runners.resources import Stores
 from sluice.jobs.runners.saga_run import call
 from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.simulated import Doing, Took
-from sluice.ledger.lifecycle.claims import Claimed
-from sluice.ops.simulation.faults import Fate
+from sluice.ledger.lifecycle.claims import ClaimedJob
+from sluice.ops.simulation.faults import FaultSource
 from sluice.ops.simulation.work import Effort
 
 #: Seconds that a job takes if the test does not define it.
 ORDINARY_S = 1.0
 
 
-class Told:
+class ScriptedWork:
     """Work as a test defines it. ``doing`` is by app, or for all apps."""
 
     def __init__(
@@ -31,7 +31,7 @@ class Told:
         self._doing = doing
         self._stores = stores
 
-    def effort(self, claimed: Claimed) -> Effort:
+    def effort(self, claimed: ClaimedJob) -> Effort:
         try:
             assignment = assign(self._catalogue().app(claimed.app), claimed)
         except SluiceError as error:
@@ -43,7 +43,7 @@ class Told:
             return Effort(assignment.timeout_s, lambda: late)
         return Effort(took.seconds, lambda: self._end(assignment, took))
 
-    def seconds_of(self, claimed: Claimed) -> float:
+    def seconds_of(self, claimed: ClaimedJob) -> float:
         """Return the seconds that each call of a step takes."""
         return self._took(assign(self._catalogue().app(claimed.app), claimed)).seconds
 
@@ -68,22 +68,22 @@ class OpenSky:
     before that has not called it.
     """
 
-    def __init__(self, work: Told) -> None:
+    def __init__(self, work: ScriptedWork) -> None:
         self._work = work
 
-    def takes_off(self, claimed: Claimed, steps: int) -> None:
+    def takes_off(self, claimed: ClaimedJob, steps: int) -> None:
         """Do nothing. This class does not count steps."""
 
-    def begin(self, _: Claimed, function: Callable[..., Any], flight: Flight) -> Callable[[], object]:
+    def begin(self, _: ClaimedJob, function: Callable[..., Any], flight: Flight) -> Callable[[], object]:
         return lambda: call(function, flight)
 
     def end(self, call: Callable[[], object]) -> object:
         return call()
 
-    def rest_s(self, _: Fate, __: Claimed) -> float:
+    def rest_s(self, _: FaultSource, __: ClaimedJob) -> float:
         return 0.0
 
-    def takes_s(self, claimed: Claimed) -> float:
+    def takes_s(self, claimed: ClaimedJob) -> float:
         return self._work.seconds_of(claimed)
 
 

@@ -15,7 +15,7 @@ from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.recovery import grooming_steps
 from sluice.ledger.recovery.grooming_steps import Chore
-from sluice.ops.simulation.installation import Installation
+from sluice.ops.simulation.installation import SimulatedInstallation
 
 TICK = timedelta(seconds=1)
 
@@ -26,7 +26,7 @@ class Upkeep:
     """
 
     def __init__(
-        self, installation: Installation, ledger: Ledger, as_of: Callable[[datetime | None], None]
+        self, installation: SimulatedInstallation, ledger: Ledger, as_of: Callable[[datetime | None], None]
     ) -> None:
         self._installation = installation
         self._agenda = installation.agenda

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from sluice.jobs.model.job import Outcome
 from sluice.jobs.sagas.flight import Flight
-from sluice.ledger.lifecycle.claims import Claimed
-from sluice.ops.simulation.faults import Fate
+from sluice.ledger.lifecycle.claims import ClaimedJob
+from sluice.ops.simulation.faults import FaultSource
 
 
 class Effort(Struct, frozen=True):
@@ -24,7 +24,7 @@ class Effort(Struct, frozen=True):
 class Work(Protocol):
     """Source of durations and outcomes. It is called for each run of a job."""
 
-    def effort(self, claimed: Claimed) -> Effort:
+    def effort(self, claimed: ClaimedJob) -> Effort:
         """Return the run of a job that is no saga."""
         ...
 
@@ -32,11 +32,11 @@ class Work(Protocol):
 class Sky(Protocol):
     """Environment of sagas, which calls their steps."""
 
-    def takes_off(self, claimed: Claimed, steps: int) -> None:
+    def takes_off(self, claimed: ClaimedJob, steps: int) -> None:
         """Note that this claim begins to run a flight with this number of steps."""
         ...
 
-    def begin(self, claimed: Claimed, function: Callable[..., Any], flight: Flight) -> Any:
+    def begin(self, claimed: ClaimedJob, function: Callable[..., Any], flight: Flight) -> Any:
         """Begin the call of a step's do or undo. Return the value for ``end``."""
         ...
 
@@ -44,10 +44,10 @@ class Sky(Protocol):
         """Return the result of the call."""
         ...
 
-    def rest_s(self, fate: Fate, claimed: Claimed) -> float:
+    def rest_s(self, fate: FaultSource, claimed: ClaimedJob) -> float:
         """Return the seconds between any two actions of a flight."""
         ...
 
-    def takes_s(self, claimed: Claimed) -> float:
+    def takes_s(self, claimed: ClaimedJob) -> float:
         """Return the seconds that the call of a step takes."""
         ...

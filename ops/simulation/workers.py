@@ -19,12 +19,12 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.ledger.keyspaces import partitions
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.recovery import leases
 from sluice.ops.simulation.event_queue import Agenda
-from sluice.ops.simulation.faults import Fate
-from sluice.ops.simulation.flights import Run
-from sluice.ops.simulation.mortal_ledger import Crash, CrashingLedger
+from sluice.ops.simulation.faults import FaultSource
+from sluice.ops.simulation.flights import FlightRun
+from sluice.ops.simulation.mortal_ledger import CrashingLedger, SimulatedDeath
 from sluice.ops.simulation.work import Effort, Sky, Work
 
 LEASE_S = 15.0
@@ -54,16 +54,16 @@ ORDINARY = Habits()
 class Shore(Struct, frozen=True):
     """Environment of a worker."""
 
-    fate: Fate
+    fate: FaultSource
     agenda: Agenda
     ledger: CrashingLedger
     work: Work
     sky: Sky
     send: Callable[[Message], None]
-    bury: Callable[["Worker"], None]
+    bury: Callable[["SimulatedWorker"], None]
 
 
-class Worker:
+class SimulatedWorker:
     """One process. If killed, it does nothing more. If frozen, it continues later as if nothing had happened."""
 
     def __init__(self, name: int, shore: Shore, catalogue: Catalogue, habits: Habits) -> None:
@@ -78,8 +78,8 @@ class Worker:
         self._id = UUID(int=shore.fate.rng(f"worker {name}").getrandbits(128), version=4)
         self._whom = f"worker {name}"
         self._held: set[Claim] = set()
-        self._flights: dict[Claim, Run] = {}
-        self._lines: dict[Claim, deque[Claimed]] = {}
+        self._flights: dict[Claim, FlightRun] = {}
+        self._lines: dict[Claim, deque[ClaimedJob]] = {}
         with self._ledger.by(self._whom):
             self._ledger.transact(
                 lambda tx: leases.join(
@@ -132,17 +132,17 @@ class Worker:
         """
         if self.is_awake and self._agenda.now - self._beaten_at >= timedelta(seconds=BEAT_S):
             before = self._ledger.has_written
-            with suppress(Crash):
+            with suppress(SimulatedDeath):
                 self._mortal(self._beat)()
                 self._ledger.has_written = before
 
-    def _begin(self, taken: list[Claimed]) -> None:
+    def _begin(self, taken: list[ClaimedJob]) -> None:
         self._held |= {claimed.right for claimed in taken}
         lines = [taken] if self._habits.threads else [[claimed] for claimed in taken]
         for line in lines:
             self._begin_next(deque(line))
 
-    def _begin_next(self, line: deque[Claimed]) -> None:
+    def _begin_next(self, line: deque[ClaimedJob]) -> None:
         if not line:
             return
         claimed = line.popleft()
@@ -159,7 +159,7 @@ class Worker:
             effort.seconds, self._mortal(partial(self._end, claimed, effort), about), about=about
         )
 
-    def _end(self, claimed: Claimed, effort: Effort) -> None:
+    def _end(self, claimed: ClaimedJob, effort: Effort) -> None:
         if not self.alive:
             return
         if not self.is_awake:
@@ -187,8 +187,8 @@ class Worker:
     def _at_once(self, _: str) -> int:
         return self._habits.at_once(self.name)
 
-    def _fly(self, claimed: Claimed) -> Run:
-        return Run(
+    def _fly(self, claimed: ClaimedJob) -> FlightRun:
+        return FlightRun(
             claimed,
             fate=self._shore.fate,
             agenda=self._agenda,
@@ -235,7 +235,7 @@ class Worker:
             try:
                 with self._ledger.by(whom or f"{self._whom} at {self._agenda.elapsed_s:.0f} s"):
                     act()
-            except Crash:
+            except SimulatedDeath:
                 self._shore.bury(self)
                 raise
 

@@ -53,7 +53,7 @@ class Remedy(Struct, frozen=True):
     effect: str
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class Explanation(Struct, frozen=True, kw_only=True):
     """Explanation of a job's state. ``state`` is None if the job is not in the ledger."""
 
     app: str

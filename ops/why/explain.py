@@ -5,15 +5,15 @@ from itertools import chain
 from sluice.broker.messages import PLANNER
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import STOPPABLE, TERMINAL
-from sluice.ledger.reads.job_details import Job
+from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.why import external, live, submissions, terminal
-from sluice.ops.why.answer import Answer, Reason, Remedy, WaitsFor, remedy
+from sluice.ops.why.answer import Explanation, Reason, Remedy, WaitsFor, remedy
 from sluice.ops.why.control_workers import absent
 from sluice.ops.why.pauses import resumes
 
 
-def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:
+def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Explanation:
     """Explain the state of a job. A job that is not in the ledger has an answer too.
 
     ``refusal`` is the reason why the definitions do not have the job, so that no worker with these definitions will run
@@ -33,7 +33,7 @@ def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:
         waits for each in facts.unplanned if each.asks_for_it for waits in submissions.unplanned(each)
     ]
     refused = [submissions.refusal(each) for each in facts.refused]
-    return Answer(
+    return Explanation(
         app=job.app,
         key=job.key,
         state=job.state,
@@ -44,7 +44,7 @@ def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Answer:
     )
 
 
-def _undefined(job: Job, because: str, refusal: str) -> Reason:
+def _undefined(job: JobRow, because: str, refusal: str) -> Reason:
     """Explain a job that was planned before the definitions changed."""
     look = Remedy("sluice apps show", "lists the defined apps")
     stop = [remedy("cancel", job.name, "cancels it")] if job.state in STOPPABLE else []
@@ -56,7 +56,7 @@ def _undefined(job: Job, because: str, refusal: str) -> Reason:
     )
 
 
-def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Answer:
+def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Explanation:
     """Explain why the job is not in the ledger. The jobs of a submission are known only after planning. Until then, any
     submission of the app may request it.
     """
@@ -83,7 +83,7 @@ def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Answer:
         remedies = [*paused, *absent(facts, PLANNER), *says]
     else:
         remedies = [remedy("submit", name, "requests it")]
-    return Answer(
+    return Explanation(
         app=name.app,
         key=name.key,
         state=None,

@@ -1,14 +1,14 @@
 """Texts about external work without a worker: it is running, or it has to be ended."""
 
 from sluice.broker.messages import CONTROL
-from sluice.ledger.reads.job_details import Job
+from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.text import first_line, moment, span
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from sluice.ops.why.control_workers import TIME, absent
 
 
-def goes_on(job: Job, facts: Obstacles) -> Reason:
+def goes_on(job: JobRow, facts: Obstacles) -> Reason:
     """Explain a running job without a worker."""
     said = f"; last status: {first_line(job.said)}" if job.said else ""
     again = f", started {_times(job.round + 1)}" if job.round else ""
@@ -17,7 +17,7 @@ def goes_on(job: Job, facts: Obstacles) -> Reason:
     return Reason(because, _look(job, facts, "the next poll"), [*_nobody_looks(job, facts), stop])
 
 
-def still_to_end(job: Job, facts: Obstacles) -> Reason:
+def still_to_end(job: JobRow, facts: Obstacles) -> Reason:
     """Return the addition for an ended job with external work that has to be ended."""
     said = f": {first_line(job.said)}" if job.said else ""
     because = f"; its external work has not been stopped yet{said}"
@@ -26,7 +26,7 @@ def still_to_end(job: Job, facts: Obstacles) -> Reason:
     )
 
 
-def _look(job: Job, facts: Obstacles, what: str) -> list[WaitsFor]:
+def _look(job: JobRow, facts: Obstacles, what: str) -> list[WaitsFor]:
     if job.watch_at is None:
         return []
     left_s = (job.watch_at - facts.now).total_seconds()
@@ -34,7 +34,7 @@ def _look(job: Job, facts: Obstacles, what: str) -> list[WaitsFor]:
     return [WaitsFor(kind="look", what=f"{what}, at {moment(job.watch_at)} UTC, {when}")]
 
 
-def _nobody_looks(job: Job, facts: Obstacles) -> list[Remedy]:
+def _nobody_looks(job: JobRow, facts: Obstacles) -> list[Remedy]:
     if facts.crew is None or facts.crew.workers:
         return [*absent(facts, *TIME)]
     # A worker that serves all queues also serves the system's own queues.

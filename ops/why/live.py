@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sluice.broker.messages import PLANNER
 from sluice.jobs.states import State
-from sluice.ledger.reads.job_details import Job
+from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.text import first_line, moment, span
 from sluice.ops.why import external, parents, partitions, pauses, pools, queue, sagas
@@ -12,11 +12,11 @@ from sluice.ops.why.answer import Reason, WaitsFor, remedy
 from sluice.ops.why.control_workers import TIME, absent
 
 
-def reason(job: Job, facts: Obstacles) -> Reason:
+def reason(job: JobRow, facts: Obstacles) -> Reason:
     return sagas.under_way(job, facts.flight, _REASONS[job.state](job, facts))
 
 
-def _expected(job: Job, facts: Obstacles) -> Reason:
+def _expected(job: JobRow, facts: Obstacles) -> Reason:
     who = facts.child or "a child"
     if facts.to_land:
         return Reason(
@@ -31,7 +31,7 @@ def _expected(job: Job, facts: Obstacles) -> Reason:
     )
 
 
-def _waiting(job: Job, facts: Obstacles) -> Reason:
+def _waiting(job: JobRow, facts: Obstacles) -> Reason:
     time = list(_time(job, facts))
     if not job.open:
         otherwise = _waiting_for_parents(job, facts, time)
@@ -47,7 +47,7 @@ def _waiting(job: Job, facts: Obstacles) -> Reason:
     return pauses.held_back(facts.paused_by, otherwise) if facts.paused_by else otherwise
 
 
-def _waiting_for_parents(job: Job, facts: Obstacles, time: Sequence[WaitsFor]) -> Reason:
+def _waiting_for_parents(job: JobRow, facts: Obstacles, time: Sequence[WaitsFor]) -> Reason:
     """Explain a job with open dependency groups. The root is the parent or more distant upstream job that holds it up.
     Its own reason is part of the answer.
     """
@@ -61,7 +61,7 @@ def _waiting_for_parents(job: Job, facts: Obstacles, time: Sequence[WaitsFor]) -
     return Reason(because, [*waits, *time, *far], [*keepers, *end.remedies, *remedies])
 
 
-def _root(job: Job, because: str) -> WaitsFor:
+def _root(job: JobRow, because: str) -> WaitsFor:
     """Return the obstacle at the upstream end."""
     return WaitsFor(
         kind="root",
@@ -73,20 +73,20 @@ def _root(job: Job, because: str) -> WaitsFor:
     )
 
 
-def _until(job: Job, facts: Obstacles) -> str:
+def _until(job: JobRow, facts: Obstacles) -> str:
     if not job.round:
         return "waits until it is due"
     error = first_line(facts.last_error)
     return f"waits to be tried again, in round {job.round}{', after: ' if error else ''}{error}"
 
 
-def _time(job: Job, facts: Obstacles) -> Iterator[WaitsFor]:
+def _time(job: JobRow, facts: Obstacles) -> Iterator[WaitsFor]:
     if job.not_before is not None and job.not_before > facts.now:
         left = span((job.not_before - facts.now).total_seconds())
         yield WaitsFor(kind="time", what=f"{moment(job.not_before)} UTC, in {left}")
 
 
-def _running(job: Job, facts: Obstacles) -> Reason:
+def _running(job: JobRow, facts: Obstacles) -> Reason:
     if job.is_left:
         return external.goes_on(job, facts)
     lease = facts.lease
@@ -100,12 +100,12 @@ def _running(job: Job, facts: Obstacles) -> Reason:
     return Reason(f"was running on {holder}, with an expired lease", waits, absent(facts, *TIME))
 
 
-def _executed(job: Job, facts: Obstacles) -> Reason:
+def _executed(job: JobRow, facts: Obstacles) -> Reason:
     waits = [WaitsFor(kind="planner", what="the planner's decision on its outcome", since=job.changed_at)]
     return Reason("has been executed, and its outcome is not decided yet", waits, absent(facts, PLANNER))
 
 
-_REASONS: Mapping[State, Callable[[Job, Obstacles], Reason]] = {
+_REASONS: Mapping[State, Callable[[JobRow, Obstacles], Reason]] = {
     State.EXPECTED: _expected,
     State.WAITING: _waiting,
     State.READY: queue.ready,

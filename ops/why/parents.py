@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sluice.jobs.model.dependency import When
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import TERMINAL, State
-from sluice.ledger.reads.obstacles import Alternative, Cause, Unsettled
+from sluice.ledger.reads.obstacles import Cause, UnmetAlternative, Unsettled
 from sluice.ops.text import first_line
 from sluice.ops.why import partitions
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
@@ -15,7 +15,7 @@ _TO: Mapping[When, str] = {"succeeded": "succeed", "failed": "fail", "finished":
 
 def waiting(
     name: JobName,
-    alternatives: Sequence[Alternative],
+    alternatives: Sequence[UnmetAlternative],
     parents: Sequence[Unsettled],
     fates: Mapping[JobName, str],
 ) -> Reason:
@@ -68,7 +68,7 @@ def causes(parents: Sequence[Unsettled], found: Sequence[Cause]) -> list[WaitsFo
     ]
 
 
-def _waits(alternatives: Sequence[Alternative], *, several: bool) -> str:
+def _waits(alternatives: Sequence[UnmetAlternative], *, several: bool) -> str:
     possible = [each for each in alternatives if not each.dead]
     if not several:
         return f"waits for {' or '.join(map(_counted, possible)) or 'parents that can no longer meet its dependencies'}"
@@ -77,7 +77,7 @@ def _waits(alternatives: Sequence[Alternative], *, several: bool) -> str:
     return f"waits for {ways}{f'; alternative {lost} can no longer be met' if lost else ''}"
 
 
-def _counted(each: Alternative) -> str:
+def _counted(each: UnmetAlternative) -> str:
     """Return the unmet parents of an alternative as text, like ``1 parent, which is running`` or ``3 parents: 2
     running, 1 not asked for``.
     """
@@ -92,7 +92,7 @@ def _counted(each: Alternative) -> str:
     return f"{each.unmet} parents: {', '.join(told)}"
 
 
-def _unasked(each: Alternative) -> str:
+def _unasked(each: UnmetAlternative) -> str:
     return "not landed" if each.of_step else "not requested"
 
 

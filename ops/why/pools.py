@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from sluice.jobs.model.pool import spoken
 from sluice.jobs.states import State
-from sluice.ledger.reads.job_details import Job
+from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
-from sluice.ledger.reads.pool_queue import COUNTED_MAX, Holder, Line
+from sluice.ledger.reads.pool_queue import COUNTED_MAX, Holder, SlotWait
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from sluice.ops.why.control_workers import TIME, absent
 from sluice.ops.why.pauses import app_held_back
 
 
-def in_line(job: Job, line: Line, facts: Obstacles) -> Reason:
+def in_line(job: JobRow, line: SlotWait, facts: Obstacles) -> Reason:
     pool, limit = spoken(job.pool or ""), job.pool_limit or 1
     if facts.app_pause and spoken(job.pool or "") == job.pool:
         return app_held_back(facts.app_pause, "may run")
@@ -42,7 +42,7 @@ def _held(holder: Holder) -> WaitsFor:
     )
 
 
-def _before(line: Line, pool: str) -> Sequence[WaitsFor]:
+def _before(line: SlotWait, pool: str) -> Sequence[WaitsFor]:
     """Return the number of jobs before it: more urgent jobs, and older jobs of the same urgency."""
     if not line.ahead:
         return ()
@@ -53,12 +53,12 @@ def _before(line: Line, pool: str) -> Sequence[WaitsFor]:
     )
 
 
-def _count(line: Line) -> str:
+def _count(line: SlotWait) -> str:
     many = f"more than {COUNTED_MAX}" if line.ahead > COUNTED_MAX else str(line.ahead)
     return f"{many} {'job is' if line.ahead == 1 else 'jobs are'}"
 
 
-def _overtake(job: Job, line: Line) -> Sequence[Remedy]:
+def _overtake(job: JobRow, line: SlotWait) -> Sequence[Remedy]:
     if not line.ahead:
         return ()
     words = f"submit --priority {job.priority + 1}"

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sluice.ledger.reads.fleet import Crew, Held
-from sluice.ledger.reads.job_details import Job
+from sluice.ledger.reads.fleet import QueueWorkers, RunningJob
+from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import AHEAD_MAX, Obstacles
 from sluice.ops.text import ago
 from sluice.ops.why import pauses
@@ -15,10 +15,10 @@ from sluice.ops.why.control_workers import TIME, absent
 SOON = timedelta(minutes=1)
 
 
-def ready(job: Job, facts: Obstacles) -> Reason:
+def ready(job: JobRow, facts: Obstacles) -> Reason:
     if facts.app_pause:
         return pauses.app_held_back(facts.app_pause, "is ready to run")
-    crew = facts.crew or Crew(workers=0, threads=0, busy=0)
+    crew = facts.crew or QueueWorkers(workers=0, threads=0, busy=0)
     if not crew.workers:
         return _unserved(job, crew, facts)
     more = Remedy(f"sluice worker --queues {job.app}", "adds a worker for it")
@@ -39,7 +39,7 @@ def ready(job: Job, facts: Obstacles) -> Reason:
     return Reason("is ready to run, and a thread is free", [taken], [*absent(facts, *TIME), *look])
 
 
-def _unserved(job: Job, crew: Crew, facts: Obstacles) -> Reason:
+def _unserved(job: JobRow, crew: QueueWorkers, facts: Obstacles) -> Reason:
     last = ""
     if crew.gone:
         fate = "was lost" if crew.gone.lost else "left"
@@ -54,7 +54,7 @@ def _unserved(job: Job, crew: Crew, facts: Obstacles) -> Reason:
     )
 
 
-def _held(held: Held) -> WaitsFor:
+def _held(held: RunningJob) -> WaitsFor:
     return WaitsFor(
         kind="slot",
         what=f"{held.host}:{held.pid}, which runs {held.name}",
@@ -65,13 +65,13 @@ def _held(held: Held) -> WaitsFor:
     )
 
 
-def _before(job: Job, facts: Obstacles) -> Sequence[WaitsFor]:
+def _before(job: JobRow, facts: Obstacles) -> Sequence[WaitsFor]:
     """Return the number of jobs before it: more urgent jobs, and older jobs of the same urgency."""
     if not facts.ahead:
         return ()
     return (WaitsFor(kind="queue", what=f"{_count(job, facts)} before it, more urgent or older"),)
 
 
-def _count(job: Job, facts: Obstacles) -> str:
+def _count(job: JobRow, facts: Obstacles) -> str:
     count = f"more than {AHEAD_MAX}" if facts.ahead > AHEAD_MAX else str(facts.ahead)
     return f"{count} {'job' if facts.ahead == 1 else 'jobs'} of {job.app}"

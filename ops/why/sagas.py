@@ -6,9 +6,9 @@ from shlex import quote
 
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
-from sluice.ledger.reads.job_details import Job
+from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
-from sluice.ledger.reads.saga_details import Flight
+from sluice.ledger.reads.saga_details import FlightRecord
 from sluice.ops.documents.flight_texts import cause, counted, crashes, place, told, undone
 from sluice.ops.text import command, first_line, moment, span
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
@@ -17,7 +17,7 @@ from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
 _UNDER_WAY = {State.WAITING, State.READY, State.RUNNING}
 
 
-def under_way(job: Job, flight: Flight | None, otherwise: Reason) -> Reason:
+def under_way(job: JobRow, flight: FlightRecord | None, otherwise: Reason) -> Reason:
     """Add the position of a begun saga to its reason. If it is being undone, add the cause."""
     if flight is None or job.state not in _UNDER_WAY:
         return otherwise
@@ -29,7 +29,7 @@ def under_way(job: Job, flight: Flight | None, otherwise: Reason) -> Reason:
     return Reason(f"{because}{where}", waits_for, [*remedies, _look(job.name)])
 
 
-def suspended(job: Job, facts: Obstacles) -> Reason:
+def suspended(job: JobRow, facts: Obstacles) -> Reason:
     flight = facts.flight
     event = job.event if job.event is not None else "a resume command"
     since = flight.wait.at if flight and flight.wait else job.changed_at
@@ -41,7 +41,7 @@ def suspended(job: Job, facts: Obstacles) -> Reason:
     return Reason(", ".join(parts), [waits], [_resume(job), *calls_off])
 
 
-def dismal(job: Job, facts: Obstacles) -> Reason:
+def dismal(job: JobRow, facts: Obstacles) -> Reason:
     """Explain a fatal saga."""
     flight = facts.flight
     line = flight.dismal if flight else None
@@ -59,7 +59,7 @@ def dismal(job: Job, facts: Obstacles) -> Reason:
     return Reason(f"{left}: {what}", [], [_look(job.name), again, force])
 
 
-def _of_flight(flight: Flight, now: datetime) -> Iterator[str]:
+def _of_flight(flight: FlightRecord, now: datetime) -> Iterator[str]:
     """Yield the end of the wait, the reason of an undo, and other events that have come. Such an event may be the right
     one with a misspelled name.
     """
@@ -77,7 +77,7 @@ def _of_flight(flight: Flight, now: datetime) -> Iterator[str]:
         yield f"and does not wait for {', '.join(names)}, which has come"
 
 
-def _resume(job: Job) -> Remedy:
+def _resume(job: JobRow) -> Remedy:
     if job.event is None:
         return remedy("resume", job.name, "resumes it")
     return Remedy(f"{command('resume', job.name)} --event {quote(job.event)}", "sends this event")

@@ -6,9 +6,10 @@ from datetime import timedelta
 from sluice.jobs.model.names import JobName
 from sluice.jobs.sagas.abort_reasons import TurnBack
 from sluice.jobs.states import State
-from sluice.ledger.reads.job_details import Job
+from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
-from sluice.ops.text import command, first_line, moment, removed
+from sluice.ops.documents.removed_history import removed
+from sluice.ops.text import command, first_line, moment
 from sluice.ops.why import parents, sagas
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from sluice.ops.why.submissions import canceller
@@ -19,27 +20,27 @@ ANOTHER = timedelta(hours=1)
 _CALLED_OFF = frozenset(TurnBack)
 
 
-def reason(job: Job, facts: Obstacles) -> Reason:
+def reason(job: JobRow, facts: Obstacles) -> Reason:
     because, waits_for, remedies = _REASONS[job.state](job, facts)
     if job.is_pruned:
         remedies = [each for each in remedies if each.command != command("logs", job.name)]
     return Reason(f"{because}{_undoing(job)}{_pruned(job)}", waits_for, remedies)
 
 
-def _succeeded(job: Job, _: Obstacles) -> Reason:
+def _succeeded(job: JobRow, _: Obstacles) -> Reason:
     return Reason(f"has succeeded in round {job.round}")
 
 
-def _failed(job: Job, facts: Obstacles) -> Reason:
+def _failed(job: JobRow, facts: Obstacles) -> Reason:
     lost = f", after {job.losses} lost workers" if job.losses else ""
     return Reason(f"has failed in round {job.round}{lost}{_after(facts)}", [], _look_and_retry(job.name))
 
 
-def _timed_out(job: Job, facts: Obstacles) -> Reason:
+def _timed_out(job: JobRow, facts: Obstacles) -> Reason:
     return Reason(f"ran over its timeout in round {job.round}{_after(facts)}", [], _look_and_retry(job.name))
 
 
-def _expired(job: Job, facts: Obstacles) -> Reason:
+def _expired(job: JobRow, facts: Obstacles) -> Reason:
     until = f", {moment(job.end_before)} UTC" if job.end_before else ""
     later = (facts.now + ANOTHER).replace(second=0, microsecond=0)
     words = f"submit --rerun job --end-before {later:%Y-%m-%dT%H:%M:%SZ}"
@@ -47,7 +48,7 @@ def _expired(job: Job, facts: Obstacles) -> Reason:
     return Reason(f"had not finished by its end_before{until}{_after(facts)}", [], [again])
 
 
-def _cancelled(job: Job, facts: Obstacles) -> Reason:
+def _cancelled(job: JobRow, facts: Obstacles) -> Reason:
     anew = remedy("submit", job.name, "requests it again")
     if job.compensated_by and job.compensated_by.state is State.SUCCEEDED:
         return Reason(f"was undone by {job.compensated_by.name}, because its saga failed", [], [anew])
@@ -59,7 +60,7 @@ def _cancelled(job: Job, facts: Obstacles) -> Reason:
     return Reason(f"was cancelled {how}{note}", [], [anew])
 
 
-def _skipped(_: Job, facts: Obstacles) -> Reason:
+def _skipped(_: JobRow, facts: Obstacles) -> Reason:
     because = parents.dead_end(facts.unsettled, facts.causes)
     if not because:
         return Reason("was skipped: it does not pass its app's valid_if_or")
@@ -67,7 +68,7 @@ def _skipped(_: Job, facts: Obstacles) -> Reason:
     return Reason(f"was skipped, because {because}", parents.causes(facts.unsettled, facts.causes), look)
 
 
-def _stranded(job: Job, facts: Obstacles) -> Reason:
+def _stranded(job: JobRow, facts: Obstacles) -> Reason:
     """Explain an upstream failure. A retry runs the failed upstream jobs again too. So for the causes the command is
     ``why``, and only the job itself has ``retry``.
     """
@@ -82,7 +83,7 @@ def _stranded(job: Job, facts: Obstacles) -> Reason:
     )
 
 
-def _split(job: Job, facts: Obstacles) -> Reason:
+def _split(job: JobRow, facts: Obstacles) -> Reason:
     """Explain a split job. The remedies are about its pieces."""
     tally = ", ".join(f"{count} {state}" for state, count in facts.pieces.tally.items())
     undone = [
@@ -103,7 +104,7 @@ def _split(job: Job, facts: Obstacles) -> Reason:
     return Reason(because, undone, look)
 
 
-def _undoing(job: Job) -> str:
+def _undoing(job: JobRow) -> str:
     """Return the pending compensation of the job. For a failed compensation, return the job that is not undone."""
     if job.compensated_by and job.state is State.SUCCEEDED:
         undo = job.compensated_by
@@ -113,7 +114,7 @@ def _undoing(job: Job) -> str:
     return ""
 
 
-def _pruned(job: Job) -> str:
+def _pruned(job: JobRow) -> str:
     return f"; {removed(job)}" if job.is_pruned else ""
 
 
@@ -129,7 +130,7 @@ def _look_and_retry(name: JobName) -> Sequence[Remedy]:
     ]
 
 
-_REASONS: Mapping[State, Callable[[Job, Obstacles], Reason]] = {
+_REASONS: Mapping[State, Callable[[JobRow, Obstacles], Reason]] = {
     State.SUCCEEDED: _succeeded,
     State.FAILED: _failed,
     State.FATAL: sagas.dismal,

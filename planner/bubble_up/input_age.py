@@ -10,7 +10,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.freshness import is_fresh
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Known, PlannedJob
+from sluice.jobs.model.plan import KnownJob, PlannedJob
 from sluice.jobs.states import LIVE, State
 from sluice.planner.keyspaces.choose import keyspace_of
 
@@ -23,9 +23,9 @@ class Ages:
     def __init__(self, catalogue: Catalogue, now: datetime) -> None:
         self._catalogue = catalogue
         self._now = now
-        self._known: dict[JobName, Known] = {}
+        self._known: dict[JobName, KnownJob] = {}
 
-    def note(self, name: JobName, known: Known) -> None:
+    def note(self, name: JobName, known: KnownJob) -> None:
         """Record a visited job, because it may turn out to be a parent of another."""
         self._known[name] = known
 
@@ -49,7 +49,7 @@ class Ages:
         stale = {known.name: known.claim for known in found if self._may_run(known.name)}
         return replace(job, stale=stale) if stale else job
 
-    def _too_old(self, needs: Iterable[Need]) -> Iterable[Known]:
+    def _too_old(self, needs: Iterable[Need]) -> Iterable[KnownJob]:
         """Yield the parents that are too old now. If the time of a success is unknown, it counts as just now."""
         for need in needs:
             if need.lag_s_max is None:
@@ -62,7 +62,7 @@ class Ages:
             ):
                 yield known
 
-    def _too_old_then(self, child: Known) -> Iterable[Known]:
+    def _too_old_then(self, child: KnownJob) -> Iterable[KnownJob]:
         """Yield the parents that were too old when the child was planned and have not run since. A child under way
         keeps the inputs that it was planned with, so no other parents count."""
         for name, claim in child.lacks:

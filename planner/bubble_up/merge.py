@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Plan, PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RerunRequest, Wish
 from sluice.jobs.model.pool import pool_of
 from sluice.jobs.model.submission import JSON
 from sluice.planner.bubble_up.walk import Walk, terms_of
@@ -18,18 +18,18 @@ _NUMBER = re.compile(r"\d+")
 _DIGITS = 20
 
 
-def merge(catalogue: Catalogue, walks: Iterable[Walk]) -> Plan:
+def merge(catalogue: Catalogue, walks: Iterable[Walk]) -> JobPlan:
     """Merge all walks, which have arrived, into one plan. If two want a job under different terms, the first one's
     terms apply."""
     jobs: dict[JobName, PlannedJob] = {}
     wants: list[tuple[int, JobName, Wish]] = []
-    reruns: list[Rerun] = []
+    reruns: list[RerunRequest] = []
     for walk in walks:
         for job in walk.jobs():
             put(jobs, job)
         wants.extend(walk.wants())
         reruns.extend(walk.reruns())
-    return Plan(jobs=in_order(catalogue, jobs.values()), wants=tuple(wants), reruns=tuple(reruns))
+    return JobPlan(jobs=in_order(catalogue, jobs.values()), wants=tuple(wants), reruns=tuple(reruns))
 
 
 class Push(Struct, frozen=True, eq=False):
@@ -55,12 +55,12 @@ def follow(catalogue: Catalogue, push: Push) -> tuple[PlannedJob, ...]:
     app = catalogue.app(name.app)
     keyspace = keyspace_of(app, catalogue)
     if not keyspace.passes(app, name.key):
-        return (PlannedJob(name=name, standing=Standing.SKIPPED),)
+        return (PlannedJob(name=name, standing=EntryState.SKIPPED),)
     gates = keyspace.gates(app, name.key)
     overrides, policy = terms_of(app, push.overrides)
     child = PlannedJob(
         name=name,
-        standing=Standing.WANTED,
+        standing=EntryState.WANTED,
         gates=gates,
         digest=app.digest,
         policy=policy,
@@ -70,10 +70,10 @@ def follow(catalogue: Catalogue, push: Push) -> tuple[PlannedJob, ...]:
         pool=pool_of(app, policy, name.key, push.kwargs),
     )
     parents = (need.parent for gate in gates for need in gate.needs)
-    return (child, *(PlannedJob(name=parent, standing=Standing.EXPECTED) for parent in parents))
+    return (child, *(PlannedJob(name=parent, standing=EntryState.EXPECTED) for parent in parents))
 
 
-def merge_pushes(catalogue: Catalogue, pushes: Mapping[Push, tuple[PlannedJob, ...]]) -> Plan:
+def merge_pushes(catalogue: Catalogue, pushes: Mapping[Push, tuple[PlannedJob, ...]]) -> JobPlan:
     """Merge pushes into one plan of children that no submission requested (bubble down). The first push that names a
     job sets its terms."""
     jobs: dict[JobName, PlannedJob] = {}
@@ -81,7 +81,7 @@ def merge_pushes(catalogue: Catalogue, pushes: Mapping[Push, tuple[PlannedJob, .
         for job in planned:
             put(jobs, job)
     wants = tuple((number, push.child, Wish.PUSHED) for push in pushes for number in push.submissions)
-    return Plan(jobs=in_order(catalogue, jobs.values()), wants=wants)
+    return JobPlan(jobs=in_order(catalogue, jobs.values()), wants=wants)
 
 
 def in_order(catalogue: Catalogue, jobs: Iterable[PlannedJob]) -> tuple[PlannedJob, ...]:
@@ -114,4 +114,4 @@ def put(jobs: dict[JobName, PlannedJob], job: PlannedJob) -> None:
 def _rank(job: PlannedJob) -> tuple[bool, bool]:
     """Return the rank of an entry. Only a job that may run has gates or a digest, because only its needs have been
     determined."""
-    return job.standing is not Standing.EXPECTED, bool(job.gates) or job.digest is not None
+    return job.standing is not EntryState.EXPECTED, bool(job.gates) or job.digest is not None

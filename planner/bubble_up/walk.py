@@ -24,7 +24,7 @@ from sluice.jobs.errors import BadKey, BadRequest
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import DEAD_FOR, MET, Gate, Need
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Known, PlannedJob, Rerun, Standing, Wish
+from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob, RerunRequest, Wish
 from sluice.jobs.model.pool import pool_of, require_names
 from sluice.jobs.model.request_limits import large_policy
 from sluice.jobs.model.submission import JSON, Submission
@@ -37,7 +37,7 @@ from sluice.planner.keyspaces.chunks.chunk_keys import no_such_chunk, was_split
 from sluice.planner.keyspaces.protocol import Keyspace
 
 
-class Terms(NamedTuple):
+class JobTerms(NamedTuple):
     """Terms for the jobs of one app. ``overrides`` are the options that replace options of its definition."""
 
     overrides: Mapping[str, JSON]
@@ -51,7 +51,7 @@ def mode_of(app: App, submission: Submission) -> Mapping[str, JSON]:
     return modes.get(submission.layout_mode or "", {})
 
 
-def terms_of(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = {}) -> Terms:
+def terms_of(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = {}) -> JobTerms:
     """Return the terms for the jobs of an app; BadRequest if ``asked`` or ``mode`` cannot be read.
 
     ``asked`` is the policy of a submission, ``mode`` is the result of ``mode_of``. Options of the submission that the
@@ -59,10 +59,10 @@ def terms_of(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = {})
     concerns only the other apps that the submission reaches.
     """
     if not asked and not mode:
-        return Terms({}, app.policy)
+        return JobTerms({}, app.policy)
     refused = dict(refused_options(app.policy.overridden(parse_policy(mode)), asked))
     overrides = {**mode, **{option: value for option, value in asked.items() if option not in refused}}
-    return Terms(overrides, app.policy.overridden(parse_policy(overrides)))
+    return JobTerms(overrides, app.policy.overridden(parse_policy(overrides)))
 
 
 def require_fit(app: App, asked: Mapping[str, JSON], mode: Mapping[str, JSON] = {}) -> None:
@@ -119,7 +119,7 @@ class Walk:
         self.number = number
         self.submission = submission
         self._catalogue = catalogue
-        self._terms: dict[str, Terms] = {}
+        self._terms: dict[str, JobTerms] = {}
         self._states: dict[JobName, State | None] = {}
         self._ages = Ages(catalogue, now) if now else None
         self._planned: dict[JobName, PlannedJob] = {}
@@ -139,7 +139,7 @@ class Walk:
             unknown.update(name for name in _parents(gates) if name not in self._states)
         return unknown
 
-    def step(self, known: Mapping[JobName, Known]) -> Self:
+    def step(self, known: Mapping[JobName, KnownJob]) -> Self:
         """Go on with the states of the jobs that ``asks`` returned. A job missing from ``known`` is new to the
         ledger."""
         for name in self.asks():
@@ -172,17 +172,17 @@ class Walk:
     def wants(self) -> Iterator[tuple[int, JobName, Wish]]:
         """Yield the jobs that this submission requests, each with the reason."""
         for name, job in self._planned.items():
-            if job.standing is not Standing.EXPECTED:
+            if job.standing is not EntryState.EXPECTED:
                 yield self.number, name, Wish.ASKED if name in self._asked_for else Wish.PULLED
 
-    def reruns(self) -> Iterator[Rerun]:
+    def reruns(self) -> Iterator[RerunRequest]:
         """Yield the requested reruns, and the reruns of parents that are too old. Jobs that do not pass their filter
         are left out."""
         if self.submission.rerun is not None:
-            names = tuple(name for name in self._roots if self._planned[name].standing is Standing.WANTED)
-            yield Rerun(self.number, names, self.submission.rerun == "downstream")
+            names = tuple(name for name in self._roots if self._planned[name].standing is EntryState.WANTED)
+            yield RerunRequest(self.number, names, self.submission.rerun == "downstream")
         if self._stale:
-            yield Rerun(self.number, tuple(self._stale), stale=self._stale)
+            yield RerunRequest(self.number, tuple(self._stale), stale=self._stale)
 
     def _expand(self) -> Iterable[JobName]:
         """Yield the requested jobs. A named key that fits no dependency group is refused, because its job would run
@@ -196,7 +196,7 @@ class Walk:
 
     def _visit(self, name: JobName) -> None:
         state = self._states[name]
-        if name in self._planned and self._planned[name].standing is not Standing.EXPECTED:
+        if name in self._planned and self._planned[name].standing is not EntryState.EXPECTED:
             return
         app = self._catalogue.app(name.app)
         if app.chunking and state is None:
@@ -206,13 +206,13 @@ class Walk:
         keyspace = keyspace_of(app, self._catalogue)
         again = self._runs_again(name)
         if (state in _UNDECIDED or (again and state in TERMINAL)) and not keyspace.passes(app, name.key):
-            self._add(name, Standing.SKIPPED)
+            self._add(name, EntryState.SKIPPED)
             return
         if state in _OVER and not again:
             if name in self._taken_along:
                 self._look_behind(keyspace, app, name)
             else:
-                self._add(name, Standing.WANTED)
+                self._add(name, EntryState.WANTED)
             return
         gates = keyspace.gates(app, name.key)
         if not gates:
@@ -220,7 +220,7 @@ class Walk:
         self._bridged = self._bridged or self._catalogue.has_bridges(app.name)
         # Chunks and compensations keep the needs that they were planned with.
         keeps = app.chunking or self._catalogue.undoes(name.app)
-        self._add(name, Standing.WANTED, gates, digest=None if keeps else app.digest)
+        self._add(name, EntryState.WANTED, gates, digest=None if keeps else app.digest)
         if gates:
             self._choices.append((name, gates))
 
@@ -228,7 +228,7 @@ class Walk:
         """Request the needs of a dead job that a rerun revives along with its child. The job itself is not wanted,
         because it keeps its terms."""
         if keyspace.passes(app, name.key) and (gates := keyspace.gates(app, name.key)):
-            self._add(name, Standing.EXPECTED, gates)
+            self._add(name, EntryState.EXPECTED, gates)
             self._choices.append((name, gates))
 
     def _runs_again(self, name: JobName) -> bool:
@@ -247,7 +247,7 @@ class Walk:
                 if gate in chosen and self._states[need.parent] not in _OVER:
                     self._frontier[need.parent] = None
                 elif need.parent not in self._planned:
-                    self._add(need.parent, Standing.EXPECTED)
+                    self._add(need.parent, EntryState.EXPECTED)
         if job.stale:
             self._refresh(job, chosen)
         if self._ages and (self._runs_again(name) or name in self._taken_along):
@@ -311,7 +311,7 @@ class Walk:
     def _add(
         self,
         name: JobName,
-        standing: Standing,
+        standing: EntryState,
         gates: tuple[Gate, ...] = (),
         *,
         digest: str | None = None,
@@ -329,7 +329,7 @@ class Walk:
             pool=pool_of(self._catalogue.app(name.app), policy, name.key, self.submission.kwargs),
         )
 
-    def _terms_of(self, app: str) -> Terms:
+    def _terms_of(self, app: str) -> JobTerms:
         if app not in self._terms:
             self._terms[app] = terms_of(self._catalogue.app(app), self.submission.policy)
         return self._terms[app]

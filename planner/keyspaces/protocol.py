@@ -47,7 +47,7 @@ class Keyspace(Protocol):
         ...
 
 
-class Planned:
+class SituationalKeyspace:
     """Base of keyspaces in which a job's needs depend on the situation when it was planned. The needs are stored in the
     ledger. A job leads to no children except the jobs that were planned with it."""
 

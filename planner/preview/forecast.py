@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from sluice.jobs.model.dependency import DEAD_FOR, MET, Need
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import PlannedJob, Standing
+from sluice.jobs.model.plan import EntryState, PlannedJob
 from sluice.jobs.states import LIVE, TERMINAL, State
 
 
-class Fate(StrEnum):
+class Forecast(StrEnum):
     """Predicted fate of a job.
 
     A ``SETTLED`` job need not run. An ``UNDER_WAY`` job has already been requested. A ``NEW`` job would run, a ``LOST``
@@ -28,7 +28,7 @@ class Prospect(NamedTuple):
     """Predicted fate of a job, with the reason. ``state`` is the state that the job keeps, or reaches without running;
     None if it would run or is unknown to the ledger."""
 
-    fate: Fate
+    fate: Forecast
     state: State | None = None
     why: str = ""
 
@@ -70,15 +70,15 @@ class Outlook:
         """Return the prospect of one job. An ended job that the walk wants was requested by name: the walk wants no
         other ended jobs."""
         state = self._states.get(job.name)
-        if job.standing is Standing.SKIPPED:
+        if job.standing is EntryState.SKIPPED:
             why = f"{State.SKIPPED}: it does not pass valid_if_or"
-            return Prospect(Fate.SETTLED, State.SKIPPED, why)
-        if job.standing is Standing.EXPECTED:
+            return Prospect(Forecast.SETTLED, State.SKIPPED, why)
+        if job.standing is EntryState.EXPECTED:
             return _standing(state)
-        if state is State.WAITING and (prospect := self._possible(job)).fate is not Fate.NEW:
+        if state is State.WAITING and (prospect := self._possible(job)).fate is not Forecast.NEW:
             return prospect  # Its needs are dead, but that has not been propagated yet.
         if state in LIVE - {State.EXPECTED}:
-            return Prospect(Fate.UNDER_WAY, state, f"{state}: already requested")
+            return Prospect(Forecast.UNDER_WAY, state, f"{state}: already requested")
         if state in TERMINAL - {State.CANCELLED} and job.name not in self._again:
             return _standing(state, asked_for=True)
         return self._possible(job)
@@ -88,12 +88,12 @@ class Outlook:
         longer meet the need."""
         dead = [[need for need in gate.needs if self._is_dead(need)] for gate in job.gates]
         if not dead or not all(dead):
-            return Prospect(Fate.NEW)
+            return Prospect(Forecast.NEW)
         states = {need.parent: self._prospects[need.parent].state for needs in dead for need in needs}
         why = ", ".join(f"{name} is {state}" for name, state in states.items())
         if any(all(map(self._is_harmless, needs)) for needs in dead):
-            return Prospect(Fate.SETTLED, State.SKIPPED, f"{State.SKIPPED}: {why}")
-        return Prospect(Fate.LOST, State.UPSTREAM_FAILED, f"{State.UPSTREAM_FAILED}: {why}")
+            return Prospect(Forecast.SETTLED, State.SKIPPED, f"{State.SKIPPED}: {why}")
+        return Prospect(Forecast.LOST, State.UPSTREAM_FAILED, f"{State.UPSTREAM_FAILED}: {why}")
 
     def _is_dead(self, need: Need) -> bool:
         return self._prospects[need.parent].state in DEAD_FOR[need.when]
@@ -107,7 +107,7 @@ class Outlook:
 def _standing(state: State | None, *, asked_for: bool = False) -> Prospect:
     """Return the prospect of a job that stays as it is."""
     if state in (State.SUCCEEDED, State.SKIPPED):
-        return Prospect(Fate.SETTLED, state, f"{state}: the ledger has it")
+        return Prospect(Forecast.SETTLED, state, f"{state}: the ledger has it")
     if asked_for:
-        return Prospect(Fate.LOST, state, f"{state}: the ledger has it; --rerun job runs it again")
-    return Prospect(Fate.NAMED, state)
+        return Prospect(Forecast.LOST, state, f"{state}: the ledger has it; --rerun job runs it again")
+    return Prospect(Forecast.NAMED, state)

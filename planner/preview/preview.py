@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Known, PlannedJob, Rerun, Standing
+from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob, RerunRequest
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import DEAD, TERMINAL, State
 from sluice.planner.bubble_up.merge import in_order, put
@@ -17,7 +17,7 @@ from sluice.planner.bubble_up.walk import Walk
 from sluice.planner.keyspaces.choose import keyspace_of
 from sluice.planner.preview.forecast import Outlook
 
-Lookup = Callable[[list[JobName]], Mapping[JobName, Known]]
+Lookup = Callable[[list[JobName]], Mapping[JobName, KnownJob]]
 
 #: States of jobs that ended only because another job did.
 _STRANDED = frozenset({State.UPSTREAM_FAILED, State.SKIPPED})
@@ -31,7 +31,7 @@ class Preview(Struct, frozen=True, kw_only=True):
     """
 
     jobs: tuple[PlannedJob, ...]
-    known: Mapping[JobName, Known]
+    known: Mapping[JobName, KnownJob]
     outlook: Outlook
     stale: Collection[JobName] = ()
 
@@ -42,11 +42,11 @@ def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: d
     If an alternative would turn out to be lost, the planner walks again and requests the next alternative. So this
     function also walks again, until a walk predicts no further job that ends without running.
     """
-    known: dict[JobName, Known] = {}
+    known: dict[JobName, KnownJob] = {}
     jobs: dict[JobName, PlannedJob] = {}
     again: set[JobName] = set()
     stale: set[JobName] = set()
-    stranded: dict[JobName, Known] = {}
+    stranded: dict[JobName, KnownJob] = {}
     while True:
         walk = _walked(Walk(catalogue, 0, submission, now), lookup, known, stranded)
         planned = {job.name: job for job in walk.jobs()}
@@ -60,11 +60,11 @@ def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: d
         found = outlook.stranded()
         if found.keys() <= stranded.keys():
             return Preview(jobs=ordered, known=known, outlook=outlook, stale=stale)
-        stranded |= {name: Known(0, *name, state) for name, state in found.items()}
+        stranded |= {name: KnownJob(0, *name, state) for name, state in found.items()}
 
 
 def _walked(
-    walk: Walk, lookup: Lookup, known: dict[JobName, Known], stranded: Mapping[JobName, Known]
+    walk: Walk, lookup: Lookup, known: dict[JobName, KnownJob], stranded: Mapping[JobName, KnownJob]
 ) -> Walk:
     """Run a walk to its end. The jobs that it looks up are added to ``known``; ``stranded`` overrides their states."""
     while not walk.arrived:
@@ -74,16 +74,16 @@ def _walked(
 
 
 def _taken_along(
-    kin: "_Kin", planned: dict[JobName, PlannedJob], rerun: Rerun, submission: Submission
+    kin: "_Kin", planned: dict[JobName, PlannedJob], rerun: RerunRequest, submission: Submission
 ) -> set[JobName]:
     """Return the jobs that a rerun would revive. They and their parents are added to ``planned``."""
     revived = kin.revived(rerun.names, downstream=rerun.downstream)
-    wanted = {name for name, job in planned.items() if job.standing is not Standing.EXPECTED}
+    wanted = {name for name, job in planned.items() if job.standing is not EntryState.EXPECTED}
     for name in revived - wanted:
         stale = planned[name].stale if name in planned else {}
         planned[name] = replace(kin.planned(name, submission), stale=stale)
     for name in kin.unknown_parents(planned.values()):
-        planned[name] = PlannedJob(name=name, standing=Standing.EXPECTED)
+        planned[name] = PlannedJob(name=name, standing=EntryState.EXPECTED)
     return revived
 
 
@@ -101,7 +101,7 @@ class _Kin:
     """Jobs that run again because another job does. The ledger uses the needs that it has stored; the preview uses the
     definitions."""
 
-    def __init__(self, catalogue: Catalogue, known: dict[JobName, Known], lookup: Lookup) -> None:
+    def __init__(self, catalogue: Catalogue, known: dict[JobName, KnownJob], lookup: Lookup) -> None:
         self._catalogue = catalogue
         self._known = known
         self._lookup = lookup
@@ -116,7 +116,7 @@ class _Kin:
         app = self._catalogue.app(name.app)
         return PlannedJob(
             name=name,
-            standing=Standing.WANTED,
+            standing=EntryState.WANTED,
             gates=keyspace_of(app, self._catalogue).gates(app, name.key),
             policy=app.policy,
             overrides=submission.policy,

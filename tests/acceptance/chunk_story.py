@@ -19,7 +19,7 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import submissions
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.acceptance.chunk_notation import Chunk, chunk, chunks, definitions, words
 from tests.acceptance.chunked_ledger import freshness, recorded
 from tests.world import World
@@ -44,7 +44,7 @@ class Teller:
 
     def __init__(self, world: World, apps: str) -> None:
         self._world = world
-        self._begun: dict[Chunk, Claimed] = {}
+        self._begun: dict[Chunk, ClaimedJob] = {}
         self._told: dict[str, SubmissionState] = {}
         self._verbs: dict[str, Callable[[str], object]] = {
             "submit": self._submit,

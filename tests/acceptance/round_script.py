@@ -11,10 +11,10 @@ from typing import NamedTuple
 from sluice.actors.client import Client
 from sluice.actors.executor import transactions
 from sluice.broker.messages import Message, Tick
-from sluice.jobs.model.history import Report
+from sluice.jobs.model.history import JobReport
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import TERMINAL, State
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.world import LEASE_S, World
 
 OUTCOMES = {
@@ -55,7 +55,7 @@ class Stage:
         self.world = world
         self._policy = policy
         self._held: list[Message] = []
-        self._claims: dict[str, Claimed] = {}
+        self._claims: dict[str, ClaimedJob] = {}
         self._workers = {"w1": world.worker, "w2": world.hire()}
         self._client = Client(world.ledger, lambda messages: None)
         world.apps("a")
@@ -64,7 +64,7 @@ class Stage:
         verb, *words = step.split()
         getattr(self, f"_{verb}")(*words)
 
-    def report(self) -> Report:
+    def report(self) -> JobReport:
         found = self._client.job("a", "1")
         assert found is not None
         return found

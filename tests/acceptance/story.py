@@ -25,7 +25,7 @@ from sluice.jobs.catalogue import load
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.planner.stolos_jobs import STOLOS_APPS
 from tests.world import World
 
@@ -54,7 +54,7 @@ class Teller:
 
     def __init__(self, world: World, apps: Apps) -> None:
         self._world = world
-        self._begun: dict[str, Claimed] = {}
+        self._begun: dict[str, ClaimedJob] = {}
         self._unjudged: list[Message] = []
         self._verbs: dict[str, Callable[[list[str], dict[str, str]], None]] = {
             "submit": self._submit,

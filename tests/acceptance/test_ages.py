@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Known
+from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import plans
@@ -153,7 +153,7 @@ def times(world: World, app: str, target: State) -> list[datetime]:
 def plan(world: World, app: str) -> dict[str, Any]:
     """Return the document of ``sluice plan`` on this ledger."""
 
-    def look_up(names: list[JobName]) -> dict[JobName, Known]:
+    def look_up(names: list[JobName]) -> dict[JobName, KnownJob]:
         return world.ledger.transact(lambda tx: plans.look(tx, names))
 
     submission = Submission(app=app, key="1", push="wanted")

@@ -7,7 +7,7 @@ from sluice.actors.assembly import stores
 from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.executor.execution import Running
 from sluice.actors.settings.settings import Settings
-from sluice.broker.messages import Execute, Message, Turn
+from sluice.broker.messages import Execute, JobRound, Message
 from sluice.jobs.catalogue import load
 from sluice.jobs.model.history import Round
 from sluice.jobs.model.names import JobName
@@ -117,7 +117,7 @@ class Bench:
         """Notify the executor of ready jobs, in one batch."""
         delivery = Acknowledged()
         jobs = [f"{app}/{key}" for key in keys or ("1",)]
-        turns = tuple(Turn(self.world.known(job).id, self.world.round(job)) for job in jobs)
+        turns = tuple(JobRound(self.world.known(job).id, self.world.round(job)) for job in jobs)
         self.running.execute(Execute(app=app, jobs=turns), delivery)
         return delivery
 

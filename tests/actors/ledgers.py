@@ -8,7 +8,7 @@ import msgspec
 
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.driver import Row
-from sluice.ops.simulation.mortal_ledger import Crash
+from sluice.ops.simulation.mortal_ledger import SimulatedDeath
 from tests.world import World
 
 T = TypeVar("T")
@@ -118,8 +118,8 @@ class Dying(Ledger):
     def transact(self, work: Callable[[Tx], T]) -> T:
         self._left -= 1
         if self._left == -1 and not self._lost:
-            raise Crash
+            raise SimulatedDeath
         result = super().transact(work)
         if self._left == -1:
-            raise Crash
+            raise SimulatedDeath
         return result

@@ -13,13 +13,13 @@ from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.executor.execution import Running
 from sluice.actors.executor.job_services import Attaching
 from sluice.actors.settings.settings import Settings
-from sluice.broker.messages import Execute, Message, Turn
+from sluice.broker.messages import Execute, JobRound, Message
 from sluice.jobs.catalogue import load
 from sluice.jobs.errors import Unreachable
-from sluice.jobs.model.external_work import Keeper
+from sluice.jobs.model.external_work import WorkOwner
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.world import LEASE_S, World
 
 GRID = """
@@ -89,7 +89,7 @@ class Site:
             sent.extend,
             stores=stores(Settings()),
         )
-        turn = Turn(self.world.known("far").id, self.world.round("far"))
+        turn = JobRound(self.world.known("far").id, self.world.round("far"))
         running.execute(Execute(app="far", jobs=(turn,)), Acknowledged())
         self.world.queue.extend(sent)
         self.world.deliver()
@@ -170,7 +170,7 @@ class _Away:
 
 
 def _attaching(times: int, stop: Event) -> Attaching:
-    job = Claimed(1, "far", "1", 0, 1, None, None, None, None)
+    job = ClaimedJob(1, "far", "1", 0, 1, None, None, None, None)
     return Attaching(cast(Ledger, _Away(times)), job, stop, lambda _: None)
 
 
@@ -187,7 +187,7 @@ def test_storing_a_handle_stops_once_the_lease_is_not_trusted() -> None:
 
 def test_while_the_ledger_is_away_the_stop_event_decides_the_keeper() -> None:
     stop = Event()
-    assert _attaching(99, stop).keeper("w1") is Keeper.OURS
+    assert _attaching(99, stop).keeper("w1") is WorkOwner.OURS
     stop.set()
-    assert _attaching(99, stop).keeper("w1") is Keeper.ANOTHER
+    assert _attaching(99, stop).keeper("w1") is WorkOwner.ANOTHER
     _attaching(99, stop).ended("w1")

@@ -14,7 +14,7 @@ from tests.timed import Timed
 ONE = datetime(2026, 1, 1, 13, tzinfo=UTC)
 
 
-def fire(timed: Timed, due: datetime | None = None, id_: str = "s") -> manual.Fired:
+def fire(timed: Timed, due: datetime | None = None, id_: str = "s") -> manual.ManualFiring:
     return manual.fire(timed.ledger, timed.catalogue.schedules[id_], due)
 
 

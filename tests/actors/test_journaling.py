@@ -15,14 +15,14 @@ from sluice.actors.executor.execution import Running
 from sluice.actors.executor.job_services import Journaling
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.handlers import handle
-from sluice.broker.messages import Execute, Message, Resume, Turn
+from sluice.broker.messages import Execute, JobRound, Message, Resume
 from sluice.jobs.catalogue import load
 from sluice.jobs.errors import BadMessage, BadRequest, Unreachable
 from sluice.jobs.model.names import JobName
-from sluice.jobs.sagas.journal import Direction, Entry, Heard, Log
+from sluice.jobs.sagas.journal import Direction, JournalEntry, JournalReply, Log
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.sagas.events import Became
 from tests.world import World
 
@@ -101,7 +101,7 @@ class Agency:
             self._send,
             stores=stores(Settings()),
         )
-        turn = Turn(self.world.known("trip").id, self.world.round("trip"))
+        turn = JobRound(self.world.known("trip").id, self.world.round("trip"))
         running.execute(Execute(app="trip", jobs=(turn,)), Acknowledged())
         return self.state
 
@@ -241,16 +241,16 @@ class _Away:
 
 
 def _journaling(times: int, answer: object, stop: Event) -> Journaling:
-    job = Claimed(1, "trip", "1", 0, 1, None, None, None, None)
+    job = ClaimedJob(1, "trip", "1", 0, 1, None, None, None, None)
     return Journaling(cast(Ledger, _Away(times, answer)), job, stop)
 
 
-ENTRY = Entry(seq=1, step=0, name="Ask", steps=2, direction=Direction.DO)
+ENTRY = JournalEntry(seq=1, step=0, name="Ask", steps=2, direction=Direction.DO)
 
 
 def test_writing_an_entry_is_retried_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sluice.actors.executor.job_services.OFFER_AGAIN_S", 0.001)
-    heard = Heard(stands=True, turn_back="cancelled")
+    heard = JournalReply(stands=True, turn_back="cancelled")
     assert _journaling(3, heard, Event()).write(ENTRY) == heard
     assert _journaling(3, Log(), Event()).read() == Log()
 
@@ -265,15 +265,15 @@ def test_writing_an_entry_stops_once_the_lease_is_not_trusted() -> None:
 def test_a_run_that_must_stop_still_writes_an_entry_to_a_reachable_ledger() -> None:
     stop = Event()
     stop.set()
-    assert _journaling(0, Heard(stands=True), stop).write(ENTRY).stands
+    assert _journaling(0, JournalReply(stands=True), stop).write(ENTRY).stands
 
 
 def test_heed_returns_the_last_known_answer_while_the_ledger_is_away() -> None:
     stop = Event()
-    journal = _journaling(0, Heard(stands=True, turn_back="cancelled"), stop)
+    journal = _journaling(0, JournalReply(stands=True, turn_back="cancelled"), stop)
     journal.heed()
     journal._ledger = cast(Ledger, _Away(99, None))
-    assert journal.heed() == Heard(stands=True, turn_back="cancelled")
+    assert journal.heed() == JournalReply(stands=True, turn_back="cancelled")
     journal.meter("files", 1, 2)
     stop.set()
     assert not journal.heed().stands

@@ -14,7 +14,7 @@ import pytest
 from psycopg.errors import DeadlockDetected
 
 from sluice.actors.executor.claims_in_flight import Holdings
-from sluice.actors.telemetry.counters import Meter
+from sluice.actors.telemetry.counters import ProcessCounters
 from sluice.actors.worker.heartbeat import Lifeline
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import BadSetting, Unreachable
@@ -61,7 +61,7 @@ class Life:
             code=None,
             give_back=give_back,
             known=lambda: self.known,
-            meter=Meter(ledger, {}),
+            meter=ProcessCounters(ledger, {}),
         )
 
     def claims(self) -> Event:

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from sluice.actors.telemetry.openlineage import sender
-from sluice.actors.telemetry.openlineage.sender import Post
+from sluice.actors.telemetry.openlineage.sender import EventSender
 
 #: Address of a server that does not exist: no process listens on port 1.
 NOBODY = "http://user:secret@127.0.0.1:1"
@@ -16,7 +16,7 @@ def test_events_that_cannot_be_sent_are_dropped_counted_and_logged(
 ) -> None:
     monkeypatch.setattr(sender, "PAUSES_S", (0.0, 0.0))
     with caplog.at_level(logging.WARNING, "sluice.lineage"):
-        made = Post(NOBODY, None)
+        made = EventSender(NOBODY, None)
         for _ in range(5):
             made.send(b"{}")
         made.close()
@@ -29,8 +29,8 @@ def test_events_beyond_the_limit_of_the_queue_are_dropped_immediately(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sender, "WAITING_MAX", 2)
-    monkeypatch.setattr(Post, "_send_all", lambda _: None)
-    made = Post(NOBODY, None)
+    monkeypatch.setattr(EventSender, "_send_all", lambda _: None)
+    made = EventSender(NOBODY, None)
     for _ in range(5):
         made.send(b"{}")
     assert made.dropped == 3

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sluice.actors.executor.batches import Paces
-from sluice.broker.messages import Execute, Turn
+from sluice.broker.messages import Execute, JobRound
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from tests.actors.bench import Acknowledged, Bench
@@ -47,7 +47,7 @@ def test_jobs_claimed_together_with_a_long_run_do_not_wait_for_it(
 ) -> None:
     bench.running.start()
     until(lambda: _states(bench) == [State.SUCCEEDED, State.RUNNING, State.READY])
-    turn = Turn(bench.world.known("mostly/3").id, bench.world.round("mostly/3"))
+    turn = JobRound(bench.world.known("mostly/3").id, bench.world.round("mostly/3"))
     until(lambda: Execute(app="mostly", jobs=(turn,)) in bench.sent)
     bench.hint("mostly", "3")
     assert _states(bench) == [State.SUCCEEDED, State.RUNNING, State.SUCCEEDED]

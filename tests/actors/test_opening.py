@@ -13,7 +13,7 @@ from sluice.broker.messages import Tick
 from sluice.jobs.errors import BadKey, BadRequest, UnknownApp
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.ops.simulation.mortal_ledger import Crash
+from sluice.ops.simulation.mortal_ledger import SimulatedDeath
 from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Counting, Dying
 from tests.ops.typist import ROOT
@@ -104,7 +104,7 @@ def test_opening_one_id_twice_opens_one_task(crew: Crew) -> None:
 def test_a_manager_that_dies_while_opening_has_opened_all_or_nothing(crew: Crew, lost: bool) -> None:
     dying = Dying(crew.world, 0, lost=lost)
     wanted = [NewTask(id=f"part {n}", kwargs={"input": str(n)}) for n in range(3)]
-    with pytest.raises(Crash):
+    with pytest.raises(SimulatedDeath):
         crew.hires(ledger=dying).open_many(wanted)
     dying.close()
     assert crew.tasks.open_many(wanted) == ["1", "2", "3"]

@@ -11,10 +11,10 @@ from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Look, Plan, Tick
 from sluice.jobs.catalogue import load
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.schedules.schedule import Asked
+from sluice.jobs.schedules.schedule import UserTrigger
 from sluice.jobs.states import State
 from sluice.ledger.reads.invariants import breaches
-from sluice.ops.simulation.mortal_ledger import Crash
+from sluice.ops.simulation.mortal_ledger import SimulatedDeath
 from sluice.scheduler.evaluate import AWAY_S_MIN
 from tests.actors.ledgers import Counting, Dying
 from tests.scheduler.test_due_times import Broken
@@ -190,7 +190,7 @@ class TestFaults:
     def test_a_failing_trigger_stops_only_its_own_schedule(self, timed: Timed) -> None:
         timed.edit(s={}, t={})
         broken = msgspec.structs.replace(
-            timed.catalogue.schedules["t"], rule=Asked.of(Broken(KeyError("x"))), digest="broken"
+            timed.catalogue.schedules["t"], rule=UserTrigger.of(Broken(KeyError("x"))), digest="broken"
         )
         timed.look()
         timed.catalogue.schedules["t"] = broken
@@ -255,7 +255,7 @@ class TestLosses:
         dying = Dying(timed, commits, lost=lost)
         try:
             timed.queue.extend(due_schedules.look(dying, timed.catalogue, Look()))
-        except Crash:
+        except SimulatedDeath:
             assert timed.ledger.transact(breaches) == []
         finally:
             dying.close()

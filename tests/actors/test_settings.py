@@ -9,7 +9,7 @@ from sluice.actors.settings.settings import hand_on, read_settings, settings_of
 from sluice.actors.settings.sources import find
 from sluice.broker.address import parse_address
 from sluice.jobs.errors import BadSetting
-from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.programs.source import Rules
 from sluice.jobs.runners.command.environment import is_withheld
 from sluice.ledger.database.conninfo import dialled
@@ -70,7 +70,7 @@ def test_the_sandbox_is_configured_and_hides_the_files_of_sluice(tmp_path: Path)
     settings = read_settings(environment, folder=tmp_path)
     hidden = ("/etc/secrets", *ours)
     written = ("/data/out", "/scratch")
-    asked = Fence(level=Level.BUBBLEWRAP, network=True, writable=written, hidden=hidden)
+    asked = Fence(level=SandboxLevel.BUBBLEWRAP, network=True, writable=written, hidden=hidden)
     assert settings.fence == asked
     assert stores(settings).sandbox.fence.hidden == (*hidden, str(Path(".sluice").absolute()), "/programs")
 

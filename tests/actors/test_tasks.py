@@ -10,7 +10,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import TERMINAL, State
 from sluice.ledger.managed_tasks import Finished
-from sluice.ops.simulation.mortal_ledger import Crash
+from sluice.ops.simulation.mortal_ledger import SimulatedDeath
 from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Dying
 
@@ -256,7 +256,7 @@ def test_a_follow_up_that_was_interrupted_by_a_crash_is_done_once(crew: Crew, lo
     done = list(crew.tasks.finished())
     wanted = [NewTask(id="made of 1", kwargs={"input": "1"})]
     dying = Dying(crew.world, 0, lost=lost)
-    with pytest.raises(Crash):
+    with pytest.raises(SimulatedDeath):
         crew.hires(ledger=dying).follow_up(done, wanted)
     dying.close()
     assert crew.tasks.follow_up(done, wanted) == ["2"]

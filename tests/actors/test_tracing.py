@@ -13,13 +13,13 @@ from sluice.actors.assembly import onlookers
 from sluice.actors.client import Client
 from sluice.actors.settings.settings import Settings, read_settings
 from sluice.actors.tasks import NewTask, Tasks
-from sluice.actors.telemetry.observers import Sight
+from sluice.actors.telemetry.observers import RunInfo
 from sluice.actors.telemetry.tracing import Tracing
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.observe.traceparent import of_submission, read_traceparent
-from sluice.ledger.lifecycle.claims import Claimed
-from sluice.ledger.reads.run_records import Origin, Planned
+from sluice.ledger.lifecycle.claims import ClaimedJob
+from sluice.ledger.reads.run_records import PlannedSubmission, RunOrigin
 from tests.live.collector import collecting
 from tests.world import World
 
@@ -85,18 +85,20 @@ def test_a_trace_is_sampled_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
     # The provider of this process must not change, because other tests use it.
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: None)
-    origins = [Origin(f"s{number}", "a", MOMENT) for number in range(40)]
+    origins = [RunOrigin(f"s{number}", "a", MOMENT) for number in range(40)]
     sampled = set()
     with collecting() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         tracing = Tracing("memory")
         for origin in origins:
-            run = tracing.run(Sight(job=Claimed(1, "a", "1", 0, 1, None, None, None, None), origin=origin))
+            run = tracing.run(
+                RunInfo(job=ClaimedJob(1, "a", "1", 0, 1, None, None, None, None), origin=origin)
+            )
             place = read_traceparent(run.traceparent)
             run.end(None)
             assert place is not None
             assert place.trace == of_submission(origin.submission, MOMENT, None).trace
-            tracing.planned(Planned(origin.submission, "a", MOMENT, planned_at=MOMENT))
+            tracing.planned(PlannedSubmission(origin.submission, "a", MOMENT, planned_at=MOMENT))
             if place.sampled:
                 sampled.add(f"{place.trace:032x}")
         tracing.close()
@@ -111,7 +113,7 @@ def test_headers_of_the_settings_are_sent_to_the_collector(monkeypatch: pytest.M
     with collecting() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         tracing = Tracing("memory", {"authorization": "Bearer s3cret"})
-        tracing.planned(Planned("s1", "a", MOMENT, planned_at=MOMENT))
+        tracing.planned(PlannedSubmission("s1", "a", MOMENT, planned_at=MOMENT))
         tracing.close()
     assert [each["Authorization"] for each in collector.headers] == ["Bearer s3cret"]
 

@@ -10,12 +10,12 @@ from sluice.actors.assembly import stores
 from sluice.actors.executor.execution import Running
 from sluice.actors.settings.settings import Settings
 from sluice.actors.telemetry.counters import Count
-from sluice.actors.telemetry.observers import Past, Sight, Witness
+from sluice.actors.telemetry.observers import FinishedRun, RunInfo, Witness
 from sluice.broker.messages import Ended, Executed, Plan
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger.reads.run_records import Planned
+from sluice.ledger.reads.run_records import PlannedSubmission
 from sluice.ledger.recovery import restoration
 from sluice.ledger.stats.event_counters import What
 from tests.actors.bench import Bench
@@ -40,7 +40,7 @@ class Scribe:
     def __init__(self) -> None:
         self.told: list[str] = []
 
-    def run(self, sight: Sight) -> "Scribe":
+    def run(self, sight: RunInfo) -> "Scribe":
         origin = sight.origin.submission if sight.origin else "nobody"
         after = [claim.number for claim, _ in sight.after]
         self.told.append(f"run {sight.job.name} of {sight.parcel} for {origin} after {after}")
@@ -52,16 +52,16 @@ class Scribe:
     def end(self, outcome: Outcome | None) -> None:
         self.told.append(f"end {outcome.ending if outcome else None}")
 
-    def recorded(self, sight: Sight, outcome: Outcome, *, refused: bool) -> None:
+    def recorded(self, sight: RunInfo, outcome: Outcome, *, refused: bool) -> None:
         self.told.append(f"recorded {outcome.ending}{' in vain' if refused else ''}")
 
-    def lost(self, past: Past) -> None:
+    def lost(self, past: FinishedRun) -> None:
         self.told.append(f"lost {past.stretch.app} claim {past.stretch.claim}")
 
-    def judged(self, past: Past) -> None:
+    def judged(self, past: FinishedRun) -> None:
         self.told.append(f"judged {past.stretch.app} {past.stretch.ending}")
 
-    def planned(self, submission: Planned) -> None:
+    def planned(self, submission: PlannedSubmission) -> None:
         self.told.append(f"planned {submission.submission}: {submission.reason}")
 
     def counts(self) -> Mapping[What, Count]:

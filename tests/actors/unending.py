@@ -10,7 +10,7 @@ from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.executor.execution import Running
 from sluice.actors.executor.external_work import Watching
 from sluice.actors.settings.settings import Settings
-from sluice.broker.messages import Execute, Message, Turn, Watch
+from sluice.broker.messages import Execute, JobRound, Message, Watch
 from sluice.jobs.catalogue import load
 from sluice.ledger.database.connection import Ledger, Tx
 from tests.world import World
@@ -124,7 +124,7 @@ class Site:
             stores=stores(Settings()),
         )
         known = self.world.known(job)
-        turn = Turn(known.id, self.world.round(job))
+        turn = JobRound(known.id, self.world.round(job))
         running.execute(Execute(app=known.app, jobs=(turn,)), Delivered())
         self._spread(sent)
 

@@ -12,7 +12,7 @@ import redis
 from sluice.broker.connect import Broker, connect
 from sluice.broker.consumer.service import Handler, Service, serve
 from sluice.broker.delivery import Delivery
-from sluice.broker.messages import CONTROL, Execute, Message, Turn
+from sluice.broker.messages import CONTROL, Execute, JobRound, Message
 from tests.broker.proxy import Proxy
 from tests.broker.worker import Child
 from tests.servers import rabbitmq_url, redis_url
@@ -32,7 +32,7 @@ def until(is_so: Callable[[], object], *, within_s: float = 10.0) -> None:
 
 def parcel(app: str, *jobs: int) -> list[Message]:
     """Return one message per job."""
-    return [Execute(app=app, jobs=(Turn(job, 0),)) for job in jobs]
+    return [Execute(app=app, jobs=(JobRound(job, 0),)) for job in jobs]
 
 
 class Ran:

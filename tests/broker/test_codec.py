@@ -15,6 +15,7 @@ from sluice.broker.messages import (
     Ended,
     Execute,
     Executed,
+    JobRound,
     Landed,
     Look,
     Message,
@@ -24,7 +25,6 @@ from sluice.broker.messages import (
     Submit,
     SubmitMany,
     Tick,
-    Turn,
     Watch,
 )
 from sluice.jobs.errors import BadMessage
@@ -43,7 +43,7 @@ EVERY_KIND: list[Message] = [
     Ended(jobs=(4,)),
     Tick(),
     Look(),
-    Execute(app="etl", jobs=(Turn(1, 0), Turn(2, 7))),
+    Execute(app="etl", jobs=(JobRound(1, 0), JobRound(2, 7))),
     Watch(app="etl", jobs=(1, 2)),
 ]
 

@@ -7,7 +7,7 @@ import pytest
 
 from sluice.broker.interface import Broker
 from sluice.broker.messages import PLANNER
-from sluice.broker.owner import Owner
+from sluice.broker.owner import InstallationOwner
 from sluice.broker.rabbitmq.topology import OWNER_QUEUE
 from sluice.jobs.errors import Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
@@ -38,7 +38,7 @@ def proxy(rabbitmq: Post, caplog: pytest.LogCaptureFixture) -> Iterator[Proxy]:
 
 
 def _connected(rabbitmq: Post, proxy: Proxy) -> Broker:
-    return rabbitmq.connect(proxy.url, owner=Owner("0123456789ab", "postgresql://here/sluice"))
+    return rabbitmq.connect(proxy.url, owner=InstallationOwner("0123456789ab", "postgresql://here/sluice"))
 
 
 @pytest.mark.parametrize("where", list(Break))

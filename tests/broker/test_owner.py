@@ -12,13 +12,13 @@ import redis
 from sluice.broker.connect import connect
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import PLANNER, Message, Submit
-from sluice.broker.owner import Owner
+from sluice.broker.owner import InstallationOwner
 from sluice.broker.rabbitmq.topology import OWNER_QUEUE
 from sluice.jobs.errors import BadSetting, ForeignBroker
 from tests.broker.conftest import Post, Ran, parcel, until
 
-OURS = Owner("111111111111", "postgresql://one/sluice")
-THEIRS = Owner("222222222222", "postgresql://two/sluice")
+OURS = InstallationOwner("111111111111", "postgresql://one/sluice")
+THEIRS = InstallationOwner("222222222222", "postgresql://two/sluice")
 
 
 @pytest.fixture
@@ -60,14 +60,14 @@ def test_a_message_of_another_installation_is_not_published(place: Post) -> None
 
 def test_an_installation_is_the_same_if_its_ledger_has_another_address(place: Post) -> None:
     place.connect(owner=OURS).require_own()
-    place.connect(owner=Owner(OURS.id, "postgresql://one.example:5432/sluice")).require_own()
+    place.connect(owner=InstallationOwner(OURS.id, "postgresql://one.example:5432/sluice")).require_own()
 
 
 def test_two_concurrent_first_installations_cannot_both_own_a_broker(place: Post) -> None:
     brokers = {owner: place.connect(owner=owner) for owner in (OURS, THEIRS)}
-    ready, refused = Barrier(2), list[Owner]()
+    ready, refused = Barrier(2), list[InstallationOwner]()
 
-    def use(owner: Owner) -> None:
+    def use(owner: InstallationOwner) -> None:
         ready.wait()
         try:
             brokers[owner].require_own()
@@ -86,7 +86,7 @@ def test_a_broker_can_be_taken_over(place: Post) -> None:
     old = place.connect(owner=OURS)
     old.require_own()
     new = place.connect(owner=THEIRS)
-    assert Owner.read(new.take() or "") == OURS
+    assert InstallationOwner.read(new.take() or "") == OURS
     new.require_own()
     new.publish(parcel(place.app, 1))
     with pytest.raises(ForeignBroker):

@@ -7,9 +7,9 @@ from msgspec import Raw
 
 from sluice.broker.codec import encode
 from sluice.broker.consumer.redelivery import PARKED_MAX, Parking
-from sluice.broker.delivery import Delivery, Verdict
+from sluice.broker.delivery import Delivery, Settlement
 from sluice.broker.messages import PLANNER, Submit
-from sluice.jobs.policy.retry_delay import Retry
+from sluice.jobs.policy.retry_delay import RetryRule
 from tests.broker.conftest import until
 
 
@@ -19,8 +19,8 @@ class Door:
     def __init__(self) -> None:
         self.given_back: list[str] = []
 
-    def settle(self, delivery: Delivery, verdict: Verdict) -> None:
-        assert verdict is Verdict.GIVEN_BACK
+    def settle(self, delivery: Delivery, verdict: Settlement) -> None:
+        assert verdict is Settlement.GIVEN_BACK
         self.given_back.append(delivery.message_id)
 
     def deliver(self, message_id: str) -> Delivery:
@@ -30,7 +30,7 @@ class Door:
 
 @pytest.fixture
 def parking() -> Iterator[Parking]:
-    made = Parking(pause=Retry(rule="exponential", delay_s=0.01, delay_s_max=0.05))
+    made = Parking(pause=RetryRule(rule="exponential", delay_s=0.01, delay_s_max=0.05))
     yield made
     made.close()
 
@@ -54,7 +54,7 @@ def test_the_pause_grows_up_to_a_limit_and_is_reset_by_a_success(
 
 
 def test_a_queue_with_many_parked_messages_is_full_until_they_are_given_back() -> None:
-    door, parking = Door(), Parking(pause=Retry(rule="fixed", delay_s=3600))
+    door, parking = Door(), Parking(pause=RetryRule(rule="fixed", delay_s=3600))
     for number in range(PARKED_MAX):
         assert not parking.is_full(PLANNER)
         parking.park(door.deliver(str(number)))

@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from sluice.broker.delivery import Delivery
-from sluice.broker.messages import PLANNER, Cancel, Execute, Message, Plan, Submit, Turn
+from sluice.broker.messages import PLANNER, Cancel, Execute, JobRound, Message, Plan, Submit
 from sluice.jobs.errors import BadMessage, BadSetting, Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
 
@@ -259,7 +259,7 @@ def test_a_delivery_can_be_given_back_by_its_handler(post: Post) -> None:
             delivery.give_back()
 
     post.serve({"execute": hand_back_once})
-    post.broker.publish([Execute(app=post.app, jobs=(Turn(1, 0),))])
+    post.broker.publish([Execute(app=post.app, jobs=(JobRound(1, 0),))])
     until(lambda: len(seen) == 2)
     until(lambda: post.broker.depth(post.app) == 0)
 

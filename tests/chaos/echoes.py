@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from sluice.broker.interface import Broker
-from sluice.broker.messages import Ended, Execute, Executed, Look, Message, Plan, Submit, Tick, Turn
+from sluice.broker.messages import Ended, Execute, Executed, JobRound, Look, Message, Plan, Submit, Tick
 from sluice.ledger.database.connection import Ledger
 
 #: Some jobs with adjacent ids, from a random position.
@@ -33,7 +33,7 @@ class Echoes:
         rows = self._jobs(limit)
         jobs = tuple(id_ for id_, *_ in rows)
         messages: list[Message] = [
-            *(Execute(app=app, jobs=(Turn(id_, round_),)) for id_, app, round_, _ in rows),
+            *(Execute(app=app, jobs=(JobRound(id_, round_),)) for id_, app, round_, _ in rows),
             *(Executed(jobs=jobs), Ended(jobs=jobs), Tick(), Look(), *self._submissions()),
         ]
         return self._say(messages)
@@ -41,7 +41,7 @@ class Echoes:
     def stale(self, limit: int) -> int:
         """Send notifications of rounds that are over, or have not begun yet. Return how many."""
         rows = self._jobs(limit)
-        turns = [(app, Turn(id_, round_ + shift)) for id_, app, round_, _ in rows for shift in (-1, 1)]
+        turns = [(app, JobRound(id_, round_ + shift)) for id_, app, round_, _ in rows for shift in (-1, 1)]
         return self._say([Execute(app=app, jobs=(turn,)) for app, turn in turns if turn.round >= 0])
 
     def _jobs(self, limit: int) -> list[tuple[int, str, int, str]]:

@@ -19,7 +19,7 @@ from sluice.actors.worker import command
 from sluice.broker.consumer.service import Service
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Message
-from sluice.jobs.observe.failpoints import Crash, Place
+from sluice.jobs.observe.failpoints import CrashOrder, Failpoint
 from sluice.ledger.lifecycle import dependencies, plans
 from sluice.ledger.recovery import grooming_steps
 from tests.chaos import tales
@@ -41,7 +41,7 @@ class Broken(Struct, frozen=True, kw_only=True):
     rule: Rule
     tale: Tale | None = None
     in_chaos: tuple[Rule, ...] = ()
-    dying_at: Crash | None = None
+    dying_at: CrashOrder | None = None
 
 
 def _also_simulated(name: str, rule: Rule, tale: Tale, *in_chaos: Rule) -> dict[str, Broken]:
@@ -104,7 +104,7 @@ BROKEN: Mapping[str, Broken] = {
         apply=_acknowledging_first(Service.run),
         rule=submissions.what_was_accepted_is_there,
         in_chaos=(submissions.what_was_accepted_is_there,),
-        dying_at=Crash(Place.SUBMIT_WRITTEN, 3),
+        dying_at=CrashOrder(Failpoint.SUBMIT_WRITTEN, 3),
     ),
 }
 

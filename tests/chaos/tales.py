@@ -15,7 +15,7 @@ from sluice.broker.messages import Executed, Message, Submit
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.chaos.checker import Violation, check
 from tests.chaos.rules.submissions import CANCELLING_S
 from tests.chaos.true_history import Told
@@ -144,7 +144,7 @@ def _plan_and_judge(told: Told, key: str, *, stop_before: int) -> None:
     told.deliver()
 
 
-def _overtaken(told: Told) -> tuple[Claimed, Claimed]:
+def _overtaken(told: Told) -> tuple[ClaimedJob, ClaimedJob]:
     still = told.begin("d", pid=2)
     told.stand_still(LEASE_S + 1)
     told.tick(after_s=1)

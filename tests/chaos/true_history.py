@@ -14,7 +14,7 @@ from sluice.actors.executor import transactions
 from sluice.broker.messages import Look
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.chaos import stamps
 from tests.chaos.acts import Kind
 from tests.chaos.history import Accepted, Effect, Run, Stopped
@@ -55,7 +55,7 @@ class Told(World):
         self.accepted.append(Accepted(id_, app, "message"))
         return id_
 
-    def do(self, event: str, claimed: Claimed, *, step: str | None = None, pid: int = 1) -> None:
+    def do(self, event: str, claimed: ClaimedJob, *, step: str | None = None, pid: int = 1) -> None:
         self.now += timedelta(seconds=1)
         at = self.now.timestamp() - BEHIND_S
         words = {"event": event, "app": claimed.app, "key": claimed.key, "job": claimed.id, "at": at}
@@ -63,7 +63,7 @@ class Told(World):
             msgspec.convert({**words, "claim": claimed.claim, "pid": pid, "step": step}, Effect)
         )
 
-    def begin(self, job: str, *, pid: int = 1) -> Claimed:
+    def begin(self, job: str, *, pid: int = 1) -> ClaimedJob:
         """Claim the job with a new worker, and begin it."""
         claimed = self.claim(job, worker=self.hire())
         assert claimed is not None, f"{job} cannot be claimed: it is {self.state(job)}"
@@ -80,7 +80,7 @@ class Told(World):
         self.do("end", claimed)
         assert self.record(claimed)
 
-    def record(self, claimed: Claimed, ending: Ending = Ending.DONE, **words: Any) -> bool:
+    def record(self, claimed: ClaimedJob, ending: Ending = Ending.DONE, **words: Any) -> bool:
         """Record the outcome as a worker does that takes on no further job. Return whether it was accepted."""
         outcomes = {claimed.right: Outcome(ending=ending, **words)}
         settled = transactions.settle(self.ledger, self.catalogue, outcomes)
@@ -173,7 +173,7 @@ def _two_sagas(told: Told) -> None:
     sagas.end(claimed, Ending.ERROR, "it broke")
 
 
-def _fly(told: Told, claimed: Claimed, place: int) -> None:
+def _fly(told: Told, claimed: ClaimedJob, place: int) -> None:
     told.do("start", claimed, step=f"S{place}")
     told.do("end", claimed, step=f"S{place}")
 

@@ -18,7 +18,7 @@ from sluice.jobs.states import LIVE
 from sluice.ledger.limits import app_pauses
 from sluice.ops.console.calls.routes import ROUTES
 from sluice.ops.console.request_head import BadHead, read_head
-from sluice.ops.console.server import Place
+from sluice.ops.console.server import ListenAddress
 from tests.broker.hostile import hostile_messages
 from tests.fuzz import inputs
 from tests.ops.asker import Asker, told
@@ -41,7 +41,7 @@ def heads(chance: random.Random, count: int) -> None:
             read_head(io.BufferedReader(io.BytesIO(sent)))  # type: ignore[arg-type] # typeshed wants a raw stream
 
 
-def sockets(chance: random.Random, place: Place, count: int) -> None:
+def sockets(chance: random.Random, place: ListenAddress, count: int) -> None:
     """Check that each connection is answered or closed, and that the console continues."""
     for _ in range(count):
         with socket.create_connection(place, timeout=ANSWERS_WITHIN_S) as connection, suppress(OSError):
@@ -104,7 +104,7 @@ def sql(chance: random.Random, world: World, count: int) -> None:
             assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def many(chances: Iterable[random.Random], asker: Asker, place: Place, count: int) -> None:
+def many(chances: Iterable[random.Random], asker: Asker, place: ListenAddress, count: int) -> None:
     """Check all entries, ``count`` times for each seed."""
     for chance in chances:
         heads(chance, count * 10)

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from sluice.ops.console.access import Gate
+from sluice.ops.console.access import AccessControl
 from tests.fuzz import entries
 from tests.ops.asker import TOKEN, Asker, console_of, serving
 from tests.world import World
@@ -26,7 +26,7 @@ def test_the_head_of_a_request_is_read_or_refused(chance: random.Random) -> None
 def test_the_consoles_socket_answers_or_closes(
     chance: random.Random, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    console = console_of(world, Gate(TOKEN))
+    console = console_of(world, AccessControl(TOKEN))
     with serving(console.answer, console.refuse) as place:
         entries.sockets(chance, place, COUNT)
     assert [each for each in caplog.records if each.levelno >= logging.ERROR] == []

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from sluice.ops.console.access import Gate
+from sluice.ops.console.access import AccessControl
 from tests.fuzz import entries
 from tests.ops.asker import TOKEN, Asker, console_of, serving
 from tests.world import World
@@ -15,6 +15,6 @@ COUNT = 200
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_entry_refuses_cleanly(seed: int, world: World) -> None:
-    console = console_of(world, Gate(TOKEN))
+    console = console_of(world, AccessControl(TOKEN))
     with serving(console.answer, console.refuse) as place:
         entries.many([random.Random(seed)], Asker(world), place, COUNT)

@@ -147,7 +147,7 @@ def test_the_wheel_contains_every_file_of_the_rooms_and_no_others(installed: Ins
         if not path.relative_to(ROOT).as_posix().startswith(FOR_DEVELOPERS)
     }
     expected |= {f"{PACKAGE}/{name}" for name in ("__init__.py", "testing.py", "py.typed")}
-    expected |= {"actors/__init__.py", "actors/worker/command.py"}
+    expected |= {"actors/__init__.py", "actors/worker.py"}
     found = {name for name in names if ".dist-info/" not in name}
     assert (sorted(expected - found), sorted(found - expected)) == ([], [])
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.text.paging import VERSION, Order, OrderBy, Place, read_token, write_token
+from sluice.jobs.text.paging import VERSION, Order, OrderBy, PagePosition, read_token, write_token
 
 ORDER = Order(by=OrderBy.CREATED, descending=False)
 ORDERS = st.builds(Order, by=st.sampled_from(OrderBy), descending=st.booleans())
@@ -17,11 +17,11 @@ TIMES = st.datetimes(timezones=st.just(UTC))
 
 @given(ORDERS, st.none() | TIMES, st.integers(0, 2**63 - 1))
 def test_a_token_is_read_as_it_was_written(order: Order, at: datetime | None, id: int) -> None:
-    assert read_token(write_token(order, Place(at, id)), order) == Place(at, id)
+    assert read_token(write_token(order, PagePosition(at, id)), order) == PagePosition(at, id)
 
 
 def test_a_token_has_only_characters_that_are_easy_to_type() -> None:
-    token = write_token(ORDER, Place(datetime(2026, 1, 1, tzinfo=UTC), 7))
+    token = write_token(ORDER, PagePosition(datetime(2026, 1, 1, tzinfo=UTC), 7))
     assert token.replace(".", "").replace("-", "").replace("_", "").isalnum()
 
 
@@ -29,7 +29,7 @@ def _of(content: bytes) -> str:
     return VERSION + base64.urlsafe_b64encode(content).decode()
 
 
-TOKEN = write_token(ORDER, Place(datetime(2026, 1, 1, tzinfo=UTC), 7))
+TOKEN = write_token(ORDER, PagePosition(datetime(2026, 1, 1, tzinfo=UTC), 7))
 BAD = [
     ("", "does not begin with p1."),
     ("first", "does not begin with p1."),
@@ -49,10 +49,10 @@ BAD = [
     (_of(b'["created",false,"2026-01-01T00:00:00Z",9223372036854775808]'), "no valid start of the page"),
     (_of(b'["key",false,"2026-01-01T00:00:00Z",7]'), "no valid start of the page"),
     (
-        write_token(Order(), Place()),
+        write_token(Order(), PagePosition()),
         "ordered by changed descending, and this list is ordered by created ascending",
     ),
-    (write_token(Order(by=OrderBy.CREATED), Place()), "ordered by created descending"),
+    (write_token(Order(by=OrderBy.CREATED), PagePosition()), "ordered by created descending"),
 ]
 
 
@@ -73,4 +73,6 @@ def test_any_other_text_is_refused_as_a_bad_request(text: str, content: bytes) -
 
 def test_the_time_in_a_token_may_have_any_zone() -> None:
     at = datetime(2026, 1, 1, 5, tzinfo=timezone(timedelta(hours=5)))
-    assert read_token(write_token(ORDER, Place(at, 7)), ORDER) == Place(datetime(2026, 1, 1, tzinfo=UTC), 7)
+    assert read_token(write_token(ORDER, PagePosition(at, 7)), ORDER) == PagePosition(
+        datetime(2026, 1, 1, tzinfo=UTC), 7
+    )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sluice.jobs.model.names import Claim
-from sluice.jobs.observe.traceparent import Place, of_run, of_submission, of_verdict, read_traceparent
+from sluice.jobs.observe.traceparent import TracePosition, of_run, of_submission, of_verdict, read_traceparent
 
 WRITTEN = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -13,7 +13,7 @@ MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
 
 def test_a_traceparent_is_read_and_written_unchanged() -> None:
     place = read_traceparent(WRITTEN)
-    assert place == Place(0x4BF92F3577B34DA6A3CE929D0E0E4736, 0x00F067AA0BA902B7, sampled=True)
+    assert place == TracePosition(0x4BF92F3577B34DA6A3CE929D0E0E4736, 0x00F067AA0BA902B7, sampled=True)
     assert str(place) == WRITTEN
     assert read_traceparent(WRITTEN[:-2] + "00") == place._replace(sampled=False)
 

@@ -8,12 +8,12 @@ from sluice.actors.dispatch import announce
 from sluice.broker.messages import Cancel, Message
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
-from sluice.jobs.sagas.journal import Await, Direction, Entry, Failure, Heard, Log, Mark
+from sluice.jobs.sagas.journal import Await, Direction, EntryResult, Failure, JournalEntry, JournalReply, Log
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import claims
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.sagas import events, journals
-from sluice.ledger.sagas.events import Became, Said
+from sluice.ledger.sagas.events import Became, EventRequest
 from tests.world import World
 
 #: Number of steps of each flight here.
@@ -26,31 +26,31 @@ class Sagas:
     def __init__(self, world: World) -> None:
         self.world = world
 
-    def claim(self, job: str = "a", ledger: Ledger | None = None) -> Claimed:
+    def claim(self, job: str = "a", ledger: Ledger | None = None) -> ClaimedJob:
         """Claim a job for a new worker with a lease that begins now."""
         known, worker = self.world.known(job), self.world.hire()
         turn = (known.id, self.world.round(job))
         taken = (ledger or self.world.ledger).transact(
-            lambda tx: claims.claim(tx, known.app, [turn], claims.Terms(worker, saga=True))
+            lambda tx: claims.claim(tx, known.app, [turn], claims.ClaimTerms(worker, saga=True))
         )
         assert taken.jobs, f"{job} cannot be claimed: it is {self.world.state(job)}"
         return taken.jobs[0]
 
-    def write(self, claimed: Claimed, entry: Entry, ledger: Ledger | None = None) -> Heard:
+    def write(self, claimed: ClaimedJob, entry: JournalEntry, ledger: Ledger | None = None) -> JournalReply:
         return (ledger or self.world.ledger).transact(
             lambda tx: journals.write(tx, claimed.right, claimed.flight, entry)
         )
 
-    def read(self, claimed: Claimed, ledger: Ledger | None = None) -> Log | None:
+    def read(self, claimed: ClaimedJob, ledger: Ledger | None = None) -> Log | None:
         return (ledger or self.world.ledger).transact(
             lambda tx: journals.read(tx, claimed.right, claimed.flight)
         )
 
-    def heed(self, claimed: Claimed) -> Heard:
+    def heed(self, claimed: ClaimedJob) -> JournalReply:
         return self.world.ledger.transact(lambda tx: journals.heed(tx, claimed.right))
 
     def suspend(
-        self, claimed: Claimed, seq: int, event: str | None = None, within_s: float | None = None
+        self, claimed: ClaimedJob, seq: int, event: str | None = None, within_s: float | None = None
     ) -> None:
         """Record that step ``seq - 1`` is done and requests a wait, and suspend the job."""
         assert self.write(claimed, awaits(seq, event, within_s)).stands
@@ -67,7 +67,7 @@ class Sagas:
     ) -> Became:
         """Send an event to a job, and deliver the resulting messages. Default of ``token``: a new one."""
         app, _, key = job.partition("/")
-        said = Said(name=name, payload=payload, by="somebody", token=token or str(uuid4()))
+        said = EventRequest(name=name, payload=payload, by="somebody", token=token or str(uuid4()))
 
         def work(tx: Tx) -> tuple[Became, Sequence[Message]]:
             heard = events.come(tx, JobName(app, key or "1"), said)
@@ -83,40 +83,42 @@ class Sagas:
         self.world.queue.append(Cancel(app=job, key="1"))
         self.world.deliver()
 
-    def end(self, claimed: Claimed, ending: Ending = Ending.DONE, error: str | None = None) -> None:
+    def end(self, claimed: ClaimedJob, ending: Ending = Ending.DONE, error: str | None = None) -> None:
         """End the run with this ending, and have it judged."""
         assert self.world.record(claimed, ending, error=error)
 
 
-def did(seq: int, step: int | None = None, working: Mapping[str, Any] = {}, mark: Mark = Mark.DONE) -> Entry:
+def did(
+    seq: int, step: int | None = None, working: Mapping[str, Any] = {}, mark: EntryResult = EntryResult.DONE
+) -> JournalEntry:
     """Return the entry of a do that is over. Default of ``step``: ``seq - 1``."""
     return _entry(seq, seq - 1 if step is None else step, Direction.DO, mark, working)
 
 
 def awaits(
     seq: int, event: str | None = None, within_s: float | None = None, *, undone: int | None = None
-) -> Entry:
+) -> JournalEntry:
     """Return the entry of a step that is done and requests a wait.
 
     It is the do of step ``seq - 1``, or the undo of step ``undone`` if that is given.
     """
     awaited = Await(event=event, within_s=within_s)
     if undone is None:
-        return _entry(seq, seq - 1, Direction.DO, Mark.AWAITS, awaits=awaited)
-    return _entry(seq, undone, Direction.UNDO, Mark.AWAITS, awaits=awaited)
+        return _entry(seq, seq - 1, Direction.DO, EntryResult.AWAITS, awaits=awaited)
+    return _entry(seq, undone, Direction.UNDO, EntryResult.AWAITS, awaits=awaited)
 
 
-def came(seq: int, event: int | None, step: int = 0) -> Entry:
-    return _entry(seq, step, Direction.DO, Mark.CAME, event=event)
+def came(seq: int, event: int | None, step: int = 0) -> JournalEntry:
+    return _entry(seq, step, Direction.DO, EntryResult.CAME, event=event)
 
 
-def switched(seq: int, step: int) -> Entry:
+def switched(seq: int, step: int) -> JournalEntry:
     return _entry(seq, step, Direction.SWITCH, failure=Failure(type="ValueError", message="x"))
 
 
-def undid(seq: int, step: int, mark: Mark = Mark.DONE) -> Entry:
+def undid(seq: int, step: int, mark: EntryResult = EntryResult.DONE) -> JournalEntry:
     """Return the entry of an undo that is over, or that has failed if ``mark`` is ``DISMAL``."""
-    failure = Failure(type="OSError", message="gone") if mark is Mark.DISMAL else None
+    failure = Failure(type="OSError", message="gone") if mark is EntryResult.DISMAL else None
     return _entry(seq, step, Direction.UNDO, mark, failure=failure)
 
 
@@ -124,11 +126,11 @@ def _entry(
     seq: int,
     step: int,
     direction: Direction,
-    mark: Mark = Mark.DONE,
+    mark: EntryResult = EntryResult.DONE,
     working: Mapping[str, Any] = {},
     **words: Any,
-) -> Entry:
+) -> JournalEntry:
     name = f"S{step}"
-    return Entry(
+    return JournalEntry(
         seq=seq, step=step, name=name, steps=STEPS, direction=direction, mark=mark, working=working, **words
     )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.world import World
 
 HOUR_S = 3600.0
@@ -33,7 +33,7 @@ def done(world: World, *apps: str, hours_ago: float) -> None:
     world.tick(after_s=hours_ago * HOUR_S)
 
 
-def begun(world: World, app: str) -> Claimed:
+def begun(world: World, app: str) -> ClaimedJob:
     world.beat(world.worker)
     claimed = world.claim(app)
     assert claimed is not None

@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from sluice.actors.executor import transactions
-from sluice.broker.messages import Execute, Turn
+from sluice.broker.messages import Execute, JobRound
 from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.keys.partitions import read_span, without_version
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.keyspaces import partitions
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.world import World
 
 _DAYS = Calendar("day")
@@ -101,14 +101,14 @@ def times_made(world: World, app: str) -> Counter[str]:
     return made
 
 
-def take(world: World, step: str) -> Claimed:
+def take(world: World, step: str) -> ClaimedJob:
     """Claim a step, so that it runs."""
     claimed = world.claim(named(world, step))
     assert claimed is not None, f"{step} is {states(world)[step]}"
     return claimed
 
 
-def acknowledge(world: World, claimed: Claimed, *texts: str) -> list[bool]:
+def acknowledge(world: World, claimed: ClaimedJob, *texts: str) -> list[bool]:
     calendar = _calendar(world, claimed.app)
     return [
         world.ledger.transact(
@@ -139,7 +139,7 @@ def days(first: str, last: str) -> list[str]:
 
 
 def _run(world: World, app: str, steps: list[str], failing: Collection[str]) -> None:
-    turns = tuple(Turn(world.known(step).id, world.round(step)) for step in steps)
+    turns = tuple(JobRound(world.known(step).id, world.round(step)) for step in steps)
     claimed, messages = transactions.claim(
         world.ledger, world.catalogue, Execute(app=app, jobs=turns), world.worker
     )

@@ -11,7 +11,7 @@ from sluice.actors.executor import transactions
 from sluice.actors.executor.transactions import Appetite
 from sluice.actors.groomer import ticks
 from sluice.actors.planner import handlers
-from sluice.broker.messages import Cancel, Execute, Executed, Message, Submit, Tick, Turn
+from sluice.broker.messages import Cancel, Execute, Executed, JobRound, Message, Submit, Tick
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger
@@ -101,7 +101,7 @@ class Meeting:
 
     def claim_again(self, name: str) -> Act:
         known = self.world.known(name)
-        message = Execute(app=known.app, jobs=(Turn(known.id, self.world.round(name)),))
+        message = Execute(app=known.app, jobs=(JobRound(known.id, self.world.round(name)),))
 
         def claim(ledger: Ledger) -> list[Message]:
             return list(transactions.claim(ledger, self.world.catalogue, message, self.world.worker)[1])

@@ -15,12 +15,12 @@ import psycopg
 
 from sluice.actors.executor import transactions
 from sluice.actors.worker.handlers import handle
-from sluice.broker.messages import Cancel, Execute, Executed, Message, Pause, Resume, Submit, Tick, Turn
+from sluice.broker.messages import Cancel, Execute, Executed, JobRound, Message, Pause, Resume, Submit, Tick
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.driver import Row
 from sluice.ledger.fixtures import TABLES
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.reads.invariants import breaches
 from tests.world import KeptLedger, World, taken_in
 
@@ -154,7 +154,7 @@ class Acts:
     def __init__(self, url: str) -> None:
         self.world = world_for_a_race(url)
         #: Jobs that ``claim`` has claimed.
-        self.taken: list[Claimed] = []
+        self.taken: list[ClaimedJob] = []
 
     def handle(self, *messages: Message) -> Act:
         return lambda ledger: [
@@ -185,7 +185,7 @@ class Acts:
     def claim(self, *names: str, worker: UUID | None = None) -> Act:
         """Claim jobs of one app by one message."""
         app = self.world.known(names[0]).app
-        turns = tuple(Turn(self.world.known(name).id, self.world.round(name)) for name in names)
+        turns = tuple(JobRound(self.world.known(name).id, self.world.round(name)) for name in names)
         by = worker or self.world.worker
 
         def act(ledger: Ledger) -> list[Message]:
@@ -196,7 +196,7 @@ class Acts:
 
         return act
 
-    def record(self, claimed: Claimed, ending: Ending = Ending.DONE) -> Act:
+    def record(self, claimed: ClaimedJob, ending: Ending = Ending.DONE) -> Act:
         """Record the outcome of a claimed job."""
         outcome = {claimed.right: Outcome(ending=ending)}
         return lambda ledger: list(transactions.record(ledger, outcome)[0])

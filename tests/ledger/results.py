@@ -23,7 +23,7 @@ def keys(found: list[Finished]) -> list[str]:
 
 
 def uncollected(world: World) -> set[str]:
-    wanted = job_lists.Filter(uncollected=True)
+    wanted = job_lists.JobListFilter(uncollected=True)
     return {each.key for each in world.ledger.transact(lambda tx: job_lists.jobs(tx, wanted))}
 
 

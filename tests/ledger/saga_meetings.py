@@ -15,7 +15,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.sagas.journal import Log
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.sagas import abortion
 from tests.ledger import races
 from tests.ledger.flights import Sagas, awaits, did
@@ -104,7 +104,7 @@ class Meeting:
         why: str | None = self.world.field("a", "turn_back")
         return why
 
-    def taken_up(self) -> Claimed:
+    def taken_up(self) -> ClaimedJob:
         """Run the groomer, which may resume or release the saga, then claim it for another worker."""
         self.world.tick()
         return self.sagas.claim()

@@ -11,7 +11,7 @@ from sluice.broker.messages import Cancel, Executed, Landed, Pause, Submit
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.keyspaces import partitions
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.ledger.lineages import acknowledge, ask, days, lineage, take, work_off
 from tests.world import World, taken_in
 
@@ -32,7 +32,7 @@ def cancel(world: World, id_: str) -> Act:
     return lambda ledger: list(handlers.cancel(ledger, world.catalogue, Cancel(submission=id_)))
 
 
-def record(world: World, claimed: Claimed, ending: Ending = Ending.DONE) -> Act:
+def record(world: World, claimed: ClaimedJob, ending: Ending = Ending.DONE) -> Act:
     """Return an act that records the outcome of a claim and judges it."""
 
     def act(ledger: Ledger) -> list[Any]:
@@ -48,7 +48,7 @@ def land(world: World, table: str, *texts: str) -> Act:
     return lambda ledger: list(landed_partitions.landed(ledger, world.catalogue, message))
 
 
-def running(world: World) -> tuple[str, Claimed]:
+def running(world: World) -> tuple[str, ClaimedJob]:
     """Submit ``j`` and claim the step of ``g`` that it needs. Return the submission's id and the claim."""
     world.define(LINEAGE)
     id_ = ask(world, "j", "2024-04-01", "2024-04-02")

@@ -3,7 +3,7 @@
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.ledger.lineages import (
     acknowledge,
     ask,
@@ -23,13 +23,13 @@ STEP = "g/2024-04-01..2024-04-04"
 DAYS = days("2024-04-01", "2024-04-04")
 
 
-def _running(world: World, **words: object) -> Claimed:
+def _running(world: World, **words: object) -> ClaimedJob:
     world.define(lineage("g*4, j: g", **words))
     ask(world, "g", "2024-04-01", "2024-04-04")
     return take(world, STEP)
 
 
-def _left(world: World, claimed: Claimed) -> list[str]:
+def _left(world: World, claimed: ClaimedJob) -> list[str]:
     calendar = world.catalogue["g"].partitioning.calendar
     return [*map(calendar.write, claimed.partitions or ())]
 

@@ -6,7 +6,7 @@ from sluice.broker.messages import Execute
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import claims
-from sluice.ledger.lifecycle.claims import Terms
+from sluice.ledger.lifecycle.claims import ClaimTerms
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.reads.quiescence import idle
 from tests.ledger.races import meet, world_for_a_race
@@ -71,7 +71,7 @@ def test_a_worker_does_not_begin_a_released_child_of_a_paused_app(world: World) 
     world.finish("a")
     with world.ledger.begin() as tx:
         ready = tx.column("SELECT id FROM job WHERE app = 'b'")
-        taken = claims.claim(tx, "b", [(ready[0], 0)], Terms(world.worker), at_once=10)
+        taken = claims.claim(tx, "b", [(ready[0], 0)], ClaimTerms(world.worker), at_once=10)
     assert taken.jobs == []
 
 
@@ -138,7 +138,7 @@ class Meeting:
         self.first = self.world.known("a/1").id
 
     def claims(self, ledger: Ledger) -> list[int]:
-        terms = Terms(self.world.worker)
+        terms = ClaimTerms(self.world.worker)
         taken = ledger.transact(lambda tx: claims.claim(tx, "a", [(self.first, 0)], terms))
         return [job.id for job in taken.jobs]
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from sluice.actors.executor import breakers, transactions
-from sluice.broker.messages import Execute, Turn
+from sluice.broker.messages import Execute, JobRound
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.limits import app_pauses
 from tests.ledger.breaking import broken, define, fails, news, pause, submit, trial, wait
 from tests.ledger.races import meet, world_for_a_race
@@ -40,8 +40,8 @@ class Meeting:
         self.ends(ledger)
         return self.minds(ledger)
 
-    def claims(self, ledger: Ledger, job: str = "a/3") -> list[Claimed]:
-        message = Execute(app="a", jobs=(Turn(self.world.known(job).id, 0),))
+    def claims(self, ledger: Ledger, job: str = "a/3") -> list[ClaimedJob]:
+        message = Execute(app="a", jobs=(JobRound(self.world.known(job).id, 0),))
         claimed, _ = transactions.claim(ledger, self.world.catalogue, message, self.world.worker)
         return claimed
 
@@ -97,7 +97,7 @@ def test_of_two_concurrent_evaluations_one_opens_the_breaker(world: World, swapp
 def test_a_claim_gets_its_job_or_is_refused_by_an_opening_breaker(world: World, swapped: bool) -> None:
     """The job runs or is ready. Once the breaker is open, no other job begins."""
 
-    def check(meeting: Meeting, claimed: list[Claimed], is_open: bool) -> None:
+    def check(meeting: Meeting, claimed: list[ClaimedJob], is_open: bool) -> None:
         assert is_open
         state = meeting.world.state("a/3")
         assert state is (State.RUNNING if claimed else State.READY)

@@ -3,10 +3,10 @@
 import pytest
 
 from sluice.jobs.model.names import JobName
-from sluice.jobs.sagas.journal import Event
+from sluice.jobs.sagas.journal import FlightEvent
 from sluice.jobs.states import State
 from sluice.ledger.sagas import events
-from sluice.ledger.sagas.events import KEPT_S, Became, Said
+from sluice.ledger.sagas.events import KEPT_S, Became, EventRequest
 from tests.ledger.flights import Sagas, came
 from tests.world import World
 
@@ -18,13 +18,13 @@ def sagas(world: World) -> Sagas:
 
 
 def _say(sagas: Sagas, name: str | None, *, token: str, key: str = "1", payload: object = None) -> Became:
-    said = Said(name=name, payload=payload, by="somebody", token=token)  # type: ignore[arg-type]  # It is JSON.
+    said = EventRequest(name=name, payload=payload, by="somebody", token=token)  # type: ignore[arg-type]  # It is JSON.
     return sagas.world.ledger.transact(
         lambda tx: events.come(tx, JobName("a", key), said, may_be_early=True).became
     )
 
 
-def _heard(sagas: Sagas) -> list[Event]:
+def _heard(sagas: Sagas) -> list[FlightEvent]:
     log = sagas.read(sagas.claim())
     assert log is not None
     return list(log.events)

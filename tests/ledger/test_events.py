@@ -3,9 +3,9 @@
 import pytest
 
 from sluice.jobs.model.job import Ending
-from sluice.jobs.sagas.journal import Await, Event
+from sluice.jobs.sagas.journal import Await, FlightEvent
 from sluice.jobs.states import State
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.sagas.events import Became
 from tests.ledger.flights import Sagas, awaits, came, did
 from tests.world import World
@@ -192,11 +192,11 @@ def test_an_entry_that_names_no_event_takes_none(sagas: Sagas) -> None:
     assert _events(sagas, claimed) == [("approved", None, False)]
 
 
-def _found(sagas: Sagas, claimed: Claimed) -> tuple[Event, ...]:
+def _found(sagas: Sagas, claimed: ClaimedJob) -> tuple[FlightEvent, ...]:
     log = sagas.read(claimed)
     assert log is not None
     return log.events
 
 
-def _events(sagas: Sagas, claimed: Claimed) -> list[tuple[str | None, object, bool]]:
+def _events(sagas: Sagas, claimed: ClaimedJob) -> list[tuple[str | None, object, bool]]:
     return [(event.name, event.payload, event.taken) for event in _found(sagas, claimed)]

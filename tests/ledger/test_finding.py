@@ -11,7 +11,7 @@ from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
 from sluice.ledger.reads import job_search
-from sluice.ledger.reads.job_search import Wanted
+from sluice.ledger.reads.job_search import JobSearch
 from tests.world import World
 
 _MANY = """
@@ -29,8 +29,8 @@ SELECT coalesce(seq_scan, 0), coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_
 """
 
 
-def look(world: World, token: str | None = None, **wanted: object) -> job_search.Page:
-    return world.ledger.transact(lambda tx: job_search.page(tx, Wanted(**wanted), token))
+def look(world: World, token: str | None = None, **wanted: object) -> job_search.FoundJobs:
+    return world.ledger.transact(lambda tx: job_search.page(tx, JobSearch(**wanted), token))
 
 
 def all_of(world: World, **wanted: object) -> list[str]:
@@ -132,7 +132,7 @@ def test_all_matching_jobs_are_found_if_few_of_many_match(ledger: Ledger) -> Non
     """A page reads a limited number of jobs. If fewer match than fit on it, it still leads to the next page."""
     each = job_search.SCANNED_MAX // 2 + 100
     fill(ledger, each)
-    wanted = Wanted(key="00", app="b", states=(State.FAILED,), limit=40)
+    wanted = JobSearch(key="00", app="b", states=(State.FAILED,), limit=40)
     pages = [ledger.transact(lambda tx: job_search.page(tx, wanted))]
     while token := pages[-1].next:
         pages.append(ledger.transact(lambda tx, token=token: job_search.page(tx, wanted, token)))
@@ -143,14 +143,14 @@ def test_all_matching_jobs_are_found_if_few_of_many_match(ledger: Ledger) -> Non
 @pytest.mark.parametrize(
     ("wanted", "most"),
     [
-        (Wanted(), 7 * 51),
-        (Wanted(app="b"), 3 * 51),
-        (Wanted(states=(State.FAILED,)), 4 * 51),
-        (Wanted(key="0009"), job_search.SCANNED_MAX),
-        (Wanted(key="0009", app="b", states=(State.FAILED,)), job_search.SCANNED_MAX),
+        (JobSearch(), 7 * 51),
+        (JobSearch(app="b"), 3 * 51),
+        (JobSearch(states=(State.FAILED,)), 4 * 51),
+        (JobSearch(key="0009"), job_search.SCANNED_MAX),
+        (JobSearch(key="0009", app="b", states=(State.FAILED,)), job_search.SCANNED_MAX),
     ],
 )
-def test_no_page_reads_all_jobs(ledger: Ledger, wanted: Wanted, most: int) -> None:
+def test_no_page_reads_all_jobs(ledger: Ledger, wanted: JobSearch, most: int) -> None:
     fill(ledger, 10_000)
     # In a session of its own, because a session reports its recent counts late.
     with closing(Ledger(ledger.url, connections=1)) as reader, reader.begin() as tx:

@@ -4,9 +4,9 @@ import pytest
 
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
-from sluice.jobs.sagas.journal import Direction, Mark
+from sluice.jobs.sagas.journal import Direction, EntryResult
 from sluice.jobs.states import State
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.lifecycle.outcomes import LOOK_AGAIN_S
 from sluice.ledger.reads import saga_details
 from sluice.ledger.recovery.grooming_steps import RETAKE_S_MAX
@@ -23,10 +23,10 @@ def sagas(world: World) -> Sagas:
     return Sagas(world)
 
 
-def _condemned(sagas: Sagas) -> Claimed:
+def _condemned(sagas: Sagas) -> ClaimedJob:
     """Let the second do fail, and the undo of it too, so that the saga is fatal. Return the claim."""
     claimed = sagas.claim()
-    for entry in (did(1), switched(2, 1), undid(3, 1, Mark.DISMAL)):
+    for entry in (did(1), switched(2, 1), undid(3, 1, EntryResult.DISMAL)):
         assert sagas.write(claimed, entry).stands
     sagas.end(claimed, Ending.DISMAL, "gone")
     assert sagas.world.state("a") is State.FATAL
@@ -61,7 +61,7 @@ def test_a_saga_that_loses_workers_pauses_longer_each_time(sagas: Sagas) -> None
     assert world.ledger.transact(lambda tx: saga_details.flight(tx, claimed.id)).crashes == 0
 
 
-def _paused_s(sagas: Sagas, claimed: Claimed) -> float:
+def _paused_s(sagas: Sagas, claimed: ClaimedJob) -> float:
     """Let the worker die. Return the seconds that the saga pauses, after they have passed and it is ready."""
     world = sagas.world
     assert world.state("a") is State.RUNNING
@@ -104,7 +104,7 @@ def test_workers_of_earlier_flights_have_not_begun_the_next_flight(world: World)
     assert _taken_up(sagas, sagas.claim()) is False
 
 
-def _taken_up(sagas: Sagas, claimed: Claimed) -> bool:
+def _taken_up(sagas: Sagas, claimed: ClaimedJob) -> bool:
     log = sagas.read(claimed)
     assert log is not None
     return log.taken_up
@@ -173,7 +173,7 @@ def test_a_rerun_of_a_fatal_saga_continues_its_flight(sagas: Sagas) -> None:
     second = sagas.claim()
     log = sagas.read(second)
     assert log is not None
-    assert (second.flight, log.last) == (first.flight, undid(3, 1, Mark.DISMAL))
+    assert (second.flight, log.last) == (first.flight, undid(3, 1, EntryResult.DISMAL))
     assert second.kwargs is None, "what it was told it goes on with"
     assert sagas.write(second, undid(4, 1)).stands
     sagas.write(second, undid(5, 0))
@@ -189,7 +189,7 @@ def test_a_rerun_of_a_cancelled_fatal_saga_removes_the_abort_reason(world: World
     sagas = Sagas(world)
     claimed = sagas.claim()
     world.cancel(submission)
-    for entry in (switched(1, 0), undid(2, 0, Mark.DISMAL)):
+    for entry in (switched(1, 0), undid(2, 0, EntryResult.DISMAL)):
         sagas.write(claimed, entry)
     sagas.end(claimed, Ending.DISMAL, "gone")
     world.submit("a", rerun="job")
@@ -205,7 +205,7 @@ def test_a_rerun_of_a_cancelled_fatal_saga_removes_the_abort_reason(world: World
 def test_a_forced_undo_counts_as_done(sagas: Sagas) -> None:
     first = _condemned(sagas)
     forced = _force(sagas)
-    assert forced == abortion.Forced(1, "S1", STEPS)
+    assert forced == abortion.ForcedUndo(1, "S1", STEPS)
     assert sagas.world.state("a") is State.FATAL, "until it is run again"
     sagas.world.submit("a", rerun="job")
     second = sagas.claim()
@@ -213,7 +213,7 @@ def test_a_forced_undo_counts_as_done(sagas: Sagas) -> None:
     assert log is not None
     assert log.last is not None
     last = log.last
-    assert (last.seq, last.step, last.direction, last.mark) == (4, 1, Direction.UNDO, Mark.FORCED)
+    assert (last.seq, last.step, last.direction, last.mark) == (4, 1, Direction.UNDO, EntryResult.FORCED)
     assert (last.note, last.failure, last.working) == ("ann", None, {})
     assert (second.flight, log.failure) == (first.flight, switched(2, 1).failure)
     assert sagas.write(second, undid(5, 0)).stands
@@ -263,5 +263,5 @@ def test_children_of_a_fatal_saga_wait_again_when_it_is_rerun(world: World) -> N
     assert world.state("b") is State.WAITING
 
 
-def _force(sagas: Sagas) -> abortion.Forced | None:
+def _force(sagas: Sagas) -> abortion.ForcedUndo | None:
     return sagas.world.ledger.transact(lambda tx: abortion.force_done(tx, JobName("a", "1"), "ann"))

@@ -4,34 +4,34 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.model.external_work import Keeper
+from sluice.jobs.model.external_work import WorkOwner
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger import external_work
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.world import LEASE_S, World
 
 HANDLE = {"pod": 7}
 
 
-def _claimed(world: World, **words: Any) -> Claimed:
+def _claimed(world: World, **words: Any) -> ClaimedJob:
     """Submit a job and claim it for a worker that sends no heartbeats."""
     world.apps("a", **words)
     world.submit("a")
     return _again(world)
 
 
-def _again(world: World) -> Claimed:
+def _again(world: World) -> ClaimedJob:
     claimed = world.claim("a", worker=world.hire())
     assert claimed is not None
     return claimed
 
 
-def _keep(world: World, claimed: Claimed, handle: Any = HANDLE) -> bool:
+def _keep(world: World, claimed: ClaimedJob, handle: Any = HANDLE) -> bool:
     return world.ledger.transact(lambda tx: external_work.keep(tx, claimed.right, handle))
 
 
-def _keeper(world: World, claimed: Claimed, handle: Any = HANDLE) -> Keeper:
+def _keeper(world: World, claimed: ClaimedJob, handle: Any = HANDLE) -> WorkOwner:
     return world.ledger.transact(lambda tx: external_work.keeper(tx, claimed.right, handle))
 
 
@@ -56,20 +56,20 @@ def test_any_json_value_but_null_is_read_as_it_was_stored(world: World, handle: 
 def test_a_lost_lease_leaves_the_handle_to_the_next_claim(world: World) -> None:
     first = _claimed(world)
     assert _keep(world, first)
-    assert _keeper(world, first) is Keeper.OURS
+    assert _keeper(world, first) is WorkOwner.OURS
     _lose(world)
-    assert _keeper(world, first) is Keeper.ANOTHER
+    assert _keeper(world, first) is WorkOwner.ANOTHER
     second = _again(world)
     assert second.handle == HANDLE
-    assert _keeper(world, first) is Keeper.ANOTHER
-    assert _keeper(world, second) is Keeper.OURS
+    assert _keeper(world, first) is WorkOwner.ANOTHER
+    assert _keeper(world, second) is WorkOwner.OURS
 
 
 def test_a_job_that_is_handed_back_keeps_its_handle(world: World) -> None:
     first = _claimed(world)
     _keep(world, first)
     assert world.record(first, Ending.HANDED_BACK)
-    assert _keeper(world, first) is Keeper.ANOTHER
+    assert _keeper(world, first) is WorkOwner.ANOTHER
     assert _again(world).handle == HANDLE
 
 
@@ -86,7 +86,7 @@ def test_a_job_ended_without_its_worker_keeps_the_handle_until_the_work_ends(wor
     else:
         world.tick(after_s=LEASE_S + 1 if how == "given up" else 8)
     assert world.state("a") in {State.CANCELLED, State.FAILED, State.EXPIRED, State.TIMED_OUT}
-    assert _keeper(world, claimed) is Keeper.NOBODY
+    assert _keeper(world, claimed) is WorkOwner.NOBODY
     assert world.field("a", "handle") == HANDLE
     world.ledger.transact(lambda tx: external_work.forget(tx, claimed.right, HANDLE))
     assert world.field("a", "handle") is None
@@ -101,7 +101,7 @@ def test_a_round_that_is_over_leaves_no_handle(world: World, ending: Ending) -> 
     _keep(world, first)
     assert world.record(first, ending)
     assert world.field("a", "handle") is None
-    assert _keeper(world, first) is Keeper.NOBODY
+    assert _keeper(world, first) is WorkOwner.NOBODY
     if ending is not Ending.DONE:
         world.tick(after_s=1)
         assert _again(world).handle is None
@@ -120,7 +120,7 @@ def test_a_run_that_the_groomer_times_out_is_retried_without_the_handle(world: W
     _keep(world, first)
     world.tick(after_s=8)
     assert world.state("a") is State.READY
-    assert _keeper(world, first) is Keeper.NOBODY
+    assert _keeper(world, first) is WorkOwner.NOBODY
     assert _again(world).handle is None
 
 
@@ -150,13 +150,13 @@ def test_a_lost_claim_cannot_store_a_handle(world: World) -> None:
 def test_a_later_claim_without_a_handle_may_still_find_the_old_work(world: World) -> None:
     first = _claimed(world)
     _lose(world)
-    assert _keeper(world, first) is Keeper.NOBODY, "nobody has begun yet, and it will be begun anew"
+    assert _keeper(world, first) is WorkOwner.NOBODY, "nobody has begun yet, and it will be begun anew"
     second = _again(world)
-    assert _keeper(world, first) is Keeper.ANOTHER
+    assert _keeper(world, first) is WorkOwner.ANOTHER
     _keep(world, second, "other work")
-    assert _keeper(world, first) is Keeper.NOBODY
+    assert _keeper(world, first) is WorkOwner.NOBODY
     _keep(world, second)
-    assert _keeper(world, first) is Keeper.ANOTHER, "it was found by its token"
+    assert _keeper(world, first) is WorkOwner.ANOTHER, "it was found by its token"
 
 
 def test_only_the_last_claim_of_an_ended_job_can_remove_its_handle(world: World) -> None:
@@ -175,4 +175,4 @@ def test_only_the_last_claim_of_an_ended_job_can_remove_its_handle(world: World)
 def test_a_job_that_does_not_exist_has_no_keeper(world: World) -> None:
     claimed = _claimed(world)
     world.ledger.transact(lambda tx: tx.write("TRUNCATE job, submission, wants, round, transition"))
-    assert _keeper(world, claimed) is Keeper.NOBODY
+    assert _keeper(world, claimed) is WorkOwner.NOBODY

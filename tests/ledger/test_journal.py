@@ -5,11 +5,11 @@ import pytest
 
 from sluice.jobs.model.job import Ending
 from sluice.jobs.sagas.flight import Working
-from sluice.jobs.sagas.journal import Failure, Mark
+from sluice.jobs.sagas.journal import EntryResult, Failure
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.driver import Row
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.sagas import journals
 from tests.ledger.flights import Sagas, awaits, came, did, switched, undid
 from tests.world import LEASE_S, World
@@ -64,12 +64,15 @@ def test_a_run_reads_the_last_entry_the_failure_and_all_step_names(sagas: Sagas)
 
 def test_a_failed_undo_keeps_the_error_of_the_do(sagas: Sagas) -> None:
     claimed = sagas.claim()
-    for entry in (did(1), switched(2, 1), undid(3, 1, Mark.DISMAL)):
+    for entry in (did(1), switched(2, 1), undid(3, 1, EntryResult.DISMAL)):
         sagas.write(claimed, entry)
     log = sagas.read(claimed)
     assert log is not None
     assert log.last is not None
-    assert (log.last.failure, log.failure) == (undid(3, 1, Mark.DISMAL).failure, switched(2, 1).failure)
+    assert (log.last.failure, log.failure) == (
+        undid(3, 1, EntryResult.DISMAL).failure,
+        switched(2, 1).failure,
+    )
 
 
 def test_an_entry_may_be_written_again_if_the_answer_was_lost(sagas: Sagas) -> None:
@@ -149,13 +152,13 @@ def test_meters_are_visible_at_once_and_late_workers_cannot_write_them(sagas: Sa
     assert _meters(sagas, claimed, 3, 4) == [(0, "files", 2, None)], "of a late worker nothing is shown"
 
 
-def _overdue(sagas: Sagas, claimed: Claimed) -> bool:
+def _overdue(sagas: Sagas, claimed: ClaimedJob) -> bool:
     log = sagas.read(claimed)
     assert log is not None
     return log.overdue
 
 
-def _meters(sagas: Sagas, claimed: Claimed, done: int, total: int | None) -> list[Row]:
+def _meters(sagas: Sagas, claimed: ClaimedJob, done: int, total: int | None) -> list[Row]:
     """Write a meter. Return all meters after that."""
 
     def work(tx: Tx) -> list[Row]:

@@ -10,7 +10,7 @@ from sluice.jobs.states import State
 from sluice.jobs.text.filter_parser import parse_condition
 from sluice.jobs.text.filters import And, Compare, Condition, Field, Input, Not, Operator, Or
 from sluice.ledger.reads import job_lists
-from sluice.ledger.reads.job_lists import Filter
+from sluice.ledger.reads.job_lists import JobListFilter
 from tests.ledger.listed import DAY, There, there
 from tests.world import World, catalogue_of
 
@@ -145,8 +145,8 @@ def test_an_empty_conjunction_finds_all_jobs_and_an_empty_disjunction_none(world
 def test_without_definitions_inputs_are_only_kwargs_and_types_are_unknown(world: World) -> None:
     with there(world, TIMED) as tx:
         where = Compare(Input(("city",)), Operator.UNEQUAL, "oslo")
-        assert [job.app for job in job_lists.jobs(tx, Filter(where=where))] == ["gone"]
-        by_type = Filter(where=Compare(Field.TYPE, Operator.EQUAL, "bash"))
+        assert [job.app for job in job_lists.jobs(tx, JobListFilter(where=where))] == ["gone"]
+        by_type = JobListFilter(where=Compare(Field.TYPE, Operator.EQUAL, "bash"))
         with pytest.raises(BadRequest, match="known only from its definition"):
             job_lists.jobs(tx, by_type)
 
@@ -154,7 +154,7 @@ def test_without_definitions_inputs_are_only_kwargs_and_types_are_unknown(world:
 def _found(world: World, where: Condition) -> set[str]:
     named = {(job.app, job.key): name for job, name in zip(TIMED, NAMES, strict=True)}
     with there(world, TIMED) as tx:
-        wanted = Filter(where=where, readings=READINGS)
+        wanted = JobListFilter(where=where, readings=READINGS)
         found = job_lists.jobs(tx, wanted)
         assert job_lists.page(tx, wanted, None).total == len(found)
         return {named[job.app, job.key] for job in found}

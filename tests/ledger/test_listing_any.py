@@ -26,7 +26,7 @@ from sluice.jobs.text.filters import (
     Or,
 )
 from sluice.ledger.reads import job_lists
-from sluice.ledger.reads.job_lists import Filter
+from sluice.ledger.reads.job_lists import JobListFilter
 from tests.ledger.listed import DAY, There, there
 from tests.world import World, catalogue_of
 
@@ -116,7 +116,10 @@ def test_the_ledger_finds_exactly_the_jobs_that_match_a_condition(
     readings = key_readings(CATALOGUE)
     with there(world, jobs) as tx:
         for where in conditions:
-            found = {(job.app, job.key) for job in job_lists.jobs(tx, Filter(where=where, readings=readings))}
+            found = {
+                (job.app, job.key)
+                for job in job_lists.jobs(tx, JobListFilter(where=where, readings=readings))
+            }
             assert found == {(job.app, job.key) for job in jobs if is_true(where, job, CATALOGUE)}, where
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from sluice.actors.executor import transactions
 from sluice.actors.worker.handlers import handle
-from sluice.broker.messages import Execute, Executed, Message, Turn
+from sluice.broker.messages import Execute, Executed, JobRound, Message
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
@@ -38,7 +38,7 @@ def roomy_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 class Worker:
     """Worker that claims as many jobs as it can with its notifications."""
 
-    def __init__(self, world: World, stack: ExitStack, hints: Sequence[Turn]) -> None:
+    def __init__(self, world: World, stack: ExitStack, hints: Sequence[JobRound]) -> None:
         self._world = world
         self._id: UUID = world.hire()
         self._ledger = Ledger(world.url, connections=1, clock=lambda: world.now)

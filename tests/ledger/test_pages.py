@@ -11,7 +11,7 @@ from sluice.jobs.text.filters import Compare, Condition, Field, Operator
 from sluice.jobs.text.paging import Order, OrderBy
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.reads import job_lists
-from sluice.ledger.reads.job_lists import Filter, Page
+from sluice.ledger.reads.job_lists import JobListFilter, JobPage
 from tests.ledger.listed import DAY, There, there
 from tests.world import World
 
@@ -89,7 +89,7 @@ def test_a_job_that_changes_is_listed_again_in_the_order_of_changes(world: World
 
 def test_a_token_works_although_its_job_was_deleted(world: World) -> None:
     with there(world, [There(key=str(n)) for n in range(3)]) as tx:
-        wanted = Filter(order=CREATED, limit=2)
+        wanted = JobListFilter(order=CREATED, limit=2)
         token = job_lists.page(tx, wanted, None).next
         tx.write("DELETE FROM job WHERE key = '1'")
         assert _keys(job_lists.page(tx, wanted, token)) == ["2"]
@@ -108,10 +108,10 @@ def test_an_uncommitted_job_holds_back_jobs_that_are_later(world: World) -> None
 
     If the later job were listed first, no following page would contain it.
     """
-    wanted = Filter(app="late", order=CREATED)
+    wanted = JobListFilter(app="late", order=CREATED)
     with closing(Ledger(world.url, connections=3)) as ledger:
 
-        def page(token: str | None = None) -> Page:
+        def page(token: str | None = None) -> JobPage:
             return ledger.transact(lambda tx: job_lists.page(tx, wanted, token))
 
         try:
@@ -125,9 +125,9 @@ def test_an_uncommitted_job_holds_back_jobs_that_are_later(world: World) -> None
             ledger.transact(lambda tx: tx.write("DELETE FROM job WHERE app = 'late'"))
 
 
-def _pages(tx: Tx, order: Order, size: int, where: Condition | None = None) -> Iterator[Page]:
+def _pages(tx: Tx, order: Order, size: int, where: Condition | None = None) -> Iterator[JobPage]:
     """Yield pages until there is no next one, or the page is empty."""
-    wanted = Filter(order=order, limit=size, where=where)
+    wanted = JobListFilter(order=order, limit=size, where=where)
     page = job_lists.page(tx, wanted, None)
     yield page
     while page.jobs and page.next is not None:
@@ -135,10 +135,10 @@ def _pages(tx: Tx, order: Order, size: int, where: Condition | None = None) -> I
         yield page
 
 
-def _page(world: World, order: Order, size: int, token: str | None = None) -> Page:
-    wanted = Filter(order=order, limit=size)
+def _page(world: World, order: Order, size: int, token: str | None = None) -> JobPage:
+    wanted = JobListFilter(order=order, limit=size)
     return world.ledger.transact(lambda tx: job_lists.page(tx, wanted, token))
 
 
-def _keys(page: Page) -> list[str]:
+def _keys(page: JobPage) -> list[str]:
     return [job.key for job in page.jobs]

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from sluice.actors.executor import transactions
-from sluice.broker.messages import Execute, Turn
+from sluice.broker.messages import Execute, JobRound
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from tests.world import LEASE_S, World
@@ -15,7 +15,7 @@ SOON, LATER = "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"
 
 def hint(world: World, *jobs: str) -> Execute:
     """Return one message that names these jobs with their present rounds."""
-    turns = tuple(Turn(world.known(job).id, world.round(job)) for job in jobs)
+    turns = tuple(JobRound(world.known(job).id, world.round(job)) for job in jobs)
     return Execute(app=world.known(jobs[0]).app, jobs=turns)
 
 

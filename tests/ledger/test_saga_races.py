@@ -6,7 +6,7 @@ import pytest
 
 from sluice.jobs.model.job import Ending
 from sluice.jobs.sagas.abort_reasons import TurnBack
-from sluice.jobs.sagas.journal import Heard, Log, Mark
+from sluice.jobs.sagas.journal import EntryResult, JournalReply, Log
 from sluice.jobs.states import State
 from sluice.ledger.sagas import abortion
 from sluice.ledger.sagas.events import Became
@@ -112,7 +112,7 @@ def test_a_journal_entry_that_races_a_takeover_is_written_before_it_or_refused(
         m.passes(LEASE_S + 1)
         return m.writes(), m.taken_over()
 
-    def check(m: Meeting, heard: Heard, log: Log | None) -> None:
+    def check(m: Meeting, heard: JournalReply, log: Log | None) -> None:
         assert not m.sagas.write(m.claimed, did(3)).stands
         assert log is not None
         assert log.last == (did(2) if heard.stands else did(1))
@@ -125,9 +125,9 @@ def test_a_journal_entry_that_races_a_takeover_is_written_before_it_or_refused(
 def test_a_cancellation_that_races_a_journal_entry_reaches_the_run(ledger_url: str, swapped: bool) -> None:
     """The entry is always written. If its answer does not report the cancellation, the next check does."""
 
-    def check(m: Meeting, heard: Heard, _: object) -> None:
+    def check(m: Meeting, heard: JournalReply, _: object) -> None:
         assert heard.stands
-        assert m.sagas.heed(m.claimed) == Heard(stands=True, turn_back=TurnBack.UNWANTED)
+        assert m.sagas.heed(m.claimed) == JournalReply(stands=True, turn_back=TurnBack.UNWANTED)
         assert m.state is State.RUNNING
 
     meet(ledger_url, lambda m: (m.writes(), m.cancelled()), check, swapped=swapped)
@@ -207,19 +207,19 @@ def test_forcing_an_undo_that_races_a_rerun_takes_effect_first_or_is_refused(
     """Either the undo counts as done before the flight continues, or forcing it is refused."""
 
     def arrange(m: Meeting) -> tuple[Act, Act]:
-        for entry in (switched(2, 1), undid(3, 1, Mark.DISMAL)):
+        for entry in (switched(2, 1), undid(3, 1, EntryResult.DISMAL)):
             m.sagas.write(m.claimed, entry)
         m.ends(Ending.DISMAL)(m.world.ledger)
         m.judged()(m.world.ledger)
         assert m.state is State.FATAL
         return m.forced(), m.wanted(rerun="job")
 
-    def check(m: Meeting, forced: abortion.Forced | None, _: object) -> None:
+    def check(m: Meeting, forced: abortion.ForcedUndo | None, _: object) -> None:
         claimed = m.taken_up()
         log = m.sagas.read(claimed)
         assert log is not None
         assert log.last is not None
-        assert log.last.mark is (Mark.FORCED if forced else Mark.DISMAL)
+        assert log.last.mark is (EntryResult.FORCED if forced else EntryResult.DISMAL)
         assert claimed.flight == m.claimed.flight
 
     meet(ledger_url, arrange, check, swapped=swapped)
@@ -228,13 +228,13 @@ def test_forcing_an_undo_that_races_a_rerun_takes_effect_first_or_is_refused(
 @swapped
 def test_of_two_concurrent_attempts_to_force_an_undo_one_is_accepted(ledger_url: str, swapped: bool) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
-        for entry in (switched(2, 1), undid(3, 1, Mark.DISMAL)):
+        for entry in (switched(2, 1), undid(3, 1, EntryResult.DISMAL)):
             m.sagas.write(m.claimed, entry)
         m.ends(Ending.DISMAL)(m.world.ledger)
         m.judged()(m.world.ledger)
         return m.forced(), m.forced()
 
-    def check(_: Meeting, one: abortion.Forced | None, two: abortion.Forced | None) -> None:
+    def check(_: Meeting, one: abortion.ForcedUndo | None, two: abortion.ForcedUndo | None) -> None:
         assert (one is None) != (two is None)
 
     meet(ledger_url, arrange, check, swapped=swapped)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sluice.actors.scheduler import due_schedules, manual
 from sluice.broker.messages import Look
 from sluice.jobs.model.submission import Submission
-from sluice.jobs.schedules.schedule import Firing, FiringOutcome, Standing, submission_id
+from sluice.jobs.schedules.schedule import Firing, FiringOutcome, StoredSchedule, submission_id
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.invariants import breaches
@@ -19,7 +19,7 @@ from tests.ledger.races import race
 from tests.timed import Timed
 
 ONE = datetime(2026, 1, 1, 13, tzinfo=UTC)
-STANDING = Standing(
+STANDING = StoredSchedule(
     id="s", app="a", source="here", digest="1", rule="0 * * * *", timezone="UTC", next_due=ONE, fire_at=ONE
 )
 #: Upper limit of the number of statements of one check of the schedules.

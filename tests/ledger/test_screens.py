@@ -6,7 +6,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import submission_lists as reads
-from sluice.ledger.reads.submission_lists import Page, submitted
+from sluice.ledger.reads.submission_lists import SubmissionPage, submitted
 from sluice.ledger.reads.submission_progress import Share, shares
 from tests.world import World
 
@@ -61,10 +61,10 @@ def test_a_request_for_no_submissions_returns_no_progress(world: World) -> None:
     assert world.ledger.transact(lambda tx: shares(tx, [], exact_max=5, probes=5)) == {}
 
 
-def page(world: World, *states: SubmissionState, limit: int = 2, **words: object) -> Page:
+def page(world: World, *states: SubmissionState, limit: int = 2, **words: object) -> SubmissionPage:
     given = {"app": None, "before": None, **words}
 
-    def read(tx: Tx) -> Page:
+    def read(tx: Tx) -> SubmissionPage:
         return submitted(tx, states=states, limit=limit, **given)
 
     return world.ledger.transact(read)

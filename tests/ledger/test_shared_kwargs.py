@@ -12,7 +12,7 @@ from sluice.jobs.text.filters import Compare, Input, Operator
 from sluice.ledger.lifecycle.shared_kwargs import OWN_BYTES_MAX
 from sluice.ledger.reads import job_details, job_lists
 from sluice.ledger.reads.invariants import KWARGS_EXIST, breaches
-from sluice.ledger.reads.job_lists import Filter
+from sluice.ledger.reads.job_lists import JobListFilter
 from sluice.ledger.retention import removal
 from sluice.ledger.retention.removal import Removed
 from tests.ledger.ages import KEEP_S, later
@@ -94,7 +94,7 @@ def test_jobs_are_found_by_a_value_in_their_large_kwargs(world: World) -> None:
     world.apps("a")
     for key, kwargs in enumerate((LARGE, OTHER, {"place": {"region": "r2"}}, {})):
         world.submit("a", str(key), kwargs=kwargs)
-    wanted = Filter(where=Compare(Input(("place", "region")), Operator.EQUAL, "r2"))
+    wanted = JobListFilter(where=Compare(Input(("place", "region")), Operator.EQUAL, "r2"))
     found = world.ledger.transact(lambda tx: job_lists.jobs(tx, wanted))
     assert sorted(job.key for job in found) == ["1", "2"]
 

@@ -9,12 +9,12 @@ from sluice.actors.executor import transactions
 from sluice.broker.messages import Cancel
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.ledger.line import in_line, run_all
 from tests.world import LEASE_S, World
 
 
-def _taken(world: World) -> Claimed:
+def _taken(world: World) -> ClaimedJob:
     claimed = world.claim("a/one")
     assert claimed is not None
     return claimed

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from sluice.actors.executor import transactions
-from sluice.broker.messages import Execute, Message, Turn
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.broker.messages import Execute, JobRound, Message
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.world import LEASE_S, World
 
 BACKLOG = [f"a/{number}" for number in range(2, 7)]
@@ -52,7 +52,7 @@ def test_a_job_that_was_taken_back_is_claimed_alone_by_a_notification_for_severa
 
 
 def test_a_job_that_was_taken_back_is_claimed_by_an_outdated_notification(behind: World) -> None:
-    gone = Execute(app="a", jobs=tuple(Turn(behind.known(job).id, 7) for job in BACKLOG[:2]))
+    gone = Execute(app="a", jobs=tuple(JobRound(behind.known(job).id, 7) for job in BACKLOG[:2]))
     assert _claimed(behind, gone)[0] == ["1"]
 
 
@@ -105,13 +105,13 @@ def test_a_notification_is_repeated_at_longer_and_longer_intervals(world: World)
 
 def _claimed(world: World, message: Execute) -> tuple[list[str], Sequence[Message]]:
     """Claim with this notification. Return the keys of the claimed jobs, and the messages to send."""
-    claimed: list[Claimed]
+    claimed: list[ClaimedJob]
     claimed, messages = transactions.claim(world.ledger, world.catalogue, message, world.worker)
     return [job.key for job in claimed], messages
 
 
 def _notification(world: World, jobs: Sequence[str]) -> Execute:
-    return Execute(app="a", jobs=tuple(Turn(world.known(job).id, world.round(job)) for job in jobs))
+    return Execute(app="a", jobs=tuple(JobRound(world.known(job).id, world.round(job)) for job in jobs))
 
 
 def test_a_lost_worker_is_logged_once_with_the_number_of_its_jobs(

@@ -8,7 +8,7 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.sagas.abort_reasons import TurnBack
 from sluice.jobs.states import State
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.recovery import grooming_steps
 from sluice.ledger.recovery.grooming_steps import Chore
 from tests.ledger.flights import Sagas, awaits, did, switched, undid
@@ -21,7 +21,7 @@ def sagas(world: World) -> Sagas:
     return Sagas(world)
 
 
-def _undone(sagas: Sagas, claimed: Claimed) -> None:
+def _undone(sagas: Sagas, claimed: ClaimedJob) -> None:
     """Undo the first step, and end the run."""
     for entry in (switched(2, 0), undid(3, 0)):
         assert sagas.write(claimed, entry).stands
@@ -227,7 +227,7 @@ def test_a_saga_that_was_paused_before_it_was_cancelled_is_undone(sagas: Sagas) 
     assert sagas.heed(sagas.claim()).turn_back == TurnBack.UNWANTED
 
 
-def _undone_at_once(sagas: Sagas, claimed: Claimed) -> None:
+def _undone_at_once(sagas: Sagas, claimed: ClaimedJob) -> None:
     sagas.end(claimed, Ending.ERROR, "CalledOff")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sluice.actors.executor import transactions
-from sluice.broker.messages import Execute, Turn
+from sluice.broker.messages import Execute, JobRound
 from tests.ledger import races
 from tests.ledger.races import Act, Acts
 from tests.world import World
@@ -19,7 +19,7 @@ Arrange = Callable[[Acts], tuple[Act, Act]]
 
 def hint(world: World, *jobs: str) -> Act:
     """Return an act by which a new worker claims with a message for these jobs. The act returns the claimed keys."""
-    turns = tuple(Turn(world.known(job).id, world.round(job)) for job in jobs)
+    turns = tuple(JobRound(world.known(job).id, world.round(job)) for job in jobs)
     message = Execute(app=world.known(jobs[0]).app, jobs=turns)
     worker = world.hire()
     return lambda ledger: [job.key for job in transactions.claim(ledger, world.catalogue, message, worker)[0]]

@@ -12,8 +12,8 @@ from sluice.actors.executor import transactions
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger import external_work
-from sluice.ledger.external_work import Seen, Watched
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.external_work import PolledWork, PollOutcome
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.ledger import races
 from tests.ledger.races import Act, Acts
 from tests.world import LEASE_S
@@ -52,7 +52,7 @@ class Meeting(Acts):
         self.submission = self.world.submit("far")
         claimed = self.world.claim("far", worker=self.world.hire())
         assert claimed is not None
-        self.claimed: Claimed = claimed
+        self.claimed: ClaimedJob = claimed
         if left:
             self.leave()(self.world.ledger)
 
@@ -70,11 +70,11 @@ class Meeting(Acts):
         return lambda ledger: ledger.transact(lambda tx: external_work.take(tx, "far", [job]))
 
     def goes_on(self) -> Act:
-        seen = Seen(right=self.claimed.right, is_over=False, watch_s=5.0, said="fine", line="fine\n")
+        seen = PollOutcome(right=self.claimed.right, is_over=False, watch_s=5.0, said="fine", line="fine\n")
         return lambda ledger: ledger.transact(lambda tx: external_work.note(tx, [seen]))
 
     def missed(self) -> Act:
-        seen = Seen(right=self.claimed.right, is_over=False, missed=True, said="503", line="503\n")
+        seen = PollOutcome(right=self.claimed.right, is_over=False, missed=True, said="503", line="503\n")
         return lambda ledger: ledger.transact(lambda tx: external_work.note(tx, [seen]))
 
     def ends(self) -> Act:
@@ -116,7 +116,7 @@ def test_of_two_workers_with_one_notification_one_takes_the_poll(ledger_url: str
         m.announce()
         return m.take(), m.take()
 
-    def check(_: Meeting, one: list[Watched], two: list[Watched]) -> None:
+    def check(_: Meeting, one: list[PolledWork], two: list[PolledWork]) -> None:
         assert len(one) + len(two) == 1
 
     meet(ledger_url, arrange, check, swapped=swapped)

@@ -11,7 +11,7 @@ import pytest
 
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
-from sluice.jobs.model.history import Report
+from sluice.jobs.model.history import JobReport
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
@@ -33,7 +33,7 @@ class Scene:
         for key in keys:
             self.client.submit(Submission(app="patient", key=key, policy=policy))
 
-    def job(self, key: str = "1") -> Report:
+    def job(self, key: str = "1") -> JobReport:
         found = self.client.job("patient", key)
         assert found is not None
         return found

@@ -8,7 +8,7 @@ import pytest
 
 from sluice.actors.client import Client
 from sluice.broker.connect import connect
-from sluice.broker.messages import Execute, Turn
+from sluice.broker.messages import Execute, JobRound
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from tests.live.fleet import fleet, wait_until
@@ -42,7 +42,7 @@ def test_stale_notifications_are_consumed_and_the_job_behind_them_runs(
 
 def _stale(first: int, end: int) -> Iterator[Execute]:
     for number in range(first, end):
-        yield Execute(app="first", jobs=(Turn(_NOBODY + number, 0),))
+        yield Execute(app="first", jobs=(JobRound(_NOBODY + number, 0),))
 
 
 def _is_done(client: Client, submission: str) -> bool:

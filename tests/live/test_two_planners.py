@@ -20,7 +20,7 @@ import pytest
 
 from sluice.actors.executor import transactions
 from sluice.actors.planner import handlers
-from sluice.broker.messages import Execute, Executed, Turn
+from sluice.broker.messages import Execute, Executed, JobRound
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.keys.partitions import read_span, without_version
@@ -181,7 +181,7 @@ class _Worker:
 
 def _hints(ready: list[tuple[int, str, int]]) -> Iterator[Execute]:
     for app in sorted({app for _, app, _ in ready}):
-        yield Execute(app=app, jobs=tuple(Turn(id, turn) for id, of, turn in ready if of == app))
+        yield Execute(app=app, jobs=tuple(JobRound(id, turn) for id, of, turn in ready if of == app))
 
 
 def _check(ledger: Ledger, expected: Expected, seed: str) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 
 from sluice.actors.client import Client
 from sluice.actors.settings.settings import Settings
-from sluice.ops.console.access import Gate
+from sluice.ops.console.access import AccessControl
 from sluice.ops.console.calls.routes import ROUTES
 from sluice.ops.console.context import Office
 from sluice.ops.console.dispatch import Answering
 from sluice.ops.console.files import Files
-from sluice.ops.console.http_message import Answer, Request
-from sluice.ops.console.server import Place, Server
-from sluice.ops.operations.context import Desk
+from sluice.ops.console.http_message import Request, Response
+from sluice.ops.console.server import ListenAddress, Server
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from tests.world import World
 
@@ -27,9 +27,9 @@ HERE = {
 }
 
 
-def console_of(world: World, gate: Gate) -> Answering:
+def console_of(world: World, gate: AccessControl) -> Answering:
     """Return a console on the ledger of this world, without definitions."""
-    desk = Desk(Settings(ledger_url=world.url))
+    desk = OperatorContext(Settings(ledger_url=world.url))
     installation = Installation(desk)
     installation.ledger, installation.client = world.ledger, Client(world.ledger, world.queue.extend)
     return Answering(Office(desk, installation), gate, ROUTES, Files())
@@ -41,7 +41,7 @@ class Asker:
     def __init__(self, world: World, token: str = TOKEN) -> None:
         world.apps("a -> b")
         self.world = world
-        self._console = console_of(world, Gate(token))
+        self._console = console_of(world, AccessControl(token))
 
     def asks(
         self,
@@ -51,7 +51,7 @@ class Asker:
         method: str = "POST",
         body: bytes | None = None,
         **headers: str,
-    ) -> Answer:
+    ) -> Response:
         told = {**HERE, **{name.replace("_", "-"): text for name, text in headers.items()}}
         sent = body if body is not None else b"" if document is None else json.dumps(document).encode()
         path, _, query = path.partition("?")
@@ -61,17 +61,18 @@ class Asker:
         return found
 
 
-def told(answer: Answer) -> Any:
+def told(answer: Response) -> Any:
     """Return the document in the body of an answer."""
     return json.loads(answer.body)
 
 
 @contextmanager
 def serving(
-    answer: Callable[[Request], Answer], refuse: Callable[[Request, int], Answer | None] = lambda _, __: None
-) -> Iterator[Place]:
+    answer: Callable[[Request], Response],
+    refuse: Callable[[Request, int], Response | None] = lambda _, __: None,
+) -> Iterator[ListenAddress]:
     """Serve these answers on the sockets of a console."""
-    server = Server(Place("127.0.0.1", 0), answer, refuse)
+    server = Server(ListenAddress("127.0.0.1", 0), answer, refuse)
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:

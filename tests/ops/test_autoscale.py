@@ -14,12 +14,12 @@ import pytest
 
 from sluice.jobs.errors import BadRequest, BadSetting
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ops.autoscale.controller import Keeper, Post
-from sluice.ops.autoscale.decision import Bounds, Terms
+from sluice.ops.autoscale.controller import Autoscaler, ScaledTarget
+from sluice.ops.autoscale.decision import ScalingSettings, WorkerBounds
 from sluice.ops.autoscale.orphan_guard import Guard, watch
-from sluice.ops.autoscale.targets import Watch, read_watches
-from sluice.ops.autoscale.workers import Crew
-from sluice.ops.cli.local_worker import Stop
+from sluice.ops.autoscale.targets import ScalingTarget, read_watches
+from sluice.ops.autoscale.workers import LocalWorkers
+from sluice.ops.cli.local_worker import StopEvent
 from sluice.ops.cli.main import main
 from tests.ops.site import Site
 from tests.ops.typist import NO_LEDGER
@@ -49,8 +49,8 @@ def test_queues_are_read_with_their_bounds() -> None:
     catalogue = catalogue_of({"a": APP, "b": APP})
     found = read_watches(["a, b=1..4", "planner,groomer,scheduler=1..1"], catalogue)
     assert found == [
-        Watch(("a", "b"), Bounds(1, 4)),
-        Watch(("planner", "groomer", "scheduler"), Bounds(1, 1)),
+        ScalingTarget(("a", "b"), WorkerBounds(1, 4)),
+        ScalingTarget(("planner", "groomer", "scheduler"), WorkerBounds(1, 1)),
     ]
     assert [watch.apps for watch in found] == [["a", "b"], []]
 
@@ -81,21 +81,21 @@ def test_autoscale_needs_a_shared_ledger_and_broker(site: Site, capfd: pytest.Ca
 
 
 @pytest.fixture
-def crew() -> Iterator[Crew]:
+def crew() -> Iterator[LocalWorkers]:
     with Guard() as guard:
-        made = Crew([sys.executable, "-c", HEARS], os.environ, guard)
+        made = LocalWorkers([sys.executable, "-c", HEARS], os.environ, guard)
         yield made
         made.kill()
 
 
-def test_workers_without_jobs_are_stopped_first_then_the_youngest(crew: Crew) -> None:
+def test_workers_without_jobs_are_stopped_first_then_the_youngest(crew: LocalWorkers) -> None:
     first, second, third, fourth = crew.start(4)
     assert crew.send_away(1, {first: 1, second: 2, third: 1}) == [fourth]
     assert crew.send_away(1, {first: 1, second: 2, third: 1}) == [third]
     assert (crew.working, crew.leaving) == (2, 2)
 
 
-def test_jobs_of_a_child_process_count_for_its_worker(crew: Crew) -> None:
+def test_jobs_of_a_child_process_count_for_its_worker(crew: LocalWorkers) -> None:
     parents = crew.start(2)
     child = subprocess.Popen([sys.executable, "-c", HEARS])
     try:
@@ -105,7 +105,7 @@ def test_jobs_of_a_child_process_count_for_its_worker(crew: Crew) -> None:
         child.wait()
 
 
-def test_an_exited_worker_is_reported_once(crew: Crew) -> None:
+def test_an_exited_worker_is_reported_once(crew: LocalWorkers) -> None:
     (asked, killed) = crew.start(2)
     os.kill(killed, signal.SIGKILL)
     assert crew.send_away(1, {killed: 1}) == [asked]
@@ -115,7 +115,7 @@ def test_an_exited_worker_is_reported_once(crew: Crew) -> None:
     assert (crew.working, crew.leaving) == (0, 0)
 
 
-def test_a_worker_that_exits_just_before_its_signal_is_reported(crew: Crew) -> None:
+def test_a_worker_that_exits_just_before_its_signal_is_reported(crew: LocalWorkers) -> None:
     (pid,) = crew.start(1)
     os.kill(pid, signal.SIGKILL)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
@@ -123,7 +123,7 @@ def test_a_worker_that_exits_just_before_its_signal_is_reported(crew: Crew) -> N
     assert [each.pid for each in crew.look()] == [pid]
 
 
-def test_the_guard_signals_only_the_workers_that_are_left(crew: Crew) -> None:
+def test_the_guard_signals_only_the_workers_that_are_left(crew: LocalWorkers) -> None:
     left, gone = crew.start(2)
     # It leads no process group, as a process that has reused the ID of a worker.
     member = subprocess.Popen([sys.executable, "-c", HEARS])
@@ -137,19 +137,19 @@ def test_the_guard_signals_only_the_workers_that_are_left(crew: Crew) -> None:
 
 
 def test_without_a_ledger_no_worker_is_stopped_and_exited_ones_are_replaced(
-    crew: Crew, world: World, monkeypatch: pytest.MonkeyPatch
+    crew: LocalWorkers, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sluice.ledger.database.connection.PATIENCE_S", 0.1)
     said: list[str] = []
     world.apps("a, b")
     world.submit("a", None, keys=["1", "2", "3", "4", "5"])
-    watch = Watch(("a", "b"), Bounds(0, 4))
-    post = Post(watch, Terms(bounds=watch.bounds, capacity=2, cool_down_s=0.0), crew)
-    keeper = Keeper(world.ledger, [post], said.append)
+    watch = ScalingTarget(("a", "b"), WorkerBounds(0, 4))
+    post = ScaledTarget(watch, ScalingSettings(bounds=watch.bounds, capacity=2, cool_down_s=0.0), crew)
+    keeper = Autoscaler(world.ledger, [post], said.append)
     keeper.step()
     assert crew.working == 3
     with closing(Ledger(NO_LEDGER, connections=1)) as silent:
-        keeper = Keeper(silent, [post], said.append)
+        keeper = Autoscaler(silent, [post], said.append)
         for pid in crew.send_away(1, {}):
             assert [each.pid for each in _gone(crew, 1)] == [pid]
         for _ in range(3):
@@ -157,7 +157,7 @@ def test_without_a_ledger_no_worker_is_stopped_and_exited_ones_are_replaced(
     assert (crew.working, crew.leaving) == (3, 0)
     assert [line for line in said if "No worker is stopped" in line] == said[1:2]
     world.cancel(_submission(world))
-    keeper = Keeper(world.ledger, [post], said.append)
+    keeper = Autoscaler(world.ledger, [post], said.append)
     keeper.step()
     assert (crew.working, crew.leaving) == (0, 3)
 
@@ -173,16 +173,16 @@ def test_after_an_error_each_worker_is_signalled_once_and_waited_for(world: Worl
             raise Unforeseen
 
     with Guard() as guard:
-        crew = Crew([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
+        crew = LocalWorkers([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
         with pytest.raises(Unforeseen):
-            Keeper(world.ledger, [_post(crew, least=2)], say).keep(Stop(), 0.01)
+            Autoscaler(world.ledger, [_post(crew, least=2)], say).keep(StopEvent(), 0.01)
         assert (crew.working, crew.leaving) == (0, 0)
     assert [each.read_text() for each in tmp_path.iterdir()] == ["hears\ntold to go\ngoes\n"] * 2
 
 
 def test_the_guard_does_not_signal_a_stopping_worker_again(tmp_path: Path) -> None:
     with Guard() as guard:
-        crew = Crew([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
+        crew = LocalWorkers([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
         (pid,) = crew.start(1)
         log = tmp_path / str(pid)
         _until(lambda: log.exists() and log.read_text() == "hears\n")
@@ -198,9 +198,9 @@ def test_an_interrupt_during_a_step_kills_the_workers(world: World, tmp_path: Pa
             raise KeyboardInterrupt
 
     with Guard() as guard:
-        crew = Crew([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
+        crew = LocalWorkers([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
         with pytest.raises(KeyboardInterrupt):
-            Keeper(world.ledger, [_post(crew, least=2)], say).keep(Stop(), 0.01)
+            Autoscaler(world.ledger, [_post(crew, least=2)], say).keep(StopEvent(), 0.01)
         assert (crew.working, crew.leaving) == (0, 0)
     assert [log for log in tmp_path.iterdir() if "told" in log.read_text()] == []
 
@@ -208,8 +208,8 @@ def test_an_interrupt_during_a_step_kills_the_workers(world: World, tmp_path: Pa
 def test_a_failed_start_is_reported_once_and_tried_again(world: World, tmp_path: Path) -> None:
     program, said = tmp_path / "worker", list[str]()
     with Guard() as guard:
-        crew = Crew([str(program)], os.environ, guard)
-        keeper = Keeper(world.ledger, [_post(crew, least=2)], said.append)
+        crew = LocalWorkers([str(program)], os.environ, guard)
+        keeper = Autoscaler(world.ledger, [_post(crew, least=2)], said.append)
         for _ in range(3):
             keeper.step()
         assert (crew.working, len(said)) == (0, 1)
@@ -222,14 +222,14 @@ def test_a_failed_start_is_reported_once_and_tried_again(world: World, tmp_path:
         crew.kill()
 
 
-def test_a_refused_query_is_reported_once_and_stops_no_worker(crew: Crew, world: World) -> None:
+def test_a_refused_query_is_reported_once_and_stops_no_worker(crew: LocalWorkers, world: World) -> None:
     refused, said = Event(), list[str]()
 
     def refuse(_: Tx, __: object) -> None:
         if refused.is_set():
             raise BadSetting("The ledger does not let this role do it.")
 
-    keeper = Keeper(world.ledger.beside(refuse), [_post(crew, least=1)], said.append)
+    keeper = Autoscaler(world.ledger.beside(refuse), [_post(crew, least=1)], said.append)
     keeper.step()
     refused.set()
     for _ in range(3):
@@ -242,9 +242,9 @@ def test_a_refused_query_is_reported_once_and_stops_no_worker(crew: Crew, world:
     assert answer == "The ledger answers again."
 
 
-def _post(crew: Crew, *, least: int) -> Post:
-    watch = Watch(("a",), Bounds(least, 4))
-    return Post(watch, Terms(bounds=watch.bounds, capacity=2, cool_down_s=0.0), crew)
+def _post(crew: LocalWorkers, *, least: int) -> ScaledTarget:
+    watch = ScalingTarget(("a",), WorkerBounds(least, 4))
+    return ScaledTarget(watch, ScalingSettings(bounds=watch.bounds, capacity=2, cool_down_s=0.0), crew)
 
 
 def _until(is_so: Callable[[], bool]) -> None:
@@ -259,7 +259,7 @@ def _submission(world: World) -> str:
     return str(id_)
 
 
-def _gone(crew: Crew, number: int) -> list:
+def _gone(crew: LocalWorkers, number: int) -> list:
     deadline, found = time.monotonic() + 20, []
     while len(found) < number:
         assert time.monotonic() < deadline

@@ -11,22 +11,22 @@ from sluice.ops.autoscale.decision import (
     PAUSE_S_MAX,
     SAMPLES_MAX,
     SOUND_S,
-    Bounds,
     Decision,
     Memory,
-    Seen,
-    Terms,
+    Observation,
+    ScalingSettings,
+    WorkerBounds,
     decide,
 )
 
 COOL_DOWN_S = 60.0
-TERMS = Terms(bounds=Bounds(1, 4), capacity=2, cool_down_s=COOL_DOWN_S)
+TERMS = ScalingSettings(bounds=WorkerBounds(1, 4), capacity=2, cool_down_s=COOL_DOWN_S)
 
 
 class Play:
     """Workers that follow each decision at once. A stopped worker is gone ``gone_after`` observations later."""
 
-    def __init__(self, terms: Terms = TERMS, *, gone_after: int = 1) -> None:
+    def __init__(self, terms: ScalingSettings = TERMS, *, gone_after: int = 1) -> None:
         self.terms = terms
         self.memory = Memory()
         self.now_s = 0.0
@@ -39,7 +39,7 @@ class Play:
         self._leaving = [left - 1 for left in self._leaving if left > 1]
         lived_s = lived_s[: self.working]
         self.working -= len(lived_s)
-        seen = Seen(
+        seen = Observation(
             at_s=self.now_s,
             demand=demand,
             working=self.working,
@@ -106,7 +106,7 @@ def test_without_a_demand_no_worker_is_stopped_and_exited_ones_are_replaced() ->
 
 
 def test_the_first_crash_is_replaced_at_once_and_further_ones_ever_later() -> None:
-    play = Play(Terms(bounds=Bounds(1, 1), capacity=1, cool_down_s=0.0))
+    play = Play(ScalingSettings(bounds=WorkerBounds(1, 1), capacity=1, cool_down_s=0.0))
     play.look(0)
     pauses = []
     for _ in range(12):
@@ -123,7 +123,7 @@ def test_the_first_crash_is_replaced_at_once_and_further_ones_ever_later() -> No
 
 
 def test_stopping_workers_count_towards_the_maximum() -> None:
-    play = Play(Terms(bounds=Bounds(0, 3), capacity=1, cool_down_s=0.0), gone_after=3)
+    play = Play(ScalingSettings(bounds=WorkerBounds(0, 3), capacity=1, cool_down_s=0.0), gone_after=3)
     play.look(3)
     assert play.look(0).send_away == 3
     assert play.look(3).start == 0
@@ -139,8 +139,8 @@ _LOOKS = st.lists(
     max_size=60,
 )
 _TERMS = st.builds(
-    lambda least, more, capacity, cool_down_s: Terms(
-        bounds=Bounds(least, max(least + more, 1)), capacity=capacity, cool_down_s=cool_down_s
+    lambda least, more, capacity, cool_down_s: ScalingSettings(
+        bounds=WorkerBounds(least, max(least + more, 1)), capacity=capacity, cool_down_s=cool_down_s
     ),
     least=st.integers(0, 3),
     more=st.integers(0, 5),
@@ -151,7 +151,7 @@ _TERMS = st.builds(
 
 @given(terms=_TERMS, looks=_LOOKS, gone_after=st.integers(1, 5))
 def test_the_bounds_hold_for_any_observations(
-    terms: Terms, looks: list[tuple[int | None, float, list[float]]], gone_after: int
+    terms: ScalingSettings, looks: list[tuple[int | None, float, list[float]]], gone_after: int
 ) -> None:
     play, bounds = Play(terms, gone_after=gone_after), terms.bounds
     needed: list[tuple[float, int]] = []
@@ -175,7 +175,7 @@ def test_the_bounds_hold_for_any_observations(
 
 @given(terms=_TERMS, looks=_LOOKS, demand=st.integers(0, 40))
 def test_a_constant_demand_gets_the_workers_that_it_needs(
-    terms: Terms, looks: list[tuple[int | None, float, list[float]]], demand: int
+    terms: ScalingSettings, looks: list[tuple[int | None, float, list[float]]], demand: int
 ) -> None:
     play = Play(terms)
     for before, after_s, lived_s in looks:
@@ -187,6 +187,6 @@ def test_a_constant_demand_gets_the_workers_that_it_needs(
 
 @pytest.mark.parametrize(("less", "more"), [(0, 1), (3, 4), (7, 8), (8, 100)])
 def test_more_demand_never_starts_fewer_workers(less: int, more: int) -> None:
-    seen = Seen(at_s=1.0, demand=less, working=0, leaving=0)
-    more_seen = Seen(at_s=1.0, demand=more, working=0, leaving=0)
+    seen = Observation(at_s=1.0, demand=less, working=0, leaving=0)
+    more_seen = Observation(at_s=1.0, demand=more, working=0, leaving=0)
     assert decide(TERMS, Memory(), more_seen).start >= decide(TERMS, Memory(), seen).start

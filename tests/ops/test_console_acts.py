@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from sluice.jobs.states import State
-from sluice.ledger.reads.audit_log import Act, acts
+from sluice.ledger.reads.audit_log import AuditEntry, acts
 from tests.ops.caller import Caller, console
 from tests.ops.orders import drained, fatal, waiting
 from tests.ops.typist import Typist
@@ -42,7 +42,7 @@ class Notes:
         self._desk = desk
         self._seen = {each.id for each in self._all()}
 
-    def new(self) -> list[Act]:
+    def new(self) -> list[AuditEntry]:
         found = [each for each in self._all() if each.id not in self._seen]
         self._seen |= {each.id for each in found}
         return found
@@ -53,7 +53,7 @@ class Notes:
         assert found.who == "operate from 127.0.0.1"
         return found.did, found.about, found.came_to
 
-    def _all(self) -> list[Act]:
+    def _all(self) -> list[AuditEntry]:
         return self._desk.ledger.transact(lambda tx: acts(tx, limit=1000))
 
 

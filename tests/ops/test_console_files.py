@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sluice.ops.console.files import Files
-from sluice.ops.console.http_message import Answer, Request
+from sluice.ops.console.http_message import Request, Response
 
 PAGE = b"<!doctype html>"
 SCRIPT = b"export {}"
@@ -23,7 +23,7 @@ def files(tmp_path: Path) -> Files:
     return Files(folder)
 
 
-def asked(files: Files, path: str, **headers: str) -> Answer:
+def asked(files: Files, path: str, **headers: str) -> Response:
     return files.answer(Request(method="GET", path=path, headers=headers))
 
 

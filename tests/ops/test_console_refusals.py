@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sluice.ops.console.access import Gate
+from sluice.ops.console.access import AccessControl
 from sluice.ops.console.http_message import Request
 from sluice.ops.console.login_throttle import (
     FORGOTTEN_AFTER,
@@ -78,7 +78,7 @@ def test_the_number_of_log_lines_per_period_is_limited(
 
 
 def test_a_request_without_a_token_is_answered_without_a_pause(clock: Clock) -> None:
-    gate = Gate("a word", clock=clock)
+    gate = AccessControl("a word", clock=clock)
     asked = Request(method="GET", path="/api/session", headers={"cookie": "theme=dark"}, address=ADDRESS)
     assert gate.stranger(asked).after_s == 0.0
     guessed = Request(

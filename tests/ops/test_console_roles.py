@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from sluice.jobs.errors import BadSetting
-from sluice.ops.console.access import COOKIE, LASTS, Gate, Role
+from sluice.ops.console.access import COOKIE, LASTS, AccessControl, Role
 from sluice.ops.console.http_message import Request
 from sluice.ops.console.own_token import FILE, kept_token, own_token
 from tests.ops.caller import Caller, console, printed
@@ -96,7 +96,7 @@ BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
 )
 def test_a_session_expires(after: timedelta, is_good: bool) -> None:
     now = BEGAN
-    gate = Gate(OPERATE, VIEW, clock=lambda: now)
+    gate = AccessControl(OPERATE, VIEW, clock=lambda: now)
     cookie = gate.session(Role.VIEW, Request(method="POST", path="/")).partition(";")[0]
     now += after
     who = gate.who(Request(method="GET", path="/", headers={"cookie": cookie}))
@@ -106,7 +106,10 @@ def test_a_session_expires(after: timedelta, is_good: bool) -> None:
 def test_a_forged_session_is_paused_like_a_wrong_token() -> None:
     """Otherwise a client could guess tokens by signing sessions with them. An expired session is not a guess."""
     now = BEGAN
-    gate, guessed = Gate(OPERATE, VIEW, clock=lambda: now), Gate("a guess", clock=lambda: now)
+    gate, guessed = (
+        AccessControl(OPERATE, VIEW, clock=lambda: now),
+        AccessControl("a guess", clock=lambda: now),
+    )
     ask = Request(method="POST", path="/")
     ours, theirs = (each.session(Role.OPERATE, ask).partition(";")[0] for each in (gate, guessed))
     now += timedelta(days=1)
@@ -254,4 +257,4 @@ def test_wrong_tokens_are_logged_and_delay_no_right_token(desk_of_module: Typist
 
 
 def test_one_token_for_both_roles_has_the_operate_role() -> None:
-    assert Gate("a", "a").role_for("a") is Role.OPERATE
+    assert AccessControl("a", "a").role_for("a") is Role.OPERATE

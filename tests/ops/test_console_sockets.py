@@ -13,9 +13,9 @@ import pytest
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.model.request_limits import BYTES_MAX
 from sluice.ops.console import server as server_module
-from sluice.ops.console.access import Gate
-from sluice.ops.console.http_message import Answer, Request, problem
-from sluice.ops.console.server import Place, Server, read_place
+from sluice.ops.console.access import AccessControl
+from sluice.ops.console.http_message import Request, Response, problem
+from sluice.ops.console.server import ListenAddress, Server, read_place
 from tests.ops.asker import TOKEN, console_of, serving
 from tests.world import World
 
@@ -23,12 +23,12 @@ _RIGHT = f"Authorization: Bearer {TOKEN}"
 
 
 @contextmanager
-def _served(world: World) -> Iterator[Place]:
-    with serving(console_of(world, Gate(TOKEN)).answer) as place:
+def _served(world: World) -> Iterator[ListenAddress]:
+    with serving(console_of(world, AccessControl(TOKEN)).answer) as place:
         yield place
 
 
-def _answers(place: Place, *pieces: bytes) -> list[http.client.HTTPResponse]:
+def _answers(place: ListenAddress, *pieces: bytes) -> list[http.client.HTTPResponse]:
     """Send these pieces unchanged, and return the first answer to each."""
     found = []
     with socket.create_connection(place, timeout=20) as connection:
@@ -131,11 +131,11 @@ def test_a_request_without_a_place_gets_503_with_retry_after(monkeypatch: pytest
     monkeypatch.setattr(server_module, "PLACES", 1)
     began, may_end = Event(), Event()
 
-    def answer(request: Request) -> Answer:
+    def answer(request: Request) -> Response:
         if request.path == "/long":
             began.set()
             may_end.wait(20)
-        return Answer(document=request.path)
+        return Response(document=request.path)
 
     with serving(answer) as place, socket.create_connection(place, timeout=20) as first:
         first.sendall(_post("/long"))
@@ -163,7 +163,7 @@ def test_slow_connections_are_closed_in_favour_of_complete_requests(
     bound: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_module, bound, 3)
-    with serving(lambda _: Answer(document="right")) as place, ExitStack() as opened:
+    with serving(lambda _: Response(document="right")) as place, ExitStack() as opened:
         slow = [opened.enter_context(socket.create_connection(place, timeout=20)) for _ in range(3)]
         for each in slow:
             each.sendall(b"GET / HT")
@@ -175,8 +175,8 @@ def test_slow_connections_are_closed_in_favour_of_complete_requests(
 def test_delayed_answers_displace_no_right_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "CONNECTIONS", 3)
 
-    def answer(request: Request) -> Answer:
-        return Answer(document="", after_s=3600.0 if request.path == "/wrong" else 0.0)
+    def answer(request: Request) -> Response:
+        return Response(document="", after_s=3600.0 if request.path == "/wrong" else 0.0)
 
     with serving(answer) as place, ExitStack() as opened:
         for _ in range(6):
@@ -188,7 +188,7 @@ def test_an_answer_that_is_read_slowly_takes_no_place(monkeypatch: pytest.Monkey
     monkeypatch.setattr(server_module, "PLACES", 1)
     large = "x" * 20_000_000
     with (
-        serving(lambda request: Answer(document=large if request.path == "/large" else "")) as place,
+        serving(lambda request: Response(document=large if request.path == "/large" else "")) as place,
         socket.create_connection(place, timeout=20) as slow,
     ):
         slow.sendall(_post("/large"))
@@ -197,7 +197,7 @@ def test_an_answer_that_is_read_slowly_takes_no_place(monkeypatch: pytest.Monkey
 
 
 def test_a_large_body_is_not_read_before_the_token_is_checked(world: World) -> None:
-    answering = console_of(world, Gate(TOKEN))
+    answering = console_of(world, AccessControl(TOKEN))
     known = _post("/api/submissions", b"x" * 100_000)
     head = known[:-100_000].replace(_RIGHT.encode(), b"X: 1")
     with serving(answering.answer, answering.refuse) as place:
@@ -231,10 +231,10 @@ def test_a_connection_above_the_limit_gets_503_with_retry_after(monkeypatch: pyt
     monkeypatch.setattr(server_module, "CONNECTIONS", 1)
     began, may_end = Event(), Event()
 
-    def answer(request: Request) -> Answer:
+    def answer(request: Request) -> Response:
         began.set()
         may_end.wait(20)
-        return Answer(document=request.path)
+        return Response(document=request.path)
 
     with serving(answer) as place, socket.create_connection(place, timeout=20) as first:
         first.sendall(_post("/"))
@@ -249,8 +249,8 @@ def test_a_connection_above_the_limit_gets_503_with_retry_after(monkeypatch: pyt
 def test_a_delayed_answer_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "PLACES", 1)
 
-    def answer(request: Request) -> Answer:
-        return Answer(document=request.path, after_s=3600.0 if request.path == "/late" else 0.0)
+    def answer(request: Request) -> Response:
+        return Response(document=request.path, after_s=3600.0 if request.path == "/late" else 0.0)
 
     with ExitStack() as opened:
         with serving(answer) as place:
@@ -273,4 +273,6 @@ def test_an_address_in_use_is_reported() -> None:
         socket.create_server(("127.0.0.1", 0)) as taken,
         pytest.raises(BadSetting, match="The console cannot listen at"),
     ):
-        Server(Place("127.0.0.1", taken.getsockname()[1]), lambda _: problem(HTTPStatus.OK, "nothing"))
+        Server(
+            ListenAddress("127.0.0.1", taken.getsockname()[1]), lambda _: problem(HTTPStatus.OK, "nothing")
+        )

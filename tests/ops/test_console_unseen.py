@@ -11,7 +11,7 @@ import pytest
 from sluice.ledger.database import connection
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.console import streams as streams_module
-from sluice.ops.console.streams import Streams, Watch
+from sluice.ops.console.streams import Streams, WatchedObject
 from sluice.ops.observe.overview.page import overview
 from tests.broker.proxy import Proxy
 from tests.ops.typist import NO_LEDGER
@@ -20,7 +20,7 @@ from tests.world import World
 
 def events(streams: Streams) -> Iterator[tuple[str, Any]]:
     """Yield the events of a stream of the overview, each with its name."""
-    for piece in streams.tell([Watch("overview")]):
+    for piece in streams.tell([WatchedObject("overview")]):
         for text in piece.decode().split("\n\n"):
             name, _, data = text.partition("\ndata: ")
             if data:
@@ -79,7 +79,7 @@ def test_a_read_that_does_not_end_is_sent_as_a_failure(world: World, monkeypatch
 def test_while_all_reads_succeed_no_event_about_the_ledger_is_sent(world: World) -> None:
     streams = Streams(world.ledger.transact, lambda tx: overview(tx, []))
     with closing(streams):
-        pieces = streams.tell([Watch("overview")])
+        pieces = streams.tell([WatchedObject("overview")])
         told = b"".join(next(pieces) for _ in range(4))
     assert b"event: overview" in told
     assert b"event: ledger" not in told

@@ -12,7 +12,7 @@ from sluice.jobs.errors import SluiceError
 from sluice.ops.bench import shapes
 from sluice.ops.bench.participants import CONTENDERS, OURS
 from sluice.ops.bench.sample import ratio, summaries
-from sluice.ops.bench.session import Entry, Servers, entries, sit
+from sluice.ops.bench.session import Servers, SessionEntry, entries, sit
 from sluice.ops.bench.shapes import COURSES
 from sluice.ops.bench.timestamps import Marks
 from tests.ops.typist import Typist
@@ -80,16 +80,16 @@ def test_a_contender_on_postgres_runs_all_of_its_benchmarks(
 ) -> None:
     _must_be_installed(other)
     monkeypatch.setenv(shapes.VARIABLE, SCALE)
-    began: list[Entry] = []
+    began: list[SessionEntry] = []
     servers = Servers(desk_of_module.ledger.url, broker_url="", results_url="")
     found = sit(
-        [Entry(course, other)],
+        [SessionEntry(course, other)],
         servers,
         runs=1,
         began=lambda entry, _: began.append(entry),
         broke_off=lambda _, error: pytest.fail(str(error)),
     )
-    assert began == [Entry(course, other)]
+    assert began == [SessionEntry(course, other)]
     figures = {each.figure for each in found if each.median > 0}
     assert figures >= (
         {"hop_ms", "hop_p95_ms"} if course.startswith("chain") else {"jobs_per_s", "accepted_per_s"}
@@ -97,17 +97,17 @@ def test_a_contender_on_postgres_runs_all_of_its_benchmarks(
 
 
 def test_a_benchmark_that_fails_leaves_the_figures_of_the_others(embedded_url: str) -> None:
-    broken: dict[Entry, str | None] = {}
+    broken: dict[SessionEntry, str | None] = {}
     found = sit(
-        [Entry("flat", "dramatiq"), Entry("load")],
+        [SessionEntry("flat", "dramatiq"), SessionEntry("load")],
         Servers(embedded_url, broker_url="amqp://guest:guest@127.0.0.1:1", results_url=""),
         runs=2,
         began=lambda *_: None,
         broke_off=lambda entry, error: broken.update({entry: error.where}),
     )
     assert {each.workload for each in found} == {"load"}
-    assert [*broken] == [Entry("flat", "dramatiq")]
-    assert "Connection" in (broken[Entry("flat", "dramatiq")] or "")
+    assert [*broken] == [SessionEntry("flat", "dramatiq")]
+    assert "Connection" in (broken[SessionEntry("flat", "dramatiq")] or "")
 
 
 def _must_be_installed(other: str) -> None:
@@ -136,7 +136,12 @@ def test_benchmarks_need_a_broker_and_known_contenders(desk_of_module: Typist) -
 
 def test_a_contender_is_entered_only_for_benchmarks_that_it_can_run() -> None:
     entered = entries(["load", "flat", "diamonds"], ["dramatiq"])
-    assert entered == [Entry("load"), Entry("flat", OURS), Entry("flat", "dramatiq"), Entry("diamonds", OURS)]
+    assert entered == [
+        SessionEntry("load"),
+        SessionEntry("flat", OURS),
+        SessionEntry("flat", "dramatiq"),
+        SessionEntry("diamonds", OURS),
+    ]
 
 
 def test_a_ratio_compares_the_same_figure_of_the_same_benchmark() -> None:

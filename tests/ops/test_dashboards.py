@@ -13,7 +13,7 @@ import yaml
 from sluice.broker.messages import CONTROL
 from sluice.jobs.states import State
 from sluice.ledger.reads.state_statistics import REPAIRS
-from sluice.ops.observe.metrics.families import FAMILIES, Family, Kind
+from sluice.ops.observe.metrics.families import FAMILIES, Family, MetricKind
 from sluice.ops.observe.overview.alarms import Severity
 
 ROOT = Path(__file__).parents[2]
@@ -28,11 +28,11 @@ RULES = [
 PANELS = [panel for panel in BOARD["panels"] if panel["type"] != "row"]
 
 NAMES: dict[str, Family] = {
-    family.name: family for family in FAMILIES if family.kind is not Kind.HISTOGRAM
+    family.name: family for family in FAMILIES if family.kind is not MetricKind.HISTOGRAM
 } | {
     f"{family.name}_{part}": family
     for family in FAMILIES
-    if family.kind is Kind.HISTOGRAM
+    if family.kind is MetricKind.HISTOGRAM
     for part in ("bucket", "sum", "count")
 }
 #: Metrics of the plugin rabbitmq_prometheus.
@@ -88,7 +88,7 @@ def test_counters_are_used_as_rates_and_gauges_are_not() -> None:
     for expression in expressions():
         for name in re.findall(r"sluice_\w+", expression):
             is_rate = re.search(rf"(rate|increase)\({name}\b", expression) is not None
-            assert is_rate == (NAMES[name].kind is not Kind.GAUGE), expression
+            assert is_rate == (NAMES[name].kind is not MetricKind.GAUGE), expression
 
 
 def test_every_metric_is_on_the_board() -> None:

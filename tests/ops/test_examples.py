@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.ops.cli.command import Command, Group
+from sluice.ops.cli.command import Command, CommandGroup
 from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.examples import EXAMPLES, examples
 from sluice.ops.cli.main import main
@@ -51,7 +51,7 @@ LATER = ["--start-after", "2099-01-01"]
 
 def _ways() -> Iterator[str]:
     for entry in COMMANDS:
-        if isinstance(entry, Group):
+        if isinstance(entry, CommandGroup):
             yield from (f"{entry.word} {each.word}" for each in entry.commands)
         else:
             yield entry.word
@@ -82,7 +82,7 @@ def test_an_example_parses(way: str, number: int, line: str) -> None:
 def _named(way: str) -> Command:
     first, _, second = way.partition(" ")
     found = {entry.word: entry for entry in COMMANDS}[first]
-    if isinstance(found, Group):
+    if isinstance(found, CommandGroup):
         return {each.word: each for each in found.commands}[second]
     return found
 

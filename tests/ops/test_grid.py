@@ -8,9 +8,9 @@ import pytest
 from sluice.jobs.keys.calendar import Calendar, Span, Unit
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
-from sluice.ledger.reads.by_partition.table_partitions import Place
+from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 from sluice.ops.cli.main import main
-from sluice.ops.documents.grid import MARKS, NOTHING, PARTLY, THERE, Row, axis, mark, strip
+from sluice.ops.documents.grid import MARKS, NOTHING, PARTLY, THERE, PartitionRow, axis, mark, strip
 from tests.ops.site import Site
 from tests.ops.weeks import APPS, WEEK, asked_for, finish, land
 
@@ -170,6 +170,8 @@ def test_the_page_on_partitions_explains_every_sign() -> None:
     assert [sign for sign in sorted(signs) if f"`{sign}`" not in page] == []
 
 
-def _row(unit: Unit, first: str, last: str) -> Row:
+def _row(unit: Unit, first: str, last: str) -> PartitionRow:
     calendar = Calendar(unit)
-    return Row("app", Place("table", "version"), calendar, Span(calendar.read(first), calendar.read(last)))
+    return PartitionRow(
+        "app", TableVersion("table", "version"), calendar, Span(calendar.read(first), calendar.read(last))
+    )

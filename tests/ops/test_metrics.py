@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from sluice.actors.executor.transactions import record
-from sluice.actors.telemetry.counters import Meter
+from sluice.actors.telemetry.counters import ProcessCounters
 from sluice.broker.messages import CONTROL
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.model.job import Ending, Outcome
@@ -20,8 +20,8 @@ from sluice.ledger.limits import app_pauses
 from sluice.ledger.recovery import leases
 from sluice.ledger.stats.event_counters import What
 from sluice.ops.observe.metrics import families
-from sluice.ops.observe.metrics.exposition import Spread, text
-from sluice.ops.observe.metrics.families import FAMILIES, Family, Kind
+from sluice.ops.observe.metrics.exposition import Histogram, text
+from sluice.ops.observe.metrics.families import FAMILIES, Family, MetricKind
 from sluice.ops.observe.metrics.ledger_metrics import numbers
 from tests.ledger.test_tallies import counts_all
 from tests.ops.caller import printed
@@ -44,7 +44,7 @@ def read(written: str) -> dict[tuple[str, tuple[str, ...]], float]:
 def now(world: World, family: Family, *labels: str) -> float:
     """Return the value of a metric, or for a histogram the number of its observations."""
     found = read(text(world.ledger.transact(lambda tx: numbers(tx, ["a"]))))
-    name = f"{family.name}_count" if family.kind is Kind.HISTOGRAM else family.name
+    name = f"{family.name}_count" if family.kind is MetricKind.HISTOGRAM else family.name
     return found.get((name, labels), 0.0)
 
 
@@ -128,7 +128,7 @@ def rolls_out(world: World) -> None:
 
 
 def asks_the_ledger(world: World) -> None:
-    meter = Meter(world.ledger)
+    meter = ProcessCounters(world.ledger)
     meter.read()
     world.apps("a -> b")
     meter.read()
@@ -147,7 +147,7 @@ def keeps_failing(world: World) -> None:
 
 
 def drops_lineage(world: World) -> None:
-    meter = Meter(world.ledger, {What.LINEAGE_DROPPED: lambda: 3})
+    meter = ProcessCounters(world.ledger, {What.LINEAGE_DROPPED: lambda: 3})
     meter.read()
     meter.read()
 
@@ -247,13 +247,15 @@ def test_special_characters_in_app_names_are_escaped() -> None:
         ("sluice_jobs", (odd, "ready")): 2.0,
         ("sluice_leader_silent_seconds", ()): 0.25,
     }
-    assert text({families.STATE_SECONDS: {("a", "ready"): Spread((0.5,), (1, 2), 3.5)}}).count("_bucket") == 2
+    assert (
+        text({families.STATE_SECONDS: {("a", "ready"): Histogram((0.5,), (1, 2), 3.5)}}).count("_bucket") == 2
+    )
 
 
 def test_metric_names_follow_the_conventions() -> None:
     for family in FAMILIES:
         assert re.fullmatch("sluice_[a-z_]+", family.name)
-        assert family.name.endswith("_total") == (family.kind is Kind.COUNTER)
+        assert family.name.endswith("_total") == (family.kind is MetricKind.COUNTER)
         assert not family.name.endswith(("_ms", "_minutes"))
         assert set(family.labels) <= {"app", "state", "kind", "queue"}
 

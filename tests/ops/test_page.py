@@ -6,7 +6,7 @@ import pytest
 
 from sluice.jobs.states import State
 from sluice.jobs.text.units import instant, past
-from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.text import legible, moment, precise, span
 
 KEY = "20261120_a_rather_long_client_name_number_03"
@@ -47,7 +47,7 @@ def test_a_table_without_rows_prints_its_empty_text() -> None:
 
 
 def test_a_wrapped_line_keeps_its_indent_and_its_words() -> None:
-    assert shown(Line("waits for fetch/20261120_oslo, which is ready", indent=2), 30) == [
+    assert shown(Paragraph("waits for fetch/20261120_oslo, which is ready", indent=2), 30) == [
         "  waits for",
         "  fetch/20261120_oslo, which",
         "  is ready",

@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sluice.actors.executor import transactions
 from sluice.actors.groomer import ticks
 from sluice.broker.connect import connect
-from sluice.broker.messages import Execute, Plan, Tick, Turn
+from sluice.broker.messages import Execute, JobRound, Plan, Tick
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
@@ -154,7 +154,7 @@ def _claims(ledger: Ledger, catalogue: Catalogue, app: str) -> int:
     words: dict[str, Any] = {"host": "test", "pid": 1, "queues": [], "threads": 1, "lease_s": LEASE_S}
     ledger.transact(lambda tx: leases.join(tx, worker, **words))
     (job,) = ledger.transact(lambda tx: tx.column("SELECT id FROM job WHERE app = %(app)s", app=app))
-    claimed, _ = transactions.claim(ledger, catalogue, Execute(app=app, jobs=(Turn(job, 0),)), worker)
+    claimed, _ = transactions.claim(ledger, catalogue, Execute(app=app, jobs=(JobRound(job, 0),)), worker)
     return claimed[0].claim
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.ops.console.access import Gate
+from sluice.ops.console.access import AccessControl
 from sluice.ops.console.http_message import Request
 from tests.ops.asker import HERE, console_of, told
 from tests.world import World
@@ -40,7 +40,7 @@ def test_a_submission_with_invalid_kwargs_is_shown(world_with_an_app: World, kwa
 
 
 def _as_a_viewer(world: World, submission: str) -> Any:
-    answer = console_of(world, Gate("may act", "may look")).answer(
+    answer = console_of(world, AccessControl("may act", "may look")).answer(
         Request(
             method="GET",
             path=f"/api/submissions/{submission}",

@@ -17,7 +17,7 @@ from sluice.jobs.model.submission import Submission
 from sluice.ops.tools.reference.__main__ import PAGES
 from sluice.ops.tools.reference.settings_page import WORDS, known
 from sluice.ops.tools.site import links
-from sluice.ops.tools.site.build import Broken, build
+from sluice.ops.tools.site.build import BrokenSite, build
 from sluice.ops.tools.site.order import pages, strangers
 from sluice.ops.tools.site.page import read_page
 from tests.homes import started_ledger
@@ -122,7 +122,7 @@ def test_a_fault_prevents_the_build_and_keeps_the_last_site(tmp_path: Path) -> N
     kept = tmp_path / "site" / "kept.html"
     kept.parent.mkdir()
     kept.write_text("the last one")
-    with pytest.raises(Broken) as broken:
+    with pytest.raises(BrokenSite) as broken:
         build(tmp_path, tmp_path / "site")
     assert "docs/index.md: the link 'nowhere.md' is broken" in broken.value.what
     assert "docs/stray.md: is in no section" in broken.value.what

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sluice.ops.cli import local_worker
-from sluice.ops.cli.local_worker import Stop, told_to_stop
+from sluice.ops.cli.local_worker import StopEvent, told_to_stop
 
 #: Files in which the lines are counted.
 TRACED = {"stopping.py", "threading.py"}
@@ -36,14 +36,14 @@ def calling_at_each_line(act: Callable[[], object]) -> Iterator[None]:
         sys.settrace(before)
 
 
-def lines_of(act: Callable[[Stop], object]) -> int:
+def lines_of(act: Callable[[StopEvent], object]) -> int:
     lines = list[None]()
     with calling_at_each_line(lambda: lines.append(None)):
-        act(Stop())
+        act(StopEvent())
     return len(lines)
 
 
-def ends_if_signalled_at(line: int, act: Callable[[Stop], object]) -> bool:
+def ends_if_signalled_at(line: int, act: Callable[[StopEvent], object]) -> bool:
     """Return whether the wait reports a signal that arrives before the line with this number."""
     left = iter(range(line, -1, -1))
 
@@ -69,20 +69,20 @@ def test_a_signal_at_any_line_of_a_wait_ends_it(timeout_s: float, monkeypatch: p
 
 @pytest.mark.timeout(30)
 def test_a_signal_may_arrive_while_another_is_handled() -> None:
-    lines = lines_of(Stop.set)
+    lines = lines_of(StopEvent.set)
     assert lines > 5
-    assert all(ends_if_signalled_at(line, Stop.set) for line in range(lines))
+    assert all(ends_if_signalled_at(line, StopEvent.set) for line in range(lines))
 
 
 def test_a_wait_without_a_signal_ends_after_its_timeout() -> None:
-    stop = Stop()
+    stop = StopEvent()
     assert not stop.wait(0.01)
     assert not stop.is_set()
 
 
 @pytest.mark.timeout(30)
 def test_all_waiting_threads_are_released() -> None:
-    stop = Stop()
+    stop = StopEvent()
     threads = [Thread(target=stop.wait) for _ in range(3)]
     for thread in threads:
         thread.start()

@@ -11,16 +11,16 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import submissions
-from sluice.ledger.reads.fleet import Crew
-from sluice.ledger.reads.job_details import Job
-from sluice.ledger.reads.obstacles import Alternative, Lease, Obstacles, Pieces, Unsettled, obstacles
+from sluice.ledger.reads.fleet import QueueWorkers
+from sluice.ledger.reads.job_details import JobRow
+from sluice.ledger.reads.obstacles import Lease, Obstacles, Pieces, UnmetAlternative, Unsettled, obstacles
 from sluice.ledger.reads.requesters import Unplanned
-from sluice.ops.why.answer import Answer
+from sluice.ops.why.answer import Explanation
 from sluice.ops.why.explain import explain
 from tests.world import World
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-JOB = Job(
+JOB = JobRow(
     id=1,
     app="b",
     key="1",
@@ -52,10 +52,10 @@ IN_AN_HOUR = NOW + timedelta(hours=1)
 def waits_for(*parents: Unsettled) -> dict[str, Any]:
     """Return the facts about a job with one alternative that lacks these parents."""
     states = {parent.state: 1 for parent in parents}
-    return {"unsettled": [*parents], "alternatives": [Alternative("default", len(parents), 0, states)]}
+    return {"unsettled": [*parents], "alternatives": [UnmetAlternative("default", len(parents), 0, states)]}
 
 
-def answer(facts: dict[str, Any], **job: Any) -> Answer:
+def answer(facts: dict[str, Any], **job: Any) -> Explanation:
     known = Obstacles(now=NOW, job=msgspec.structs.replace(JOB, **job))
     return explain(JobName("b", "1"), msgspec.structs.replace(known, **facts))
 
@@ -95,21 +95,21 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     ),
     (
         {"state": State.READY},
-        {"crew": Crew(workers=2, threads=8, busy=7)},
+        {"crew": QueueWorkers(workers=2, threads=8, busy=7)},
         "is ready to run, and a thread is free",
         "a worker on queue b to take it",
         "",
     ),
     (
         {"state": State.READY, "announced_at": NOW - timedelta(minutes=2)},
-        {"crew": Crew(workers=2, threads=8, busy=7)},
+        {"crew": QueueWorkers(workers=2, threads=8, busy=7)},
         "is ready to run, and a thread is free",
         "a worker on queue b to take it",
         "sluice workers",
     ),
     (
         {"state": State.READY},
-        {"crew": Crew(workers=2, threads=8, busy=8), "ahead": 1001},
+        {"crew": QueueWorkers(workers=2, threads=8, busy=8), "ahead": 1001},
         "is ready to run, but all 8 threads on its queue are busy",
         "more than 1000 jobs of b before it",
         "sluice worker --queues b",
@@ -225,7 +225,7 @@ def test_keys_in_commands_are_quoted_for_the_shell() -> None:
     assert said.remedies[0].command == """sluice submit b 'it'"'"'s; rm -rf'"""
 
 
-def why(world: World, job: str) -> Answer:
+def why(world: World, job: str) -> Explanation:
     app, _, key = job.partition("/")
     name = JobName(app, key or "1")
     return explain(name, world.ledger.transact(lambda tx: obstacles(tx, name, control=CONTROL)))

@@ -6,18 +6,18 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.ledger import external_work
-from sluice.ledger.reads.fleet import Crew
+from sluice.ledger.reads.fleet import QueueWorkers
 from sluice.ledger.reads.obstacles import obstacles
-from sluice.ops.why.answer import Answer
+from sluice.ops.why.answer import Explanation
 from sluice.ops.why.explain import explain
 from tests.ops.test_why import NOW, answer
 from tests.world import World
 
-BUSY = Crew(workers=1, threads=4, busy=4)
-NOBODY = Crew(workers=0, threads=0, busy=0)
+BUSY = QueueWorkers(workers=1, threads=4, busy=4)
+NOBODY = QueueWorkers(workers=0, threads=0, busy=0)
 
 
-def _told(said: Answer) -> tuple[str, list[str], list[str]]:
+def _told(said: Explanation) -> tuple[str, list[str], list[str]]:
     return (
         said.because,
         [each.what for each in said.waits_for],

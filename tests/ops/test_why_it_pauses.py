@@ -4,7 +4,7 @@ import pytest
 
 from sluice.jobs.sagas.journal import Direction
 from sluice.jobs.states import State
-from sluice.ledger.reads.saga_details import Flight
+from sluice.ledger.reads.saga_details import FlightRecord
 from sluice.ledger.sagas.journals import CRASHES_MAX
 from sluice.ops.cli.flight_page import facts
 from sluice.ops.documents.saga_document import as_document
@@ -12,8 +12,8 @@ from tests.ledger.flights import did
 from tests.ops.test_why import IN_AN_HOUR, answer
 
 
-def _flight(crashes: int) -> Flight:
-    return Flight(
+def _flight(crashes: int) -> FlightRecord:
+    return FlightRecord(
         number=0,
         flying=True,
         turn_back=None,

@@ -12,7 +12,7 @@ from typing import Any
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import DefinitionError
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Known
+from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.planner.keyspaces.template_keys import TemplateKeyspace
@@ -64,7 +64,7 @@ def previewed(
 ) -> Preview:
     """Preview a submission if jobs have been in these states for these ages. All other jobs do not exist."""
     known = {
-        name: Known(0, *name, state, NOW - (ages or {}).get(name, timedelta()))
+        name: KnownJob(0, *name, state, NOW - (ages or {}).get(name, timedelta()))
         for name, state in (states or {}).items()
     }
     return preview(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.keys.work_ids import WorkId, parse_work_ids
-from sluice.jobs.model.freshness import Age, Busy
+from sluice.jobs.model.freshness import Age, UnfinishedWork
 from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
 from tests.planner.definitions import catalogue_of
@@ -50,7 +50,7 @@ class Known(NamedTuple):
     def last_run(self, app: str, mark: str) -> datetime | None:
         return ago(self.drawn.runs_m[app]) if app in self.drawn.runs_m else None
 
-    def busy(self, apps: Collection[str]) -> list[Busy]:
+    def busy(self, apps: Collection[str]) -> list[UnfinishedWork]:
         return []
 
 

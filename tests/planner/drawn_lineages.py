@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.keys.calendar import Calendar, Span, Unit
-from sluice.jobs.model.partition_state import Extent, Held
-from sluice.jobs.model.plan import Known
+from sluice.jobs.model.partition_state import HeldRange, KnownExtent
+from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from tests.planner.definitions import catalogue_of
@@ -43,7 +43,7 @@ class Lore(NamedTuple):
 
     fates: Mapping[str, Mapping[int, str]]
 
-    def held(self, table: str, version: str, within: Span) -> list[Held]:
+    def held(self, table: str, version: str, within: Span) -> list[HeldRange]:
         """Return runs of partitions with one fate each."""
         runs: list[tuple[str, int, int]] = []
         for each, fate in sorted(self.fates[table].items()):
@@ -52,18 +52,18 @@ class Lore(NamedTuple):
                     runs[-1] = (fate, runs[-1][1], each)
                 else:
                     runs.append((fate, each, each))
-        return [Held(Span(first, last), maker(table, fate)) for fate, first, last in runs]
+        return [HeldRange(Span(first, last), maker(table, fate)) for fate, first, last in runs]
 
-    def extent(self, table: str, version: str) -> Extent:
+    def extent(self, table: str, version: str) -> KnownExtent:
         fates = self.fates[table]
         there = [each for each, fate in fates.items() if fate == "there"]
-        return Extent(min(fates, default=None), max(there, default=None))
+        return KnownExtent(min(fates, default=None), max(there, default=None))
 
 
-def maker(table: str, fate: str) -> Known | None:
+def maker(table: str, fate: str) -> KnownJob | None:
     """Return the job under way that makes partitions with this fate."""
     number = ("one", "two").index(fate) + 1 if fate != "there" else 0
-    return Known(number, f"fills_{table}", fate, State.WAITING) if number else None
+    return KnownJob(number, f"fills_{table}", fate, State.WAITING) if number else None
 
 
 @st.composite

@@ -3,9 +3,9 @@
 from typing import Any
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.model.compensation import Earlier, Effect
+from sluice.jobs.model.compensation import EarlierCompensation, Effect
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Plan, Wish
+from sluice.jobs.model.plan import JobPlan, Wish
 from sluice.jobs.states import State
 from sluice.planner.compensation import lay_out, plan_of
 from tests.planner.definitions import catalogue_of
@@ -26,7 +26,7 @@ def _effect(id: int, app: str, key: str = "1_1", **kwargs: Any) -> Effect:
     return Effect(id=id, app=app, key=key, claim=3, kwargs=kwargs)
 
 
-def _needs(plan: Plan) -> dict[str, list[str]]:
+def _needs(plan: JobPlan) -> dict[str, list[str]]:
     """Return job → the jobs that it waits for."""
     return {
         str(job.name): [str(need.parent) for gate in job.gates for need in gate.needs] for job in plan.jobs
@@ -127,8 +127,8 @@ def test_a_compensation_of_an_earlier_run_runs_again_and_one_under_way_does_not(
     catalogue = _catalogue("a b")
     laid_out = lay_out(catalogue, [_effect(1, "a", amount=7), _effect(2, "b")])
     earlier = {
-        JobName("una", "1_1"): Earlier(id=11, state=State.SUCCEEDED, undoes_claim=1),
-        JobName("unb", "1_1"): Earlier(id=12, state=State.RUNNING, undoes_claim=3),
+        JobName("una", "1_1"): EarlierCompensation(id=11, state=State.SUCCEEDED, undoes_claim=1),
+        JobName("unb", "1_1"): EarlierCompensation(id=12, state=State.RUNNING, undoes_claim=3),
     }
     plan = plan_of(catalogue, 7, laid_out, [(1, 2)], earlier)
     assert [rerun.names for rerun in plan.reruns] == [(JobName("una", "1_1"),)]

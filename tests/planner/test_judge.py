@@ -8,14 +8,14 @@ import pytest
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.judgement import Case, Verdict
 from sluice.jobs.policy.policy import UNENDING
-from sluice.jobs.policy.retry_delay import Retry
+from sluice.jobs.policy.retry_delay import RetryRule
 from sluice.jobs.states import FAIL, RETRY
 from sluice.planner.judge import judge
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def _judged(retry: Retry = UNENDING.retry, **words: Any) -> Verdict:
+def _judged(retry: RetryRule = UNENDING.retry, **words: Any) -> Verdict:
     case = Case(
         id=1,
         app="a",
@@ -53,8 +53,8 @@ def test_the_retry_delay_follows_from_the_failures_since_the_last_healthy_round(
 
 
 def test_without_retry_delays_a_round_is_healthy_after_ten_seconds() -> None:
-    assert _judged(Retry(), failing=2, ran_s=9, max_fails=2).verb is FAIL
-    assert _judged(Retry(), failing=2, ran_s=11, max_fails=2).verb is RETRY
+    assert _judged(RetryRule(), failing=2, ran_s=9, max_fails=2).verb is FAIL
+    assert _judged(RetryRule(), failing=2, ran_s=11, max_fails=2).verb is RETRY
 
 
 def test_for_other_work_every_failure_counts() -> None:
@@ -64,6 +64,6 @@ def test_for_other_work_every_failure_counts() -> None:
 
 def test_a_round_may_set_its_own_retry_delay_or_rule_out_a_retry() -> None:
     words = {"unbounded": False, "fails": 0, "max_fails": 3}
-    assert _wait_s(_judged(Retry(delay_s=10), retry_after_s=300, **words)) == 300
+    assert _wait_s(_judged(RetryRule(delay_s=10), retry_after_s=300, **words)) == 300
     assert _judged(retry_after_s=300, **{**words, "fails": 3}).verb is FAIL
     assert _judged(final=True, **words).verb is FAIL

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from sluice.jobs.policy.priority import Urgency
-from sluice.ledger.lifecycle.readiness import Ready
+from sluice.ledger.lifecycle.readiness import ReadyJob
 from sluice.planner.batches import parcels
 
 SOON, LATER = datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
@@ -19,8 +19,8 @@ def _ready(
     urgent_by: datetime | None = None,
     due_at: datetime = SOON,
     alone: bool = False,
-) -> Ready:
-    return Ready(job, "a", 0, priority, urgent_by, due_at, alone)
+) -> ReadyJob:
+    return ReadyJob(job, "a", 0, priority, urgent_by, due_at, alone)
 
 
 def test_urgent_jobs_go_first_and_equal_jobs_in_the_order_they_came() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.planner.preview.forecast import Fate
+from sluice.planner.preview.forecast import Forecast
 from tests.planner.definitions import catalogue_of, previewed
 
 _APPS = {
@@ -17,7 +17,7 @@ _APPS = {
 }
 
 
-def _previewed(app: str, known: Mapping[str, State]) -> dict[str, Fate]:
+def _previewed(app: str, known: Mapping[str, State]) -> dict[str, Forecast]:
     """Return app → fate of the jobs with key 1."""
     states = {JobName(name, "1"): state for name, state in known.items()}
     found = previewed(catalogue_of(_APPS), Submission(app=app, key="1"), states)
@@ -26,18 +26,24 @@ def _previewed(app: str, known: Mapping[str, State]) -> dict[str, Fate]:
 
 def test_the_next_alternative_is_requested_if_the_first_would_fail_upstream() -> None:
     fates = _previewed("g", {"x": State.FAILED})
-    assert fates == {"x": Fate.NAMED, "c": Fate.LOST, "b": Fate.NEW, "f": Fate.NEW, "g": Fate.NEW}
+    assert fates == {
+        "x": Forecast.NAMED,
+        "c": Forecast.LOST,
+        "b": Forecast.NEW,
+        "f": Forecast.NEW,
+        "g": Forecast.NEW,
+    }
 
 
 def test_if_every_alternative_is_lost_no_dependent_job_would_run() -> None:
     fates = _previewed("g", {"x": State.FAILED, "b": State.FAILED})
-    assert (fates["f"], fates["g"]) == (Fate.LOST, Fate.LOST)
+    assert (fates["f"], fates["g"]) == (Forecast.LOST, Forecast.LOST)
 
 
 def test_an_alternative_that_is_not_needed_is_only_named() -> None:
-    assert _previewed("f", {"x": State.SUCCEEDED})["b"] is Fate.NAMED
+    assert _previewed("f", {"x": State.SUCCEEDED})["b"] is Forecast.NAMED
 
 
 def test_a_job_that_waits_for_lost_parents_is_lost() -> None:
     fates = _previewed("g", {"x": State.FAILED, "b": State.FAILED, "f": State.WAITING, "c": State.EXPECTED})
-    assert (fates["c"], fates["f"], fates["g"]) == (Fate.LOST, Fate.LOST, Fate.LOST)
+    assert (fates["c"], fates["f"], fates["g"]) == (Forecast.LOST, Forecast.LOST, Forecast.LOST)

@@ -9,7 +9,7 @@ from sluice.jobs.errors import BadKey
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.template_keys import TemplateKeyspace
-from sluice.planner.preview.forecast import Fate
+from sluice.planner.preview.forecast import Forecast
 from tests.planner.definitions import children, jobs, parents, previewed
 from tests.planner.stolos_jobs import ENUMERATED, FILTERED, JOBS, JOBS_TO_RUN, STOLOS_APPS
 
@@ -83,4 +83,4 @@ def test_the_jobs_that_an_app_enumerates(example: Catalogue, app: str) -> None:
 def _jobs_to_run(example: Catalogue, name: JobName) -> list[JobName]:
     """Return the jobs that a submission of this one runs if nothing has run before."""
     found = previewed(example, Submission(app=name.app, key=name.key))
-    return [job.name for job in found.jobs if found.outlook[job.name].fate is Fate.NEW]
+    return [job.name for job in found.jobs if found.outlook[job.name].fate is Forecast.NEW]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadKey
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Standing
+from sluice.jobs.model.plan import EntryState
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.planner.keyspaces.template_keys import TemplateKeyspace
@@ -37,8 +37,8 @@ def test_with_no_job_done_a_walk_requests_all_needed_jobs_and_names_the_rest(
         return
     found = walked(catalogue, wanted, {})
     named = {parent for name in needed for group in parents(catalogue, name).values() for parent in group}
-    assert with_standing(found, Standing.WANTED) == needed
-    assert with_standing(found, Standing.EXPECTED) == named - needed
+    assert with_standing(found, EntryState.WANTED) == needed
+    assert with_standing(found, EntryState.EXPECTED) == named - needed
     places = {job.name: place for place, job in enumerate(found.jobs)}
     for job in found.jobs:
         assert all(places[need.parent] < places[job.name] for gate in job.gates for need in gate.needs)
@@ -53,7 +53,7 @@ def test_a_plan_lacks_no_parent_whatever_states_the_jobs_have(
     assume(not any(is_unmatched(catalogue, name) for name in every_ancestor(catalogue, wanted)))
     known = {name: state for name in tried_jobs(catalogue) if (state := dice.choice(STATES))}
     found = walked(catalogue, wanted, known)
-    asked = with_standing(found, Standing.WANTED)
+    asked = with_standing(found, EntryState.WANTED)
     seen_to = {name for name, state in known.items() if state not in (State.EXPECTED, State.CANCELLED)}
     named = set(wanted)
     for job in found.jobs:
@@ -124,7 +124,7 @@ def walked(catalogue: Catalogue, wanted: list[JobName], known: Mapping[JobName, 
     return previewed(catalogue, submission, known)
 
 
-def with_standing(found: Preview, standing: Standing) -> Jobs:
+def with_standing(found: Preview, standing: EntryState) -> Jobs:
     return {job.name for job in found.jobs if job.standing is standing}
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sluice.jobs.schedules.schedule import Schedule, Standing
+from sluice.jobs.schedules.schedule import Schedule, StoredSchedule
 from sluice.scheduler.due_times import fire_at
 from tests.planner.definitions import catalogue_of
 
@@ -18,8 +18,8 @@ def schedule_of(**words: Any) -> Schedule:
     return catalogue_of({**APPS, "schedules": {"s": given}}).schedules["s"]
 
 
-def standing_of(schedule: Schedule, next_due: datetime, **fields: Any) -> Standing:
+def standing_of(schedule: Schedule, next_due: datetime, **fields: Any) -> StoredSchedule:
     """Return the schedule as the ledger stores it, while this due time has no outcome."""
     given = {"next_due": next_due, "fire_at": fire_at(schedule, next_due), **fields}
     rule = {"rule": schedule.rule.text, "timezone": schedule.zone.key, "digest": schedule.digest}
-    return Standing(id=schedule.id, app=schedule.app, source=schedule.source, **{**rule, **given})
+    return StoredSchedule(id=schedule.id, app=schedule.app, source=schedule.source, **{**rule, **given})

@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sluice.jobs.schedules.cron import Cron
-from sluice.jobs.schedules.schedule import Asked, Every, Rule
+from sluice.jobs.schedules.schedule import Every, Rule, UserTrigger
 from sluice.scheduler.due_times import BrokenTrigger, first_due, next_due
 from tests.scheduler.calendar import Asks, at, due_times, moments
 
@@ -190,8 +190,8 @@ def test_every_is_due_once_at_each_multiple(seconds: int, asked: datetime) -> No
     assert {later - sooner for sooner, later in pairwise(found)} == {timedelta(seconds=seconds)}
 
 
-def asked_of(trigger: object) -> Asked:
-    return Asked.of(trigger)
+def asked_of(trigger: object) -> UserTrigger:
+    return UserTrigger.of(trigger)
 
 
 @pytest.mark.parametrize(

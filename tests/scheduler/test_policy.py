@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.jobs.schedules.schedule import Asked, Busy, FiringOutcome, Overlapping, Schedule, submission_id
+from sluice.jobs.schedules.schedule import (
+    FiringOutcome,
+    OpenRuns,
+    Overlapping,
+    Schedule,
+    UserTrigger,
+    submission_id,
+)
 from sluice.scheduler.due_times import fire_at
-from sluice.scheduler.evaluate import AWAY_S_MIN, Settled, settle
+from sluice.scheduler.evaluate import AWAY_S_MIN, ScheduleResult, settle
 from sluice.scheduler.misfires import PASSED_MAX, PUNCTUAL_S
 from sluice.scheduler.overlap import QUEUED_MAX
 from tests.scheduler.calendar import at, moments
@@ -27,17 +34,19 @@ LETTERS = {
     FiringOutcome.PAUSED: "p",
     FiringOutcome.FAULTY: "!",
 }
-IDLE, OPEN = Busy(), Busy(own=("before",), app=True)
+IDLE, OPEN = OpenRuns(), OpenRuns(own=("before",), app=True)
 
 
-def after(schedule: Schedule, first: str, now: str | datetime, busy: Busy = IDLE, **standing: Any) -> Settled:
+def after(
+    schedule: Schedule, first: str, now: str | datetime, busy: OpenRuns = IDLE, **standing: Any
+) -> ScheduleResult:
     """Settle a schedule in which no due time from ``first`` on has an outcome."""
     now = at(now) if isinstance(now, str) else now
     stands = standing_of(schedule, at(first), **standing)
     return settle(schedule, stands, now, busy, Overlapping(schedule.overlap))
 
 
-def letters(settled: Settled) -> str:
+def letters(settled: ScheduleResult) -> str:
     return "".join(LETTERS[firing.outcome] for firing in sorted(settled.firings, key=lambda each: each.due))
 
 
@@ -102,11 +111,11 @@ def test_a_daily_schedule_catches_up_for_half_an_hour(now: str, expected: str) -
         ({"overlap": "replace"}, IDLE, "ccF"),
         ({"overlap": "replace"}, OPEN, "ccF"),
         # Another submission of the app does not belong to this schedule.
-        ({"overlap": "skip"}, Busy(app=True), "Fss"),
+        ({"overlap": "skip"}, OpenRuns(app=True), "Fss"),
     ],
 )
 def test_overlap_determines_the_outcomes_while_an_earlier_submission_is_open(
-    words: dict[str, Any], busy: Busy, expected: str
+    words: dict[str, Any], busy: OpenRuns, expected: str
 ) -> None:
     settled = after(schedule_of(catch_up="all", **words), "2026-01-01 02:00", "2026-01-01 04:00", busy)
     assert letters(settled) == expected
@@ -116,19 +125,19 @@ def test_overlap_determines_the_outcomes_while_an_earlier_submission_is_open(
 def test_a_schedule_of_an_app_that_runs_alone_does_not_fire_beside_another() -> None:
     stands = standing_of(schedule_of(), at("2026-01-01 02:00"))
     alone = Overlapping("skip", of_app=True)
-    settled = settle(schedule_of(), stands, at("2026-01-01 02:00"), Busy(app=True), alone)
+    settled = settle(schedule_of(), stands, at("2026-01-01 02:00"), OpenRuns(app=True), alone)
     assert letters(settled) == "s"
 
 
 def test_queued_due_times_are_fired_first_and_one_at_a_time() -> None:
     waiting = (at("2026-01-01 00:00"), at("2026-01-01 01:00"))
     queue = schedule_of(overlap="queue")
-    free = after(queue, "2026-01-01 02:00", "2026-01-01 02:00", Busy(waiting=waiting))
+    free = after(queue, "2026-01-01 02:00", "2026-01-01 02:00", OpenRuns(waiting=waiting))
     assert [(firing.due, LETTERS[firing.outcome]) for firing in free.firings] == [
         (waiting[0], "F"),
         (at("2026-01-01 02:00"), "q"),
     ]
-    held = after(queue, "2026-01-01 02:00", "2026-01-01 01:59", Busy(own=("x",), waiting=waiting))
+    held = after(queue, "2026-01-01 02:00", "2026-01-01 01:59", OpenRuns(own=("x",), waiting=waiting))
     assert held.firings == ()
 
 
@@ -141,14 +150,14 @@ def test_a_limited_number_of_due_times_is_queued() -> None:
 def test_a_queued_due_time_with_an_unwritable_key_does_not_block_others() -> None:
     waiting = (at("2026-01-01 00:00"), at("9000-01-01 00:00"))
     far = schedule_of(overlap="queue", key="{due+99999w:%Y}", misfire_grace=None)
-    settled = after(far, "2026-01-01 02:00", "2026-01-01 01:00", Busy(waiting=waiting[1:] + waiting[:1]))
+    settled = after(far, "2026-01-01 02:00", "2026-01-01 01:00", OpenRuns(waiting=waiting[1:] + waiting[:1]))
     assert [LETTERS[firing.outcome] for firing in settled.firings] == ["!", "F"]
 
 
 def test_due_times_pass_without_firing_during_a_pause() -> None:
     hourly = schedule_of(catch_up="all", overlap="queue")
     paused = {"paused_at": at("2026-01-01 01:00")}
-    waiting = Busy(waiting=(at("2026-01-01 00:00"),))
+    waiting = OpenRuns(waiting=(at("2026-01-01 00:00"),))
     settled = after(hourly, "2026-01-01 02:00", "2026-01-01 04:00", waiting, **paused)
     assert letters(settled) == "ppp"
     assert settled.standing.paused_at == at("2026-01-01 01:00")
@@ -168,7 +177,7 @@ def test_a_new_schedule_starts_after_now() -> None:
 
 def test_a_schedule_that_returns_starts_after_now_and_skips_queued_due_times() -> None:
     retired = {"retired_at": at("2026-01-01 01:58")}
-    waiting = Busy(waiting=(at("2026-01-01 01:00"),))
+    waiting = OpenRuns(waiting=(at("2026-01-01 01:00"),))
     settled = after(schedule_of(overlap="queue"), "2026-01-01 02:00", "2026-01-01 02:10", waiting, **retired)
     assert letters(settled) == "s"
     assert settled.standing.next_due == at("2026-01-01 03:00")
@@ -268,7 +277,7 @@ def test_jitter_is_waited_for_and_does_not_count_as_late() -> None:
 
 
 def test_a_failing_trigger_ends_its_schedule_after_the_present_due_time_is_fired() -> None:
-    broken = msgspec.structs.replace(schedule_of(), rule=Asked.of(Broken(ValueError("no idea"))))
+    broken = msgspec.structs.replace(schedule_of(), rule=UserTrigger.of(Broken(ValueError("no idea"))))
     settled = after(broken, "2026-01-01 02:00", "2026-01-01 02:00")
     assert [LETTERS[firing.outcome] for firing in settled.firings] == ["F", "!"]
     assert settled.firings[1].note == "The trigger failed: ValueError: no idea"

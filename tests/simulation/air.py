@@ -13,14 +13,14 @@ from sluice.broker.messages import Message, Resume
 from sluice.jobs.model.names import JobName
 from sluice.jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Wait
 from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.journal import Direction, Mark
+from sluice.jobs.sagas.journal import Direction, EntryResult
 from sluice.jobs.sagas.next_step import Leg, next_leg
 from sluice.jobs.states import RETRY, State
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.lifecycle.claims import Claimed
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.sagas import journals
 from sluice.ops.simulation.event_queue import Agenda
-from sluice.ops.simulation.faults import Fate
+from sluice.ops.simulation.faults import FaultSource
 from tests.simulation.steps import EVENTS, Drawn
 
 _STANDS = f"SELECT state = '{State.RUNNING}' AND claim = %(claim)s FROM job WHERE id = %(job)s"
@@ -31,7 +31,7 @@ WHERE transition.id > %(since)s AND source = '{State.EXECUTED}' ORDER BY transit
 """
 _KEPT = "SELECT token FROM event WHERE token = ANY(%(heard)s)"
 _FORCED = f"""
-SELECT step FROM step WHERE job = %(job)s AND flight = %(flight)s AND mark = '{Mark.FORCED}'
+SELECT step FROM step WHERE job = %(job)s AND flight = %(flight)s AND mark = '{EntryResult.FORCED}'
 """
 
 
@@ -61,7 +61,9 @@ class Call(Struct, kw_only=True):
 class Air:
     """The outside world. ``wrong`` collects violations: an exception in a step would count as the step's answer."""
 
-    def __init__(self, fate: Fate, agenda: Agenda, plain: Ledger, send: Callable[[Message], None]) -> None:
+    def __init__(
+        self, fate: FaultSource, agenda: Agenda, plain: Ledger, send: Callable[[Message], None]
+    ) -> None:
         self.wrong: list[str] = []
         self._fate = fate
         self._rng = fate.rng("air")
@@ -77,13 +79,13 @@ class Air:
         self._there: dict[FlightNo, set[int]] = {}
         self._ended: dict[FlightNo, State] = {}
 
-    def takes_off(self, claimed: Claimed, steps: int) -> None:
+    def takes_off(self, claimed: ClaimedJob, steps: int) -> None:
         """Note that this claim runs a flight with this many steps."""
         flight = FlightNo(claimed.id, claimed.flight)
         self._of_claims[claimed.right] = flight
         self._steps[flight] = steps
 
-    def begin(self, claimed: Claimed, function: Callable[..., Any], flight: Flight) -> Call:
+    def begin(self, claimed: ClaimedJob, function: Callable[..., Any], flight: Flight) -> Call:
         """Call a step, and leave its effects."""
         step: Drawn = function.__self__  # type: ignore[attr-defined]  # A step's do or undo is a bound method.
         undoing = flight.undoing
@@ -115,11 +117,11 @@ class Air:
             raise call.comes_to
         return call.comes_to
 
-    def rest_s(self, fate: Fate, claimed: Claimed) -> float:
+    def rest_s(self, fate: FaultSource, claimed: ClaimedJob) -> float:
         rng = fate.rng(f"the time between two things that {claimed.name} does")
         return rng.choice((0.01, 0.5, 3.0)) * rng.random() if rng.random() < 0.4 else 0.0
 
-    def takes_s(self, claimed: Claimed) -> float:
+    def takes_s(self, claimed: ClaimedJob) -> float:
         return 0.0
 
     def hears(self, said: Resume) -> None:
@@ -165,7 +167,7 @@ class Air:
             wrong.append(f"{call.flight}: {_told(calls)} is followed by {_told([call])}")
         if tx.column(_STANDS, job=call.flight.job, claim=call.claim)[0]:
             last = journals.last(tx, call.flight.job)
-            if last is None or last.mark is not Mark.AWAITS:
+            if last is None or last.mark is not EntryResult.AWAITS:
                 if next_leg(last) != call.leg:
                     wrong.append(f"{call.flight}: {_told([call])} is called behind {last}")
             else:

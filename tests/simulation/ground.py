@@ -9,10 +9,10 @@ from datetime import datetime
 from sluice.jobs.simulated import NO_FAULTS
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
-from sluice.ops.simulation.faults import Fate
+from sluice.ops.simulation.faults import FaultSource
 from sluice.ops.simulation.mortal_ledger import CrashingLedger
 
-_NOBODY = Fate(0, NO_FAULTS)
+_NOBODY = FaultSource(0, NO_FAULTS)
 
 
 class Ground:
@@ -23,7 +23,7 @@ class Ground:
         self.ledger = CrashingLedger(url, _NOBODY, self._now)
         self._clock: Callable[[], datetime] | None = None
 
-    def begin(self, fate: Fate, clock: Callable[[], datetime]) -> None:
+    def begin(self, fate: FaultSource, clock: Callable[[], datetime]) -> None:
         """Empty the ledger, and use the faults and the clock of the next world."""
         self._clock = clock
         self.plain.transact(empty)

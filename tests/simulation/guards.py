@@ -57,7 +57,7 @@ _OF_JOBS = {
         sql(dependencies, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates", first=4
     ),
     "planning takes a parent's word for nothing": Mutant(
-        code(plans.counts, "recount", lambda tx, children: None), theme="templates", first=1
+        code(plans.dependencies, "recount", lambda tx, children: None), theme="templates", first=1
     ),
     "claims of a lost answer are nobody's": Mutant(
         code(leases, "strays", lambda tx, id, known, *, grace_s: []),
@@ -65,10 +65,10 @@ _OF_JOBS = {
         faults=Faults(repeat_commit=0.1),
     ),
     "nobody lends his urgency": Mutant(
-        code(plans.urgency, "lend", lambda tx, jobs: None), theme="templates", first=4
+        code(plans.priorities, "lend", lambda tx, jobs: None), theme="templates", first=4
     ),
     "a parent asked for late forgets what it was lent": Mutant(
-        code(plans.urgency, "_WAIT_ALREADY", "SELECT 1 WHERE false"), theme="templates", first=53
+        code(plans.priorities, "_WAIT_ALREADY", "SELECT 1 WHERE false"), theme="templates", first=53
     ),
     "nobody cancels": Mutant(
         code(handlers.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"), theme="templates", first=26
@@ -85,7 +85,7 @@ _OF_JOBS = {
         code(pauses, "follow", lambda tx, jobs: []), theme="templates", first=7
     ),
     "nobody looks what others have under way": Mutant(
-        code(freshness.Past, "busy", lambda past, apps: []), theme="chunks", first=12
+        code(freshness.FreshnessFacts, "busy", lambda past, apps: []), theme="chunks", first=12
     ),
     "what succeeded is not fresh": Mutant(code(freshness, "record", lambda tx, jobs: None), theme="chunks"),
     "whoever waits to be planned is forgotten": Mutant(

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from sluice.jobs.sagas import next_step
 from sluice.jobs.sagas.engine import Pilot
-from sluice.jobs.sagas.journal import Direction, Failure, Mark
+from sluice.jobs.sagas.journal import Direction, EntryResult, Failure
 from sluice.jobs.sagas.next_step import Leg
-from sluice.jobs.sagas.result import Landing
+from sluice.jobs.sagas.result import RunEnd
 from sluice.jobs.simulated import NO_FAULTS, Faults
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import outcomes, submissions
@@ -22,13 +22,13 @@ _SWITCH = Pilot._switch
 _BELOW = compensation._below
 
 
-def _forgiving(pilot: Pilot, leg: Leg, failure: Failure) -> Landing | None:
+def _forgiving(pilot: Pilot, leg: Leg, failure: Failure) -> RunEnd | None:
     if leg.direction is Direction.DO:
         return _FAILED(pilot, leg, failure)
     return pilot._write(pilot._entry_of(leg))
 
 
-def _forgetful(pilot: Pilot, step: int, why: Failure) -> Landing | None:
+def _forgetful(pilot: Pilot, step: int, why: Failure) -> RunEnd | None:
     """Turn the flight back without an entry in its journal."""
     pilot._failure = why
     entry = replace(pilot._entry_of(Leg(step, Direction.DO)), direction=Direction.SWITCH, failure=why)
@@ -80,7 +80,9 @@ MUTANTS = {
         code(Pilot, "_begun", lambda pilot, leg: pilot._last.step if pilot._last else leg.step), 52, DEADLY
     ),
     "the steps below an undo that failed are undone": _of_sagas(code(Pilot, "_failed", _forgiving)),
-    "an undo that failed is not tried again": _of_sagas(code(next_step, "_STAYS", frozenset({Mark.AGAIN}))),
+    "an undo that failed is not tried again": _of_sagas(
+        code(next_step, "_STAYS", frozenset({EntryResult.AGAIN}))
+    ),
     "nobody notes that a flight turns back": _of_sagas(code(Pilot, "_switch", _forgetful), 7),
     "flights are dropped half done": _of_sagas(
         sql(submissions, "_CANCEL_UNWANTED", "NOT job.flying AND", ""), 75

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from sluice.jobs.sagas.journal import Direction, Entry, Mark
+from sluice.jobs.sagas.journal import Direction, EntryResult, JournalEntry
 from sluice.jobs.sagas.next_step import Leg, next_leg
 from sluice.ledger.database.connection import Tx
 
@@ -13,7 +13,7 @@ from sluice.ledger.database.connection import Tx
 # the last claim has ended.
 _LATE = f"""
 SELECT step.job, step.flight, step.seq FROM step
-WHERE mark <> '{Mark.FORCED}' AND NOT EXISTS (
+WHERE mark <> '{EntryResult.FORCED}' AND NOT EXISTS (
     SELECT 1 FROM round WHERE round.job = step.job AND round.claim = step.claim
     AND step.at BETWEEN round.running_at AND coalesce(round.executed_at, step.at))
 """
@@ -34,7 +34,7 @@ ORDER BY job, flight, seq
 class _Written(Struct, frozen=True):
     job: int
     flight: int
-    entry: Entry
+    entry: JournalEntry
 
 
 def misplaced(tx: Tx) -> list[str]:
@@ -54,13 +54,13 @@ def off_course(tx: Tx) -> Iterator[str]:
     yield from (f"{each} is a first entry" for each in firsts if each.entry.step != 0)
 
 
-def _follows(last: Entry, entry: Entry) -> bool:
+def _follows(last: JournalEntry, entry: JournalEntry) -> bool:
     turns = entry.direction is Direction.SWITCH
-    if last.mark is Mark.AWAITS:
-        came = entry.mark is Mark.CAME and entry.direction is last.direction
+    if last.mark is EntryResult.AWAITS:
+        came = entry.mark is EntryResult.CAME and entry.direction is last.direction
         return entry.step == last.step and (came or (turns and last.direction is Direction.DO))
-    if entry.mark is Mark.FORCED:
-        return last.mark is Mark.DISMAL and entry.step == last.step
+    if entry.mark is EntryResult.FORCED:
+        return last.mark is EntryResult.DISMAL and entry.step == last.step
     if turns:
         # A flight turns back at the step that has begun, or at the next one, which was about to begin.
         return last.direction is Direction.DO and entry.step in {last.step, next_leg(last).step}

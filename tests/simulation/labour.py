@@ -1,8 +1,8 @@
 """Durations and outcomes of the jobs of a drawn world."""
 
 from sluice.jobs.model.job import Ending, Outcome
-from sluice.ledger.lifecycle.claims import Claimed
-from sluice.ops.simulation.faults import Fate
+from sluice.ledger.lifecycle.claims import ClaimedJob
+from sluice.ops.simulation.faults import FaultSource
 from sluice.ops.simulation.work import Effort
 from sluice.ops.simulation.workers import Habits
 
@@ -13,10 +13,10 @@ AT_ONCE_MAX = 3
 class Labour:
     """Work that is drawn for each run of each job."""
 
-    def __init__(self, fate: Fate) -> None:
+    def __init__(self, fate: FaultSource) -> None:
         self._fate = fate
 
-    def effort(self, claimed: Claimed) -> Effort:
+    def effort(self, claimed: ClaimedJob) -> Effort:
         rng = self._fate.rng(f"the work of {claimed.name} under claim {claimed.claim}")
         seconds = rng.choice((0.01, 0.5, 3.0, 12.0)) * (0.5 + rng.random())
         acknowledged = tuple(

@@ -15,7 +15,7 @@ from sluice.ledger.lifecycle import plans
 from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.quiescence import open_submissions, unfinished
 from sluice.ops.simulation.describe import words_of
-from sluice.ops.simulation.faults import Fate, Fault
+from sluice.ops.simulation.faults import FaultSource, InjectedFault
 from sluice.planner.keyspaces.choose import keyspace_of
 from tests.simulation.breakers import begun_in_spite, open_breakers
 from tests.simulation.chunks import twice_at_once, unaccounted
@@ -79,7 +79,11 @@ class Violation(AssertionError):
     """
 
     def __init__(
-        self, what: str, *, happened: Sequence[tuple[float, Fault, str]] = (), words: Sequence[str] = ()
+        self,
+        what: str,
+        *,
+        happened: Sequence[tuple[float, InjectedFault, str]] = (),
+        words: Sequence[str] = (),
     ) -> None:
         super().__init__(what)
         self.happened = tuple(fault for _, fault, _ in happened)
@@ -92,7 +96,7 @@ def simulate(
     faults: Faults | None = None,
     theme: str = "anything",
     *,
-    plan: Collection[Fault] | None = None,
+    plan: Collection[InjectedFault] | None = None,
 ) -> int:
     """Run one seed on this ground. Return the number of steps. Violation if an invariant does not hold.
 
@@ -100,7 +104,7 @@ def simulate(
     """
     rng = random.Random(seed)
     apps = THEMES[theme](rng)
-    fate = Fate(seed, faults or drawn(rng), plan)
+    fate = FaultSource(seed, faults or drawn(rng), plan)
     world = World(ground, rng, apps, catalogue_of(apps), fate)
     try:
         _run(world)

@@ -8,7 +8,7 @@ out. A failed run has at most the faults of its plan. So a fault that no longer 
 from collections.abc import Callable, Collection, Iterator
 
 from sluice.jobs.simulated import Faults
-from sluice.ops.simulation.faults import Fault
+from sluice.ops.simulation.faults import InjectedFault
 from tests.simulation.ground import Ground
 from tests.simulation.run import Violation, simulate
 
@@ -16,7 +16,7 @@ from tests.simulation.run import Violation, simulate
 TRIALS_MAX = 1000
 
 #: A run with these faults alone. It returns the faults that happened before it failed, or None if it did not fail.
-Trial = Callable[[Collection[Fault]], Collection[Fault] | None]
+Trial = Callable[[Collection[InjectedFault]], Collection[InjectedFault] | None]
 
 
 def shrunk(
@@ -25,7 +25,7 @@ def shrunk(
     """Return the violation that the fewest faults cause. It is the same one if all are needed."""
     least = violation
 
-    def trial(plan: Collection[Fault]) -> Collection[Fault] | None:
+    def trial(plan: Collection[InjectedFault]) -> Collection[InjectedFault] | None:
         nonlocal least
         try:
             simulate(ground, seed, faults, theme, plan=frozenset(plan))
@@ -38,11 +38,11 @@ def shrunk(
     return least
 
 
-def minimal(faults: Collection[Fault], trial: Trial) -> list[Fault]:
+def minimal(faults: Collection[InjectedFault], trial: Trial) -> list[InjectedFault]:
     """Return faults with which the trial fails, and of which no single one can be left out."""
     left, trials = list(dict.fromkeys(faults)), 0
 
-    def fails(plan: Collection[Fault]) -> list[Fault] | None:
+    def fails(plan: Collection[InjectedFault]) -> list[InjectedFault] | None:
         nonlocal trials
         trials += 1
         happened = trial(plan) if trials <= TRIALS_MAX else None
@@ -62,12 +62,12 @@ def minimal(faults: Collection[Fault], trial: Trial) -> list[Fault]:
     return left
 
 
-def _rests(faults: list[Fault], parts: int) -> Iterator[list[Fault]]:
+def _rests(faults: list[InjectedFault], parts: int) -> Iterator[list[InjectedFault]]:
     """Yield the faults that remain without each part."""
     size = -(-len(faults) // parts)
     for first in range(0, len(faults), size):
         yield faults[:first] + faults[first + size :]
 
 
-def _or(found: list[Fault] | None, before: list[Fault]) -> list[Fault]:
+def _or(found: list[InjectedFault] | None, before: list[InjectedFault]) -> list[InjectedFault]:
     return before if found is None else found

@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.jobs.simulated import Faults
-from sluice.ops.simulation.faults import Fault, Kind
+from sluice.ops.simulation.faults import FaultKind, InjectedFault
 from tests.simulation.ground import Ground
 from tests.simulation.guards import NO_REPETITION
 from tests.simulation.mutants import Mutant
@@ -14,7 +14,11 @@ WILD = Faults(lose=0.3, double=0.3, delay_s_max=4.0, crash_after_commit=0.05, ki
 
 
 def test_two_faults_that_only_fail_together_are_found_among_hundreds() -> None:
-    faults = [Fault(kind, f"message {number}") for kind in (Kind.LOST, Kind.LATE) for number in range(200)]
+    faults = [
+        InjectedFault(kind, f"message {number}")
+        for kind in (FaultKind.LOST, FaultKind.LATE)
+        for number in range(200)
+    ]
     needed = {faults[17], faults[333]}
     trials = []
 
@@ -27,14 +31,14 @@ def test_two_faults_that_only_fail_together_are_found_among_hundreds() -> None:
 
 
 def test_faults_that_no_longer_happen_are_left_out_at_once() -> None:
-    faults = [Fault(Kind.LOST, f"message {number}") for number in range(100)]
+    faults = [InjectedFault(FaultKind.LOST, f"message {number}") for number in range(100)]
     assert minimal(faults, lambda plan: [fault for fault in plan if fault.whom == "message 7"] or None) == [
         faults[7]
     ]
 
 
 def test_no_fault_is_left_if_the_trial_fails_without_any() -> None:
-    assert minimal([Fault(Kind.LOST, "a message")], lambda plan: plan) == []
+    assert minimal([InjectedFault(FaultKind.LOST, "a message")], lambda plan: plan) == []
 
 
 @pytest.mark.timeout(1800)

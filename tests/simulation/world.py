@@ -10,8 +10,8 @@ from sluice.broker.messages import Landed, Message, Resume, Tick
 from sluice.jobs.catalogue import Catalogue
 from sluice.ledger.retention import removal
 from sluice.ops.simulation.event_queue import Agenda
-from sluice.ops.simulation.faults import Fate
-from sluice.ops.simulation.installation import Installation
+from sluice.ops.simulation.faults import FaultSource
+from sluice.ops.simulation.installation import SimulatedInstallation
 from tests.simulation.air import Air
 from tests.simulation.definitions import changed_apps, drawn_wish
 from tests.simulation.ground import Ground
@@ -47,7 +47,12 @@ class World:
     """
 
     def __init__(
-        self, ground: Ground, rng: random.Random, apps: dict[str, Any], catalogue: Catalogue, fate: Fate
+        self,
+        ground: Ground,
+        rng: random.Random,
+        apps: dict[str, Any],
+        catalogue: Catalogue,
+        fate: FaultSource,
     ) -> None:
         self.agenda = agenda = Agenda(fate)
         fate.elapsed_s = lambda: agenda.elapsed_s
@@ -60,7 +65,7 @@ class World:
         self.watch = Watch(catalogue)
         self.trips = Trips(apps)
         self.air = Air(fate, agenda, self.plain, self._send_news)
-        self.installation = Installation(
+        self.installation = SimulatedInstallation(
             self._ledger,
             fate,
             agenda,

@@ -16,15 +16,15 @@ from sluice.actors.scheduler import manual
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, Look, Message, Plan, Tick
 from sluice.jobs.catalogue import Catalogue, load
-from sluice.jobs.schedules.schedule import Busy
+from sluice.jobs.schedules.schedule import OpenRuns
 from sluice.jobs.simulated import Faults
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import empty
 from sluice.ledger.lifecycle import submissions
-from sluice.ledger.reads.schedule_states import Fired, recent
-from sluice.ops.simulation.faults import Fate
-from sluice.ops.simulation.mortal_ledger import Crash, CrashingLedger
+from sluice.ledger.reads.schedule_states import FiringRecord, recent
+from sluice.ops.simulation.faults import FaultSource
+from sluice.ops.simulation.mortal_ledger import CrashingLedger, SimulatedDeath
 from tests.simulation.year_entries import APPS, ENTRIES
 
 FAULTS = Faults(lose=0.05, double=0.1, crash_before_commit=0.02, crash_after_commit=0.02, repeat_commit=0.02)
@@ -47,7 +47,7 @@ class Year:
         self._source = folder / "apps.json"
         self.plain = Ledger(url, connections=1, clock=lambda: self.now)
         self.plain.transact(empty)
-        fate = Fate(seed, FAULTS)
+        fate = FaultSource(seed, FAULTS)
         self._leaders = [CrashingLedger(url, fate, lambda: self.now) for _ in range(2)]
         self._agenda: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = itertools.count()
@@ -92,7 +92,7 @@ class Year:
         for ledger in (self.plain, *self._leaders):
             ledger.close()
 
-    def firings(self, id_: str) -> list[Fired]:
+    def firings(self, id_: str) -> list[FiringRecord]:
         """Return the firings of an entry in the order of their due times."""
         return self.plain.transact(lambda tx: recent(tx, id_, 1_000_000))[::-1]
 
@@ -125,7 +125,7 @@ class Year:
             try:
                 self._tell(handle(self.rng.choice(self._leaders), self._catalogue(), Look()))
                 went_well = True
-            except Crash:
+            except SimulatedDeath:
                 continue
         if went_well:
             self.looks.append(self.now)
@@ -143,7 +143,9 @@ class Year:
     def _observe(self) -> None:
         """Read the ledger: current definitions, submissions, and the end of jitter."""
         overlapping = [
-            schedules.Asked(id_, entry.app, cares=True) for id_, entry in ENTRIES.items() if entry.takes_h
+            schedules.OverlapQuery(id_, entry.app, cares=True)
+            for id_, entry in ENTRIES.items()
+            if entry.takes_h
         ]
         standing, opened = self.plain.transact(
             lambda tx: (schedules.hold(tx, _OBSERVED), schedules.busy(tx, overlapping))
@@ -160,7 +162,7 @@ class Year:
                 self._at(each.fire_at + timedelta(seconds=self.rng.random()), self._look)
         self._take_on(opened)
 
-    def _take_on(self, opened: Mapping[str, Busy]) -> None:
+    def _take_on(self, opened: Mapping[str, OpenRuns]) -> None:
         """Note new submissions of entries that overlap. Each ends some hours later."""
         for id_, busy in opened.items():
             for submission in busy.own:

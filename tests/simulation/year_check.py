@@ -13,7 +13,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.schedules.schedule import FiringOutcome
 from sluice.ledger.reads import submission_progress
 from sluice.ledger.reads.invariants import breaches
-from sluice.ledger.reads.schedule_states import Fired
+from sluice.ledger.reads.schedule_states import FiringRecord
 from sluice.scheduler.overlap import QUEUED_MAX
 from tests.simulation.year import Year
 from tests.simulation.year_entries import ENTRIES
@@ -75,7 +75,7 @@ def _must_be_seen(year: Year, id_: str, due: datetime) -> bool:
     return due <= last
 
 
-def _check_outcomes(year: Year, id_: str, firings: list[Fired]) -> None:
+def _check_outcomes(year: Year, id_: str, firings: list[FiringRecord]) -> None:
     for at, batch in _batches(firings):
         told = {each.due: each.outcome for each in batch}
         assert told == ENTRIES[id_].explained([*told], at), (id_, at, told)
@@ -83,7 +83,7 @@ def _check_outcomes(year: Year, id_: str, firings: list[Fired]) -> None:
             _check_prompt(year, id_, batch[0].due, at)
 
 
-def _check_paused(year: Year, firings: list[Fired]) -> None:
+def _check_paused(year: Year, firings: list[FiringRecord]) -> None:
     for at, batch in _batches(firings):
         is_paused = any(since <= at < until for since, until in year.pauses)
         resumed = max((until for _, until in year.pauses if until <= at), default=year.first)
@@ -93,7 +93,7 @@ def _check_paused(year: Year, firings: list[Fired]) -> None:
         _check_prompt(year, "paused", batch[0].due, at)
 
 
-def _check_skipping(year: Year, firings: list[Fired]) -> None:
+def _check_skipping(year: Year, firings: list[FiringRecord]) -> None:
     open_until = year.first
     for at, batch in _batches(firings):
         expected = ENTRIES["skipping"].explained([each.due for each in batch], at)
@@ -106,7 +106,7 @@ def _check_skipping(year: Year, firings: list[Fired]) -> None:
         _check_prompt(year, "skipping", batch[0].due, at)
 
 
-def _check_queueing(year: Year, firings: list[Fired]) -> None:
+def _check_queueing(year: Year, firings: list[FiringRecord]) -> None:
     """Check that submissions run in order, one after another, and each as soon as possible."""
     free = year.first
     for place, each in enumerate(firings):
@@ -122,7 +122,7 @@ def _check_queueing(year: Year, firings: list[Fired]) -> None:
             assert len(before) >= QUEUED_MAX, each
 
 
-def _check_replacing(year: Year, firings: list[Fired]) -> None:
+def _check_replacing(year: Year, firings: list[FiringRecord]) -> None:
     for at, batch in _batches(firings):
         told = {each.due: each.outcome for each in batch}
         assert told == ENTRIES["replacing"].explained([*told], at), (at, told)
@@ -133,7 +133,7 @@ def _check_replacing(year: Year, firings: list[Fired]) -> None:
         assert status.ended_at == year.ends.get(str(each.submission), following.at), (each, following)
 
 
-def _check_submissions(year: Year, firings: Sequence[Fired]) -> None:
+def _check_submissions(year: Year, firings: Sequence[FiringRecord]) -> None:
     """Check that exactly the fired due times have a submission, and that each of these was planned."""
     made = year.plain.transact(lambda tx: submission_progress.recent(tx, 1_000_000))
     assert sorted(each.id for each in made) == sorted(
@@ -152,7 +152,7 @@ def _first_look(year: Year, since: datetime) -> datetime:
     return year.looks[place] if place < len(year.looks) else year.end
 
 
-def _batches(firings: Sequence[Fired]) -> Iterator[tuple[datetime, list[Fired]]]:
+def _batches(firings: Sequence[FiringRecord]) -> Iterator[tuple[datetime, list[FiringRecord]]]:
     """Group due times that were handled together."""
     for at, batch in groupby(firings, key=lambda each: each.at):
         yield at, list(batch)

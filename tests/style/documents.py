@@ -46,7 +46,7 @@ def _ways(node: ast.expr) -> list[tuple[str, ...]]:
     match node:
         case ast.Call(ast.Name("Command"), _, keywords):
             return [(_word(keywords),)]
-        case ast.Call(ast.Name("Group"), _, keywords):
+        case ast.Call(ast.Name("CommandGroup"), _, keywords):
             inner = next(each.value for each in keywords if each.arg == "commands")
             members = inner.elts if isinstance(inner, ast.Tuple) else []
             return [(_word(keywords), *way) for member in members for way in _ways(member)]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sluice.jobs.observe.failpoints import PLACES, Crash, Place, read_crash
+from sluice.jobs.observe.failpoints import PLACES, CrashOrder, Failpoint, read_crash
 from tests.style.sources import ROOMS, ROOT, Source, read_sources
 
 HERE = "jobs/observe/failpoints.py"
@@ -40,14 +40,15 @@ def unreached(sources: list[Source]) -> list[str]:
 def _namings(sources: list[Source]) -> Iterator[tuple[Source, ast.Attribute]]:
     for source in sources:
         if source.path == HERE or not any(
-            (each.module, each.name) == ("sluice.jobs.observe.failpoints", "Place") for each in source.imports
+            (each.module, each.name) == ("sluice.jobs.observe.failpoints", "Failpoint")
+            for each in source.imports
         ):
             continue
         for node in source.nodes:
             if (
                 isinstance(node, ast.Attribute)
                 and isinstance(node.value, ast.Name)
-                and node.value.id == "Place"
+                and node.value.id == "Failpoint"
             ):
                 yield source, node
 
@@ -64,7 +65,8 @@ def test_each_place_stands_in_the_code_once_and_the_code_has_no_others() -> None
 
 def test_a_place_that_is_only_named_is_found() -> None:
     wrong = Source(
-        "actors/x.py", "from sluice.jobs.observe.failpoints import Place\nprint(Place.CLAIM_WRITTEN)\n"
+        "actors/x.py",
+        "from sluice.jobs.observe.failpoints import Failpoint\nprint(Failpoint.CLAIM_WRITTEN)\n",
     )
     assert unreached([wrong]) == ["actors/x.py:2: CLAIM_WRITTEN"]
     assert named([wrong]) == Counter(CLAIM_WRITTEN=1)
@@ -76,8 +78,8 @@ def test_no_two_places_are_called_the_same_and_each_has_a_sentence() -> None:
 
 
 def test_a_place_is_read_with_the_time_it_is_come_to() -> None:
-    assert read_crash("claim.committed@3") == Crash(Place.CLAIM_COMMITTED, 3)
-    assert read_crash("claim.committed") == Crash(Place.CLAIM_COMMITTED, 1)
+    assert read_crash("claim.committed@3") == CrashOrder(Failpoint.CLAIM_COMMITTED, 3)
+    assert read_crash("claim.committed") == CrashOrder(Failpoint.CLAIM_COMMITTED, 1)
 
 
 @pytest.mark.parametrize("text", ["", "claim", "claim.committed@", "claim.committed@0", "claim.committed@x"])

@@ -14,7 +14,7 @@ from sluice.jobs.keys.partitions import read_span, without_version
 from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Assignment
 from sluice.jobs.model.names import Claim
-from sluice.ledger.reads.run_records import Origin
+from sluice.ledger.reads.run_records import RunOrigin
 
 PRODUCER = "urn:sluice"
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
@@ -51,7 +51,7 @@ class Dataset(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=T
     output_facets: Facets = {}
 
 
-class Event(Struct, frozen=True, kw_only=True, rename="camel"):
+class LineageEvent(Struct, frozen=True, kw_only=True, rename="camel"):
     event_type: str
     event_time: datetime
     run: RunNamed
@@ -62,13 +62,13 @@ class Event(Struct, frozen=True, kw_only=True, rename="camel"):
     schema_url: str = msgspec.field(name="schemaURL", default=SCHEMA)
 
 
-class Names(Struct, frozen=True):
+class LineageNames(Struct, frozen=True):
     """Namespaces of jobs and of tables."""
 
     jobs: str
     tables: str
 
-    def run(self, claim: Claim, origin: Origin | None, error: str | None) -> RunNamed:
+    def run(self, claim: Claim, origin: RunOrigin | None, error: str | None) -> RunNamed:
         facets: dict[str, Any] = {}
         if origin:
             facets["parent"] = _facet(
@@ -137,7 +137,7 @@ def _facet(name: str, **words: Any) -> dict[str, Any]:
     return {"_producer": PRODUCER, "_schemaURL": url, **words}
 
 
-def _place(origin: Origin | None) -> tuple[str, ...]:
+def _place(origin: RunOrigin | None) -> tuple[str, ...]:
     """Return the parts that identify a submission. Another ledger may have the same id, but not the same time of
     receipt."""
     return (origin.submission, origin.received_at.isoformat()) if origin else ()

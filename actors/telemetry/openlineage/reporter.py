@@ -6,13 +6,13 @@ import msgspec
 
 from sluice.actors.settings.settings import LineageServer
 from sluice.actors.telemetry.counters import Count
-from sluice.actors.telemetry.observers import Past, Remembered, Sight
-from sluice.actors.telemetry.openlineage.events import Dataset, Event, Names, now
-from sluice.actors.telemetry.openlineage.sender import Post
+from sluice.actors.telemetry.observers import FinishedRun, Remembered, RunInfo
+from sluice.actors.telemetry.openlineage.events import Dataset, LineageEvent, LineageNames, now
+from sluice.actors.telemetry.openlineage.sender import EventSender
 from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger.reads.run_records import Origin, Planned
+from sluice.ledger.reads.run_records import PlannedSubmission, RunOrigin
 from sluice.ledger.stats.event_counters import What
 
 _START, _COMPLETE, _FAIL, _ABORT = "START", "COMPLETE", "FAIL", "ABORT"
@@ -25,41 +25,45 @@ _ENCODER = msgspec.json.Encoder()
 
 def lineage_of(server: LineageServer, definition: Callable[[str], App | None]) -> "Lineage":
     """Return the observer that sends lineage to this server."""
-    return Lineage(Names(server.jobs, server.tables), Post(server.url, server.token), definition)
+    return Lineage(
+        LineageNames(server.jobs, server.tables), EventSender(server.url, server.token), definition
+    )
 
 
 class Lineage:
     """Observer that sends lineage. ``definition`` returns the present definition of an app, or None."""
 
-    def __init__(self, names: Names, post: Post, definition: Callable[[str], App | None]) -> None:
+    def __init__(
+        self, names: LineageNames, post: EventSender, definition: Callable[[str], App | None]
+    ) -> None:
         self._names = names
         self._post = post
         self._definition = definition
         self._told = Remembered()
 
-    def run(self, sight: Sight) -> "StepRun":
+    def run(self, sight: RunInfo) -> "StepRun":
         return StepRun(self, sight)
 
-    def began(self, sight: Sight, assignment: Assignment) -> None:
+    def began(self, sight: RunInfo, assignment: Assignment) -> None:
         if assignment.table is None or assignment.span is None:
             return
         job = sight.job
         outputs = self._names.outputs(assignment.app, assignment.table, job.key)
         self._tell(_START, sight, inputs=list(self._names.inputs(assignment)), outputs=outputs)
 
-    def recorded(self, sight: Sight, outcome: Outcome, *, refused: bool) -> None:
+    def recorded(self, sight: RunInfo, outcome: Outcome, *, refused: bool) -> None:
         ending = _ABORT if refused else _UNJUDGED.get(outcome.ending)
         if sight.job.partitions is None or ending is None or outcome.ending is Ending.NOT_BEGUN:
             return
         self._tell(ending, sight, error=None if ending == _ABORT else outcome.error)
 
-    def lost(self, past: Past) -> None:
+    def lost(self, past: FinishedRun) -> None:
         self._look_back(past, _ABORT)
 
-    def judged(self, past: Past) -> None:
+    def judged(self, past: FinishedRun) -> None:
         self._look_back(past, _VERDICTS.get(State(past.stretch.ending), _FAIL))
 
-    def planned(self, submission: Planned) -> None:
+    def planned(self, submission: PlannedSubmission) -> None:
         """Do nothing: planning makes no partitions yet."""
 
     def counts(self) -> Mapping[What, Count]:
@@ -68,12 +72,12 @@ class Lineage:
     def close(self) -> None:
         self._post.close()
 
-    def _look_back(self, past: Past, ending: str) -> None:
+    def _look_back(self, past: FinishedRun, ending: str) -> None:
         stretch = past.stretch
         if stretch.place is None or not self._told.is_news(stretch.right):
             return
         done = self._names.outputs(self._definition(stretch.app), stretch.place, stretch.key)
-        event = Event(
+        event = LineageEvent(
             event_type=ending,
             event_time=stretch.ended_at,
             run=self._names.run(stretch.right, past.origin, stretch.error if ending == _FAIL else None),
@@ -86,14 +90,14 @@ class Lineage:
     def _tell(
         self,
         what: str,
-        sight: Sight,
+        sight: RunInfo,
         *,
         inputs: list[Dataset] | None = None,
         outputs: list[Dataset] | None = None,
         error: str | None = None,
     ) -> None:
-        origin: Origin | None = sight.origin
-        event = Event(
+        origin: RunOrigin | None = sight.origin
+        event = LineageEvent(
             event_type=what,
             event_time=now(),
             run=self._names.run(sight.job.right, origin, error),
@@ -109,7 +113,7 @@ class StepRun:
 
     traceparent = None
 
-    def __init__(self, lineage: Lineage, sight: Sight) -> None:
+    def __init__(self, lineage: Lineage, sight: RunInfo) -> None:
         self._lineage = lineage
         self._sight = sight
 

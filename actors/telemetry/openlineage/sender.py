@@ -27,7 +27,7 @@ _PATH = "/api/v1/lineage"
 _SERVER_ERROR = 500
 
 
-class Post:
+class EventSender:
     """Queue and thread for one server. ``url`` is the address of the server, or the exact address of its endpoint."""
 
     def __init__(self, url: str, token: str | None) -> None:

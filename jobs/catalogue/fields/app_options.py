@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sluice.jobs.catalogue.errors import At, Faults, unknown
+from sluice.jobs.catalogue.errors import At, DefinitionFaults, unknown
 from sluice.jobs.catalogue.fields import chunk_options, partition_options
 from sluice.jobs.catalogue.fields.chunk_options import CHUNK_WORDS, any_key, read_chunking
 from sluice.jobs.catalogue.fields.compensation_option import read_compensate
 from sluice.jobs.catalogue.fields.dependency_grammar import read_groups
-from sluice.jobs.catalogue.fields.draft import Draft, Entry
+from sluice.jobs.catalogue.fields.draft import Draft, UnreadApp
 from sluice.jobs.catalogue.fields.literals import read_autofill, read_kinds, read_values
 from sluice.jobs.catalogue.fields.partition_options import PARTITION_WORDS, read_partitioning, read_readings
 from sluice.jobs.catalogue.fields.policy_options import (
@@ -39,7 +39,7 @@ _ENDINGS = (".DQ", ".XQ")
 _NAME_CHARACTERS_MAX = 200
 
 
-def read_app(entry: Entry, default_job_id: str | None, delimiter: str, faults: Faults) -> Draft:
+def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, faults: DefinitionFaults) -> Draft:
     """Return the app as far as it can be read."""
     at = At(faults, entry.origin, entry.name)
     _check_name(entry.name, at)

@@ -12,7 +12,7 @@ from typing import Any
 
 from sluice.jobs.api import Definition
 from sluice.jobs.catalogue.errors import At, Words, read_fields, truth, unknown
-from sluice.jobs.catalogue.fields.draft import Entry, Selector
+from sluice.jobs.catalogue.fields.draft import Selector, UnreadApp
 from sluice.jobs.catalogue.fields.policy_options import read_lag_s
 from sluice.jobs.catalogue.sources.functions import find_function, path_of
 from sluice.jobs.keys.chunks import Chunking, Dependency
@@ -30,7 +30,7 @@ def any_key(delimiter: str) -> Template:
     return Template.parse("{chunk}", delimiter)
 
 
-def read_chunking(words: Mapping[str, object], entry: Entry, at: At) -> Chunking | None:
+def read_chunking(words: Mapping[str, object], entry: UnreadApp, at: At) -> Chunking | None:
     """Return the chunking of an app, or None if it has no such options.
 
     An invalid option adds a fault and is replaced by a default.

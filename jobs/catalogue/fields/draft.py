@@ -34,7 +34,7 @@ class Selector(NamedTuple):
     path: str
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class UnreadApp(Struct, frozen=True, kw_only=True):
     """One app of one source, unread. ``default_job_id`` and ``default_ids`` come from the source.
 
     ``text`` is the text of the whole module if the module is one app. ``spent`` are options that the source has
@@ -73,7 +73,7 @@ class ConfEntry(Struct, frozen=True, kw_only=True):
     terminals: Mapping[str, object]
 
 
-class Span(Struct, frozen=True):
+class WrittenRange(Struct, frozen=True):
     """A half-open range as written, ``first:end:step``."""
 
     text: str
@@ -110,7 +110,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     end_cutoff: object = None
 
 
-class Work(Struct, frozen=True, kw_only=True):
+class AppWork(Struct, frozen=True, kw_only=True):
     """Work of an app's jobs. ``source`` is the text of the code if there is no function to read it from."""
 
     job_type: str
@@ -138,12 +138,12 @@ class Draft(Struct, frozen=True, kw_only=True):
     words: Mapping[str, object]
     template: Template | None
     declared: Mapping[str, Identifier]
-    autofill: Mapping[str, tuple[Raw, ...] | Span]
+    autofill: Mapping[str, tuple[Raw, ...] | WrittenRange]
     groups: Mapping[str, tuple[Mention, ...]]
     filtered: Mapping[str, tuple[Raw, ...]] | None
     filter_path: str | None
     filter_function: Callable[..., object] | None
-    work: Work
+    work: AppWork
     policy: Policy
     chunking: Chunking | None = None
     partitioning: Partitioning | None = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 
 from sluice.jobs.catalogue.errors import At, nearest
-from sluice.jobs.catalogue.fields.draft import Raw, Span
+from sluice.jobs.catalogue.fields.draft import Raw, WrittenRange
 from sluice.jobs.catalogue.sources.functions import find_function
 from sluice.jobs.keys.identifiers import (
     Checked,
@@ -38,9 +38,9 @@ def read_kinds(word: object, at: At) -> dict[str, Identifier]:
     return kinds
 
 
-def read_autofill(word: object, at: At) -> dict[str, tuple[Raw, ...] | Span]:
+def read_autofill(word: object, at: At) -> dict[str, tuple[Raw, ...] | WrittenRange]:
     """Return the lists and ranges in ``autofill_values``, by name."""
-    autofill: dict[str, tuple[Raw, ...] | Span] = {}
+    autofill: dict[str, tuple[Raw, ...] | WrittenRange] = {}
     for name, value in _named(word, at).items():
         try:
             autofill[name] = _span(value) if isinstance(value, str) else raws(value)
@@ -85,7 +85,7 @@ def _raw(item: object) -> Raw:
     return item
 
 
-def _span(text: str) -> Span:
+def _span(text: str) -> WrittenRange:
     parts = [part.strip() for part in text.split(":")]
     if len(parts) not in {2, 3} or not all(parts):
         raise ValueError(
@@ -94,7 +94,7 @@ def _span(text: str) -> Span:
     step = Whole().parse(parts[2]) if len(parts) == 3 else 1
     if not isinstance(step, int) or step < 1:
         raise ValueError(f"the step of range {text!r} has to be 1 or more")
-    return Span(text, parts[0], parts[1], step)
+    return WrittenRange(text, parts[0], parts[1], step)
 
 
 def _kind(word: object) -> Identifier:
@@ -128,7 +128,7 @@ def _one_of(listed: tuple[Raw, ...]) -> OneOf:
 _END_MAX = 10**18
 
 
-def read_span(app: App, name: str, span: Span, limit: int) -> Values:
+def read_span(app: App, name: str, span: WrittenRange, limit: int) -> Values:
     """Return the values of a range for this identifier. Raises ValueError with the reason if it has none."""
     match app.kind(name):
         case Day():
@@ -146,14 +146,14 @@ def read_span(app: App, name: str, span: Span, limit: int) -> Values:
     return values
 
 
-def _numbers(span: Span) -> range:
+def _numbers(span: WrittenRange) -> range:
     first, end = int(Whole().parse(span.first)), int(Whole().parse(span.end))
     if max(abs(first), abs(end), span.step) > _END_MAX:
         raise ValueError(f"range {span.text!r} goes beyond {_END_MAX}")
     return range(first, end, span.step)
 
 
-def _unrolled(span: Span, kind: OneOf | Checked, limit: int) -> Values:
+def _unrolled(span: WrittenRange, kind: OneOf | Checked, limit: int) -> Values:
     """Return all values, each parsed by the kind, because only the kind can determine them."""
     numbers = _numbers(span)
     if len(numbers) > limit:

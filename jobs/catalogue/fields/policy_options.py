@@ -25,7 +25,7 @@ from sluice.jobs.policy.breaker import PAUSE_S, PAUSE_S_MAX, Breaker
 from sluice.jobs.policy.concurrency import Concurrency
 from sluice.jobs.policy.resource_limits import Allowance
 from sluice.jobs.policy.retry_budget import RetryBudget
-from sluice.jobs.policy.retry_delay import Retry
+from sluice.jobs.policy.retry_delay import RetryRule
 from sluice.jobs.runners.command.environment import WITHHELD, is_withheld
 from sluice.jobs.runners.command.placeholders import names
 from sluice.jobs.sagas.debug import Debug, Injected
@@ -341,8 +341,8 @@ def _instant(value: object) -> datetime | None:
     return parse_instant(value)
 
 
-def _retry(value: object) -> Retry:
-    if isinstance(value, Retry):
+def _retry(value: object) -> RetryRule:
+    if isinstance(value, RetryRule):
         return value
     if callable(getattr(value, "begin", None)):
         raise ValueError(
@@ -351,7 +351,7 @@ def _retry(value: object) -> Retry:
         )
     if not isinstance(value, Mapping):
         raise ValueError(f'{value!r} is not a retry rule; write {{"rule": "fixed", "seconds": 5}}')
-    return Retry(**read_mapping(_RETRY_WORDS, value))
+    return RetryRule(**read_mapping(_RETRY_WORDS, value))
 
 
 def _rule(value: object) -> str:

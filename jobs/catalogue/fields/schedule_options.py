@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from sluice.jobs.api import Definition
-from sluice.jobs.catalogue.errors import At, Faults, Words, nearest, one_of, read_fields, unknown
+from sluice.jobs.catalogue.errors import At, DefinitionFaults, Words, nearest, one_of, read_fields, unknown
 from sluice.jobs.catalogue.fields.draft import ScheduleEntry
 from sluice.jobs.catalogue.fields.policy_options import parse_policy
 from sluice.jobs.catalogue.fields.submitter_options import refused_options
@@ -31,7 +31,7 @@ from sluice.jobs.model.request_limits import large_policy
 from sluice.jobs.model.submission import JSON, Submission
 from sluice.jobs.schedules.cron import Cron, instant_of
 from sluice.jobs.schedules.due_template import fill, speaks_of_due
-from sluice.jobs.schedules.schedule import Asked, CatchUp, Every, Rule, Schedule
+from sluice.jobs.schedules.schedule import CatchUp, Every, Rule, Schedule, UserTrigger
 from sluice.jobs.text.json_value import as_json
 from sluice.jobs.text.units import read_duration_s
 
@@ -64,11 +64,11 @@ def _every(value: object) -> Every:
     return Every(int(seconds))
 
 
-def _trigger(value: object) -> Asked:
+def _trigger(value: object) -> UserTrigger:
     if not callable(getattr(value, "get_next_fire_time", None)):
         raise ValueError(f"{value!r} is no trigger: it has no get_next_fire_time(previous, now)")
     try:
-        asked = Asked.of(value)  # type: ignore[arg-type] # checked in the line before
+        asked = UserTrigger.of(value)  # type: ignore[arg-type] # checked in the line before
         as_json(asked.text)
     except Exception as error:
         raise ValueError(f"the trigger cannot be converted to text: {error}") from error
@@ -337,7 +337,7 @@ def _named(words: object, place: int, at: At) -> tuple[object, object] | None:
 
 
 def read_schedules(
-    entries: Iterable[ScheduleEntry], apps: Mapping[str, App], known: Iterable[str], faults: Faults
+    entries: Iterable[ScheduleEntry], apps: Mapping[str, App], known: Iterable[str], faults: DefinitionFaults
 ) -> dict[str, Schedule]:
     """Return the schedules without a fault. ``known`` names all existing apps, ``apps`` has the apps
     without a fault.

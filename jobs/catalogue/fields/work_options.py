@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.catalogue.errors import At, nearest
 from sluice.jobs.catalogue.fields.chunk_options import CHUNK_WORDS
-from sluice.jobs.catalogue.fields.draft import Entry, Work
+from sluice.jobs.catalogue.fields.draft import AppWork, UnreadApp
 from sluice.jobs.catalogue.fields.partition_options import PARTITION_WORDS
 from sluice.jobs.catalogue.resolve.source_text import text_behind
 from sluice.jobs.catalogue.sources.functions import (
@@ -47,7 +47,7 @@ from sluice.jobs.sagas.spec import HOOK_METHODS, Saga
 from sluice.jobs.sagas.steps import is_awaited
 
 
-def read_program(words: Mapping[str, object], names: Sequence[str] | None, at: At) -> Work:
+def read_program(words: Mapping[str, object], names: Sequence[str] | None, at: At) -> AppWork:
     """Return the work of a program.
 
     The options are checked as far as possible before a job exists. A text with placeholders cannot be checked,
@@ -62,7 +62,7 @@ def read_program(words: Mapping[str, object], names: Sequence[str] | None, at: A
                 at.add(f"{word}: {error}")
     if words.get("cwd"):
         at.add("cwd: a program always runs in its own folder, the one with its run.sh; leave it out")
-    return Work(job_type="program", program=Program(**fields))
+    return AppWork(job_type="program", program=Program(**fields))
 
 
 def _text(word: str, value: object, names: Sequence[str] | None) -> str:
@@ -95,7 +95,7 @@ _CHECKS: Mapping[str, Callable[[str], object]] = {
 MAIN = "main"
 
 
-def read_spark(words: Mapping[str, object], entry: Entry, names: Sequence[str], at: At) -> Work:
+def read_spark(words: Mapping[str, object], entry: UnreadApp, names: Sequence[str], at: At) -> AppWork:
     """Return the work of a Spark app. This neither needs Spark nor runs the module."""
     known = (*OF_EVERY_JOB, *names)
     fields: dict[str, Any] = {}
@@ -109,12 +109,12 @@ def read_spark(words: Mapping[str, object], entry: Entry, names: Sequence[str], 
         if word in words and "read_fp" not in words:
             at.add(f"{word}: it needs read_fp, which the app does not have")
     path, source = _main(words, entry, at)
-    return Work(
+    return AppWork(
         job_type="pyspark", function=entry.function, function_path=path, source=source, spark=Spark(**fields)
     )
 
 
-def _main(words: Mapping[str, object], entry: Entry, at: At) -> tuple[str | None, str]:
+def _main(words: Mapping[str, object], entry: UnreadApp, at: At) -> tuple[str | None, str]:
     """Return the path of the function, and its module's text unless the function is decorated."""
     module = words.get("pymodule")
     if module is None:
@@ -199,7 +199,7 @@ _COUNT_NOTHING = {
 }
 
 
-def read_saga(words: Mapping[str, object], entry: Entry, at: At) -> Work:
+def read_saga(words: Mapping[str, object], entry: UnreadApp, at: At) -> AppWork:
     """Return the work of a saga.
 
     ``source`` is the text of the function and of everything in its module that it uses. The steps do the work, so a
@@ -208,9 +208,9 @@ def read_saga(words: Mapping[str, object], entry: Entry, at: At) -> Work:
     _refuse_what_counts_nothing(words, at)
     build, path = _build(words, entry, at)
     if build is None:
-        return Work(job_type="saga")
+        return AppWork(job_type="saga")
     saga = Saga(build=build, context=_context(words.get("context"), at), hooks=_hooks(words, at))
-    return Work(job_type="saga", function_path=path, saga=saga, source=entry.text or text_behind(build))
+    return AppWork(job_type="saga", function_path=path, saga=saga, source=entry.text or text_behind(build))
 
 
 def _refuse_what_counts_nothing(words: Mapping[str, object], at: At) -> None:
@@ -222,7 +222,9 @@ def _refuse_what_counts_nothing(words: Mapping[str, object], at: At) -> None:
             at.add(f"{word}: it does not apply to a saga: {why}")
 
 
-def _build(words: Mapping[str, object], entry: Entry, at: At) -> tuple[Callable[..., Any] | None, str | None]:
+def _build(
+    words: Mapping[str, object], entry: UnreadApp, at: At
+) -> tuple[Callable[..., Any] | None, str | None]:
     build, path = entry.function, entry.function_path
     try:
         if "function" in words:
@@ -347,7 +349,7 @@ _WORDS_OF = {
 }
 
 
-def read_work(words: Mapping[str, object], entry: Entry, names: Sequence[str] | None, at: At) -> Work:
+def read_work(words: Mapping[str, object], entry: UnreadApp, names: Sequence[str] | None, at: At) -> AppWork:
     """Return the work of an app. A fault in one option does not prevent the check of the others.
 
     ``names`` are the placeholders that the jobs provide, or None if they are unknown.
@@ -369,18 +371,18 @@ def read_work(words: Mapping[str, object], entry: Entry, names: Sequence[str] | 
         _refuse_surroundings(words, "a step can pass it to the processes that it starts", at)
         return read_saga(words, entry, at)
     if job_type == "bash":
-        return Work(job_type=job_type, bash_cmd=_command(words, names, at), isolate=isolate)
+        return AppWork(job_type=job_type, bash_cmd=_command(words, names, at), isolate=isolate)
     return replace(_managed(words, entry, job_type, at), unbounded=unbounded)
 
 
-def default_policy(words: Mapping[str, object], entry: Entry) -> Policy:
+def default_policy(words: Mapping[str, object], entry: UnreadApp) -> Policy:
     """Return the default policy of an app with these options."""
     if words.get("job_type", _default_type(words, entry)) == "program":
         return Policy(fail_on="either")
     return UNENDING if words.get("is_long_running") is True else Policy()
 
 
-def _job_type(words: Mapping[str, object], entry: Entry, at: At) -> str:
+def _job_type(words: Mapping[str, object], entry: UnreadApp, at: At) -> str:
     default = _default_type(words, entry)
     job_type = words.get("job_type", default)
     if isinstance(job_type, str) and (job_type in JOB_TYPES or ":" in job_type):
@@ -390,7 +392,7 @@ def _job_type(words: Mapping[str, object], entry: Entry, at: At) -> str:
     return default
 
 
-def _default_type(words: Mapping[str, object], entry: Entry) -> str:
+def _default_type(words: Mapping[str, object], entry: UnreadApp) -> str:
     """Return the type of an app without ``job_type``. A decorated class is a job manager and needs no option."""
     if isinstance(entry.function, type) and entry.function_path:
         return entry.function_path
@@ -400,7 +402,7 @@ def _default_type(words: Mapping[str, object], entry: Entry) -> str:
     return "program" if is_program else "bash"
 
 
-def _refuse_words_of_others(words: Mapping[str, object], entry: Entry, job_type: str, at: At) -> None:
+def _refuse_words_of_others(words: Mapping[str, object], entry: UnreadApp, job_type: str, at: At) -> None:
     own = _WORDS_OF.get(job_type, ())
     for word in dict.fromkeys(word for others in _WORDS_OF.values() for word in others):
         if word in words and word not in own:
@@ -436,7 +438,7 @@ def _refuse_surroundings(words: Mapping[str, object], advice: str, at: At) -> No
         at.add(f"keep_output: output printed in a thread of the worker is not separate; {advice}")
 
 
-def _python(words: Mapping[str, object], entry: Entry, at: At, *, isolate: bool) -> Work:
+def _python(words: Mapping[str, object], entry: UnreadApp, at: At, *, isolate: bool) -> AppWork:
     if not isolate:
         _refuse_surroundings(words, "set isolate: true", at)
     function, path = entry.function, entry.function_path
@@ -450,17 +452,19 @@ def _python(words: Mapping[str, object], entry: Entry, at: At, *, isolate: bool)
             at.add(f"function: {error}")
     elif function is None:
         at.add("an app of job_type python needs its function: package.module:name")
-    return Work(job_type="python", function=function, function_path=path, isolate=isolate, source=entry.text)
+    return AppWork(
+        job_type="python", function=function, function_path=path, isolate=isolate, source=entry.text
+    )
 
 
-def _managed(words: Mapping[str, object], entry: Entry, path: str, at: At) -> Work:
+def _managed(words: Mapping[str, object], entry: UnreadApp, path: str, at: At) -> AppWork:
     _refuse_surroundings(words, "pass it to the work that the job manager starts", at)
     try:
         found = as_manager(entry.function, path) if entry.function_path == path else find_manager(path)
     except ValueError as error:
         at.add(f"job_type: {error}")
-        return Work(job_type=path)
-    return Work(job_type=path, manager=found, source=source_of(found))
+        return AppWork(job_type=path)
+    return AppWork(job_type=path, manager=found, source=source_of(found))
 
 
 def _command(words: Mapping[str, object], names: Sequence[str] | None, at: At) -> str | None:

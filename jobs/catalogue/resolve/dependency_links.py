@@ -30,7 +30,7 @@ from msgspec import Struct
 
 from sluice.jobs.catalogue.errors import At
 from sluice.jobs.keys.identifiers import Value, Values, arithmetic
-from sluice.jobs.model.app import App, Group, Parents
+from sluice.jobs.model.app import App, DependencyGroup, Parents
 from sluice.jobs.model.dependency import TwoWay, When
 
 
@@ -143,7 +143,9 @@ def link_apps(
 class _Linking:
     """Linking of one group. An unclear part adds a fault and is replaced by a default."""
 
-    def __init__(self, child: App, group: Group, apps: Mapping[str, App], at: At, limit: int) -> None:
+    def __init__(
+        self, child: App, group: DependencyGroup, apps: Mapping[str, App], at: At, limit: int
+    ) -> None:
         self._child = child
         self._group = group
         self._apps = apps

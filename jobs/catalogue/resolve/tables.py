@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.catalogue.catalogue import Catalogue
 from sluice.jobs.catalogue.cycles import ranks
-from sluice.jobs.catalogue.errors import At, Faults, nearest
+from sluice.jobs.catalogue.errors import At, DefinitionFaults, nearest
 from sluice.jobs.catalogue.fields.draft import ConfEntry, Draft, Reading
 from sluice.jobs.catalogue.fields.partition_options import MODE, moments_of, told
 from sluice.jobs.catalogue.sources.functions import find_function
@@ -34,7 +34,7 @@ from sluice.jobs.model.submission import SAGA
 _VERSION_CHARACTERS = 8
 
 
-def link_tables(drafts: Mapping[str, Draft], faults: Faults) -> dict[str, Draft]:
+def link_tables(drafts: Mapping[str, Draft], faults: DefinitionFaults) -> dict[str, Draft]:
     """Return the drafts with the tables that they read. Adds a fault for each contradiction."""
     linking = _Linking(drafts, faults)
     return {
@@ -69,7 +69,7 @@ def stamped(app: App, versions: Mapping[str, str]) -> App:
 class _Linking:
     """Linking of all drafts. Consequences of a fault that was already reported are not reported again."""
 
-    def __init__(self, drafts: Mapping[str, Draft], faults: Faults) -> None:
+    def __init__(self, drafts: Mapping[str, Draft], faults: DefinitionFaults) -> None:
         self._drafts = drafts
         self._faults = faults
         self._filled = _filled(drafts)

@@ -23,50 +23,52 @@ from msgspec.structs import replace
 
 from sluice.jobs.catalogue.errors import At, nearest
 from sluice.jobs.catalogue.fields.dependency_grammar import MENTION_WORDS
-from sluice.jobs.catalogue.fields.draft import Draft, Mention, Raw, Span
+from sluice.jobs.catalogue.fields.draft import Draft, Mention, Raw, WrittenRange
 from sluice.jobs.catalogue.fields.literals import read_span, text_of
 from sluice.jobs.catalogue.fields.work_options import refuse_evaluated
 from sluice.jobs.errors import BadKey
 from sluice.jobs.keys.identifiers import Day, Identifier, Text, Value, Values, Whole, parse_day
 from sluice.jobs.keys.template import Template
-from sluice.jobs.model.app import App, Filter, Group, Parents
+from sluice.jobs.model.app import App, DependencyGroup, Parents, ValidIf
 
 _PLAIN: dict[str, Identifier] = {"str": Text(), "int": Whole()}
 
 
-class Spot(NamedTuple):
+class AppIdentifier(NamedTuple):
     """One identifier of one app."""
 
     app: str
     name: str
 
 
-class Settled(NamedTuple):
+class KnownKind(NamedTuple):
     """Kind of an identifier. If it was not declared, ``because`` has the reason for this kind, for people."""
 
     kind: Identifier
     because: str = ""
 
 
-def settle_kinds(drafts: Mapping[str, Draft]) -> dict[Spot, Settled]:
+def settle_kinds(drafts: Mapping[str, Draft]) -> dict[AppIdentifier, KnownKind]:
     """Return the kind of every identifier of every app. Adds a fault for contradictory declarations."""
     written = _written(drafts)
-    kinds: dict[Spot, Settled] = {}
+    kinds: dict[AppIdentifier, KnownKind] = {}
     for linked in _linked(drafts):
         declared = {spot: kind for spot in linked if (kind := drafts[spot.app].declared.get(spot.name))}
         _refuse_contradiction(drafts, declared)
         rest = _agreed(declared) if declared else _inferred(linked, written)
-        kinds.update({spot: Settled(declared[spot]) if spot in declared else rest for spot in linked})
+        kinds.update({spot: KnownKind(declared[spot]) if spot in declared else rest for spot in linked})
     return kinds
 
 
-def _linked(drafts: Mapping[str, Draft]) -> Iterable[list[Spot]]:
+def _linked(drafts: Mapping[str, Draft]) -> Iterable[list[AppIdentifier]]:
     """Return the sets of identifiers that must have the same meaning, each in the order of the definitions."""
     leader = {
-        Spot(draft.name, name): Spot(draft.name, name) for draft in drafts.values() for name in draft.names
+        AppIdentifier(draft.name, name): AppIdentifier(draft.name, name)
+        for draft in drafts.values()
+        for name in draft.names
     }
 
-    def lead(spot: Spot) -> Spot:
+    def lead(spot: AppIdentifier) -> AppIdentifier:
         while leader[spot] != spot:
             leader[spot] = leader[leader[spot]]
             spot = leader[spot]
@@ -77,13 +79,13 @@ def _linked(drafts: Mapping[str, Draft]) -> Iterable[list[Spot]]:
             for first, *others in _same(draft, mention, drafts):
                 for other in others:
                     leader[lead(other)] = lead(first)
-    sets: dict[Spot, list[Spot]] = {}
+    sets: dict[AppIdentifier, list[AppIdentifier]] = {}
     for spot in leader:
         sets.setdefault(lead(spot), []).append(spot)
     return sets.values()
 
 
-def _same(child: Draft, mention: Mention, drafts: Mapping[str, Draft]) -> Iterator[list[Spot]]:
+def _same(child: Draft, mention: Mention, drafts: Mapping[str, Draft]) -> Iterator[list[AppIdentifier]]:
     """Yield the identifiers that one mapping makes equal: shared by child and parent, or with listed values."""
     if mention.function is not None:
         return
@@ -92,25 +94,25 @@ def _same(child: Draft, mention: Mention, drafts: Mapping[str, Draft]) -> Iterat
             yield spots
 
 
-def holders(child: Draft, mention: Mention, name: str, drafts: Mapping[str, Draft]) -> list[Spot]:
+def holders(child: Draft, mention: Mention, name: str, drafts: Mapping[str, Draft]) -> list[AppIdentifier]:
     """Return this identifier in the child and in all parents of the mapping that have it."""
     apps = dict.fromkeys([child.name, *mention.apps])
-    return [Spot(app, name) for app in apps if app in drafts and name in drafts[app].names]
+    return [AppIdentifier(app, name) for app in apps if app in drafts and name in drafts[app].names]
 
 
-def _written(drafts: Mapping[str, Draft]) -> dict[Spot, list[tuple[Raw | Span, str]]]:
+def _written(drafts: Mapping[str, Draft]) -> dict[AppIdentifier, list[tuple[Raw | WrittenRange, str]]]:
     """Return every value written for an identifier, with its place."""
-    written: dict[Spot, list[tuple[Raw | Span, str]]] = {}
+    written: dict[AppIdentifier, list[tuple[Raw | WrittenRange, str]]] = {}
 
-    def note(spot: Spot, values: Iterable[Raw | Span], place: str) -> None:
+    def note(spot: AppIdentifier, values: Iterable[Raw | WrittenRange], place: str) -> None:
         written.setdefault(spot, []).extend((value, place) for value in values)
 
     for draft in drafts.values():
         for name, values in draft.autofill.items():
-            listed = (values,) if isinstance(values, Span) else values
-            note(Spot(draft.name, name), listed, f"autofill_values of {draft.name}")
+            listed = (values,) if isinstance(values, WrittenRange) else values
+            note(AppIdentifier(draft.name, name), listed, f"autofill_values of {draft.name}")
         for name, values in (draft.filtered or {}).items():
-            note(Spot(draft.name, name), values, f"valid_if_or of {draft.name}")
+            note(AppIdentifier(draft.name, name), values, f"valid_if_or of {draft.name}")
         for mention in draft.mentions:
             for name, values in mention.values.items():
                 for spot in holders(draft, mention, name, drafts):
@@ -118,8 +120,8 @@ def _written(drafts: Mapping[str, Draft]) -> dict[Spot, list[tuple[Raw | Span, s
     return written
 
 
-def _refuse_contradiction(drafts: Mapping[str, Draft], declared: Mapping[Spot, Identifier]) -> None:
-    (first, kind), *others = declared.items() or [(Spot("", ""), Text())]
+def _refuse_contradiction(drafts: Mapping[str, Draft], declared: Mapping[AppIdentifier, Identifier]) -> None:
+    (first, kind), *others = declared.items() or [(AppIdentifier("", ""), Text())]
     for spot, other in others:
         if other.underlying != kind.underlying:
             drafts[spot.app].at.add(
@@ -128,26 +130,28 @@ def _refuse_contradiction(drafts: Mapping[str, Draft], declared: Mapping[Spot, I
             )
 
 
-def _agreed(declared: Mapping[Spot, Identifier]) -> Settled:
+def _agreed(declared: Mapping[AppIdentifier, Identifier]) -> KnownKind:
     first, *others = declared.values()
     if all(kind == first for kind in others):
-        return Settled(first)
-    return Settled(_PLAIN.get(first.underlying, first))
+        return KnownKind(first)
+    return KnownKind(_PLAIN.get(first.underlying, first))
 
 
-def _inferred(linked: Iterable[Spot], written: Mapping[Spot, list[tuple[Raw | Span, str]]]) -> Settled:
-    found = Settled(Text())
+def _inferred(
+    linked: Iterable[AppIdentifier], written: Mapping[AppIdentifier, list[tuple[Raw | WrittenRange, str]]]
+) -> KnownKind:
+    found = KnownKind(Text())
     for spot in linked:
         for value, place in written.get(spot, []):
             if _is_day(value):
-                return Settled(Day(), _because(spot, "a day", value, place))
-            if isinstance(found.kind, Text) and isinstance(value, int | Span):
-                found = Settled(Whole(), _because(spot, "a whole number", value, place))
+                return KnownKind(Day(), _because(spot, "a day", value, place))
+            if isinstance(found.kind, Text) and isinstance(value, int | WrittenRange):
+                found = KnownKind(Whole(), _because(spot, "a whole number", value, place))
     return found
 
 
-def _is_day(value: Raw | Span) -> bool:
-    if not isinstance(value, Span):
+def _is_day(value: Raw | WrittenRange) -> bool:
+    if not isinstance(value, WrittenRange):
         return isinstance(value, date)
     try:
         parse_day(value.first)
@@ -156,8 +160,8 @@ def _is_day(value: Raw | Span) -> bool:
     return "-" in value.first
 
 
-def _because(spot: Spot, what: str, value: Raw | Span, place: str) -> str:
-    shown = value.text if isinstance(value, Span) else value
+def _because(spot: AppIdentifier, what: str, value: Raw | WrittenRange, place: str) -> str:
+    shown = value.text if isinstance(value, WrittenRange) else value
     return f" ({spot.name} is {what}, because {place} has {shown}; if that is wrong, declare it under identifiers)"
 
 
@@ -165,20 +169,22 @@ class _Known(NamedTuple):
     """Everything that is needed to type the values of an app. ``bare`` apps can only read keys."""
 
     drafts: Mapping[str, Draft]
-    kinds: Mapping[Spot, Settled]
+    kinds: Mapping[AppIdentifier, KnownKind]
     bare: Mapping[str, App]
     limit: int
 
 
-def type_apps(drafts: Mapping[str, Draft], kinds: Mapping[Spot, Settled], limit: int) -> dict[str, App]:
+def type_apps(
+    drafts: Mapping[str, Draft], kinds: Mapping[AppIdentifier, KnownKind], limit: int
+) -> dict[str, App]:
     """Return the apps with a readable template, in the order of the definitions."""
     bare = {draft.name: _bare(draft, draft.template, kinds) for draft in drafts.values() if draft.template}
     known = _Known(drafts, kinds, bare, limit)
     return {name: _app(known, drafts[name]) for name in bare}
 
 
-def _bare(draft: Draft, template: Template, kinds: Mapping[Spot, Settled]) -> App:
-    settled = {name: kinds[Spot(draft.name, name)].kind for name in template.names}
+def _bare(draft: Draft, template: Template, kinds: Mapping[AppIdentifier, KnownKind]) -> App:
+    settled = {name: kinds[AppIdentifier(draft.name, name)].kind for name in template.names}
     return App(
         name=draft.name,
         origin=draft.at.source,
@@ -219,8 +225,8 @@ def _autofill(known: _Known, draft: Draft) -> dict[str, Values]:
     autofill: dict[str, Values] = {}
     for name in _own(known, draft, draft.autofill, at):
         written = draft.autofill[name]
-        if not isinstance(written, Span):
-            autofill[name] = Values(_typed(known, [Spot(draft.name, name)], written, at))
+        if not isinstance(written, WrittenRange):
+            autofill[name] = Values(_typed(known, [AppIdentifier(draft.name, name)], written, at))
             continue
         try:
             autofill[name] = read_span(known.bare[draft.name], name, written, known.limit)
@@ -229,22 +235,22 @@ def _autofill(known: _Known, draft: Draft) -> dict[str, Values]:
     return autofill
 
 
-def _filter(known: _Known, draft: Draft) -> Filter | None:
+def _filter(known: _Known, draft: Draft) -> ValidIf | None:
     if draft.filtered is None:
         return None
     at = draft.at.inside("valid_if_or")
     values = {
-        name: _typed(known, [Spot(draft.name, name)], draft.filtered[name], at)
+        name: _typed(known, [AppIdentifier(draft.name, name)], draft.filtered[name], at)
         for name in _own(known, draft, draft.filtered, at)
     }
-    return Filter(values=values, function_path=draft.filter_path, function=draft.filter_function)
+    return ValidIf(values=values, function_path=draft.filter_path, function=draft.filter_function)
 
 
-def _groups(known: _Known, draft: Draft) -> Iterator[Group]:
+def _groups(known: _Known, draft: Draft) -> Iterator[DependencyGroup]:
     for name, mentions in draft.groups.items():
         at = draft.at.inside("depends_on").inside(f"group {name}")
         all_of = (parents for mention in mentions for parents in _parents(known, draft, mention, at))
-        yield Group(name=name, all_of=tuple(all_of))
+        yield DependencyGroup(name=name, all_of=tuple(all_of))
 
 
 def _parents(known: _Known, draft: Draft, mention: Mention, at: At) -> Iterator[Parents]:
@@ -334,7 +340,9 @@ def _own(known: _Known, draft: Draft, named: Mapping[str, object], at: At) -> li
     return [name for name in named if name in names]
 
 
-def _typed(known: _Known, spots: Sequence[Spot], written: Sequence[Raw], at: At) -> tuple[Value, ...]:
+def _typed(
+    known: _Known, spots: Sequence[AppIdentifier], written: Sequence[Raw], at: At
+) -> tuple[Value, ...]:
     """Return the values of a list. Each of these apps must accept every value."""
     name = spots[0].name
     values: list[Value] = []

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from sluice.jobs.api import Definition, ScheduleDefinition
 from sluice.jobs.catalogue.catalogue import Catalogue
 from sluice.jobs.catalogue.cycles import cycles
-from sluice.jobs.catalogue.errors import At, Faults, nearest
+from sluice.jobs.catalogue.errors import At, DefinitionFaults, nearest
 from sluice.jobs.catalogue.fields.app_options import read_app
 from sluice.jobs.catalogue.fields.compensation_option import check_compensations
-from sluice.jobs.catalogue.fields.draft import ConfEntry, Draft, Entry, ScheduleEntry, Selector
+from sluice.jobs.catalogue.fields.draft import ConfEntry, Draft, ScheduleEntry, Selector, UnreadApp
 from sluice.jobs.catalogue.fields.policy_options import check_pools
 from sluice.jobs.catalogue.fields.schedule_options import read_schedules, schedules_of_document
 from sluice.jobs.catalogue.resolve.dependency_links import link_apps
@@ -63,10 +63,10 @@ def load(
     ``default_job_id`` is for apps without one in their source. ``fetch`` reads sources that are addresses.
     ``instead`` has options, by app, that replace the written ones.
     """
-    faults = Faults()
+    faults = DefinitionFaults()
     _check_delimiter(delimiter, faults)
     written = [each for source in sources for each in read_source(source, faults, fetch)]
-    entries = (_revised(each, instead) for each in written if isinstance(each, Entry))
+    entries = (_revised(each, instead) for each in written if isinstance(each, UnreadApp))
     drafts = link_tables(_read(entries, default_job_id, delimiter, faults), faults)
     _check_graph(drafts, faults)
     check_pools(drafts.values())
@@ -89,7 +89,7 @@ def load(
     )
 
 
-def _revised(entry: Entry, instead: Mapping[str, Mapping[str, object]]) -> Entry:
+def _revised(entry: UnreadApp, instead: Mapping[str, Mapping[str, object]]) -> UnreadApp:
     """Return the entry with replaced options. An entry that is not a mapping stays, and its fault is reported later."""
     words = instead.get(entry.name)
     return (
@@ -99,7 +99,7 @@ def _revised(entry: Entry, instead: Mapping[str, Mapping[str, object]]) -> Entry
     )
 
 
-def _check_delimiter(delimiter: str, faults: Faults) -> None:
+def _check_delimiter(delimiter: str, faults: DefinitionFaults) -> None:
     if (
         not delimiter
         or not delimiter.isprintable()
@@ -113,10 +113,10 @@ def _check_delimiter(delimiter: str, faults: Faults) -> None:
 
 
 def _read(
-    entries: Iterable[Entry], default_job_id: str | None, delimiter: str, faults: Faults
+    entries: Iterable[UnreadApp], default_job_id: str | None, delimiter: str, faults: DefinitionFaults
 ) -> dict[str, Draft]:
     """Return each app once. If several sources define it, the first one is used."""
-    first: dict[str, Entry] = {}
+    first: dict[str, UnreadApp] = {}
     for entry in entries:
         other = first.setdefault(entry.name, entry)
         if other is not entry and (entry.function is None or entry.function is not other.function):
@@ -124,7 +124,7 @@ def _read(
     return {name: read_app(entry, default_job_id, delimiter, faults) for name, entry in first.items()}
 
 
-def _check_graph(drafts: Mapping[str, Draft], faults: Faults) -> None:
+def _check_graph(drafts: Mapping[str, Draft], faults: DefinitionFaults) -> None:
     known = " among the apps that could be read" if faults.about("") else ""
     parents: dict[str, set[str]] = {}
     for draft in drafts.values():
@@ -177,10 +177,10 @@ _SCHEDULES = "schedules"
 _NO_APP = "it defines no app; put @app(…) of jobs above a function, or write a STAU_CONFIG"
 
 
-Written: TypeAlias = Entry | ScheduleEntry | ConfEntry
+Written: TypeAlias = UnreadApp | ScheduleEntry | ConfEntry
 
 
-def read_source(source: str, faults: Faults, fetch: Fetch) -> list[Written]:
+def read_source(source: str, faults: DefinitionFaults, fetch: Fetch) -> list[Written]:
     """Return the apps, schedules and confs of one source, unread."""
     if is_address(source):
         return _from_server(source, At(faults, without_password(source)), fetch)
@@ -249,7 +249,7 @@ def _from_document(document: dict[str, object], at: At) -> Iterator[Written]:
         yield from schedules_of_document(document.pop(_SCHEDULES), name_of(at.source), at)
     ids = default_of_document(document, at)
     for name, words in document.items():
-        yield Entry(
+        yield UnreadApp(
             origin=at.source, name=name, words=words, default_job_id=_default(default, at), default_ids=ids
         )
 
@@ -266,7 +266,7 @@ def _from_module(name: str, at: At) -> list[Written]:
     return _served(entries, default_of_module(module, at))
 
 
-def _from_files(paths: Iterable[Path], faults: Faults, at: At) -> list[Written]:
+def _from_files(paths: Iterable[Path], faults: DefinitionFaults, at: At) -> list[Written]:
     """Return the definitions of these files. Each file runs by itself, so a fault in one does not hide those in
     others.
     """
@@ -291,16 +291,18 @@ def _from_files(paths: Iterable[Path], faults: Faults, at: At) -> list[Written]:
 
 
 def _served(entries: list[Written], default: Selector | None) -> list[Written]:
-    return [replace(entry, default_ids=default) if isinstance(entry, Entry) else entry for entry in entries]
+    return [
+        replace(entry, default_ids=default) if isinstance(entry, UnreadApp) else entry for entry in entries
+    ]
 
 
-def _defined(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
+def _defined(module: ModuleType, place: str, at: At) -> Iterator[UnreadApp]:
     """Yield every definition among the module's names, including imported ones, once each and in order."""
     default = _default(getattr(module, _DEFAULT, None), at)
     names: dict[int, str] = {}
     for attribute, value in vars(module).items():
         if isinstance(value, Definition) and names.setdefault(id(value), attribute) == attribute:
-            yield Entry(
+            yield UnreadApp(
                 origin=at.source,
                 name=value.name,
                 words=value.words,

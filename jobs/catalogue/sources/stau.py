@@ -17,7 +17,7 @@ from typing import Any, cast
 from sluice.jobs.api import Definition, ScheduleDefinition
 from sluice.jobs.catalogue.errors import At
 from sluice.jobs.catalogue.fields.chunk_options import read_selector
-from sluice.jobs.catalogue.fields.draft import Entry, Selector
+from sluice.jobs.catalogue.fields.draft import Selector, UnreadApp
 from sluice.jobs.catalogue.sources.functions import text_of
 
 CONFIG = "STAU_CONFIG"
@@ -25,14 +25,14 @@ _OWN_WORDS = ("job_type", "main_func", "is_streaming")
 _SELECT = "select_work"
 
 
-def read_config(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
+def read_config(module: ModuleType, place: str, at: At) -> Iterator[UnreadApp]:
     """Yield the app of a module in Stau's form. ``place`` is the path by which another process finds the module."""
     if CONFIG not in vars(module):
         return
     config = vars(module)[CONFIG]
     stem = Path(place).stem if place.endswith(".py") else place.rpartition(".")[2]
     if not isinstance(config, Mapping):
-        yield Entry(origin=at.source, name=stem, words=config)
+        yield UnreadApp(origin=at.source, name=stem, words=config)
         return
     name, main = config.get("job_type", stem), config.get("main_func", "main")
     of_app = at.of_app(name if isinstance(name, str) else stem)
@@ -40,7 +40,7 @@ def read_config(module: ModuleType, place: str, at: At) -> Iterator[Entry]:
         of_app.add(f"job_type: {name!r} is not the name of its file, {stem}; give both the same name")
     if not isinstance(config.get("is_streaming", False), bool):
         of_app.add(f"is_streaming: {config['is_streaming']!r} is neither true nor false")
-    yield Entry(
+    yield UnreadApp(
         origin=at.source,
         name=of_app.app,
         words=_words(config, module),

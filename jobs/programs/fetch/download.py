@@ -1,6 +1,7 @@
 """A source during its fetch: on disk, counted and digested, with a time limit.
 
-A ``Spool`` is written to disk, counted and digested. ``Patience`` has the time limit and the stop condition of a fetch.
+A ``DownloadFile`` is written to disk, counted and digested. ``Patience`` has the time limit and the stop condition of a
+fetch.
 """
 
 import hashlib
@@ -10,10 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
-from sluice.jobs.programs.errors import Away, Stopped, Unfit, reason_of
+from sluice.jobs.programs.errors import Away, FetchStopped, Unfit, reason_of
 
 
-class Spool:
+class DownloadFile:
     """New file. Unfit if it would hold more than ``bytes_max``, or if the disk fails."""
 
     def __init__(self, path: Path, bytes_max: int) -> None:
@@ -40,7 +41,7 @@ class Spool:
     def sha256(self) -> str:
         return self._digest.hexdigest()
 
-    def __enter__(self) -> "Spool":
+    def __enter__(self) -> "DownloadFile":
         return self
 
     def __exit__(
@@ -64,7 +65,7 @@ def unstorable(error: OSError) -> Unfit:
 LOOK_S = 0.1
 
 
-class Stop(Protocol):
+class StopSignal(Protocol):
     """The part of ``threading.Event`` that is needed here."""
 
     def is_set(self) -> bool: ...
@@ -73,7 +74,7 @@ class Stop(Protocol):
 class Patience:
     """Clock of one fetch, started by the constructor. It covers the wait for others, the fetch and the unpacking."""
 
-    def __init__(self, stop: Stop, timeout_s: float) -> None:
+    def __init__(self, stop: StopSignal, timeout_s: float) -> None:
         self._stop = stop
         self._timeout_s = timeout_s
         self._deadline = time.monotonic() + timeout_s
@@ -81,7 +82,7 @@ class Patience:
     def check(self) -> None:
         """Raise Stopped if ``stop`` is set, or Away if the time is over."""
         if self._stop.is_set():
-            raise Stopped("it was stopped")
+            raise FetchStopped("it was stopped")
         if time.monotonic() >= self._deadline:
             raise Away(f"it took longer than {self._timeout_s:g} s")
 

@@ -23,8 +23,8 @@ from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 from sluice.jobs.programs.errors import Away, Unfit, one_line, reason_of
 from sluice.jobs.programs.fetch.allowed_hosts import addresses_of, check_address
-from sluice.jobs.programs.fetch.download import Patience, Spool
-from sluice.jobs.programs.program_cache import Fetched, Mark
+from sluice.jobs.programs.fetch.download import DownloadFile, Patience
+from sluice.jobs.programs.program_cache import Fetched, SourceMark
 from sluice.jobs.programs.source import Rules, Source
 
 REDIRECTS_MAX: Final = 5
@@ -63,7 +63,7 @@ class _Hop:
 
 
 def fetch_from_web(
-    source: Source, into: Path, known: Mark | None, rules: Rules, patience: Patience
+    source: Source, into: Path, known: SourceMark | None, rules: Rules, patience: Patience
 ) -> Fetched | None:
     """Write the content of the URL into the file. None if the server reports no change since ``known``.
 
@@ -87,7 +87,7 @@ def fetch_from_web(
 
 @contextmanager
 def _answer(
-    hop: _Hop, known: Mark | None, rules: Rules, patience: Patience
+    hop: _Hop, known: SourceMark | None, rules: Rules, patience: Patience
 ) -> Iterator[http.client.HTTPResponse]:
     url = hop.url
     host = (url.hostname or "").rstrip(".").encode("idna").decode()
@@ -112,7 +112,7 @@ def _answer(
         wire.cut()
 
 
-def _headers(hop: _Hop, known: Mark | None, host: str, port: int) -> dict[str, str]:
+def _headers(hop: _Hop, known: SourceMark | None, host: str, port: int) -> dict[str, str]:
     bare = f"[{host}]" if ":" in host else host
     usual = port == (443 if hop.url.scheme == "https" else 80)
     headers = {
@@ -137,7 +137,7 @@ def _save(answer: http.client.HTTPResponse, into: Path, rules: Rules, patience: 
     announced = answer.length
     if announced is not None and announced > rules.bytes_max:
         raise Unfit(f"it has {announced} bytes, more than the {rules.bytes_max} that are allowed")
-    with Spool(into, rules.bytes_max) as spool:
+    with DownloadFile(into, rules.bytes_max) as spool:
         while chunk := answer.read1(CHUNK_BYTES):
             patience.check()
             spool.add(chunk)
@@ -146,7 +146,7 @@ def _save(answer: http.client.HTTPResponse, into: Path, rules: Rules, patience: 
     return spool.sha256
 
 
-def _mark(answer: http.client.HTTPResponse, url: str) -> Mark:
+def _mark(answer: http.client.HTTPResponse, url: str) -> SourceMark:
     """Return the mark. A modification date without an ETag has whole seconds, so a recent one may hide another
     change.
     """
@@ -156,7 +156,7 @@ def _mark(answer: http.client.HTTPResponse, url: str) -> Mark:
         settled = age.total_seconds() >= SETTLED_S
     except (ValueError, TypeError, IndexError, OverflowError):
         settled = False
-    return Mark(etag=etag, modified=modified if settled else "", url=url)
+    return SourceMark(etag=etag, modified=modified if settled else "", url=url)
 
 
 def _plain(text: str | None) -> str:

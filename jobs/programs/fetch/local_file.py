@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from sluice.jobs.programs.errors import Away, Unfit, reason_of
-from sluice.jobs.programs.fetch.download import Patience, Spool
-from sluice.jobs.programs.program_cache import Fetched, Mark
+from sluice.jobs.programs.fetch.download import DownloadFile, Patience
+from sluice.jobs.programs.program_cache import Fetched, SourceMark
 from sluice.jobs.programs.source import Rules, Source
 
 CHUNK_BYTES: Final = 1024 * 1024
@@ -18,7 +18,7 @@ SETTLED_S: Final = 2.0
 
 
 def fetch_from_disk(
-    source: Source, into: Path, known: Mark | None, rules: Rules, patience: Patience
+    source: Source, into: Path, known: SourceMark | None, rules: Rules, patience: Patience
 ) -> Fetched | None:
     """Copy the file. None if it has not changed since ``known`` was taken. Unfit if it cannot be read."""
     try:
@@ -31,14 +31,14 @@ def fetch_from_disk(
                 return None
             if source.form == "run.sh" and not before.st_mode & stat.S_IXUSR:
                 raise Unfit("it is not executable")
-            return _copy(descriptor, before, Spool(into, rules.bytes_max), patience)
+            return _copy(descriptor, before, DownloadFile(into, rules.bytes_max), patience)
         finally:
             os.close(descriptor)
     except OSError as error:
         raise Unfit(reason_of(error)) from None
 
 
-def _copy(descriptor: int, before: os.stat_result, new: Spool, patience: Patience) -> Fetched:
+def _copy(descriptor: int, before: os.stat_result, new: DownloadFile, patience: Patience) -> Fetched:
     with new as spool:
         while chunk := os.read(descriptor, CHUNK_BYTES):
             patience.check()
@@ -46,7 +46,9 @@ def _copy(descriptor: int, before: os.stat_result, new: Spool, patience: Patienc
     if _stamp(os.fstat(descriptor)) != _stamp(before):
         raise Away("it changed while it was read")
     settled = time.time() - max(before.st_mtime, before.st_ctime) >= SETTLED_S
-    return Fetched(path=new.path, sha256=spool.sha256, mark=Mark(stamp=_stamp(before) if settled else ""))
+    return Fetched(
+        path=new.path, sha256=spool.sha256, mark=SourceMark(stamp=_stamp(before) if settled else "")
+    )
 
 
 def _stamp(status: os.stat_result) -> str:

@@ -22,7 +22,7 @@ from msgspec import Struct
 from sluice.jobs.programs.errors import Away, Unfit, one_line, reason_of
 from sluice.jobs.programs.fetch.allowed_hosts import addresses_of, is_named
 from sluice.jobs.programs.fetch.download import Patience
-from sluice.jobs.programs.program_cache import Fetched, Mark
+from sluice.jobs.programs.program_cache import Fetched, SourceMark
 from sluice.jobs.programs.source import Rules, Source
 
 #: Seconds to wait for a killed process (a dead network disk may block it). After this it is left to the kernel.
@@ -42,7 +42,7 @@ wait "$command"
 _WORDS_BYTES: Final = 4096
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class CommandResult(Struct, frozen=True, kw_only=True):
     """Exit code, and the beginning of the output."""
 
     code: int
@@ -56,7 +56,7 @@ def run_watched(
     *,
     holds: tuple[int, ...] = (),
     file_bytes_max: int | None = None,
-) -> Answer:
+) -> CommandResult:
     """Run the command to its end. An exception of ``patience`` is raised after the whole group has ended.
 
     The process keeps the descriptors in ``holds`` open, so their locks are held until it has ended. With
@@ -87,7 +87,7 @@ def run_watched(
         said = [
             os.pread(file.fileno(), _WORDS_BYTES, 0).decode("utf-8", "replace") for file in (stdout, stderr)
         ]
-    return Answer(code=code, stdout=said[0], stderr=said[1])
+    return CommandResult(code=code, stdout=said[0], stderr=said[1])
 
 
 def _wait(group: subprocess.Popen[bytes], patience: Patience) -> int:
@@ -114,7 +114,7 @@ _OF_FILES: Final = frozenset({3, 11, 23})
 
 
 def fetch_by_rsync(
-    source: Source, into: Path, known: Mark | None, rules: Rules, patience: Patience, *, lock: int
+    source: Source, into: Path, known: SourceMark | None, rules: Rules, patience: Patience, *, lock: int
 ) -> Fetched | None:
     """Copy the file. None if rsync lists the same size, time and mode as when it was marked.
 
@@ -143,7 +143,7 @@ def fetch_by_rsync(
     into.chmod(0o600)
     with into.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Fetched(path=into, sha256=digest, mark=Mark(stamp=one_line(listing)))
+    return Fetched(path=into, sha256=digest, mark=SourceMark(stamp=one_line(listing)))
 
 
 def _check_listing(listing: str, rules: Rules) -> None:
@@ -155,7 +155,7 @@ def _check_listing(listing: str, rules: Rules) -> None:
         raise Unfit(f"it has {size} bytes, more than the {rules.bytes_max} that are allowed")
 
 
-def _rsync(words: list[str], rules: Rules, patience: Patience, lock: int) -> Answer:
+def _rsync(words: list[str], rules: Rules, patience: Patience, lock: int) -> CommandResult:
     """Run rsync. ``-s`` keeps the remote shell from interpreting the path; ``-L`` follows remote links."""
     timeout = f"--timeout={int(patience.left_s()) + 1}"
     try:
@@ -172,7 +172,7 @@ def _rsync(words: list[str], rules: Rules, patience: Patience, lock: int) -> Ans
     raise (Unfit if answer.code in _OF_FILES else Away)(_why(answer))
 
 
-def _why(answer: Answer) -> str:
+def _why(answer: CommandResult) -> str:
     """Return the first line of the error. Earlier warnings of ssh and the later summary of rsync are less specific."""
     for line in answer.stderr.splitlines():
         if line.strip() and not line.startswith("Warning:"):

@@ -8,7 +8,7 @@ from sluice.jobs.model.job import Assignment, Outcome
 from sluice.jobs.runners.command.environment import command_environment
 from sluice.jobs.runners.command.placeholders import fill, values_of
 from sluice.jobs.runners.output_blobs import with_whole
-from sluice.jobs.runners.process.group import Command
+from sluice.jobs.runners.process.group import ProcessCommand
 from sluice.jobs.runners.process.process import run_group
 from sluice.jobs.runners.resources import Stores
 from sluice.jobs.runners.run_outcome import failed, of_command
@@ -39,12 +39,12 @@ class BashRunner:
         return with_whole(of_command(exit_, assignment), exit_, assignment, self._stores.blobs)
 
 
-def _command(assignment: Assignment, bash_cmd: str) -> Command:
+def _command(assignment: Assignment, bash_cmd: str) -> ProcessCommand:
     """Return the command to start. ``--`` prevents the shell from reading a command that begins with ``-`` as an
     option.
     """
     shell = shutil.which("bash") or "/bin/sh"
-    return Command(
+    return ProcessCommand(
         argv=(shell, "-c", "--", fill(bash_cmd, values_of(assignment))),
         env=command_environment(assignment, assignment.policy, os.environ),
         cwd=assignment.policy.cwd,

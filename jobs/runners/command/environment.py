@@ -12,7 +12,7 @@ definition or submission names them. They grant access to the ledger and the bro
 
 from collections.abc import Mapping
 
-from sluice.jobs.model.job import Claimed
+from sluice.jobs.model.job import RunContext
 from sluice.jobs.policy.policy import Policy
 
 #: Worker variables that every command gets: paths of programs and files, the user, the locale and the time zone.
@@ -36,13 +36,13 @@ def is_withheld(name: str) -> bool:
     return name.startswith(_SETTINGS) or name in _SECRETS
 
 
-def command_environment(claimed: Claimed, policy: Policy, worker: Mapping[str, str]) -> dict[str, str]:
+def command_environment(claimed: RunContext, policy: Policy, worker: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a command. ``worker`` is the worker's own environment. ValueError as in ``_named``."""
     basics = {name: worker[name] for name in BASICS if name in worker}
     return basics | _named(policy, worker) | _of_the_job(claimed, policy)
 
 
-def function_environment(claimed: Claimed, policy: Policy, worker: Mapping[str, str]) -> dict[str, str]:
+def function_environment(claimed: RunContext, policy: Policy, worker: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of an isolated function. ValueError as in ``_named``."""
     return of_the_worker(worker) | _named(policy, worker) | _of_the_job(claimed, policy)
 
@@ -64,7 +64,7 @@ def _named(policy: Policy, worker: Mapping[str, str]) -> dict[str, str]:
     return {name: worker[name] for name in policy.env_from_os}
 
 
-def _of_the_job(claimed: Claimed, policy: Policy) -> dict[str, str]:
+def _of_the_job(claimed: RunContext, policy: Policy) -> dict[str, str]:
     return {
         **policy.env,
         "SLUICE_APP": claimed.name.app,

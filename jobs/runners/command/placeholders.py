@@ -19,7 +19,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from sluice.jobs.keys.work_ids import text_of
-from sluice.jobs.model.job import Claimed
+from sluice.jobs.model.job import RunContext
 
 _HARMLESS = re.compile(r"[A-Za-z0-9_@%+:,./-]+")
 #: For each state of a shell's parser, the marks that end it or begin another; ``#`` is a comment.
@@ -129,7 +129,7 @@ def fill_braces(text: str, values: Mapping[str, object]) -> str:
     )
 
 
-def values_of(claimed: Claimed) -> dict[str, object]:
+def values_of(claimed: RunContext) -> dict[str, object]:
     """Return the values of the placeholders. The app's identifiers override the other names because its author chose
     them.
     """

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.model.job import Assignment, Claimed, Ending, Outcome
+from sluice.jobs.model.job import Assignment, Ending, Outcome, RunContext
 from sluice.jobs.model.program import PROGRAM_WORDS, Program, check_digest
-from sluice.jobs.programs.errors import Stopped, Unfit
+from sluice.jobs.programs.errors import FetchStopped, Unfit
 from sluice.jobs.runners.command.environment import command_environment
 from sluice.jobs.runners.command.placeholders import fill_braces, values_of
 from sluice.jobs.runners.output import Excerpt, job_log, worker_log
 from sluice.jobs.runners.output_blobs import keep_whole
-from sluice.jobs.runners.process.group import Command
+from sluice.jobs.runners.process.group import ProcessCommand
 from sluice.jobs.runners.process.process import run_group
 from sluice.jobs.runners.resources import Stores
 from sluice.jobs.runners.run_outcome import failed, of_command, of_halt
@@ -48,7 +48,7 @@ class ProgramRunner:
             outcome = self._run(_Order.of(self._program, assignment), assignment, limits, log)
         except (BadRequest, Unfit) as error:
             outcome = failed(error.what)
-            if isinstance(error, Stopped) and (halt := limits.reached()) is not None:
+            if isinstance(error, FetchStopped) and (halt := limits.reached()) is not None:
                 ending, what = of_halt(halt, limits.timeout_s)
                 outcome = Outcome(ending=ending, error=what)
         except (OSError, ValueError) as error:
@@ -63,7 +63,7 @@ class ProgramRunner:
         with self._stores.programs.program(
             order.program, order.source, order.sha256, stop=_Until(limits), say=log.info
         ) as folder:
-            command = Command(
+            command = ProcessCommand(
                 argv=(RUN, *order.arguments),
                 env=_environment(order, assignment),
                 cwd=str(folder),
@@ -102,7 +102,7 @@ class _Order:
         self.arguments = arguments
 
     @classmethod
-    def of(cls, program: Program, claimed: Claimed) -> "_Order":
+    def of(cls, program: Program, claimed: RunContext) -> "_Order":
         """Return the options of the app, with values filled in, and the submission's options for the rest.
         BadRequest if the combination is not valid.
         """
@@ -137,7 +137,7 @@ def _with_stderr(outcome: Outcome) -> Outcome:
     return replace(outcome, error=f"{outcome.error}\n{outcome.stderr}" if outcome.error else outcome.stderr)
 
 
-def _given(stated: Mapping[str, str], claimed: Claimed) -> dict[str, str]:
+def _given(stated: Mapping[str, str], claimed: RunContext) -> dict[str, str]:
     given: dict[str, str] = {}
     for word, value in claimed.kwargs.items():
         if word not in PROGRAM_WORDS:

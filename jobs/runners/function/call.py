@@ -29,7 +29,7 @@ _Parameter = inspect.Parameter
 Finish = Callable[[object], str | None]
 
 
-class Call:
+class FunctionCall:
     """One function and its parameters, read from its signature once.
 
     A parameter named ``job`` receives the job. Any other parameter receives the identifier or kwarg of its name. A
@@ -75,7 +75,7 @@ class Call:
         return {**given, **job.kwargs}
 
 
-def perform(call: Call, job: Job, finish: Finish | None = None) -> Outcome:
+def perform(call: FunctionCall, job: Job, finish: Finish | None = None) -> Outcome:
     """Call the function to its end. The runner sets ``output`` afterwards.
 
     ``finish`` processes the returned value. Default: await it if it is awaitable, and act on an answer (``Fatal``,

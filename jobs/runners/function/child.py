@@ -13,8 +13,15 @@ import msgspec
 from sluice.jobs.catalogue.sources.functions import resolve_function
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Ending, Job, Outcome
-from sluice.jobs.runners.function.call import Call, account, perform
-from sluice.jobs.runners.function.child_protocol import Acknowledged, Ended, Errand, Event, Progress, Said
+from sluice.jobs.runners.function.call import FunctionCall, account, perform
+from sluice.jobs.runners.function.child_protocol import (
+    Acknowledged,
+    ChildProgress,
+    Errand,
+    Event,
+    FunctionEnded,
+    LogLine,
+)
 from sluice.jobs.runners.function.spark_session import missing_spark, perform_on_spark
 from sluice.jobs.runners.output import job_log, legible
 from sluice.jobs.runners.run_outcome import failed
@@ -25,7 +32,7 @@ def main() -> None:
     errand = _read(errand_fd)
     voice = _Voice(events_fd)
     outcome = _run(errand, voice)
-    voice.say(Ended(outcome.ending, outcome.error, outcome.final, outcome.retry_after_s))
+    voice.say(FunctionEnded(outcome.ending, outcome.error, outcome.final, outcome.retry_after_s))
     sys.exit(0 if outcome.ending is Ending.DONE else 1)
 
 
@@ -65,7 +72,11 @@ def _run(errand: Errand, voice: _Voice) -> Outcome:
         # Importing the user's module may raise anything, like the function itself.
         return failed(account(error))
     job = _job(errand, voice, cancelled)
-    return perform_on_spark(errand.spark, function, job) if errand.spark else perform(Call(function), job)
+    return (
+        perform_on_spark(errand.spark, function, job)
+        if errand.spark
+        else perform(FunctionCall(function), job)
+    )
 
 
 def _settle(errand: Errand) -> None:
@@ -81,11 +92,11 @@ def _settle(errand: Errand) -> None:
 def _job(errand: Errand, voice: _Voice, cancelled: threading.Event) -> Job:
     return Job(
         errand.claimed,
-        report=lambda done, total: voice.say(Progress(done, total)),
+        report=lambda done, total: voice.say(ChildProgress(done, total)),
         log=job_log(
             errand.claimed.name,
             write=sys.stdout.write,
-            tell=lambda level, text: voice.say(Said(level, legible(text))),
+            tell=lambda level, text: voice.say(LogLine(level, legible(text))),
         ),
         cancelled=cancelled.is_set,
         acknowledge=(lambda partition: voice.say(Acknowledged(partition))) if errand.acknowledges else None,

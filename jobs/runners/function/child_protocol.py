@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from sluice.jobs.model.job import Claimed, Ending
+from sluice.jobs.model.job import Ending, RunContext
 from sluice.jobs.model.spark import Spark
 
 #: Maximum length of a line in bytes. We send no longer line because texts are cut before they are sent.
@@ -15,7 +15,7 @@ class Errand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     With ``spark``, the function is called in a Spark session.
     """
 
-    claimed: Claimed
+    claimed: RunContext
     function_path: str
     cwd: str | None
     python_path: str | None
@@ -23,12 +23,12 @@ class Errand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     spark: Spark | None = None
 
 
-class Progress(Struct, frozen=True, forbid_unknown_fields=True, tag="progress"):
+class ChildProgress(Struct, frozen=True, forbid_unknown_fields=True, tag="progress"):
     done: int
     total: int | None
 
 
-class Said(Struct, frozen=True, forbid_unknown_fields=True, tag="said"):
+class LogLine(Struct, frozen=True, forbid_unknown_fields=True, tag="said"):
     """Line for the worker's log. The child has also printed it, at its position in the output."""
 
     level: int
@@ -39,7 +39,7 @@ class Acknowledged(Struct, frozen=True, forbid_unknown_fields=True, tag="acknowl
     partition: str
 
 
-class Ended(Struct, frozen=True, forbid_unknown_fields=True, tag="ended"):
+class FunctionEnded(Struct, frozen=True, forbid_unknown_fields=True, tag="ended"):
     """Last event. A process that exits without it has not reached the end of its function."""
 
     ending: Ending
@@ -48,4 +48,4 @@ class Ended(Struct, frozen=True, forbid_unknown_fields=True, tag="ended"):
     retry_after_s: float | None = None
 
 
-Event = Progress | Said | Acknowledged | Ended
+Event = ChildProgress | LogLine | Acknowledged | FunctionEnded

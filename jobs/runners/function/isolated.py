@@ -20,16 +20,16 @@ from sluice.jobs.runners.command.environment import function_environment
 from sluice.jobs.runners.function.child_protocol import (
     LINE_BYTES_MAX,
     Acknowledged,
-    Ended,
+    ChildProgress,
     Errand,
     Event,
-    Progress,
-    Said,
+    FunctionEnded,
+    LogLine,
 )
 from sluice.jobs.runners.function.spark_settings import for_run
 from sluice.jobs.runners.output import Tell, worker_log
 from sluice.jobs.runners.output_blobs import with_whole
-from sluice.jobs.runners.process.group import Command
+from sluice.jobs.runners.process.group import ProcessCommand
 from sluice.jobs.runners.process.process import Exit, run_group
 from sluice.jobs.runners.resources import Stores
 from sluice.jobs.runners.run_outcome import failed, of_exit, of_halt, violent_end
@@ -102,7 +102,7 @@ def _run_child(
     with tempfile.TemporaryFile() as file:  # Unlike a pipe, it takes any size before a reader exists.
         file.write(msgspec.json.encode(errand))
         file.seek(0)
-        command = Command(
+        command = ProcessCommand(
             argv=(sys.executable, "-P", "-m", "sluice.jobs.runners.function.child", str(file.fileno())),
             env={
                 **environment,
@@ -137,7 +137,7 @@ class _Ear:
     """Reader of the child's events, line by line. ``ended`` is the child's last event."""
 
     def __init__(self, limits: Limits, report: Report, tell: Tell, acknowledge: Acknowledge | None) -> None:
-        self.ended: Ended | None = None
+        self.ended: FunctionEnded | None = None
         self._limits = limits
         self._report = report
         self._tell = tell
@@ -158,20 +158,21 @@ class _Ear:
         except msgspec.DecodeError:
             return
         match event:
-            case Progress(done=done, total=total):
+            case ChildProgress(done=done, total=total):
                 self._report(done, total)
-            case Said(level=level, text=text):
+            case LogLine(level=level, text=text):
                 self._tell(level, text)
             case Acknowledged(partition=partition):
                 if self._acknowledge is not None:
                     self._acknowledge(partition)
-            case Ended():
+            case FunctionEnded():
                 self.ended = event
                 self._limits.linger(LINGER_S)
 
 
-def _outcome(exit_: Exit, ended: Ended | None, assignment: Assignment) -> Outcome:
-    """Return the outcome of the run. A limit reached before the ``Ended`` event decides it; a later one does not."""
+def _outcome(exit_: Exit, ended: FunctionEnded | None, assignment: Assignment) -> Outcome:
+    """Return the outcome of the run. A limit reached before the ``FunctionEnded`` event decides it; a later one does
+    not."""
     if exit_.halt is Halt.TIMED_OUT or exit_.halt is Halt.STOPPED:
         return of_exit(exit_, *of_halt(exit_.halt, assignment.timeout_s))
     if ended is not None:

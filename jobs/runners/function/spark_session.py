@@ -20,7 +20,7 @@ from typing import Any
 
 from sluice.jobs.model.job import Job, Outcome
 from sluice.jobs.model.spark import Spark
-from sluice.jobs.runners.function.call import Call, Finish, account, perform
+from sluice.jobs.runners.function.call import Finish, FunctionCall, account, perform
 from sluice.jobs.runners.run_outcome import failed
 
 #: Opens a session with these properties; the second argument is the function's module.
@@ -67,7 +67,7 @@ def perform_on_spark(
         # Spark and the processes it starts may raise anything, like user code.
         return failed(account(error))
     try:
-        return perform(Call(_driver(spark, main, wanted, session)), job, _finish(spark, wanted))
+        return perform(FunctionCall(_driver(spark, main, wanted, session)), job, _finish(spark, wanted))
     finally:
         _stop(session, job)
 

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from sluice.jobs.model.job import Claimed
+from sluice.jobs.model.job import RunContext
 from sluice.jobs.model.spark import SHIPPED, Spark
 from sluice.jobs.runners.command.placeholders import fill_braces, values_of
 
@@ -13,7 +13,7 @@ from sluice.jobs.runners.command.placeholders import fill_braces, values_of
 MASTER = "local[*]"
 
 
-def for_run(spark: Spark, claimed: Claimed, env: Mapping[str, str]) -> Spark:
+def for_run(spark: Spark, claimed: RunContext, env: Mapping[str, str]) -> Spark:
     """Return these settings with ``conf`` complete, ``uris`` in it, and no placeholder left in the paths.
 
     ``env`` is also set for the executors. Variables of ``env_from_os`` stay with the driver because they may be secret.
@@ -28,7 +28,7 @@ def for_run(spark: Spark, claimed: Claimed, env: Mapping[str, str]) -> Spark:
     )
 
 
-def _properties(spark: Spark, claimed: Claimed, env: Mapping[str, str]) -> dict[str, str]:
+def _properties(spark: Spark, claimed: RunContext, env: Mapping[str, str]) -> dict[str, str]:
     properties = {
         "spark.master": MASTER,
         "spark.app.name": str(claimed.name),

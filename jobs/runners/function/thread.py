@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Job, Outcome, Report, Transaction
-from sluice.jobs.runners.function.call import Call, perform
+from sluice.jobs.runners.function.call import FunctionCall, perform
 from sluice.jobs.runners.output import Excerpt, job_log, worker_log
 from sluice.jobs.runners.run_outcome import failed, of_halt
 from sluice.jobs.runners.stop_signal import Halt, Limits
@@ -24,7 +24,7 @@ class PythonRunner:
     """Runner of one function. The constructor reads its signature."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._call = Call(function)
+        self._call = FunctionCall(function)
 
     def run(
         self,

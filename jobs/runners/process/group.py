@@ -29,7 +29,7 @@ _JOIN = 'echo $$ >&0 && exec "$@" </dev/null'
 _NO_CORES = "ulimit -c 0; "
 
 
-class Command(Struct, frozen=True, kw_only=True):
+class ProcessCommand(Struct, frozen=True, kw_only=True):
     """Command to start. ``inherit`` are descriptors of the caller that the process gets under the same numbers.
 
     With an ``allowance`` or with ``kept``, it runs under a supervisor process (``supervised``). Unless it is
@@ -48,18 +48,18 @@ class Command(Struct, frozen=True, kw_only=True):
     enclosed: bool = False
 
 
-class Status(Struct, frozen=True):
+class ExitStatus(Struct, frozen=True):
     """Exit status of a process. Both fields are None if other code in this process reaped it first."""
 
     code: int | None = None
     signal: int | None = None
 
 
-class Group:
+class ProcessGroup:
     """Started command, its guard, and the pipes from it: stdout, stderr, and its event pipe if it has one."""
 
-    def __init__(self, command: Command, *, tells: bool) -> None:
-        self._status: Status | None = None
+    def __init__(self, command: ProcessCommand, *, tells: bool) -> None:
+        self._status: ExitStatus | None = None
         self._guard = _start_guard()
         started: list[subprocess.Popen[bytes]] = []
         try:
@@ -83,16 +83,16 @@ class Group:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._leader.pid, number)
 
-    def kill(self) -> Status:
+    def kill(self) -> ExitStatus:
         """Kill the rest of the group and return how its leader ended."""
         self.signal(signal.SIGKILL)
         until = time.monotonic() + REAP_S
         while not self.exited() and time.monotonic() < until:
             time.sleep(0.001)
-        return self._status or Status()
+        return self._status or ExitStatus()
 
     def exceeded(self) -> str | None:
-        """Return None. A ``Group`` checks no limits; commands with limits run in a ``KeptGroup``."""
+        """Return None. A ``ProcessGroup`` checks no limits; commands with limits run in a ``KeptGroup``."""
         return None
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ def _start_guard() -> subprocess.Popen[bytes]:
     )
 
 
-def _start_into(started: list[subprocess.Popen[bytes]], command: Command, lifeline: IO[bytes]) -> None:
+def _start_into(started: list[subprocess.Popen[bytes]], command: ProcessCommand, lifeline: IO[bytes]) -> None:
     """Start the command and append it to ``started``. If the waiting caller is interrupted, it finds the process
     there.
     """
@@ -157,7 +157,9 @@ def _start_into(started: list[subprocess.Popen[bytes]], command: Command, lifeli
 
 
 @contextmanager
-def telling(command: Command, *, tells: bool) -> Iterator[tuple[tuple[IO[bytes], ...], Command]]:
+def telling(
+    command: ProcessCommand, *, tells: bool
+) -> Iterator[tuple[tuple[IO[bytes], ...], ProcessCommand]]:
     """Yield the command and the pipes from which the caller reads its events.
 
     If it ``tells``, a pipe is added: the caller gets the read end, and the command gets the write end as its last
@@ -178,17 +180,17 @@ def telling(command: Command, *, tells: bool) -> Iterator[tuple[tuple[IO[bytes],
         os.close(write_end)
 
 
-def peek(process: subprocess.Popen[bytes]) -> Status | None:
+def peek(process: subprocess.Popen[bytes]) -> ExitStatus | None:
     """Return how the process exited, without reaping it. None while it runs."""
     if not hasattr(os, "waitid"):  # macOS before Python 3.13: the number is free slightly too early.
         code = process.poll()
-        return None if code is None else Status(signal=-code) if code < 0 else Status(code=code)
+        return None if code is None else ExitStatus(signal=-code) if code < 0 else ExitStatus(code=code)
     try:
         seen = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return Status()
+        return ExitStatus()
     if seen is None:
         return None
     if seen.si_code == os.CLD_EXITED:
-        return Status(code=seen.si_status)
-    return Status(signal=seen.si_status)
+        return ExitStatus(code=seen.si_status)
+    return ExitStatus(signal=seen.si_status)

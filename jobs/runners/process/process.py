@@ -32,7 +32,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.job import Echo
 from sluice.jobs.runners.output import Excerpt
-from sluice.jobs.runners.process.group import Command, Group, Status
+from sluice.jobs.runners.process.group import ExitStatus, ProcessCommand, ProcessGroup
 from sluice.jobs.runners.process.supervised import KeptGroup
 from sluice.jobs.runners.stop_signal import Halt, Limits
 
@@ -91,7 +91,7 @@ class Exit(Struct, frozen=True, kw_only=True):
     ``exceeded`` names a limit that the system does not enforce and for which the supervisor process ended the run.
     """
 
-    status: Status
+    status: ExitStatus
     halt: Halt | None
     stdout: Excerpt
     stderr: Excerpt
@@ -99,7 +99,7 @@ class Exit(Struct, frozen=True, kw_only=True):
 
 
 def run_group(
-    command: Command,
+    command: ProcessCommand,
     limits: Limits,
     *,
     hear: Sink | None = None,
@@ -116,9 +116,9 @@ def run_group(
     stdout, stderr = Excerpt(echo.stdout, whole=whole), Excerpt(echo.stderr, whole=whole)
     halt = limits.reached()
     if halt is not None:
-        return Exit(status=Status(), halt=halt, stdout=stdout, stderr=stderr)
+        return Exit(status=ExitStatus(), halt=halt, stdout=stdout, stderr=stderr)
     sinks = (stdout.add, stderr.add) if hear is None else (stdout.add, stderr.add, hear)
-    kind = KeptGroup if command.kept or command.allowance else Group
+    kind = KeptGroup if command.kept or command.allowance else ProcessGroup
     with closing(kind(command, tells=hear is not None)) as group, closing(Pipes()) as pipes:
         for pipe, sink in zip(group.pipes, sinks, strict=True):
             pipes.add(pipe.fileno(), sink)
@@ -131,7 +131,7 @@ def run_group(
     return Exit(status=status, halt=halt, stdout=stdout, stderr=stderr, exceeded=exceeded)
 
 
-def _watch(group: Group | KeptGroup, pipes: Pipes, limits: Limits) -> Halt | None:
+def _watch(group: ProcessGroup | KeptGroup, pipes: Pipes, limits: Limits) -> Halt | None:
     """Read until the leader has exited, or return the limit that was reached first."""
     pause_s = 0.001
     while not group.exited():
@@ -143,7 +143,7 @@ def _watch(group: Group | KeptGroup, pipes: Pipes, limits: Limits) -> Halt | Non
     return None
 
 
-def _end(group: Group | KeptGroup, pipes: Pipes, grace_s: float) -> None:
+def _end(group: ProcessGroup | KeptGroup, pipes: Pipes, grace_s: float) -> None:
     """Send SIGTERM to the group and wait for the grace period. Open pipes show that other processes than the leader
     live.
     """

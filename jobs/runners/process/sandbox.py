@@ -44,8 +44,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sluice.jobs.policy.sandbox_settings import Fence, Level
-from sluice.jobs.runners.process.group import Command
+from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
+from sluice.jobs.runners.process.group import ProcessCommand
 
 _TRIAL_S: Final = 10.0
 _ALONE: Final = (
@@ -87,13 +87,15 @@ class Sandbox:
         self.fence = fence
         self._works = False
 
-    def around(self, command: Command, *, writes: Sequence[str] = (), reads: Sequence[str] = ()) -> Command:
+    def around(
+        self, command: ProcessCommand, *, writes: Sequence[str] = (), reads: Sequence[str] = ()
+    ) -> ProcessCommand:
         """Return the command in the sandbox. It may write below ``writes``, and sees ``reads`` even in a private
         folder. ValueError, with a sentence, if the required sandbox is not available.
         """
-        if self.fence.level is Level.OFF:
+        if self.fence.level is SandboxLevel.OFF:
             return replace(command, privileged=True)
-        if self.fence.level is Level.LIMITS:
+        if self.fence.level is SandboxLevel.LIMITS:
             return command
         why = self.lack()
         if why is not None:
@@ -108,7 +110,7 @@ class Sandbox:
 
     def lack(self) -> str | None:
         """Return why the level's sandbox is not available, or None if it is."""
-        if self.fence.level is not Level.BUBBLEWRAP or self._works:
+        if self.fence.level is not SandboxLevel.BUBBLEWRAP or self._works:
             return None
         why = self._tried()
         self._works = why is None

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from sluice.jobs.policy.resource_limits import Allowance
-from sluice.jobs.runners.process.group import REAP_S, Command, Status, peek, telling
+from sluice.jobs.runners.process.group import REAP_S, ExitStatus, ProcessCommand, peek, telling
 
 _KEEPER = str(Path(__file__).with_name("subreaper.py"))
 #: Variables that the interpreter itself may need to start.
@@ -34,8 +34,8 @@ _REPORT_BYTES = 64
 class KeptGroup:
     """``Group`` for a command that must be kept together. It exits once all processes of the command have ended."""
 
-    def __init__(self, command: Command, *, tells: bool) -> None:
-        self._status: Status | None = None
+    def __init__(self, command: ProcessCommand, *, tells: bool) -> None:
+        self._status: ExitStatus | None = None
         report, said = os.pipe()
         self._report = report
         try:
@@ -61,7 +61,7 @@ class KeptGroup:
         with suppress(ProcessLookupError):
             os.kill(self._keeper.pid, number)
 
-    def kill(self) -> Status:
+    def kill(self) -> ExitStatus:
         """End the remaining processes and return how the command ended."""
         self._lifeline.close()
         if not self.exited():
@@ -71,7 +71,7 @@ class KeptGroup:
             time.sleep(0.001)
         if not self.exited():
             self.signal(signal.SIGKILL)
-        return self._status or Status()
+        return self._status or ExitStatus()
 
     def exceeded(self) -> str | None:
         """Return the limit for which the supervisor process ended the command, or None. Call this after it has
@@ -96,7 +96,7 @@ class KeptGroup:
         return cast(IO[bytes], self._keeper.stdin)
 
 
-def _start(command: Command, said: int) -> subprocess.Popen[bytes]:
+def _start(command: ProcessCommand, said: int) -> subprocess.Popen[bytes]:
     keeper = subprocess.Popen(
         (sys.executable, "-I", "-S", _KEEPER, str(said)),
         stdin=subprocess.PIPE,

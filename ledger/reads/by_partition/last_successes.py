@@ -68,7 +68,7 @@ WHERE at IS NOT NULL AND {_OLD_ENOUGH} ORDER BY key LIMIT %(limit)s
 _ARE_MORE_KEYS = "SELECT 1 FROM job WHERE app = %(app)s OFFSET %(looked)s LIMIT 1"
 
 
-class Success(Struct, frozen=True):
+class LastSuccess(Struct, frozen=True):
     """Last success. ``name`` is a work ID, as text, or a key. ``mark`` contains the kwargs that the freshness of the
     work ID depends on; empty if there are none."""
 
@@ -77,10 +77,10 @@ class Success(Struct, frozen=True):
     mark: str = ""
 
 
-class Found(NamedTuple):
+class FoundSuccesses(NamedTuple):
     """Successes that were found. ``more``: others exist, or may exist."""
 
-    successes: list[Success]
+    successes: list[LastSuccess]
     more: bool
 
 
@@ -89,12 +89,12 @@ def marks(tx: Tx, app: str) -> list[str]:
     return tx.column(_MARKS, app=app, limit=MARKS_MAX)
 
 
-def named_ids(tx: Tx, app: str, marks: Sequence[str], ids: Sequence[WorkId], *, limit: int) -> Found:
+def named_ids(tx: Tx, app: str, marks: Sequence[str], ids: Sequence[WorkId], *, limit: int) -> FoundSuccesses:
     """Return the successes on these sorted work IDs, by mark and work ID."""
     parts = parts_of(ids)
     runs = [part for part in parts if not isinstance(part, str)]
     rows = tx.structs(
-        Success,
+        LastSuccess,
         _NAMED_IDS,
         app=app,
         marks=[*marks],
@@ -103,27 +103,27 @@ def named_ids(tx: Tx, app: str, marks: Sequence[str], ids: Sequence[WorkId], *, 
         texts=[part for part in parts if isinstance(part, str)],
         limit=limit + 1,
     )
-    return Found(rows[:limit], len(rows) > limit)
+    return FoundSuccesses(rows[:limit], len(rows) > limit)
 
 
-def ids(tx: Tx, app: str, marks: Sequence[str], *, before: datetime | None, limit: int) -> Found:
+def ids(tx: Tx, app: str, marks: Sequence[str], *, before: datetime | None, limit: int) -> FoundSuccesses:
     """Return the first successes by mark and work ID as text. With ``before``, only last successes before this time
     count."""
     asked = {"app": app, "marks": [*marks]}
     looked = LOOKED_THROUGH_MAX // max(len(marks), 1) if before else limit + 1
-    rows = tx.structs(Success, _IDS, **asked, before=before, looked=looked, limit=limit + 1)
+    rows = tx.structs(LastSuccess, _IDS, **asked, before=before, looked=looked, limit=limit + 1)
     more = len(rows) > limit or bool(before and tx.rows(_ARE_MORE_IDS, **asked, looked=looked))
-    return Found(rows[:limit], more)
+    return FoundSuccesses(rows[:limit], more)
 
 
-def named_keys(tx: Tx, app: str, keys: Sequence[str]) -> Found:
+def named_keys(tx: Tx, app: str, keys: Sequence[str]) -> FoundSuccesses:
     """Return the last successes of these canonical keys, by key."""
-    return Found(tx.structs(Success, _NAMED_KEYS, app=app, keys=[*keys]), more=False)
+    return FoundSuccesses(tx.structs(LastSuccess, _NAMED_KEYS, app=app, keys=[*keys]), more=False)
 
 
-def keys(tx: Tx, app: str, *, before: datetime | None, limit: int) -> Found:
+def keys(tx: Tx, app: str, *, before: datetime | None, limit: int) -> FoundSuccesses:
     """Return the first successes by key. With ``before``, only last successes before this time count."""
     looked = LOOKED_THROUGH_MAX
-    rows = tx.structs(Success, _KEYS, app=app, before=before, looked=looked, limit=limit + 1)
+    rows = tx.structs(LastSuccess, _KEYS, app=app, before=before, looked=looked, limit=limit + 1)
     more = len(rows) > limit or bool(tx.rows(_ARE_MORE_KEYS, app=app, looked=looked))
-    return Found(rows[:limit], more)
+    return FoundSuccesses(rows[:limit], more)

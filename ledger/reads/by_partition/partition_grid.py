@@ -9,7 +9,7 @@ from msgspec import Struct
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.reads.by_partition.table_partitions import Place
+from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 
 #: At most ``EXACT_MAX`` partitions of a table are counted. If it has more, their number is estimated from ``PROBES``
 #: stretches.
@@ -71,7 +71,7 @@ WHERE partition.place = %(place)s AND partition.version = %(version)s AND partit
 """
 
 
-class Extent(Struct, frozen=True, kw_only=True):
+class TableRange(Struct, frozen=True, kw_only=True):
     """Range of a table, from its first to its last recorded partition. ``there`` is the number of existing partitions;
     ``about``: it is an estimate."""
 
@@ -84,12 +84,12 @@ class Band(Struct, frozen=True, kw_only=True):
     """Stretch of a table, cut at the partitions ``begins``. They are sorted, and the first is the first of the
     stretch."""
 
-    place: Place
+    place: TableVersion
     span: Span
     begins: Sequence[int]
 
 
-class Owner(Struct, frozen=True):
+class PartitionOwner(Struct, frozen=True):
     """Job that a partition belongs or belonged to. ``app``, ``key`` and ``state`` are None if the partition landed from
     elsewhere. ``done_at`` is None if the partition does not exist."""
 
@@ -100,7 +100,7 @@ class Owner(Struct, frozen=True):
     changed_at: datetime | None
 
 
-def extents(tx: Tx, places: Sequence[Place]) -> dict[str, Extent]:
+def extents(tx: Tx, places: Sequence[TableVersion]) -> dict[str, TableRange]:
     """Return the extent of each table. A table without partitions is left out."""
     rows = tx.rows(_ENDS, **arrays(places, "places", "versions"), look_max=EXACT_MAX + 1)
     ends = {
@@ -115,12 +115,14 @@ def extents(tx: Tx, places: Sequence[Place]) -> dict[str, Extent]:
     rows = tx.rows(_PROBE, **told, probes=PROBES) if large else []
     estimates = {str(table): float(there) for table, there in rows}
     return {
-        table: Extent(span=span, there=round(estimates[table]) if table in estimates else there, about=about)
+        table: TableRange(
+            span=span, there=round(estimates[table]) if table in estimates else there, about=about
+        )
         for table, (span, there, about) in ends.items()
     }
 
 
-def lasts(tx: Tx, places: Sequence[Place]) -> dict[str, int]:
+def lasts(tx: Tx, places: Sequence[TableVersion]) -> dict[str, int]:
     """Return the last partition of each table. A table without partitions is left out."""
     rows = tx.rows(_LASTS, **arrays(places, "places", "versions"))
     return {table: last for table, last in rows if last is not None}
@@ -142,7 +144,7 @@ def cells(tx: Tx, bands: Sequence[Band]) -> list[list[Mapping[State, int]]]:
     return [[*counts] for counts in found]
 
 
-def owner(tx: Tx, place: Place, partition: int) -> Owner | None:
+def owner(tx: Tx, place: TableVersion, partition: int) -> PartitionOwner | None:
     """Return the owner of a partition; None if it was never requested."""
-    found = tx.structs(Owner, _OWNER, place=place.table, version=place.version, partition=partition)
+    found = tx.structs(PartitionOwner, _OWNER, place=place.table, version=place.version, partition=partition)
     return found[0] if found else None

@@ -8,7 +8,7 @@ from msgspec import Struct
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.reads.by_partition.table_partitions import Place
+from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 
 # The jobs of a submission determine its partitions. Partitions of dead jobs may have been taken over by another
 # submission.
@@ -30,23 +30,23 @@ GROUP BY 1, 2 ORDER BY 1, 2
 """
 
 
-class Extent(Struct, frozen=True):
+class AppRange(Struct, frozen=True):
     """App that takes part in a submission, with its first and last partition in it."""
 
     app: str
-    place: Place
+    place: TableVersion
     span: Span
 
 
-def extents(tx: Tx, id: str) -> list[Extent]:
+def extents(tx: Tx, id: str) -> list[AppRange]:
     """Return the extent of each app. An app of which all partitions existed before is left out."""
     return [
-        Extent(app, Place(table, version), Span(first, last))
+        AppRange(app, TableVersion(table, version), Span(first, last))
         for app, table, version, first, last in tx.rows(_EXTENTS, id=id)
     ]
 
 
-def cells(tx: Tx, place: Place, span: Span, begins: Sequence[int]) -> Sequence[Mapping[State, int]]:
+def cells(tx: Tx, place: TableVersion, span: Span, begins: Sequence[int]) -> Sequence[Mapping[State, int]]:
     """Return the number of partitions in each state, between each of ``begins`` and the next.
 
     ``begins`` are sorted. Existing partitions count as succeeded. Partitions that were never requested have no state

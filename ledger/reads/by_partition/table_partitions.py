@@ -55,7 +55,7 @@ GROUP BY done, CASE WHEN NOT done THEN state END, island ORDER BY 1 LIMIT %(limi
 """
 
 
-class Place(NamedTuple):
+class TableVersion(NamedTuple):
     """Table in a version."""
 
     table: str
@@ -85,7 +85,7 @@ class Holding(Struct, frozen=True):
         return len(self.span) - self.there - self.under_way
 
 
-class Run(Struct, frozen=True):
+class PartitionRun(Struct, frozen=True):
     """Consecutive partitions that all exist (the last one since ``since``), or that are all missing.
 
     Of missing partitions, the jobs that make or made them are all in one ``state``. ``makers`` is the number of jobs;
@@ -102,7 +102,7 @@ class Run(Struct, frozen=True):
     makers: int
 
 
-def makers(tx: Tx, place: Place, span: Span, *, limit: int) -> Makers:
+def makers(tx: Tx, place: TableVersion, span: Span, *, limit: int) -> Makers:
     """Return the jobs that own or last owned these partitions, at most ``limit``."""
     rows = tx.rows(_MAKERS, place=place.table, version=place.version, **span._asdict(), limit=limit)
     return Makers(
@@ -116,7 +116,7 @@ def done(tx: Tx, job: int) -> list[Span]:
     return [Span(*row) for row in tx.rows(_DONE, job=job)]
 
 
-def holdings(tx: Tx, places: Sequence[Place], within: Span) -> dict[str, Holding]:
+def holdings(tx: Tx, places: Sequence[TableVersion], within: Span) -> dict[str, Holding]:
     """Return the holding of each table. A table of which nothing exists or is under way is left out."""
     rows = tx.rows(_HOLDINGS, **arrays(places, "places", "versions"), **within._asdict())
     return {
@@ -125,6 +125,8 @@ def holdings(tx: Tx, places: Sequence[Place], within: Span) -> dict[str, Holding
     }
 
 
-def runs(tx: Tx, place: Place, within: Span, *, limit: int) -> list[Run]:
+def runs(tx: Tx, place: TableVersion, within: Span, *, limit: int) -> list[PartitionRun]:
     """Return the runs in order, at most ``limit``."""
-    return tx.structs(Run, _RUNS, place=place.table, version=place.version, **within._asdict(), limit=limit)
+    return tx.structs(
+        PartitionRun, _RUNS, place=place.table, version=place.version, **within._asdict(), limit=limit
+    )

@@ -12,11 +12,11 @@ from types import ModuleType
 
 import pika
 
-from sluice.ops.bench.environment import Contender, Ground, measured, timed
+from sluice.ops.bench.environment import BenchEnvironment, Contender, measured, timed
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.shapes import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
 from sluice.ops.bench.timestamps import Marks
-from sluice.ops.bench.workers import PROCESSES, THREADS, Crew
+from sluice.ops.bench.workers import PROCESSES, THREADS, CommandProcesses
 
 _TASKS = "sluice.ops.bench.contenders.celery_tasks"
 _QUEUE = "bench_celery"
@@ -42,7 +42,7 @@ def _layers(tasks: ModuleType) -> None:
 
 
 def _run(
-    ground: Ground,
+    ground: BenchEnvironment,
     ask: Ask,
     jobs: int,
     *,
@@ -54,7 +54,7 @@ def _run(
 
 
 @contextmanager
-def _crew(ground: Ground, processes: int) -> Iterator[tuple[Crew, Marks, ModuleType]]:
+def _crew(ground: BenchEnvironment, processes: int) -> Iterator[tuple[CommandProcesses, Marks, ModuleType]]:
     """Start the workers, warm them up, and yield them with the tasks as this process imports them.
 
     The queue is deleted first: tasks that workers of another run had begun when they were stopped are in it again.
@@ -80,7 +80,7 @@ def _crew(ground: Ground, processes: int) -> Iterator[tuple[Crew, Marks, ModuleT
             tasks.app.close()
 
 
-COURSES: Mapping[str, Callable[[Ground], Figures]] = {
+COURSES: Mapping[str, Callable[[BenchEnvironment], Figures]] = {
     "flat": partial(_run, ask=_flat, jobs=FLAT),
     "flat-singly": partial(_run, ask=_flat, jobs=FLAT),
     "chain": partial(_run, ask=_chain, jobs=CHAIN, told=hops),

@@ -13,11 +13,11 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Engine, create_engine, make_url
 
-from sluice.ops.bench.environment import Contender, Ground, at_desks, begun, timed
+from sluice.ops.bench.environment import BenchEnvironment, Contender, at_desks, begun, timed
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.shapes import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, bulks, hops
 from sluice.ops.bench.timestamps import Marks
-from sluice.ops.bench.workers import Crew
+from sluice.ops.bench.workers import CommandProcesses
 
 _WORKFLOWS = "sluice.ops.bench.contenders.dbos_workflows"
 APPLICATION = "bench"
@@ -29,7 +29,7 @@ POLL_EVERY_S = 0.02
 class _Desk(Struct, frozen=True):
     """Connections of the process that starts a benchmark."""
 
-    crew: Crew
+    crew: CommandProcesses
     marks: Marks
     engine: Engine
     client: Any
@@ -71,7 +71,7 @@ def _layers(desk: _Desk) -> None:
 
 
 @contextmanager
-def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
+def _desk(ground: BenchEnvironment, processes: int) -> Iterator[_Desk]:
     """Create the tables and the queue, start the workers and warm them up."""
     from dbos import DBOSClient, run_dbos_database_migrations  # noqa: PLC0415 - it need not be installed
 
@@ -92,7 +92,7 @@ def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
 
 
 _run = at_desks(_desk)
-COURSES: Mapping[str, Callable[[Ground], Figures]] = {
+COURSES: Mapping[str, Callable[[BenchEnvironment], Figures]] = {
     "flat": partial(_run, ask=_flat, jobs=FLAT),
     "flat-singly": partial(_run, ask=_flat_singly, jobs=FLAT),
     "chain-in-one": partial(_run, ask=_chain, jobs=CHAIN, processes=1, told=hops),

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
 
-from sluice.ops.bench.environment import Contender, Ground, measured, timed
+from sluice.ops.bench.environment import BenchEnvironment, Contender, measured, timed
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.shapes import CHAIN, CHILDREN, FANS, FLAT, LAYERS, WARM_UP, WIDTH, hops, whole
 from sluice.ops.bench.start_time import started
 from sluice.ops.bench.timestamps import Marks
-from sluice.ops.bench.workers import PROCESSES, THREADS, Crew
+from sluice.ops.bench.workers import PROCESSES, THREADS, CommandProcesses
 
 _ACTORS = "sluice.ops.bench.contenders.dramatiq_actors"
 Ask = Callable[[ModuleType], None]
@@ -40,7 +40,7 @@ def _layers(actors: ModuleType) -> None:
 
 
 def _run(
-    ground: Ground,
+    ground: BenchEnvironment,
     ask: Ask,
     jobs: int,
     *,
@@ -53,7 +53,9 @@ def _run(
 
 
 @contextmanager
-def _crew(ground: Ground, processes: int, *, confirmed: bool) -> Iterator[tuple[Crew, Marks, ModuleType]]:
+def _crew(
+    ground: BenchEnvironment, processes: int, *, confirmed: bool
+) -> Iterator[tuple[CommandProcesses, Marks, ModuleType]]:
     """Start the workers, warm them up, and yield them with the actors as this process imports them."""
     environment = _environment(ground, confirmed=confirmed)
     with (
@@ -64,7 +66,7 @@ def _crew(ground: Ground, processes: int, *, confirmed: bool) -> Iterator[tuple[
         yield crew, marks, actors
 
 
-def _start(ground: Ground, *, confirmed: bool) -> Figures:
+def _start(ground: BenchEnvironment, *, confirmed: bool) -> Figures:
     environment = _environment(ground, confirmed=confirmed)
     ground.marks()
     with _actors(environment) as actors:
@@ -88,7 +90,7 @@ def _command(processes: int) -> list[str]:
     return [sys.executable, "-m", "dramatiq", _ACTORS, *words]
 
 
-def _environment(ground: Ground, *, confirmed: bool) -> Mapping[str, str]:
+def _environment(ground: BenchEnvironment, *, confirmed: bool) -> Mapping[str, str]:
     return {
         "BENCH_BROKER_URL": ground.broker_url,
         "BENCH_RESULTS_URL": ground.results_url,
@@ -96,7 +98,7 @@ def _environment(ground: Ground, *, confirmed: bool) -> Mapping[str, str]:
     }
 
 
-def _courses(*, confirmed: bool) -> Mapping[str, Callable[[Ground], Figures]]:
+def _courses(*, confirmed: bool) -> Mapping[str, Callable[[BenchEnvironment], Figures]]:
     run = partial(_run, confirmed=confirmed)
     return {
         "flat": partial(run, ask=_flat, jobs=FLAT),

@@ -13,11 +13,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from sluice.ops.bench.environment import Contender, Ground, at_desks, begun, timed
+from sluice.ops.bench.environment import BenchEnvironment, Contender, at_desks, begun, timed
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.shapes import CHAIN, FLAT, WARM_UP, bulks, hops
 from sluice.ops.bench.timestamps import Marks
-from sluice.ops.bench.workers import Crew
+from sluice.ops.bench.workers import CommandProcesses
 
 _JOBS = "sluice.ops.bench.contenders.pgqueuer_jobs"
 #: Jobs that a worker takes at a time. The default of PgQueuer is 10, which is slower for jobs that do nothing.
@@ -29,7 +29,7 @@ class _Desk(Struct, frozen=True):
     coroutine.
     """
 
-    crew: Crew
+    crew: CommandProcesses
     marks: Marks
     queries: Any
     wait: Callable[[Coroutine[Any, Any, Any]], Any]
@@ -55,7 +55,7 @@ def _chain(desk: _Desk) -> None:
 
 
 @contextmanager
-def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
+def _desk(ground: BenchEnvironment, processes: int) -> Iterator[_Desk]:
     """Create the tables, start the workers and warm them up."""
     import asyncpg  # noqa: PLC0415 - it need not be installed
     from pgqueuer import Queries  # noqa: PLC0415 - nor need this
@@ -77,7 +77,7 @@ def _desk(ground: Ground, processes: int) -> Iterator[_Desk]:
 
 
 _run = at_desks(_desk)
-COURSES: Mapping[str, Callable[[Ground], Figures]] = {
+COURSES: Mapping[str, Callable[[BenchEnvironment], Figures]] = {
     "flat": partial(_run, ask=_flat, jobs=FLAT),
     "flat-singly": partial(_run, ask=_flat_singly, jobs=FLAT),
     "chain": partial(_run, ask=_chain, jobs=CHAIN, told=hops),

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from sluice.ops.bench.environment import Contender, Ground, begun, measured, timed
+from sluice.ops.bench.environment import BenchEnvironment, Contender, begun, measured, timed
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.shapes import CHAIN, FLAT, WARM_UP, bulks, hops, whole
 from sluice.ops.bench.timestamps import Marks
-from sluice.ops.bench.workers import PROCESSES, THREADS, Crew
+from sluice.ops.bench.workers import PROCESSES, THREADS, CommandProcesses
 
 _APP = "sluice.ops.bench.contenders.procrastinate_tasks.app"
 #: Seconds that an idle worker waits for a notification before it polls.
@@ -43,7 +43,7 @@ def _chain(task: Deferrers) -> None:
 
 
 def _run(
-    ground: Ground,
+    ground: BenchEnvironment,
     ask: Callable[[Deferrers], None],
     jobs: int,
     *,
@@ -55,7 +55,7 @@ def _run(
 
 
 @contextmanager
-def _crew(ground: Ground, processes: int) -> Iterator[tuple[Crew, Marks, Deferrers]]:
+def _crew(ground: BenchEnvironment, processes: int) -> Iterator[tuple[CommandProcesses, Marks, Deferrers]]:
     """Create the tables, start the workers and warm them up."""
     from procrastinate import App, SyncPsycopgConnector  # noqa: PLC0415 - it need not be installed
 
@@ -73,7 +73,7 @@ def _crew(ground: Ground, processes: int) -> Iterator[tuple[Crew, Marks, Deferre
             yield crew, marks, task
 
 
-COURSES: Mapping[str, Callable[[Ground], Figures]] = {
+COURSES: Mapping[str, Callable[[BenchEnvironment], Figures]] = {
     "flat": partial(_run, ask=_flat, jobs=FLAT),
     "flat-singly": partial(_run, ask=_flat_singly, jobs=FLAT),
     "chain": partial(_run, ask=_chain, jobs=CHAIN, told=hops),

@@ -14,7 +14,7 @@ from sluice.ledger import fixtures
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions
 from sluice.ops.bench.contenders.sluice_desk import APPS, command, desk_of, environment
-from sluice.ops.bench.environment import Ground
+from sluice.ops.bench.environment import BenchEnvironment
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.shapes import BLOCKED, FLAT, LIMIT_PROCESSES, LIMITED, PAST, WARM_UP, beside
 from sluice.ops.bench.start_time import started
@@ -23,7 +23,7 @@ from sluice.ops.bench.start_time import started
 _AFTER_FLAT = FLAT + WARM_UP
 
 
-def _start(ground: Ground) -> Figures:
+def _start(ground: BenchEnvironment) -> Figures:
     """Measure the start of one worker. Its job is planned first, so that only a message is left to be found."""
     ground.marks()
     wanted = Submission(app="bench_flat", key="0", id="start")
@@ -33,7 +33,7 @@ def _start(ground: Ground) -> Figures:
     return started(ground, command(processes=1), environment(ground))
 
 
-def _blocked(ground: Ground) -> Figures:
+def _blocked(ground: BenchEnvironment) -> Figures:
     with desk_of(ground) as desk:
         empty = desk.flat()
         desk.client.submit(Submission(app=BLOCKED, id="blocked", push="wanted"))
@@ -43,7 +43,7 @@ def _blocked(ground: Ground) -> Figures:
         return {**figures, "waiting_jobs": desk.ledger.transact(lambda tx: fixtures.jobs(tx, State.WAITING))}
 
 
-def _history(ground: Ground) -> Figures:
+def _history(ground: BenchEnvironment) -> Figures:
     """Run ``flat`` on a ledger with a long history. The history is copied from rows that real workers wrote.
 
     Table sizes are read after all connections have closed, because the statistics are complete only then.
@@ -65,14 +65,14 @@ def _history(ground: Ground) -> Figures:
     }
 
 
-def _limit(ground: Ground) -> Figures:
+def _limit(ground: BenchEnvironment) -> Figures:
     with desk_of(ground, LIMIT_PROCESSES) as desk:
         desk.warm_up(LIMITED)
         unlimited = desk.flat()
         return beside("unlimited", unlimited, desk.flat(app=LIMITED))
 
 
-COURSES: Mapping[str, Callable[[Ground], Figures]] = {
+COURSES: Mapping[str, Callable[[BenchEnvironment], Figures]] = {
     "start": _start,
     "blocked": _blocked,
     "history": _history,

@@ -18,25 +18,25 @@ from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger import fixtures
 from sluice.ledger.database.connection import Ledger
-from sluice.ops.bench.environment import Ground, timed
+from sluice.ops.bench.environment import BenchEnvironment, timed
 from sluice.ops.bench.sample import Figures
-from sluice.ops.bench.shapes import BLOCKED, CHAIN, FLAT, WARM_UP, WITHIN_S, Given, hops, whole
+from sluice.ops.bench.shapes import BLOCKED, CHAIN, FLAT, WARM_UP, WITHIN_S, RunTimes, hops, whole
 from sluice.ops.bench.timestamps import Marks
-from sluice.ops.bench.workers import PROCESSES, THREADS, Crew
+from sluice.ops.bench.workers import PROCESSES, THREADS, CommandProcesses
 
 APPS = "sluice.ops.bench.contenders.sluice_apps"
 #: Function that computes the figures of a run.
-Told: TypeAlias = Callable[[Given], Figures]
+Told: TypeAlias = Callable[[RunTimes], Figures]
 _FLAT = "bench_flat"
 _LOOK_EVERY_S = 0.01
 
 
-class Desk(Struct, frozen=True):
+class SubmitterConnections(Struct, frozen=True):
     """Connections of the process that submits the jobs of a benchmark and watches them."""
 
     ledger: Ledger
     client: Client
-    crew: Crew
+    crew: CommandProcesses
     marks: Marks
 
     def warm_up(self, app: str = _FLAT) -> None:
@@ -100,7 +100,7 @@ class Desk(Struct, frozen=True):
 
 
 @contextmanager
-def desk_of(ground: Ground, processes: int = PROCESSES) -> Iterator[Desk]:
+def desk_of(ground: BenchEnvironment, processes: int = PROCESSES) -> Iterator[SubmitterConnections]:
     """Start workers, warm them up, and yield access to them."""
     with (
         ground.crew([command(processes)], environment(ground)) as (crew, marks),
@@ -108,7 +108,7 @@ def desk_of(ground: Ground, processes: int = PROCESSES) -> Iterator[Desk]:
         closing(connect(ground.broker_url)) as broker,
         closing(Teller(broker.publish)) as teller,
     ):
-        desk = Desk(ledger, Client(ledger, teller.tell), crew, marks)
+        desk = SubmitterConnections(ledger, Client(ledger, teller.tell), crew, marks)
         desk.warm_up()
         yield desk
 
@@ -118,7 +118,7 @@ def command(processes: int) -> list[str]:
     return [sys.executable, "-m", "sluice.actors.worker", *words]
 
 
-def environment(ground: Ground) -> Mapping[str, str]:
+def environment(ground: BenchEnvironment) -> Mapping[str, str]:
     return {
         "SLUICE_LEDGER_URL": ground.ledger_url,
         "SLUICE_BROKER_URL": ground.broker_url,

@@ -1,6 +1,6 @@
 """Table of all commands in the order of the help text. Each command has a module with ``options`` and ``run``."""
 
-from sluice.ops.cli.command import Command, Group
+from sluice.ops.cli.command import Command, CommandGroup
 
 COMMANDS = (
     Command(
@@ -140,7 +140,7 @@ COMMANDS = (
         module="sluice.ops.cli.commands.project.bench",
         makes_ledger=True,
     ),
-    Group(
+    CommandGroup(
         word="apps",
         help="check, show and store definitions, pause and resume apps: check, show, sync, branches, pause, resume",
         commands=(
@@ -173,7 +173,7 @@ COMMANDS = (
             ),
         ),
     ),
-    Group(
+    CommandGroup(
         word="saga",
         help="show the steps of a saga, and resolve a failed undo: show, retry-undo, force-done",
         commands=(
@@ -194,7 +194,7 @@ COMMANDS = (
             ),
         ),
     ),
-    Group(
+    CommandGroup(
         word="partitions",
         help="list partitions, and report external ones: ls, land",
         commands=(
@@ -211,7 +211,7 @@ COMMANDS = (
             ),
         ),
     ),
-    Group(
+    CommandGroup(
         word="schedules",
         help="manage schedules: ls, next, pause, resume, fire",
         commands=(
@@ -238,7 +238,7 @@ COMMANDS = (
             ),
         ),
     ),
-    Group(
+    CommandGroup(
         word="deploy",
         help="write deployment files: kubernetes",
         commands=(
@@ -249,7 +249,7 @@ COMMANDS = (
             ),
         ),
     ),
-    Group(
+    CommandGroup(
         word="broker",
         help="manage the broker: take, roles",
         commands=(
@@ -265,7 +265,7 @@ COMMANDS = (
             ),
         ),
     ),
-    Group(
+    CommandGroup(
         word="db",
         help="manage the ledger: status, upgrade, roles, check, repair, prune, restored, announce",
         commands=(

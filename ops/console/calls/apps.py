@@ -14,8 +14,8 @@ from sluice.ops.console.access import Role
 from sluice.ops.console.context import Office
 from sluice.ops.console.documents import AllApps, CountedApp
 from sluice.ops.console.files import is_known, tag_of
-from sluice.ops.console.http_message import Answer
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.http_message import Response
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.documents.app_document import as_document
 from sluice.ops.graph.app_graph import app_graph
 from sluice.ops.graph.layout.numbers import Frame, Placed, Way, laid
@@ -75,35 +75,35 @@ class AppsResumed(Struct, frozen=True):
     resumed: Sequence[str]
 
 
-def graph(office: Office, asked: Asked[Nothing, Nothing]) -> Answer:
+def graph(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Response:
     """Return the graph of the apps. It changes only if the definitions change."""
     content = office.pictures.of(office.catalogue, _drawn)
     headers = {"ETag": tag_of(content), "Cache-Control": "no-cache"}
     if is_known(asked.request, headers["ETag"]):
-        return Answer(status=HTTPStatus.NOT_MODIFIED, headers=headers, content=b"")
-    return Answer(headers=headers, content=content)
+        return Response(status=HTTPStatus.NOT_MODIFIED, headers=headers, content=b"")
+    return Response(headers=headers, content=content)
 
 
-def apps(office: Office, _: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
+def apps(office: Office, _: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
     catalogue = office.catalogue
     ordered = sorted(catalogue.values(), key=lambda app: (catalogue.rank(app.name), app.name))
     return {"apps": [as_document(catalogue, app) for app in ordered]}
 
 
-def app(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
+def app(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
     found = office.catalogue.app(asked.words[0])
     counts = office.ask(standing).get(found.name, {})
     return {**as_document(office.catalogue, found), "counts": counts}
 
 
-def pause(office: Office, asked: Asked[Nothing, Nothing]) -> AppsPaused:
+def pause(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> AppsPaused:
     """Pause an app. If it was paused before, it stays paused."""
     app = office.catalogue.app(asked.words[0]).name if office.has_definitions else asked.words[0]
     client = office.doing(asked.who, "apps pause", {"app": app}, audit_results.all_paused)
     return AppsPaused(client.pause_apps([app], by=str(asked.who)))
 
 
-def resume(office: Office, asked: Asked[Nothing, Nothing]) -> AppsResumed:
+def resume(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> AppsResumed:
     """Resume an app, even if it is no longer defined."""
     (app,) = asked.words
     client = office.doing(asked.who, "apps resume", {"app": app}, audit_results.all_resumed)

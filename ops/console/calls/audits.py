@@ -9,7 +9,7 @@ from sluice.jobs.model.submission import JSON
 from sluice.ledger.reads.audit_log import acts
 from sluice.ops.console.context import Office
 from sluice.ops.console.paging import Paging, write_token
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 
 
 class Act(Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class Acts(Struct, frozen=True):
     next: str | None
 
 
-def audit(office: Office, asked: Asked[Paging, Nothing]) -> Acts:
+def audit(office: Office, asked: CallArguments[Paging, NoParameters]) -> Acts:
     before, limit = asked.query.before, asked.query.limit
     found = office.ask(lambda tx: acts(tx, before=before, limit=limit))
     told = [

@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from sluice.ops.console.context import Office
-from sluice.ops.console.route import Asked, Nothing, Route
-from sluice.ops.documents.backlog import Wanted
+from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.documents.backlog import WorkerDemand
 
 
 class Apps(Struct, frozen=True, forbid_unknown_fields=True):
@@ -13,7 +13,7 @@ class Apps(Struct, frozen=True, forbid_unknown_fields=True):
     app: tuple[str, ...] = ()
 
 
-def demand(office: Office, asked: Asked[Apps, Nothing]) -> Wanted:
+def demand(office: Office, asked: CallArguments[Apps, NoParameters]) -> WorkerDemand:
     """Return the demand. If apps are named, definitions are not read: they may be faulty while jobs of the apps run."""
     apps = asked.query.app
     known = office.catalogue.queues if office.has_definitions and not apps else ()
@@ -26,7 +26,7 @@ ROUTES = (
         path="/api/demand",
         call=demand,
         summary="The number of jobs that could run at once, now or soon",
-        answers=Wanted,
+        answers=WorkerDemand,
         query=Apps,
     ),
 )

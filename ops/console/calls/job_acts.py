@@ -8,7 +8,7 @@ from sluice.ledger.sagas.events import Became
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
 from sluice.ops.console.context import Office
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.operations.archive import archive_named
 from sluice.ops.operations.cancel import cancel_job
 from sluice.ops.operations.rerun import again, ended_job
@@ -41,7 +41,7 @@ class Again(Struct, frozen=True, forbid_unknown_fields=True):
     rerun: Rerun = "job"
 
 
-class Retried(Struct, frozen=True, kw_only=True):
+class RetriedJobs(Struct, frozen=True, kw_only=True):
     app: str
     key: str
     submission: str
@@ -61,31 +61,31 @@ class Archived(Struct, frozen=True, kw_only=True):
     archived: int
 
 
-def resume(office: Office, asked: Asked[Nothing, Event]) -> Heard:
+def resume(office: Office, asked: CallArguments[NoParameters, Event]) -> Heard:
     name, said = JobName(*asked.words), asked.body
     client = office.doing(asked.who, "resume", {**_about(name), "event": said.event}, audit_results.heard)
     became = client.resume_job(name, said.event, payload=said.payload, by=f"{BY}, {asked.who}", id=said.id)
     return Heard(app=name.app, key=name.key, event=said.event, became=became)
 
 
-def retry(office: Office, asked: Asked[Nothing, Again]) -> Retried:
+def retry(office: Office, asked: CallArguments[NoParameters, Again]) -> RetriedJobs:
     """Run an ended job again. The request is a submission like any other, so the job is requested by it and can be
     cancelled.
     """
     found, rerun = ended_job(office.desk, office.installation, *asked.words), asked.body.rerun
     client = office.doing(asked.who, "retry", {**_about(found.name), "rerun": rerun}, audit_results.submitted)
     id_ = client.submit(again(found, rerun))
-    return Retried(app=found.app, key=found.key, submission=id_, state=SubmissionState.RECEIVED)
+    return RetriedJobs(app=found.app, key=found.key, submission=id_, state=SubmissionState.RECEIVED)
 
 
-def cancel(office: Office, asked: Asked[Nothing, Nothing]) -> JobCancelled:
+def cancel(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> JobCancelled:
     name = meant_job(office.desk, office.installation, *asked.words).name
     client = office.doing(asked.who, "cancel", _about(name), audit_results.job_cancelled(name))
     found = cancel_job(office.desk, office.installation, client, *asked.words)
     return JobCancelled(app=name.app, key=name.key, cancelled=found.jobs, undone_first=found.undone)
 
 
-def archive(office: Office, asked: Asked[Nothing, Nothing]) -> Archived:
+def archive(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Archived:
     app, key = asked.words
     ledger = office.ledger_doing(asked.who, "archive", _about(JobName(app, key)), audit_results.archived)
     return Archived(archived=archive_named(office.desk, office.installation, ledger, app, [key]))
@@ -111,7 +111,7 @@ ROUTES = (
         path=f"{_PATH}/retry",
         call=retry,
         summary="Run an ended job again",
-        answers=Retried,
+        answers=RetriedJobs,
         body=Again,
         role=Role.OPERATE,
     ),

@@ -12,12 +12,12 @@ from sluice.actors.assembly import blobs
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.history import Round
 from sluice.jobs.states import State
-from sluice.ledger.reads.job_details import Bounds
+from sluice.ledger.reads.job_details import ReadLimits
 from sluice.ops.console.calls.apps import DrawnNeed, need_of
 from sluice.ops.console.context import Office
 from sluice.ops.console.documents import JobDocument, SagaDocument
-from sluice.ops.console.http_message import TEXT_TYPE, Answer
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.http_message import TEXT_TYPE, Response
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.documents.saga_document import whole_document
 from sluice.ops.graph.equal_jobs import folded
 from sluice.ops.graph.layout.numbers import Frame, Placed, laid
@@ -26,13 +26,13 @@ from sluice.ops.operations.live_graph import live_graph
 from sluice.ops.operations.sagas import saga_of
 from sluice.ops.operations.show_job import document_of
 from sluice.ops.operations.why_job import reasons
-from sluice.ops.why.answer import Answer as Why
+from sluice.ops.why.answer import Explanation as Why
 
 #: Number of rows in the answer. A page requests the job once a second, so of a long history it gets only the last
 #: rows.
-BOUNDS = Bounds(rounds=50, texts=1, history=200, submissions=100)
+BOUNDS = ReadLimits(rounds=50, texts=1, history=200, submissions=100)
 #: Number of rows for a saga. Its document has the flight, and none of these rows.
-_FLIGHT_ALONE = Bounds(rounds=0, texts=0, history=0, submissions=0)
+_FLIGHT_ALONE = ReadLimits(rounds=0, texts=0, history=0, submissions=0)
 _BYTES_TYPE = "application/octet-stream"
 _CLAIM = re.compile("0|[1-9][0-9]{0,17}")
 
@@ -71,22 +71,22 @@ class Printed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     download: str | None = None
 
 
-def job(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
+def job(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
     app, key = asked.words
     return document_of(office.desk, dossier_of(office.desk, office.installation, app, key, BOUNDS))
 
 
-def why(office: Office, asked: Asked[Nothing, Nothing]) -> Why:
+def why(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Why:
     app, key = asked.words
     return reasons(office.desk, office.installation, app, key)[0]
 
 
-def saga(office: Office, asked: Asked[Nothing, Nothing]) -> Mapping[str, Any]:
+def saga(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
     app, key = asked.words
     return whole_document(saga_of(office.desk, office.installation, app, key, _FLIGHT_ALONE))
 
 
-def graph(office: Office, asked: Asked[Nothing, Nothing]) -> DrawnJobs:
+def graph(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> DrawnJobs:
     app, key = asked.words
     drawn = folded(live_graph(office.desk, office.installation, app, key))
     found = laid(drawn)
@@ -101,7 +101,7 @@ def graph(office: Office, asked: Asked[Nothing, Nothing]) -> DrawnJobs:
     )
 
 
-def printed(office: Office, asked: Asked[Printed, Nothing]) -> Answer:
+def printed(office: Office, asked: CallArguments[Printed, NoParameters]) -> Response:
     """Return the output of one claim of the job. If the complete output cannot be read, a download fails and sends no
     part of it.
     """
@@ -111,14 +111,14 @@ def printed(office: Office, asked: Asked[Printed, Nothing]) -> Answer:
     found = round_of(office.desk, office.installation, app, key, int(claim))
     text, blob = _kept(found, what)
     if asked.query.download is None:
-        return Answer(kind=TEXT_TYPE, content=text.encode("utf8", "replace"))
+        return Response(kind=TEXT_TYPE, content=text.encode("utf8", "replace"))
     # A name without the key, because a key may have any characters.
     headers = {"Content-Disposition": f'attachment; filename="round-{found.round}-{what}.txt"'}
     if blob is None:
-        return Answer(kind=_BYTES_TYPE, headers=headers, content=text.encode("utf8", "replace"))
+        return Response(kind=_BYTES_TYPE, headers=headers, content=text.encode("utf8", "replace"))
     pieces = blobs(office.desk.settings).read(blob)
     first = next(pieces, b"")
-    return Answer(kind=_BYTES_TYPE, headers=headers, pieces=_poured(first, pieces))
+    return Response(kind=_BYTES_TYPE, headers=headers, pieces=_poured(first, pieces))
 
 
 def _kept(each: Round, what: str) -> tuple[str, str | None]:

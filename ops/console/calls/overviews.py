@@ -8,11 +8,11 @@ from msgspec import Struct
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
 from sluice.ledger.reads import job_search
-from sluice.ledger.reads.job_lists import Listed
+from sluice.ledger.reads.job_lists import ListedJob
 from sluice.ops.console.context import Office
 from sluice.ops.console.http_message import Unreadable
 from sluice.ops.console.paging import Limit
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.observe.overview.page import Overview
 
 
@@ -48,13 +48,13 @@ class Jobs(Struct, frozen=True):
     next: str | None
 
 
-def overview(office: Office, _: Asked[Nothing, Nothing]) -> Overview:
+def overview(office: Office, _: CallArguments[NoParameters, NoParameters]) -> Overview:
     return office.ask(office.overview)
 
 
-def jobs(office: Office, asked: Asked[Sought, Nothing]) -> Jobs:
+def jobs(office: Office, asked: CallArguments[Sought, NoParameters]) -> Jobs:
     query = asked.query
-    wanted = job_search.Wanted(
+    wanted = job_search.JobSearch(
         app=query.app, states=query.state, key=query.key, submission=query.submission, limit=query.limit
     )
     try:
@@ -64,7 +64,7 @@ def jobs(office: Office, asked: Asked[Sought, Nothing]) -> Jobs:
     return Jobs([_told(each) for each in page.jobs], page.next)
 
 
-def _told(job: Listed) -> Found:
+def _told(job: ListedJob) -> Found:
     return Found(**{word: getattr(job, word) for word in Found.__struct_fields__})
 
 

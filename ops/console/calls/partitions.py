@@ -13,13 +13,13 @@ from sluice.jobs.keys.calendar import Unit
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.by_partition import partition_grid
-from sluice.ledger.reads.by_partition.partition_grid import Extent
-from sluice.ledger.reads.by_partition.table_partitions import Place
+from sluice.ledger.reads.by_partition.partition_grid import TableRange
+from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
 from sluice.ops.console.context import Office
 from sluice.ops.console.http_message import Unreadable
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.documents.partition_grid import BadWindow, Grid, grid
 
 #: Greatest number of landed partitions that an entry of the audit names.
@@ -57,13 +57,13 @@ class Window(
     branch: str | None = None
 
 
-class Cell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class GridCell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     table: str
     partition: str
     branch: str | None = None
 
 
-class Landed(Struct, frozen=True, forbid_unknown_fields=True):
+class LandedPartitions(Struct, frozen=True, forbid_unknown_fields=True):
     """Partitions that have landed. Each entry is a partition, or a range: 2024-04-01..2024-04-07."""
 
     partitions: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -90,14 +90,14 @@ class Maker(Struct, frozen=True, kw_only=True):
     since: datetime | None
 
 
-def partitions(office: Office, _: Asked[Nothing, Nothing]) -> Tables:
+def partitions(office: Office, _: CallArguments[NoParameters, NoParameters]) -> Tables:
     tables = [*tables_of(office.catalogue)]
-    places = [Place(table.name, table.version) for table in tables]
+    places = [TableVersion(table.name, table.version) for table in tables]
     found = office.ask(lambda tx: partition_grid.extents(tx, places))
     return Tables([_held(table, found.get(table.name)) for table in tables])
 
 
-def side_by_side(office: Office, asked: Asked[Window, Nothing]) -> Grid:
+def side_by_side(office: Office, asked: CallArguments[Window, NoParameters]) -> Grid:
     query = asked.query
     try:
         return office.ask(lambda tx: grid(tx, _catalogue(office, tx, query.branch), query.first, query.last))
@@ -105,7 +105,7 @@ def side_by_side(office: Office, asked: Asked[Window, Nothing]) -> Grid:
         raise Unreadable(error.what, advice=error.advice) from None
 
 
-def cell(office: Office, asked: Asked[Cell, Nothing]) -> Maker:
+def cell(office: Office, asked: CallArguments[GridCell, NoParameters]) -> Maker:
     query = asked.query
 
     def read(tx: Tx) -> Maker:
@@ -114,7 +114,7 @@ def cell(office: Office, asked: Asked[Cell, Nothing]) -> Maker:
             partition = table.calendar.read(query.partition)
         except ValueError as error:
             raise Unreadable(f"{query.partition!r} is not a partition of {table.name}: {error}.") from None
-        found = partition_grid.owner(tx, Place(table.name, table.version), partition)
+        found = partition_grid.owner(tx, TableVersion(table.name, table.version), partition)
         return Maker(
             table=table.name,
             partition=table.calendar.write(partition),
@@ -128,7 +128,7 @@ def cell(office: Office, asked: Asked[Cell, Nothing]) -> Maker:
     return office.ask(read)
 
 
-def land(office: Office, asked: Asked[Nothing, Landed]) -> Landing:
+def land(office: Office, asked: CallArguments[NoParameters, LandedPartitions]) -> Landing:
     (table,), partitions = asked.words, asked.body.partitions
     about = {"table": table, "partitions": partitions[:TOLD_MAX]}
     client = office.doing(asked.who, "land", about, audit_results.landed)
@@ -139,7 +139,7 @@ def _catalogue(office: Office, tx: Tx, branch: str | None) -> Catalogue:
     return office.catalogue if branch is None else branch_of(tx, branch)
 
 
-def _held(table: TableOf, extent: Extent | None) -> Held:
+def _held(table: TableOf, extent: TableRange | None) -> Held:
     write = table.calendar.write
     return Held(
         table=table.name,
@@ -175,7 +175,7 @@ ROUTES = (
         call=cell,
         summary="The job that makes one partition, or has made it",
         answers=Maker,
-        query=Cell,
+        query=GridCell,
     ),
     Route(
         method="POST",
@@ -183,7 +183,7 @@ ROUTES = (
         call=land,
         summary="Land partitions that were made outside Sluice",
         answers=Landing,
-        body=Landed,
+        body=LandedPartitions,
         role=Role.OPERATE,
     ),
 )

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from msgspec import Struct, convert
 
 from sluice.jobs.model.submission import Submission, SubmissionState
-from sluice.ledger.reads.saga_details import Saga, aloft
+from sluice.ledger.reads.saga_details import SagaLine, aloft
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
-from sluice.ops.console.calls.job_acts import BY, Retried
+from sluice.ops.console.calls.job_acts import BY, RetriedJobs
 from sluice.ops.console.context import Office
 from sluice.ops.console.paging import Paging, write_token
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.operations.sagas import failed_undo, fatal_saga
 
 
@@ -32,18 +32,18 @@ class Forced(Struct, frozen=True, kw_only=True):
 
 
 class Sagas(Struct, frozen=True):
-    sagas: Sequence[Saga]
+    sagas: Sequence[SagaLine]
     next: str | None
 
 
-def sagas(office: Office, asked: Asked[Paging, Nothing]) -> Sagas:
+def sagas(office: Office, asked: CallArguments[Paging, NoParameters]) -> Sagas:
     before, limit = asked.query.before, asked.query.limit
     found = office.ask(lambda tx: aloft(tx, before=before, limit=limit))
-    told = convert(found, list[Saga], from_attributes=True)
+    told = convert(found, list[SagaLine], from_attributes=True)
     return Sagas(told, write_token(found[-1].id) if len(found) == limit else None)
 
 
-def force_done(office: Office, asked: Asked[Nothing, Note]) -> Forced:
+def force_done(office: Office, asked: CallArguments[NoParameters, Note]) -> Forced:
     found, line = failed_undo(office.desk, office.installation, *asked.words)
     name, note = found.job.name, asked.body.note
     about = {"app": name.app, "key": name.key, "note": note}
@@ -52,7 +52,7 @@ def force_done(office: Office, asked: Asked[Nothing, Note]) -> Forced:
     return Forced(app=name.app, key=name.key, step=line.step, name=line.name, submission=submission)
 
 
-def retry_undo(office: Office, asked: Asked[Nothing, Nothing]) -> Retried:
+def retry_undo(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> RetriedJobs:
     """Try a failed undo again. The request is a submission like any other, so the saga is requested by it and can be
     followed to its end.
     """
@@ -60,7 +60,7 @@ def retry_undo(office: Office, asked: Asked[Nothing, Nothing]) -> Retried:
     about = {"app": job.app, "key": job.key}
     client = office.doing(asked.who, "saga retry-undo", about, audit_results.submitted)
     id_ = client.submit(Submission(app=job.app, key=job.key, rerun="job"))
-    return Retried(app=job.app, key=job.key, submission=id_, state=SubmissionState.RECEIVED)
+    return RetriedJobs(app=job.app, key=job.key, submission=id_, state=SubmissionState.RECEIVED)
 
 
 _PATH = "/api/sagas/{app}/{key}"
@@ -87,7 +87,7 @@ ROUTES = (
         path=f"{_PATH}/retry-undo",
         call=retry_undo,
         summary="Try a failed undo again",
-        answers=Retried,
+        answers=RetriedJobs,
         role=Role.OPERATE,
     ),
 )

@@ -10,11 +10,11 @@ from msgspec.structs import asdict
 
 from sluice.actors.scheduler import manual
 from sluice.ledger.reads import schedule_states as reads
-from sluice.ledger.reads.schedule_states import Fired, Scheduled
+from sluice.ledger.reads.schedule_states import FiringRecord, Scheduled
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
 from sluice.ops.console.context import Office
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.operations.schedules import all_schedules, known_ids
 from sluice.ops.operations.timetable import coming_of, defined, require_due
 from sluice.scheduler.due_times import BrokenTrigger
@@ -28,7 +28,7 @@ class Standing(Scheduled, frozen=True, kw_only=True):
     its definition is not loaded.
     """
 
-    last: Fired | None
+    last: FiringRecord | None
     coming: Sequence[datetime]
 
 
@@ -65,7 +65,7 @@ class Schedules(Struct, frozen=True):
     schedules: Sequence[Standing]
 
 
-def schedules(office: Office, _: Asked[Nothing, Nothing]) -> Schedules:
+def schedules(office: Office, _: CallArguments[NoParameters, NoParameters]) -> Schedules:
     """Return the schedules. Schedules that have left their source are only in ``sluice schedules ls --all``."""
     now = datetime.now(UTC)
     found = all_schedules(office.desk, office.installation, now)
@@ -79,20 +79,20 @@ def schedules(office: Office, _: Asked[Nothing, Nothing]) -> Schedules:
     )
 
 
-def pause(office: Office, asked: Asked[Nothing, Nothing]) -> SchedulesPaused:
+def pause(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> SchedulesPaused:
     ids = _known(office, asked.words[0])
     ledger = office.ledger_doing(asked.who, "schedules pause", {"schedules": ids}, audit_results.all_paused)
     catalogue = office.catalogue if office.has_definitions else None
     return SchedulesPaused(manual.pause(ledger, catalogue, ids))
 
 
-def resume(office: Office, asked: Asked[Nothing, Nothing]) -> SchedulesResumed:
+def resume(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> SchedulesResumed:
     ids = _known(office, asked.words[0])
     ledger = office.ledger_doing(asked.who, "schedules resume", {"schedules": ids}, audit_results.all_resumed)
     return SchedulesResumed(manual.resume(ledger, ids))
 
 
-def fire(office: Office, asked: Asked[Nothing, Due]) -> ByHand:
+def fire(office: Office, asked: CallArguments[NoParameters, Due]) -> ByHand:
     schedule, due = defined(office.desk, asked.words[0]), asked.body.due
     if due is not None:
         require_due(office.installation, schedule, due)

@@ -5,8 +5,8 @@ from msgspec import Struct
 from sluice.jobs.errors import BadRequest
 from sluice.ops.console.access import Role
 from sluice.ops.console.context import Office
-from sluice.ops.console.http_message import Answer
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.http_message import Response
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -24,22 +24,22 @@ class SignedOut(Struct, frozen=True, kw_only=True):
     signed_out: bool
 
 
-def session(_: Office, asked: Asked[Nothing, Nothing]) -> Session:
+def session(_: Office, asked: CallArguments[NoParameters, NoParameters]) -> Session:
     if asked.who is None:
         raise BadRequest("You are not signed in.")
     return Session(role=asked.who.role, who=str(asked.who))
 
 
-def sign_in(_: Office, asked: Asked[Nothing, SignIn]) -> Answer:
+def sign_in(_: Office, asked: CallArguments[NoParameters, SignIn]) -> Response:
     role = asked.gate.role_for(asked.body.token)
     if role is None:
         return asked.gate.wrong_token(asked.request)
     cookie = asked.gate.session(role, asked.request)
-    return Answer(document=Session(role=role, who=str(role)), headers={"Set-Cookie": cookie})
+    return Response(document=Session(role=role, who=str(role)), headers={"Set-Cookie": cookie})
 
 
-def sign_out(_: Office, asked: Asked[Nothing, Nothing]) -> Answer:
-    return Answer(
+def sign_out(_: Office, asked: CallArguments[NoParameters, NoParameters]) -> Response:
+    return Response(
         document=SignedOut(signed_out=True), headers={"Set-Cookie": asked.gate.no_session(asked.request)}
     )
 

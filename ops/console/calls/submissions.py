@@ -13,7 +13,7 @@ from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked, masked_kwargs, masked_policy, masked_value
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import submission_lists
-from sluice.ledger.reads.state_statistics import Progress, progress_of
+from sluice.ledger.reads.state_statistics import ProgressCounts, progress_of
 from sluice.ledger.reads.submission_lists import Submitted
 from sluice.ledger.reads.submission_progress import (
     EXACT_MAX,
@@ -27,7 +27,7 @@ from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
 from sluice.ops.console.context import Office
 from sluice.ops.console.paging import Paging, write_token
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.planner.bubble_up.walk import mode_of, require_fit
 
 #: Options of a submission that the audit keeps as they are.
@@ -44,7 +44,7 @@ class Some(Paging, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ListedSubmission(Submitted, frozen=True, kw_only=True):
     """Submission and its progress."""
 
-    progress: Progress
+    progress: ProgressCounts
 
 
 class WholeSubmission(ListedSubmission, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ class Resumed(Struct, frozen=True):
     let_go: int
 
 
-def submissions(office: Office, asked: Asked[Some, Nothing]) -> Submissions:
+def submissions(office: Office, asked: CallArguments[Some, NoParameters]) -> Submissions:
     query, before = asked.query, asked.query.before
 
     def read(tx: Tx) -> Submissions:
@@ -109,7 +109,7 @@ def submissions(office: Office, asked: Asked[Some, Nothing]) -> Submissions:
     return office.ask(read)
 
 
-def submission(office: Office, asked: Asked[Nothing, Nothing]) -> WholeSubmission:
+def submission(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> WholeSubmission:
     (id_,) = asked.words
 
     def read(tx: Tx) -> WholeSubmission | None:
@@ -128,7 +128,7 @@ def submission(office: Office, asked: Asked[Nothing, Nothing]) -> WholeSubmissio
     return found
 
 
-def submit(office: Office, asked: Asked[Nothing, Submission]) -> Received:
+def submit(office: Office, asked: CallArguments[NoParameters, Submission]) -> Received:
     """Submit. The trace context may also be in the W3C header ``traceparent``."""
     wanted = asked.body
     if wanted.traceparent is None:
@@ -138,25 +138,25 @@ def submit(office: Office, asked: Asked[Nothing, Submission]) -> Received:
     return Received(client.submit(wanted), SubmissionState.RECEIVED)
 
 
-def retry(office: Office, asked: Asked[Nothing, Nothing]) -> Retried:
+def retry(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Retried:
     (id_,) = asked.words
     office.doing(asked.who, "retry", {"submission": id_}, audit_results.retried).retry(id_)
     return Retried(id_, SubmissionState.RECEIVED)
 
 
-def cancel(office: Office, asked: Asked[Nothing, Nothing]) -> Cancelled:
+def cancel(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Cancelled:
     (id_,) = asked.words
     client = office.doing(asked.who, "cancel", {"submission": id_}, audit_results.cancelled)
     return Cancelled(len(client.cancel(id_)))
 
 
-def pause(office: Office, asked: Asked[Nothing, Nothing]) -> Paused:
+def pause(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Paused:
     (id_,) = asked.words
     client = office.doing(asked.who, "pause", {"submission": id_}, audit_results.paused)
     return Paused(id_, client.pause(id_))
 
 
-def resume(office: Office, asked: Asked[Nothing, Nothing]) -> Resumed:
+def resume(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Resumed:
     (id_,) = asked.words
     client = office.doing(asked.who, "resume", {"submission": id_}, audit_results.resumed)
     return Resumed(id_, client.resume(id_))

@@ -5,11 +5,11 @@ from typing import Any
 
 from sluice.ops.console.context import Office
 from sluice.ops.console.documents import WorkerDocument
-from sluice.ops.console.route import Asked, Nothing, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.documents.worker_document import as_document, workers_and_pools
 
 
-def workers(office: Office, _: Asked[Nothing, Nothing]) -> Sequence[Mapping[str, Any]]:
+def workers(office: Office, _: CallArguments[NoParameters, NoParameters]) -> Sequence[Mapping[str, Any]]:
     found, pools = office.ask(workers_and_pools)
     return [as_document(each, pools) for each in found]
 

@@ -53,7 +53,7 @@ class Cell(Struct, frozen=True):
         return self.rows * (self.card_height + FRAME_GAP) - FRAME_GAP + 2 * self.margin
 
 
-class Link(Struct, frozen=True, order=True):
+class CellLink(Struct, frozen=True, order=True):
     """All edges between two cells, given by their places in the chart: ``left`` is less than ``right``.
 
     With ``is_back`` the arrow leads to the left; otherwise the links would form a cycle. ``label`` has the unusual
@@ -79,7 +79,7 @@ class Chart(Struct, frozen=True):
     """Connected part of a graph."""
 
     cells: tuple[Cell, ...]
-    links: tuple[Link, ...]
+    links: tuple[CellLink, ...]
 
 
 def charts(graph: Graph) -> list[Chart]:
@@ -112,7 +112,7 @@ def _cell(nodes: Sequence[Node]) -> Cell:
     return Cell(tuple(nodes), min(columns, len(nodes)), width, height)
 
 
-def _links(edges: Iterable[Edge], number: Mapping[str, int]) -> Iterator[Link]:
+def _links(edges: Iterable[Edge], number: Mapping[str, int]) -> Iterator[CellLink]:
     """Yield the links. The order of the nodes decides which end is left, so that there is no cycle, whichever edges
     exist.
     """
@@ -123,10 +123,10 @@ def _links(edges: Iterable[Edge], number: Mapping[str, int]) -> Iterator[Link]:
     for (source, target), alike in sorted(joined.items()):
         labels = sorted({edge.label for edge in alike if edge.label})
         ends = (min(source, target), max(source, target))
-        yield Link(*ends, source > target, ", ".join(labels), min(edge.group for edge in alike))
+        yield CellLink(*ends, source > target, ", ".join(labels), min(edge.group for edge in alike))
 
 
-def _parts(count: int, links: Iterable[Link]) -> Iterator[list[int]]:
+def _parts(count: int, links: Iterable[CellLink]) -> Iterator[list[int]]:
     near = defaultdict(list)
     for link in links:
         near[link.left].append(link.right)
@@ -144,7 +144,7 @@ def _parts(count: int, links: Iterable[Link]) -> Iterator[list[int]]:
             yield sorted(part)
 
 
-def _part(members: Sequence[int], cells: Sequence[Cell], links: Iterable[Link]) -> Chart:
+def _part(members: Sequence[int], cells: Sequence[Cell], links: Iterable[CellLink]) -> Chart:
     place = {number: at for at, number in enumerate(members)}
     inside = [
         replace(link, left=place[link.left], right=place[link.right]) for link in links if link.left in place

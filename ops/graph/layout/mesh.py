@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from sluice.ops.graph.layout.chart import Chart, Link
+from sluice.ops.graph.layout.chart import CellLink, Chart
 
 
 class Mesh(Struct, frozen=True):
@@ -23,7 +23,7 @@ class Mesh(Struct, frozen=True):
     """
 
     layers: list[list[int]]
-    ways: dict[Link, list[int]]
+    ways: dict[CellLink, list[int]]
     before: list[list[int]]
     after: list[list[int]]
     bends: int
@@ -36,7 +36,7 @@ def weave(chart: Chart, layer_of: Sequence[int]) -> Mesh:
     long = [link for link in chart.links if layer_of[link.right] > layer_of[link.left] + 1]
     shared = Counter(end for link in long if not link.label for end in _ends(link))
     bends: dict[object, int] = {}
-    ways: dict[Link, list[int]] = {}
+    ways: dict[CellLink, list[int]] = {}
     for link in chart.links:
         trunk = link if link.label else max(_ends(link), key=lambda end: shared[end])
         way = [link.left]
@@ -49,11 +49,11 @@ def weave(chart: Chart, layer_of: Sequence[int]) -> Mesh:
     return Mesh(layers, ways, *_neighbours(ways, len(layer_of) + len(bends)), len(bends))
 
 
-def _ends(link: Link) -> tuple[tuple[str, int, bool], tuple[str, int, bool]]:
+def _ends(link: CellLink) -> tuple[tuple[str, int, bool], tuple[str, int, bool]]:
     return ("from", link.left, link.is_back), ("to", link.right, link.is_back)
 
 
-def _neighbours(ways: dict[Link, list[int]], count: int) -> tuple[list[list[int]], list[list[int]]]:
+def _neighbours(ways: dict[CellLink, list[int]], count: int) -> tuple[list[list[int]], list[list[int]]]:
     hops = sorted({hop for way in ways.values() for hop in pairwise(way)})
     before, after = defaultdict(list), defaultdict(list)
     for left, right in hops:

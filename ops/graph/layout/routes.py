@@ -14,7 +14,7 @@ from msgspec import Struct
 from sluice.ops.graph.layout.chart import Chart
 from sluice.ops.graph.layout.coordinates import Column, columns
 from sluice.ops.graph.layout.mesh import Mesh
-from sluice.ops.graph.layout.sheet import Box, Line, Sheet
+from sluice.ops.graph.layout.sheet import Box, DrawnLine, Sheet
 
 #: Distance between two lines that run back side by side, and radius of their corners.
 LANE, CORNER = 7.0, 6.0
@@ -103,7 +103,7 @@ def _turns(hops: Sequence[Hop], right: float, down: float) -> Iterator[tuple[Hop
         yield hop, Turn(right + outside, down + outside, -MARGIN - inside)
 
 
-def _line(way: Sequence[int], spots: Mapping[int, Spot], turns: Mapping[Hop, Turn]) -> Line:
+def _line(way: Sequence[int], spots: Mapping[int, Spot], turns: Mapping[Hop, Turn]) -> DrawnLine:
     here = spots[way[0]]
     path = [f"M{_point(here.box.right, here.box.middle)}"]
     for hop in pairwise(way):
@@ -118,7 +118,7 @@ def _line(way: Sequence[int], spots: Mapping[int, Spot], turns: Mapping[Hop, Tur
             path.append(f"C{_point(half, start[1])} {_point(half, end[1])} {_point(*end)}")
             label = (_between(start[0], end[0], LABEL[0]), _between(start[1], end[1], LABEL[1]))
         path.append(f"L{_point(there.box.x, end[1])}")
-    return Line(" ".join(path), label)
+    return DrawnLine(" ".join(path), label)
 
 
 def _between(start: float, end: float, share: float) -> float:

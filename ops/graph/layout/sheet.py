@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from sluice.ops.graph.layout.chart import FRAME_GAP, Cell, Chart, Link
+from sluice.ops.graph.layout.chart import FRAME_GAP, Cell, CellLink, Chart
 from sluice.ops.graph.model import Node
 
 
@@ -29,7 +29,7 @@ class Box(Struct, frozen=True):
         return self.y + self.height / 2
 
 
-class Line(Struct, frozen=True):
+class DrawnLine(Struct, frozen=True):
     """Line of a link. ``path`` is an SVG path from left to right. ``label`` is the middle of the label."""
 
     path: str
@@ -46,7 +46,7 @@ class Sheet(Struct, frozen=True):
     height: float
     indent: float
     boxes: tuple[Box, ...]
-    lines: Mapping[Link, Line]
+    lines: Mapping[CellLink, DrawnLine]
 
 
 def places_in(cell: Cell, box: Box) -> Iterator[tuple[Node, Box]]:

@@ -7,7 +7,7 @@ import html
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from sluice.ops.graph.layout.chart import LINE_HEIGHT, PADDING, Cell, Link, card
+from sluice.ops.graph.layout.chart import LINE_HEIGHT, PADDING, Cell, CellLink, card
 from sluice.ops.graph.layout.sheet import Box, Sheet, places_in
 from sluice.ops.graph.model import Node
 from sluice.ops.graph.render.stylesheet import DASHES
@@ -40,7 +40,7 @@ def drawn(sheet: Sheet, focus: str) -> Iterator[str]:
         yield from _cell(cell, box, focus)
 
 
-def _dashes(links: Iterable[Link]) -> Iterator[tuple[Link, str]]:
+def _dashes(links: Iterable[CellLink]) -> Iterator[tuple[CellLink, str]]:
     """Yield the CSS class of each link that belongs to an alternative. Lines to one child look alike if they are in
     one dependency group.
     """
@@ -52,7 +52,7 @@ def _dashes(links: Iterable[Link]) -> Iterator[tuple[Link, str]]:
             yield link, f" alternative{place % len(DASHES)}"
 
 
-def _line(sheet: Sheet, link: Link, dash: str) -> Iterator[str]:
+def _line(sheet: Sheet, link: CellLink, dash: str) -> Iterator[str]:
     """Yield a line. A wide invisible line below it makes it easy to point at."""
     line, cells = sheet.lines[link], sheet.chart.cells
     parent, child = (_told(cells[end]) for end in (link.parent, link.child))

@@ -17,7 +17,7 @@ SWATCH, GAP = 11.0, 18.0
 WIDTH_MAX = 700.0
 
 
-class Entry(Struct, frozen=True):
+class LegendEntry(Struct, frozen=True):
     """Text in the legend. ``name`` is its CSS class. If there is a ``state``, its colour comes before the text."""
 
     text: str
@@ -49,27 +49,27 @@ def legend(graph: Graph) -> Legend:
     return Legend(width, len(lines) * LINE_HEIGHT, tuple(parts))
 
 
-def _lines(graph: Graph) -> Iterator[list[Entry]]:
+def _lines(graph: Graph) -> Iterator[list[LegendEntry]]:
     if graph.title:
-        yield [Entry(graph.title, "title")]
+        yield [LegendEntry(graph.title, "title")]
     yield from _broken(_counts(graph))
     if any(edge.group for edge in graph.edges):
-        yield [Entry("dashed lines are alternatives", "faint")]
+        yield [LegendEntry("dashed lines are alternatives", "faint")]
     if graph.note:
-        yield [Entry(graph.note, "faint")]
+        yield [LegendEntry(graph.note, "faint")]
 
 
-def _counts(graph: Graph) -> Iterator[Entry]:
+def _counts(graph: Graph) -> Iterator[LegendEntry]:
     """Yield the states and their counts, in the order of a job's life."""
     counts = Counter[State]()
     for node in graph.nodes:
         if node.state is not None:
             counts[node.state] += node.count
-    yield from (Entry(f"{counts[state]} {state}", state=state) for state in State if state in counts)
+    yield from (LegendEntry(f"{counts[state]} {state}", state=state) for state in State if state in counts)
 
 
-def _broken(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    line: list[Entry] = []
+def _broken(entries: Iterable[LegendEntry]) -> Iterator[list[LegendEntry]]:
+    line: list[LegendEntry] = []
     for entry in entries:
         if line and sum(each.width + GAP for each in line) + entry.width > WIDTH_MAX:
             yield line
@@ -79,7 +79,7 @@ def _broken(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield line
 
 
-def _drawn(line: Iterable[Entry], y: float) -> Iterator[str]:
+def _drawn(line: Iterable[LegendEntry], y: float) -> Iterator[str]:
     x = 0.0
     for entry in line:
         if entry.state:

@@ -7,7 +7,7 @@ the doctor warns of a broker that may lose messages.
 import re
 from collections.abc import Iterator, Sequence
 
-from sluice.broker.health import Line, Management, RabbitmqHealth, RedisHealth, Ruled
+from sluice.broker.health import Management, QueueHealth, RabbitmqHealth, RedisHealth, Ruled
 from sluice.ops.observe.doctor.finding import Finding, bad, counted, ok, warn
 
 ABOUT = "broker"
@@ -111,7 +111,7 @@ def _version(name: str, text: str, least: tuple[int, int], *, where: str) -> Fin
     return ok(ABOUT, f"It is {name} {text or 'of an unknown version'}.", where=where)
 
 
-def _lines(lines: Sequence[Line], *, where: str) -> Iterator[Finding]:
+def _lines(lines: Sequence[QueueHealth], *, where: str) -> Iterator[Finding]:
     for line in lines:
         if line.dead:
             yield warn(

@@ -10,7 +10,7 @@ from sluice.actors.settings.settings import Settings
 from sluice.jobs.errors import BadSetting
 from sluice.ops.console.background import check_tokens
 from sluice.ops.console.own_token import kept_token
-from sluice.ops.console.server import Place
+from sluice.ops.console.server import ListenAddress
 from sluice.ops.observe.doctor.finding import Finding, bad, ok, warn
 
 ABOUT = "console"
@@ -18,7 +18,7 @@ _SESSION = "/api/session"
 _ANSWERS_WITHIN_S = 3.0
 
 
-def judge(place: Place, settings: Settings) -> Iterator[Finding]:
+def judge(place: ListenAddress, settings: Settings) -> Iterator[Finding]:
     """Yield the findings. ``place`` is the address at which the console listens, or will listen."""
     try:
         check_tokens(place, settings)
@@ -35,7 +35,7 @@ def judge(place: Place, settings: Settings) -> Iterator[Finding]:
     yield _asked(place, settings)
 
 
-def _asked(place: Place, settings: Settings) -> Finding:
+def _asked(place: ListenAddress, settings: Settings) -> Finding:
     """Request the caller's role from the console, with the token that is known here."""
     token = settings.console_token or settings.console_view_token or kept_token(settings.home)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -70,7 +70,7 @@ def _role(body: bytes) -> str | None:
     return str(found["role"]) if isinstance(found, dict) and "role" in found else None
 
 
-def _another(place: Place) -> Finding:
+def _another(place: ListenAddress) -> Finding:
     return warn(
         ABOUT,
         "Another program answers there.",

@@ -11,7 +11,7 @@ from sluice.jobs.errors import DefinitionError, SluiceError
 _OUT_OF_REACH = 3
 
 
-class Level(StrEnum):
+class FindingLevel(StrEnum):
     OK = "ok"
     WARN = "warn"
     BAD = "bad"
@@ -20,7 +20,7 @@ class Level(StrEnum):
 class Finding(Struct, frozen=True, kw_only=True):
     """Result of one check. ``out_of_reach``: the server does not answer, so nothing else about it can be checked."""
 
-    level: Level
+    level: FindingLevel
     about: str
     what: str
     where: str = ""
@@ -29,19 +29,21 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 def ok(about: str, what: str, *, where: str = "") -> Finding:
-    return Finding(level=Level.OK, about=about, what=what, where=where)
+    return Finding(level=FindingLevel.OK, about=about, what=what, where=where)
 
 
 def warn(about: str, what: str, advice: str, *, where: str = "") -> Finding:
-    return Finding(level=Level.WARN, about=about, what=what, where=where, advice=advice)
+    return Finding(level=FindingLevel.WARN, about=about, what=what, where=where, advice=advice)
 
 
 def bad(about: str, what: str, advice: str, *, where: str = "") -> Finding:
-    return Finding(level=Level.BAD, about=about, what=what, where=where, advice=advice)
+    return Finding(level=FindingLevel.BAD, about=about, what=what, where=where, advice=advice)
 
 
 def out_of_reach(about: str, what: str, advice: str, *, where: str = "") -> Finding:
-    return Finding(level=Level.BAD, about=about, what=what, where=where, advice=advice, out_of_reach=True)
+    return Finding(
+        level=FindingLevel.BAD, about=about, what=what, where=where, advice=advice, out_of_reach=True
+    )
 
 
 def of_error(about: str, error: SluiceError) -> Iterable[Finding]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from sluice.ledger.reads.invariants import Breach
-from sluice.ledger.reads.server_health import LONG_S, TOLD_MAX, VERSION_MIN, Long, Server, Table
+from sluice.ledger.reads.server_health import LONG_S, TOLD_MAX, VERSION_MIN, Long, ServerFacts, TableSize
 from sluice.ledger.schema import migrate
 from sluice.ledger.schema.migrate import Schema
 from sluice.ops.documents.rule_texts import advice, examples
@@ -30,7 +30,7 @@ def schema(found: Schema | None, *, where: str) -> Finding:
     return (warn if found.is_ours else bad)(ABOUT, told, migrate.remedy(found), where=where)
 
 
-def server(found: Server, *, where: str) -> Iterator[Finding]:
+def server(found: ServerFacts, *, where: str) -> Iterator[Finding]:
     if found.version < VERSION_MIN:
         yield bad(
             ABOUT,
@@ -64,7 +64,7 @@ def server(found: Server, *, where: str) -> Iterator[Finding]:
     yield _places(found, where=where)
 
 
-def clocks(found: Server, before: datetime, after: datetime, *, where: str) -> Finding:
+def clocks(found: ServerFacts, before: datetime, after: datetime, *, where: str) -> Finding:
     """Compare the clocks. ``before`` and ``after`` are the local times around the query for the ledger's time."""
     apart_s = max((before - found.now).total_seconds(), (found.now - after).total_seconds(), 0.0)
     if apart_s < APART_S_MAX:
@@ -92,7 +92,7 @@ def transactions(found: Sequence[Long], now: datetime, *, where: str) -> Iterato
         yield ok(ABOUT, f"No visible transaction is open for longer than {span(LONG_S)}.", where=where)
 
 
-def tables(found: Sequence[Table], *, where: str) -> Iterator[Finding]:
+def tables(found: Sequence[TableSize], *, where: str) -> Iterator[Finding]:
     for each in found:
         if each.left_out:
             yield bad(
@@ -126,7 +126,7 @@ def agreement(found: Sequence[Breach] | None, *, where: str) -> Iterator[Finding
         )
 
 
-def _places(found: Server, *, where: str) -> Finding:
+def _places(found: ServerFacts, *, where: str) -> Finding:
     left = found.places - found.taken
     told = f"{counted(max(left, 0), 'connection')} of {found.places} left"
     if left >= PLACES_MIN:

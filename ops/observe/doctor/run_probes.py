@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from sluice.actors.assembly import ledger_address, stores
 from sluice.actors.settings.settings import Settings
-from sluice.actors.settings.sources import Found
+from sluice.actors.settings.sources import FoundSettings
 from sluice.actors.settings.tls import require
 from sluice.broker import probe
 from sluice.broker.health import RabbitmqHealth
@@ -22,12 +22,12 @@ from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import fleet, schedule_states, server_health
 from sluice.ledger.schema import migrate
-from sluice.ops.console.server import Place
+from sluice.ops.console.server import ListenAddress
 from sluice.ops.observe.doctor import brokers, console, sandbox, tls, workers
 from sluice.ops.observe.doctor import ledger as ledgers
 from sluice.ops.observe.doctor import settings as settings_
 from sluice.ops.observe.doctor.finding import Finding, counted, of_error, ok, out_of_reach, warn
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 
 #: Maximum seconds of a probe. Drivers give up earlier and report the cause.
 LOOK_S_MAX = 15.0
@@ -43,9 +43,9 @@ class Examination:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: OperatorContext,
         *,
-        listen: Place,
+        listen: ListenAddress,
         management: str | None = None,
         look_s_max: float = LOOK_S_MAX,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -59,7 +59,7 @@ class Examination:
         self._catalogue: Catalogue | None = None
         self._ledger: Ledger | None = None
 
-    def findings(self, found: Found) -> Iterator[Finding]:
+    def findings(self, found: FoundSettings) -> Iterator[Finding]:
         """Yield all findings. ``found`` has the sources from which the settings were read."""
         yield from settings_.judge(found)
         yield from tls.judge(self._settings)

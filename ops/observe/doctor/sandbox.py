@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sluice.jobs.policy.sandbox_settings import Level
+from sluice.jobs.policy.sandbox_settings import SandboxLevel
 from sluice.jobs.runners.process.sandbox import Sandbox
 from sluice.ops.observe.doctor.finding import Finding, bad, ok, warn
 
@@ -19,13 +19,13 @@ def judge(sandbox: Sandbox) -> Iterator[Finding]:
             f"No process of a job can run, because it must run in bubblewrap and cannot: {lack}.",
             "Install bubblewrap 0.8 or newer and enable user namespaces, or set SLUICE_SANDBOX=limits.",
         )
-    elif fence.level is Level.OFF:
+    elif fence.level is SandboxLevel.OFF:
         yield warn(
             ABOUT,
             "It is off: a process of a job may get more rights than its worker has, and leave core dumps.",
             "Set SLUICE_SANDBOX=limits, unless jobs need sudo or the like.",
         )
-    elif fence.level is Level.LIMITS:
+    elif fence.level is SandboxLevel.LIMITS:
         yield ok(
             ABOUT,
             "limits: processes of jobs get no more rights than their worker, and can see all that it sees.",

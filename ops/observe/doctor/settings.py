@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sluice.actors.settings.sources import PREFIX, Found
+from sluice.actors.settings.sources import PREFIX, FoundSettings
 from sluice.jobs.catalogue.errors import nearest
 from sluice.ops.observe.doctor.finding import Finding, counted, ok, warn
 
@@ -14,7 +14,7 @@ OTHERS = frozenset(
 _TESTS = f"{PREFIX}TEST_"
 
 
-def judge(found: Found) -> Iterator[Finding]:
+def judge(found: FoundSettings) -> Iterator[Finding]:
     """Yield the findings. Every existing setting has been read from ``found`` before."""
     unknown = sorted(name for name in found.texts if _is_unknown(name, found))
     for name in unknown:
@@ -32,7 +32,7 @@ def judge(found: Found) -> Iterator[Finding]:
         yield ok(ABOUT, "Nothing is set; the defaults apply.")
 
 
-def _is_unknown(name: str, found: Found) -> bool:
+def _is_unknown(name: str, found: FoundSettings) -> bool:
     """Return whether a variable with Sluice's prefix is not a setting. Other variables in the environment and in
     ``.env`` are not checked.
     """

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sluice.broker.messages import CONTROL, SCHEDULER
 from sluice.jobs.model.queues import is_served
-from sluice.ledger.reads.fleet import Variant, Worker
-from sluice.ledger.reads.server_health import LOOKED_AT_MAX, Ready, Runs
+from sluice.ledger.reads.fleet import Variant, WorkerRow
+from sluice.ledger.reads.server_health import LOOKED_AT_MAX, ReadyCount, Runs
 from sluice.ops.documents.rule_texts import SAME_DEFINITIONS, by_app, differ
 from sluice.ops.observe.doctor.finding import Finding, bad, counted, ok, warn
 from sluice.ops.text import moment
@@ -17,8 +17,8 @@ ABOUT = "workers"
 
 
 def judge(
-    workers: Sequence[Worker],
-    ready: Sequence[Ready],
+    workers: Sequence[WorkerRow],
+    ready: Sequence[ReadyCount],
     scheduled: Sequence[str],
     *,
     code: str | None,
@@ -56,7 +56,7 @@ def definitions(runs: Sequence[Runs], digests: Mapping[str, str]) -> Iterator[Fi
             )
 
 
-def drift(workers: Sequence[Worker], variants: Sequence[Variant]) -> Iterator[Finding]:
+def drift(workers: Sequence[WorkerRow], variants: Sequence[Variant]) -> Iterator[Finding]:
     """Report workers that keep old definitions, and apps of which several definitions are in use."""
     for each in workers:
         if each.alive and each.definitions_problem:
@@ -70,7 +70,9 @@ def drift(workers: Sequence[Worker], variants: Sequence[Variant]) -> Iterator[Fi
         yield warn(ABOUT, differ(app, found), SAME_DEFINITIONS)
 
 
-def _unserved(alive: Sequence[Worker], ready: Sequence[Ready], scheduled: Sequence[str]) -> Iterator[Finding]:
+def _unserved(
+    alive: Sequence[WorkerRow], ready: Sequence[ReadyCount], scheduled: Sequence[str]
+) -> Iterator[Finding]:
     if not alive:
         jobs = sum(each.jobs for each in ready)
         start = "Start one: sluice up, or sluice worker"
@@ -94,7 +96,7 @@ def _unserved(alive: Sequence[Worker], ready: Sequence[Ready], scheduled: Sequen
             yield warn(ABOUT, what, _serve(app), where=f"queue {app}")
 
 
-def _codes(alive: Sequence[Worker], code: str | None) -> Iterator[Finding]:
+def _codes(alive: Sequence[WorkerRow], code: str | None) -> Iterator[Finding]:
     """Report workers with different code. Workers with an unknown version of the code are left out."""
     known = [each for each in alive if each.code]
     for each in known:
@@ -115,7 +117,7 @@ def _codes(alive: Sequence[Worker], code: str | None) -> Iterator[Finding]:
         )
 
 
-def _is_served(queue: str, alive: Sequence[Worker]) -> bool:
+def _is_served(queue: str, alive: Sequence[WorkerRow]) -> bool:
     return any(is_served(queue, each.queues) for each in alive)
 
 

@@ -9,14 +9,14 @@ from sluice.ops.observe.metrics.broker_metrics import Carried
 from sluice.ops.observe.metrics.exposition import Values, documents, text
 from sluice.ops.observe.metrics.families import Family
 from sluice.ops.observe.metrics.ledger_metrics import numbers
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 
 
 class Metrics:
     """Reader of all metrics. Several threads may use it at the same time. It connects to the broker on first use."""
 
-    def __init__(self, desk: Desk, installation: Installation) -> None:
+    def __init__(self, desk: OperatorContext, installation: Installation) -> None:
         self._desk = desk
         self._installation = installation
         self._carried = Carried(self._connect)

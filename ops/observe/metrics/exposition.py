@@ -10,7 +10,7 @@ from sluice.ops.observe.metrics.families import FAMILIES, Family
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Spread(Struct, frozen=True):
+class Histogram(Struct, frozen=True):
     """Value of a histogram. ``within`` counts the observations up to each of ``bounds``, and finally all observations.
     ``total`` is their sum.
     """
@@ -21,7 +21,7 @@ class Spread(Struct, frozen=True):
 
 
 #: Values of a family, by the values of its labels in their order.
-Values = Mapping[tuple[str, ...], float | Spread]
+Values = Mapping[tuple[str, ...], float | Histogram]
 
 
 def text(numbers: Mapping[Family, Values]) -> str:
@@ -48,13 +48,13 @@ def _lines(family: Family, values: Values) -> Iterator[str]:
     yield f"# TYPE {family.name} {family.kind}"
     for labels, number in values.items():
         given = list(zip(family.labels, labels, strict=True))
-        if isinstance(number, Spread):
+        if isinstance(number, Histogram):
             yield from _histogram(family.name, given, number)
         else:
             yield _sample(family.name, given, number)
 
 
-def _histogram(name: str, labels: list[tuple[str, str]], spread: Spread) -> Iterator[str]:
+def _histogram(name: str, labels: list[tuple[str, str]], spread: Histogram) -> Iterator[str]:
     for bound, many in zip((*spread.bounds, inf), spread.within, strict=True):
         yield _sample(f"{name}_bucket", [*labels, ("le", _number(bound))], many)
     yield _sample(f"{name}_sum", labels, spread.total)

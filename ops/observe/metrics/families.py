@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     GAUGE = "gauge"
     COUNTER = "counter"
     HISTOGRAM = "histogram"
@@ -12,119 +12,132 @@ class Kind(StrEnum):
 
 class Family(NamedTuple):
     name: str
-    kind: Kind
+    kind: MetricKind
     labels: tuple[str, ...]
     says: str
 
 
-JOBS = Family("sluice_jobs", Kind.GAUGE, ("app", "state"), "Jobs in each state.")
+JOBS = Family("sluice_jobs", MetricKind.GAUGE, ("app", "state"), "Jobs in each state.")
 TRANSITIONS = Family(
-    "sluice_job_transitions_total", Kind.COUNTER, ("app", "state"), "Transitions of jobs into the state."
+    "sluice_job_transitions_total",
+    MetricKind.COUNTER,
+    ("app", "state"),
+    "Transitions of jobs into the state.",
 )
 STATE_SECONDS = Family(
     "sluice_job_state_seconds",
-    Kind.HISTOGRAM,
+    MetricKind.HISTOGRAM,
     ("app", "state"),
     "How long jobs stayed in the state: ready is the wait for a worker, running the run, executed the wait for the"
     " planner's decision, suspended the wait of a saga.",
 )
-QUEUE_DEPTH = Family("sluice_queue_depth", Kind.GAUGE, ("app",), "Jobs that are ready and wait for a worker.")
+QUEUE_DEPTH = Family(
+    "sluice_queue_depth", MetricKind.GAUGE, ("app",), "Jobs that are ready and wait for a worker."
+)
 OLDEST_READY = Family(
     "sluice_oldest_ready_seconds",
-    Kind.GAUGE,
+    MetricKind.GAUGE,
     ("app",),
     "For how long a job has been ready, among the hundred that were created first; 0 if no job is ready.",
 )
 QUEUE_WORKERS = Family(
     "sluice_queue_workers",
-    Kind.GAUGE,
+    MetricKind.GAUGE,
     ("app",),
     "Living workers that serve the queue of the app, or of `planner`, `groomer` or `scheduler`.",
 )
 APP_DEFINITIONS = Family(
     "sluice_app_definitions",
-    Kind.GAUGE,
+    MetricKind.GAUGE,
     ("app",),
     "How many different definitions of the app living workers use; more than 1 only during a roll-out.",
 )
 WORKERS = Family(
     "sluice_workers",
-    Kind.GAUGE,
+    MetricKind.GAUGE,
     ("state",),
     "Worker processes: alive, or lost within the last hour. The lease of a lost worker ended before it shut down.",
 )
 THREADS = Family(
-    "sluice_worker_threads", Kind.GAUGE, ("state",), "Threads for jobs of living workers, busy and idle."
+    "sluice_worker_threads",
+    MetricKind.GAUGE,
+    ("state",),
+    "Threads for jobs of living workers, busy and idle.",
 )
 LEASE_LOSSES = Family(
     "sluice_lease_losses_total",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     (),
     "Runs that were taken from a worker after its lease had ended.",
 )
 REFUSED = Family(
     "sluice_refused_transitions_total",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     (),
     "Results that came too late and were dropped, because another worker had claimed the job.",
 )
 REFUSED_SUBMISSIONS = Family(
     "sluice_refused_submissions_total",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     (),
     "Submissions that the planner refused; its log lists each with the reason.",
 )
 REPAIRS = Family(
     "sluice_groomer_repairs_total",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     ("kind",),
     "Repairs by the groomer: runs that were lost, timed out or expired, and notifications that had no effect.",
 )
 ROUND_TRIPS = Family(
     "sluice_ledger_round_trips_total",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     (),
     "Statements that workers have sent to the ledger, each waited for; updated with every heartbeat of a lease.",
 )
 SCHEDULE_LATE = Family(
     "sluice_schedule_late_seconds",
-    Kind.GAUGE,
+    MetricKind.GAUGE,
     (),
     "By how much the latest schedule is late; 0 if none is.",
 )
 UNPLANNED = Family(
     "sluice_unplanned_submission_seconds",
-    Kind.GAUGE,
+    MetricKind.GAUGE,
     (),
     "For how long the oldest submission waits to be planned, once that is a minute; 0 if none does.",
 )
 LEADER = Family(
     "sluice_leader_silent_seconds",
-    Kind.GAUGE,
+    MetricKind.GAUGE,
     (),
     "For how long no process has led. The leader makes the groomer tick and schedules fire.",
 )
 APP_PAUSED = Family(
     "sluice_app_paused",
-    Kind.GAUGE,
+    MetricKind.GAUGE,
     ("app",),
     "Whether the app is paused, by a person or by its breaker, so that its jobs do not start.",
 )
 BREAKER_OPEN = Family(
     "sluice_breaker_open",
-    Kind.GAUGE,
+    MetricKind.GAUGE,
     ("app",),
     "Whether the breaker of the app is open, so that its jobs do not start; only for apps that have a breaker.",
 )
 LINEAGE_DROPPED = Family(
-    "sluice_lineage_dropped_total", Kind.COUNTER, (), "Events of lineage that could not be sent."
+    "sluice_lineage_dropped_total", MetricKind.COUNTER, (), "Events of lineage that could not be sent."
 )
-BROKER_UP = Family("sluice_broker_up", Kind.GAUGE, (), "Whether the broker answered, within two seconds.")
+BROKER_UP = Family(
+    "sluice_broker_up", MetricKind.GAUGE, (), "Whether the broker answered, within two seconds."
+)
 BROKER_MESSAGES = Family(
-    "sluice_broker_messages", Kind.GAUGE, ("queue",), "Messages that wait at the broker; workers hold others."
+    "sluice_broker_messages",
+    MetricKind.GAUGE,
+    ("queue",),
+    "Messages that wait at the broker; workers hold others.",
 )
 BROKER_DEAD = Family(
-    "sluice_broker_dead_letters", Kind.GAUGE, ("queue",), "Messages that could not be read, kept aside."
+    "sluice_broker_dead_letters", MetricKind.GAUGE, ("queue",), "Messages that could not be read, kept aside."
 )
 
 FAMILIES = (

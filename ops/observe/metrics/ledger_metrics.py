@@ -14,7 +14,7 @@ from sluice.ledger.reads.state_statistics import standing
 from sluice.ledger.stats.event_counters import What, happened
 from sluice.ledger.stats.state_counts import BUCKETS_S
 from sluice.ops.observe.metrics import families
-from sluice.ops.observe.metrics.exposition import Spread, Values
+from sluice.ops.observe.metrics.exposition import Histogram, Values
 from sluice.ops.observe.metrics.families import Family
 
 _ONE: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ def numbers(tx: Tx, defined: Collection[str]) -> dict[Family, Values]:
     return {
         families.TRANSITIONS: {(app, state): times for (app, state), times in entered.items()},
         families.STATE_SECONDS: {
-            named: Spread(BUCKETS_S, stays.within, stays.seconds)
+            named: Histogram(BUCKETS_S, stays.within, stays.seconds)
             for named, stays in state_statistics.stays(tx).items()
         },
         **_of_queues(tx, apps, entered.keys()),

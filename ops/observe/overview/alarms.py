@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from sluice.broker.messages import CONTROL, SCHEDULER
 from sluice.ledger.limits.app_pauses import AppPause
-from sluice.ledger.reads.fleet import Stopped, Variant, Worker
+from sluice.ledger.reads.fleet import StoppedSigns, Variant, WorkerRow
 from sluice.ops.documents.rule_texts import SAME_DEFINITIONS, by_app, differ
 from sluice.ops.observe.overview.queues import Queue
 from sluice.ops.text import moment, span
@@ -49,7 +49,7 @@ class OwnDefinitions(Struct, frozen=True, kw_only=True):
 class Drift(Struct, frozen=True):
     """Definitions of the workers and of the console, as far as they differ."""
 
-    workers: Sequence[Worker]
+    workers: Sequence[WorkerRow]
     variants: Sequence[Variant]
     own: OwnDefinitions | None
 
@@ -57,7 +57,7 @@ class Drift(Struct, frozen=True):
 def alarms(
     queues: Sequence[Queue],
     control: Mapping[str, int],
-    stopped: Stopped,
+    stopped: StoppedSigns,
     pauses: Sequence[AppPause],
     drift: Drift,
 ) -> list[Alarm]:
@@ -95,7 +95,7 @@ def _of_queues(queues: Sequence[Queue]) -> Iterator[Alarm]:
             )
 
 
-def _of_control(control: Mapping[str, int], stopped: Stopped) -> Iterator[Alarm]:
+def _of_control(control: Mapping[str, int], stopped: StoppedSigns) -> Iterator[Alarm]:
     missing = [queue for queue in CONTROL if not control.get(queue)]
     if missing:
         yield Alarm(
@@ -114,7 +114,7 @@ def _of_control(control: Mapping[str, int], stopped: Stopped) -> Iterator[Alarm]
         )
 
 
-def _of_what_stopped(stopped: Stopped) -> Iterator[Alarm]:
+def _of_what_stopped(stopped: StoppedSigns) -> Iterator[Alarm]:
     if stopped.unplanned_since is not None:
         waited_s = _age_s(stopped.unplanned_since, stopped.at)
         yield Alarm(

@@ -35,7 +35,7 @@ class Series(Struct, frozen=True, kw_only=True, rename={"since": "from"}):
     failed: list[int]
 
 
-class Course(Struct, frozen=True, kw_only=True, rename={"since": "from"}):
+class StateSeries(Struct, frozen=True, kw_only=True, rename={"since": "from"}):
     """Number of jobs that entered each state in each step of time, for each app with at least one."""
 
     step_s: float
@@ -50,9 +50,9 @@ class Overview(Struct, frozen=True, kw_only=True):
     totals: dict[str, int]
     counts: Mapping[str, Mapping[State, int]]
     series: Series
-    states: Course
+    states: StateSeries
     queues: list[Queue]
-    workers: list[fleet.Worker]
+    workers: list[fleet.WorkerRow]
     alarms: list[Alarm]
     definitions: OwnDefinitions | None = None
 
@@ -88,7 +88,7 @@ def overview(
         totals=_totals(counts),
         counts=counts,
         series=_series(course, since),
-        states=Course(step_s=60.0, since=since, by_app=course),
+        states=StateSeries(step_s=60.0, since=since, by_app=course),
         queues=lines,
         workers=crew,
         alarms=alarms(

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator
 
-from sluice.ops.cli.command import Command, Group
+from sluice.ops.cli.command import Command, CommandGroup
 from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.examples import examples
 from sluice.ops.cli.parser import Parser
@@ -39,7 +39,7 @@ def page() -> str:
 
 def _ways() -> Iterator[tuple[str, Command]]:
     for entry in COMMANDS:
-        if isinstance(entry, Group):
+        if isinstance(entry, CommandGroup):
             yield from ((f"{entry.word} {each.word}", each) for each in entry.commands)
         else:
             yield entry.word, entry

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from sluice.ops.console.calls.routes import ROUTES
-from sluice.ops.console.route import Nothing, Route
+from sluice.ops.console.route import NoParameters, Route
 
 _HEAD = """# HTTP
 
@@ -44,6 +44,6 @@ def _row(route: Route) -> str:
 
 def _words(kind: Any) -> list[str]:
     """Return the fields of a query or body. Empty for types that are no struct."""
-    if kind is Nothing or not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+    if kind is NoParameters or not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
         return []
     return [field.encode_name for field in msgspec.structs.fields(kind)]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sluice.actors.settings.settings import settings_of
-from sluice.actors.settings.sources import Found
+from sluice.actors.settings.sources import FoundSettings
 from sluice.jobs.text.units import parse_duration_s
 from sluice.ops.text import span
 
@@ -110,9 +110,9 @@ def known() -> list[str]:
     return [*_asked().asked]
 
 
-def _asked() -> Found:
+def _asked() -> FoundSettings:
     """Return the settings as they are read if nothing is set anywhere."""
-    found = Found({}, folder=Path("/"))
+    found = FoundSettings({}, folder=Path("/"))
     settings_of(found, folder=Path("/"))
     return found
 

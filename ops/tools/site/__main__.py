@@ -5,7 +5,7 @@
 import sys
 from pathlib import Path
 
-from sluice.ops.tools.site.build import Broken, build
+from sluice.ops.tools.site.build import BrokenSite, build
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -14,7 +14,7 @@ def main() -> int:
     to = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "site"
     try:
         made = build(ROOT, to)
-    except Broken as broken:
+    except BrokenSite as broken:
         print(broken.what, broken.advice, sep="\n", file=sys.stderr)
         return broken.exit_code
     print(f"{len(made)} pages: {to / 'index.html'}")

@@ -10,7 +10,7 @@ import msgspec
 
 from sluice.jobs.errors import SluiceError
 from sluice.ops.tools.site.frame import framed
-from sluice.ops.tools.site.links import Fault, beside, faults, place, way
+from sluice.ops.tools.site.links import LinkFault, beside, faults, place, way
 from sluice.ops.tools.site.order import pages as ordered
 from sluice.ops.tools.site.order import strangers
 from sluice.ops.tools.site.page import Page, coloured, read_page, styles
@@ -20,7 +20,7 @@ _PLACE = Path(__file__).parent
 _SUFFIXES = frozenset({".py", ".md", ".sh", ".mjs", ".yml", ".yaml", ".json", ".toml", ".txt", ""})
 
 
-class Broken(SluiceError):
+class BrokenSite(SluiceError):
     """Raised when the pages have faults. No site is made."""
 
     exit_code = 1
@@ -34,7 +34,7 @@ def build(root: Path, to: Path) -> list[str]:
     pages = {path: read_page((root / path).read_text()) for path in paths if (root / path).exists()}
     others = beside(root, pages)
     if found := sorted(_faults(root, pages, others)):
-        raise Broken(
+        raise BrokenSite(
             f"The pages have {len(found)} faults:\n" + "\n".join(f"  {each}" for each in found),
             advice="Fix them; no site is built until then.",
         )
@@ -50,13 +50,17 @@ def build(root: Path, to: Path) -> list[str]:
     return [*placed]
 
 
-def _faults(root: Path, pages: Mapping[str, Page], others: Mapping[str, Page | None]) -> list[Fault]:
+def _faults(root: Path, pages: Mapping[str, Page], others: Mapping[str, Page | None]) -> list[LinkFault]:
     stray, missing = strangers(root / "docs")
     return [
         *faults(root, {**pages, **{path: page for path, page in others.items() if page}}),
-        *(Fault(f"docs/{name}", "is in no section of ops/tools/site/order.py") for name in stray),
-        *(Fault(f"docs/{name}", "is in the order, but the page does not exist") for name in missing),
-        *(Fault(path, "has no heading of the first level") for path, page in pages.items() if not page.title),
+        *(LinkFault(f"docs/{name}", "is in no section of ops/tools/site/order.py") for name in stray),
+        *(LinkFault(f"docs/{name}", "is in the order, but the page does not exist") for name in missing),
+        *(
+            LinkFault(path, "has no heading of the first level")
+            for path, page in pages.items()
+            if not page.title
+        ),
     ]
 
 

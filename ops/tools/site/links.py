@@ -17,7 +17,7 @@ SOURCES = "source"
 _OUT = ("http://", "https://", "mailto:")
 
 
-class Fault(Struct, frozen=True, order=True):
+class LinkFault(Struct, frozen=True, order=True):
     path: str
     what: str
 
@@ -57,13 +57,13 @@ def way(path: str, link: str) -> str:
     return f"{there}#{found.anchor}" if found.anchor else there
 
 
-def faults(root: Path, pages: Mapping[str, Page]) -> Iterator[Fault]:
+def faults(root: Path, pages: Mapping[str, Page]) -> Iterator[LinkFault]:
     """Yield every link that leads nowhere."""
     for path, page in pages.items():
         for link in page.links:
             found = target(path, link)
             if found is not None and (what := _missing(root, pages, found)):
-                yield Fault(path, f"the link {link!r} is broken: {what}")
+                yield LinkFault(path, f"the link {link!r} is broken: {what}")
 
 
 def beside(root: Path, pages: Mapping[str, Page]) -> dict[str, Page | None]:

@@ -23,14 +23,14 @@ from sluice.jobs.model.submission import JSON, Submission
 NODES_MAX = 10_000
 
 
-class Edge(NamedTuple):
+class NodeDependency(NamedTuple):
     """Dependency of a node. ``parent`` is the position of the needed node."""
 
     dependency: Dependency
     parent: int
 
 
-class Node(Struct, frozen=True, kw_only=True):
+class AppNode(Struct, frozen=True, kw_only=True):
     """App with its kwargs. ``number`` distinguishes the nodes of one app, counted from 1. ``mark`` distinguishes the
     app's results, for freshness (``jobs.model.freshness``)."""
 
@@ -39,7 +39,7 @@ class Node(Struct, frozen=True, kw_only=True):
     kwargs: Mapping[str, JSON]
     mark: str
     number: int
-    edges: list[Edge]
+    edges: list[NodeDependency]
 
 
 class _Same(NamedTuple):
@@ -50,11 +50,11 @@ class _Same(NamedTuple):
     child: int | None
 
 
-def nodes_of(catalogue: Catalogue, submission: Submission, kwargs: Mapping[str, JSON]) -> list[Node]:
+def nodes_of(catalogue: Catalogue, submission: Submission, kwargs: Mapping[str, JSON]) -> list[AppNode]:
     """Return the requested node and the nodes that it needs, children first. If the submission names its dependencies
     itself (``after``), return the requested node alone."""
     name = submission.app
-    nodes: list[Node] = []
+    nodes: list[AppNode] = []
     places: dict[_Same, int] = {}
     counted: Counter[str] = Counter()
 
@@ -74,21 +74,23 @@ def nodes_of(catalogue: Catalogue, submission: Submission, kwargs: Mapping[str, 
     for place, node in enumerate(nodes):  # The list grows during the loop.
         for each in node.chunking.dependencies:
             handed = {**node.kwargs, **each.kwargs} if each.kwargs else node.kwargs
-            node.edges.append(Edge(each, place_of(each.app, handed, place if each.unique else None)))
+            node.edges.append(
+                NodeDependency(each, place_of(each.app, handed, place if each.unique else None))
+            )
     return _children_first(nodes)
 
 
-def _node(app: App, kwargs: Mapping[str, JSON], number: int) -> Node:
+def _node(app: App, kwargs: Mapping[str, JSON], number: int) -> AppNode:
     if app.chunking is None:
         raise BadRequest(f"{app.name} is not keyed by chunk, so it has no work IDs.", where=app.origin)
     try:
         mark = mark_of(app.chunking, kwargs)
     except ValueError as error:
         raise BadRequest(f"{app.name}: {error}.", where=app.origin) from None
-    return Node(app=app, chunking=app.chunking, kwargs=kwargs, mark=mark, number=number, edges=[])
+    return AppNode(app=app, chunking=app.chunking, kwargs=kwargs, mark=mark, number=number, edges=[])
 
 
-def _children_first(nodes: list[Node]) -> list[Node]:
+def _children_first(nodes: list[AppNode]) -> list[AppNode]:
     children: dict[int, list[int]] = {place: [] for place in range(len(nodes))}
     for place, node in enumerate(nodes):
         for edge in node.edges:

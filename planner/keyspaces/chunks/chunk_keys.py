@@ -7,12 +7,12 @@ from sluice.jobs.errors import BadKey, BadRequest
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import Submission
-from sluice.planner.keyspaces.protocol import Planned
+from sluice.planner.keyspaces.protocol import SituationalKeyspace
 
 _FOREIGN = ("start", "end", "mode", "branch")
 
 
-class ChunkKeyspace(Planned):
+class ChunkKeyspace(SituationalKeyspace):
     """Keyspace of chunks. Existing chunks are recorded only in the ledger, so every key is accepted as it is."""
 
     def canonical(self, app: App, key: str) -> str:

@@ -11,7 +11,7 @@ A cut (``cuts``) is a piece of the sorted list, given by its first position and 
 divided into stretches as long as the longest chunk of any app, and each app cuts every stretch by its own size. So no
 chunk reaches into two stretches, and each stretch is a graph by itself.
 
-Pure: ``Knowledge`` provides the history.
+Pure: ``ChunkKnowledge`` provides the history.
 """
 
 from bisect import bisect_left, bisect_right
@@ -26,14 +26,14 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.chunks import Dependency
 from sluice.jobs.keys.work_ids import Part, WorkId, in_order, short_text_of
 from sluice.jobs.model.dependency import Gate, Need
-from sluice.jobs.model.freshness import Age, Busy, is_fresh
+from sluice.jobs.model.freshness import Age, UnfinishedWork, is_fresh
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Known, Plan, PlannedJob, Standing, Wish
+from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, Wish
 from sluice.jobs.model.pool import pool_of
 from sluice.jobs.model.submission import JSON, Submission
 from sluice.jobs.states import State
-from sluice.planner.bubble_up.walk import JOBS_MAX, Terms, require_fit, terms_of
-from sluice.planner.keyspaces.chunks.chunk_graph import Node, nodes_of
+from sluice.planner.bubble_up.walk import JOBS_MAX, JobTerms, require_fit, terms_of
+from sluice.planner.keyspaces.chunks.chunk_graph import AppNode, nodes_of
 
 Cut: TypeAlias = tuple[int, int]
 
@@ -68,7 +68,7 @@ def positions(ids: Sequence[WorkId], part: Part) -> Cut:
     )
 
 
-class Knowledge(Protocol):
+class ChunkKnowledge(Protocol):
     """Past and present runs, as far as a plan needs them."""
 
     @property
@@ -82,11 +82,11 @@ class Knowledge(Protocol):
         """Return when a submission that requested this app as a whole last succeeded."""
         ...
 
-    def look_up(self, names: Collection[JobName]) -> Mapping[JobName, Known]:
+    def look_up(self, names: Collection[JobName]) -> Mapping[JobName, KnownJob]:
         """Return the existing jobs among these."""
         ...
 
-    def busy(self, apps: Collection[str]) -> Iterable[Busy]:
+    def busy(self, apps: Collection[str]) -> Iterable[UnfinishedWork]:
         """Return the queued and running work of these apps."""
         ...
 
@@ -115,16 +115,16 @@ class Chunked(Struct, frozen=True, kw_only=True):
     fresh: tuple[Fresh, ...]
     ages: Mapping[JobName, Age]
     known: Mapping[JobName, State]
-    waits_for: tuple[Busy, ...]
+    waits_for: tuple[UnfinishedWork, ...]
 
-    def plan(self, number: int) -> Plan:
+    def plan(self, number: int) -> JobPlan:
         """Return the plan for the submission of this number."""
         wants = (
             (number, job.name, Wish.ASKED if job.name in self.asked else Wish.PULLED)
             for job in self.jobs
             if job.name not in self.known
         )
-        return Plan(jobs=self.jobs, wants=tuple(wants))
+        return JobPlan(jobs=self.jobs, wants=tuple(wants))
 
 
 def chunk(
@@ -132,7 +132,7 @@ def chunk(
     submission: Submission,
     ids: Sequence[WorkId],
     kwargs: Mapping[str, JSON],
-    known: Knowledge,
+    known: ChunkKnowledge,
     *,
     number: int = 0,
 ) -> Chunked:
@@ -150,7 +150,7 @@ def chunk(
         {cut: _name(node, ids[slice(*cut)], number) for cut in run.needed[place]}
         for place, node in enumerate(nodes)
     ]
-    jobs = [PlannedJob(name=name, standing=Standing.EXPECTED) for name in after]
+    jobs = [PlannedJob(name=name, standing=EntryState.EXPECTED) for name in after]
     for place in reversed(range(len(nodes))):
         needs = run.needs(place, named)
         if after:
@@ -166,7 +166,7 @@ def chunk(
     )
 
 
-def _after(names: Collection[JobName], known: Knowledge) -> dict[JobName, State]:
+def _after(names: Collection[JobName], known: ChunkKnowledge) -> dict[JobName, State]:
     """Return the jobs that the submission names to wait for, with their states; BadRequest if one is missing."""
     found = known.look_up(names) if names else {}
     if missing := [str(name) for name in dict.fromkeys(names) if name not in found]:
@@ -180,7 +180,7 @@ def _after(names: Collection[JobName], known: Knowledge) -> dict[JobName, State]
 class _Chunks:
     """Planned chunks, by node."""
 
-    def __init__(self, nodes: Sequence[Node], ids: Sequence[WorkId], known: Knowledge) -> None:
+    def __init__(self, nodes: Sequence[AppNode], ids: Sequence[WorkId], known: ChunkKnowledge) -> None:
         self._nodes = nodes
         self._ids = ids
         self._known = known
@@ -207,7 +207,7 @@ class _Chunks:
                 needs.setdefault(cut, []).append(Need(named[edge.parent][parent]))
         return needs
 
-    def waits_for(self) -> Iterator[Busy]:
+    def waits_for(self) -> Iterator[UnfinishedWork]:
         """Yield work of other submissions that covers chunks planned here. The requested app is left out, because a
         submission that names an app wants it to run."""
         places = [place for place in range(1, len(self._nodes)) if self.needed[place]]
@@ -215,7 +215,7 @@ class _Chunks:
             if any(self._is_same(busy, place) for place in places):
                 yield busy
 
-    def _is_same(self, busy: Busy, place: int) -> bool:
+    def _is_same(self, busy: UnfinishedWork, place: int) -> bool:
         node = self._nodes[place]
         if busy.app != node.app.name or busy.mark not in (None, node.mark):
             return False
@@ -242,12 +242,12 @@ class _Chunks:
                 self.ages[place, cut] = age
         return needed
 
-    def _last_run(self, node: Node, reached: Iterable[Sequence[Dependency]]) -> datetime | None:
+    def _last_run(self, node: AppNode, reached: Iterable[Sequence[Dependency]]) -> datetime | None:
         anyhow = any(dependency.any_ids for wanting in reached for dependency in wanting)
         return self._known.last_run(node.app.name, node.mark) if anyhow else None
 
     def _fresh(
-        self, node: Node, cut: Cut, dependency: Dependency, age: Age, ran: datetime | None
+        self, node: AppNode, cut: Cut, dependency: Dependency, age: Age, ran: datetime | None
     ) -> Fresh | None:
         """Return why the chunk is fresh; None if it is not. An age of exactly the limit is fresh; with a limit of zero,
         nothing is."""
@@ -268,19 +268,19 @@ class _Shared(NamedTuple):
     """Values that all jobs share, and the terms of each app."""
 
     ids: Sequence[WorkId]
-    of_app: Mapping[str, Terms]
+    of_app: Mapping[str, JobTerms]
     number: int
 
 
 def _jobs(
-    node: Node, named: Mapping[Cut, JobName], needs: Mapping[Cut, Sequence[Need]], shared: _Shared
+    node: AppNode, named: Mapping[Cut, JobName], needs: Mapping[Cut, Sequence[Need]], shared: _Shared
 ) -> Iterator[PlannedJob]:
     overrides, policy = shared.of_app[node.app.name]
     for cut, name in named.items():
         waits_for = needs.get(cut)
         yield PlannedJob(
             name=name,
-            standing=Standing.WANTED,
+            standing=EntryState.WANTED,
             gates=(Gate("default", tuple(waits_for)),) if waits_for else (),
             policy=policy,
             offset_s=policy.start_offset_s(name, str(shared.number)),
@@ -292,7 +292,7 @@ def _jobs(
         )
 
 
-def _name(node: Node, ids: Sequence[WorkId], number: int) -> JobName:
+def _name(node: AppNode, ids: Sequence[WorkId], number: int) -> JobName:
     """Return the name of a chunk. Each submission has its own chunks, so the key contains its number. An app may have
     one chunk several times under different kwargs, so the key also contains the node's number."""
     whose = f"@{number}" if number else ""

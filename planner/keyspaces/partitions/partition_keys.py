@@ -23,14 +23,14 @@ from sluice.jobs.keys.partitions import (
 from sluice.jobs.model.app import App
 from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.partitions.ranges import united
-from sluice.planner.keyspaces.protocol import Planned
+from sluice.planner.keyspaces.protocol import SituationalKeyspace
 
 _FOREIGN = ("work_ids", "after")
 #: Span that stands for all partitions of a long-running service, which has a single job.
 ALWAYS = Span(0, 0)
 
 
-class PartitionKeyspace(Planned):
+class PartitionKeyspace(SituationalKeyspace):
     """Keyspace of apps that fill partitions. A key names the partitions that one job makes. Which jobs exist depends on
     the partitions that existed when they were planned."""
 

@@ -6,7 +6,7 @@ these are planned in the same way. All needs of the plan's apps on one table are
 inputs of existing partitions are not examined. In the end, each step waits for the steps, and for the jobs under way,
 that make a partition it needs.
 
-Pure: ``Knowledge`` provides the existing partitions.
+Pure: ``TableKnowledge`` provides the existing partitions.
 """
 
 from collections import defaultdict
@@ -19,16 +19,22 @@ from sluice.jobs.keys.partitions import TableDependency
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.partition_state import Extent
-from sluice.jobs.model.plan import PlannedJob, Standing
+from sluice.jobs.model.partition_state import KnownExtent
+from sluice.jobs.model.plan import EntryState, PlannedJob
 from sluice.jobs.model.pool import pool_of
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.policy.policy import Policy
-from sluice.planner.bubble_up.walk import JOBS_MAX, Terms, mode_of, require_fit, terms_of
+from sluice.planner.bubble_up.walk import JOBS_MAX, JobTerms, mode_of, require_fit, terms_of
 from sluice.planner.keyspaces.partitions.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
 from sluice.planner.keyspaces.partitions.ranges import united, without
 from sluice.planner.keyspaces.partitions.refill import touched
-from sluice.planner.keyspaces.partitions.table_demand import ALL, Knowledge, Supply, jobs_in, refuse_excess
+from sluice.planner.keyspaces.partitions.table_demand import (
+    ALL,
+    Supply,
+    TableKnowledge,
+    jobs_in,
+    refuse_excess,
+)
 
 #: Maximum number of needs of all jobs of one submission together.
 NEEDS_MAX = 10_000_000
@@ -41,12 +47,12 @@ class Layout:
     ``supplies`` are the tables that take part, each after the tables that it is made from.
     """
 
-    def __init__(self, catalogue: Catalogue, submission: Submission, known: Knowledge) -> None:
+    def __init__(self, catalogue: Catalogue, submission: Submission, known: TableKnowledge) -> None:
         self._catalogue = catalogue
         self._submission = submission
         self._known = known
-        self._terms: dict[str, Terms] = {}
-        self._extents: dict[str, Extent] = {}
+        self._terms: dict[str, JobTerms] = {}
+        self._extents: dict[str, KnownExtent] = {}
         self._app = catalogue.app(submission.app)
         require_fit(self._app, submission.policy, mode_of(self._app, submission))
         asked = asked_for(self._app, submission)
@@ -96,7 +102,7 @@ class Layout:
         terms = self._terms_of(app)
         return PlannedJob(
             name=name,
-            standing=Standing.WANTED,
+            standing=EntryState.WANTED,
             gates=self.gates(app, step),
             digest=app.digest,
             policy=terms.policy,
@@ -124,7 +130,7 @@ class Layout:
                 whens[name] = Need(name, "running") if endless else Need(name)
         return (Gate(_GATE, tuple(whens[name] for name in sorted(whens))),) if whens else ()
 
-    def _terms_of(self, app: App) -> Terms:
+    def _terms_of(self, app: App) -> JobTerms:
         """Return the terms of an app: its own, overridden by its options for the mode, and these by the submission's
         options."""
         if app.name not in self._terms:
@@ -266,7 +272,7 @@ class Layout:
         first = self._extent(dependency.table, version).first
         return start if first is None else min(first, start)
 
-    def _extent(self, table: str, version: str) -> Extent:
+    def _extent(self, table: str, version: str) -> KnownExtent:
         if table not in self._extents:
             self._extents[table] = self._known.extent(table, version)
         return self._extents[table]
@@ -298,4 +304,4 @@ class Layout:
 
 def _landing(name: JobName) -> PlannedJob:
     """Return the job that stands for a partition of an external table."""
-    return PlannedJob(name=name, standing=Standing.EXPECTED)
+    return PlannedJob(name=name, standing=EntryState.EXPECTED)

@@ -6,14 +6,14 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.keys.partitions import TableDependency
 from sluice.jobs.model.app import App
-from sluice.jobs.model.partition_state import Held
+from sluice.jobs.model.partition_state import HeldRange
 from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
 from sluice.planner.keyspaces.partitions.ranges import places, united
 from sluice.planner.keyspaces.partitions.table_demand import ALL
 
 #: Query for the partitions of a table, in a version and within a span, that exist or are under way.
-Look = Callable[[str, str, Span], Sequence[Held]]
+Look = Callable[[str, str, Span], Sequence[HeldRange]]
 
 
 def tables_of(catalogue: Catalogue, submission: Submission) -> set[str]:

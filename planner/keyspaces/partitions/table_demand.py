@@ -9,8 +9,8 @@ from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.keys.partitions import landing_key
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.partition_state import Extent, Held
-from sluice.jobs.model.plan import Known
+from sluice.jobs.model.partition_state import HeldRange, KnownExtent
+from sluice.jobs.model.plan import KnownJob
 from sluice.planner.keyspaces.partitions.partition_keys import key_of
 from sluice.planner.keyspaces.partitions.ranges import in_both, meeting, places, steps, united, without
 
@@ -19,14 +19,14 @@ from sluice.planner.keyspaces.partitions.ranges import in_both, meeting, places,
 PARTITIONS_MAX = 1_000_000
 
 
-class Knowledge(Protocol):
+class TableKnowledge(Protocol):
     """Tables, as far as a plan needs them. The version of an external table is the unit of its partitions."""
 
-    def held(self, table: str, version: str, within: Span) -> Sequence[Held]:
+    def held(self, table: str, version: str, within: Span) -> Sequence[HeldRange]:
         """Return the parts of this span that exist or are under way, in order."""
         ...
 
-    def extent(self, table: str, version: str) -> Extent: ...
+    def extent(self, table: str, version: str) -> KnownExtent: ...
 
 
 class Supply:
@@ -45,7 +45,7 @@ class Supply:
         app: App | None,
         calendar: Calendar,
         *,
-        held: Sequence[Held],
+        held: Sequence[HeldRange],
         wanted: list[Span],
         size: int,
         forced: Sequence[Span] = (),
@@ -81,7 +81,7 @@ class Supply:
         return united(in_both(self.wanted, self.there))
 
     @property
-    def joined(self) -> list[Known]:
+    def joined(self) -> list[KnownJob]:
         """Jobs under way that make wanted partitions, each once."""
         ends = (self._first_made(each) for each in self._later)
         runs = [*self.wanted, *(Span(each, each) for each in ends if each is not None)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sluice.jobs.sagas.journal import Direction, Mark
+from sluice.jobs.sagas.journal import Direction, EntryResult
 from sluice.jobs.states import State
 from tests.chaos.history import Effect, History
 
@@ -56,7 +56,7 @@ def journals_are_written_by_who_holds_the_flight(history: History) -> Iterator[s
     """
     latest: dict[tuple[int, int], int] = {}
     for entry in history.rows.steps:
-        if entry.mark == Mark.FORCED:
+        if entry.mark == EntryResult.FORCED:
             continue
         round_ = history.rounds.get((entry.job, entry.claim))
         ended = round_.executed_at if round_ else None
@@ -81,7 +81,11 @@ def _names(history: History) -> dict[int, set[str]]:
         last[entry.job] = max(entry.flight, last.get(entry.job, 0))
     names: dict[int, set[str]] = {}
     for entry in history.rows.steps:
-        is_forward = entry.direction == Direction.DO and entry.mark in {Mark.DONE, Mark.AWAITS, Mark.AGAIN}
+        is_forward = entry.direction == Direction.DO and entry.mark in {
+            EntryResult.DONE,
+            EntryResult.AWAITS,
+            EntryResult.AGAIN,
+        }
         if entry.flight == last[entry.job] and is_forward:
             names.setdefault(entry.job, set()).add(entry.name)
     return names

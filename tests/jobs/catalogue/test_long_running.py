@@ -7,7 +7,7 @@ import pytest
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.app import App
 from sluice.jobs.policy.policy import Policy
-from sluice.jobs.policy.retry_delay import Retry
+from sluice.jobs.policy.retry_delay import RetryRule
 from tests.jobs.catalogue import faults_of_work
 from tests.planner.definitions import faults_of
 from tests.world import catalogue_of
@@ -37,14 +37,14 @@ def test_long_running_work_has_no_end_and_is_restarted_indefinitely() -> None:
     far = _load(far=FAR).app("far")
     assert far.unbounded
     assert far.policy == Policy(
-        max_fails=2**31 - 1, retry=Retry(rule="exponential", delay_s=1, delay_s_max=300)
+        max_fails=2**31 - 1, retry=RetryRule(rule="exponential", delay_s=1, delay_s_max=300)
     )
 
 
 def test_max_fails_and_retry_of_the_definition_override_these_defaults() -> None:
     words = {"max_fails": 3, "retry": {"rule": "fixed", "seconds": 7}}
     assert _load(far={**FAR, **words}).app("far").policy == Policy(
-        max_fails=3, retry=Retry(rule="fixed", delay_s=7)
+        max_fails=3, retry=RetryRule(rule="fixed", delay_s=7)
     )
 
 

@@ -10,7 +10,7 @@ from sluice.jobs.errors import BadRequest, DefinitionError
 from sluice.jobs.model.request_limits import POLICY_BYTES_MAX
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.resource_limits import Allowance
-from sluice.jobs.policy.retry_delay import Retry
+from sluice.jobs.policy.retry_delay import RetryRule
 from tests.world import catalogue_of
 
 
@@ -41,7 +41,7 @@ def test_options_of_a_policy_set_their_fields() -> None:
         start_after=datetime(2026, 1, 1, tzinfo=UTC),
         end_before=datetime(2026, 1, 2, tzinfo=UTC),
         random_start_offset_s=0.25,
-        retry=Retry(rule="exponential", delay_s=2.0, factor=3.0, delay_s_max=60.0),
+        retry=RetryRule(rule="exponential", delay_s=2.0, factor=3.0, delay_s_max=60.0),
         priority=-5,
         fail_on="either",
         env={"A": "1"},

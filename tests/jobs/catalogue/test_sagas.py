@@ -14,7 +14,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.app import App
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.policy.policy import Policy
-from sluice.jobs.policy.retry_delay import Retry
+from sluice.jobs.policy.retry_delay import RetryRule
 from sluice.jobs.sagas.debug import Debug
 from sluice.planner.bubble_up.walk import Walk, require_fit
 from tests.jobs.catalogue.sources import faults, write
@@ -64,7 +64,7 @@ def test_a_decorated_function_is_a_saga(here: Path) -> None:
     noise, made_each_time, by_path = app.saga.hooks
     assert [type(noise).__name__, made_each_time.__name__, by_path.__name__] == ["Noise"] * 3
     assert app.policy == Policy(
-        max_fails=2, retry=Retry(delay_s=5), timeout_s=3600, debug=Debug(fail_at={0: "retry"})
+        max_fails=2, retry=RetryRule(delay_s=5), timeout_s=3600, debug=Debug(fail_at={0: "retry"})
     )
     assert app.read_key("ann_7") == {"customer": "ann", "n": 7}
 

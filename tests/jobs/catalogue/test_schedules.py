@@ -12,7 +12,7 @@ from sluice.jobs.catalogue import load
 from sluice.jobs.catalogue.fields.schedule_options import WORDS
 from sluice.jobs.catalogue.sources.changes import snapshot
 from sluice.jobs.model.submission import Submission
-from sluice.jobs.schedules.schedule import Asked, Every, Schedule
+from sluice.jobs.schedules.schedule import Every, Schedule, UserTrigger
 from tests.jobs.catalogue.faults_of_schedules import APPS, FAULTS_OF_SCHEDULES, SOUND, timed
 from tests.jobs.catalogue.sources import faults, write
 from tests.jobs.catalogue.test_nonsense import VALUES
@@ -211,7 +211,7 @@ class TestSources:
         catalogue = load([write("flow.py", PYTHON)])
         assert [*catalogue.schedules] == ["early", "often", "once"]
         rule = catalogue.schedules["once"].rule
-        assert isinstance(rule, Asked)
+        assert isinstance(rule, UserTrigger)
         assert rule.text.startswith("trigger ")
         assert rule.text.endswith("Once: once")
         assert catalogue.schedules["often"].jitter_s == 10

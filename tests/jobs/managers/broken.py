@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sluice.jobs.managers.conformance import Conformance, sample
 from sluice.jobs.model.external_work import Status
-from sluice.jobs.model.job import Claimed, Job
+from sluice.jobs.model.job import Job, RunContext
 
 #: Environment variable with the folder of the work. Other processes inherit it.
 PLACE = "TEST_PLACE"
@@ -60,16 +60,16 @@ class Promises(Conformance):
     manager = Sound
     within_s = 5.0
 
-    def brief_job(self) -> Claimed:
+    def brief_job(self) -> RunContext:
         return sample("brief")
 
-    def endless_job(self) -> Claimed:
+    def endless_job(self) -> RunContext:
         return sample("endless")
 
-    def failing_job(self) -> Claimed:
+    def failing_job(self) -> RunContext:
         return sample("failing")
 
-    def started(self, job: Claimed) -> int:
+    def started(self, job: RunContext) -> int:
         return len(list(Path(os.environ[PLACE]).glob(f"{job.token}-?")))
 
 

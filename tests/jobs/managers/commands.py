@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from sluice.jobs.managers import LocalProcess
 from sluice.jobs.managers.conformance import sample
 from sluice.jobs.managers.isolated_calls import job_of
-from sluice.jobs.managers.local_process import Record
+from sluice.jobs.managers.local_process import RunRecord
 from sluice.jobs.model.external_work import Stage, Status
-from sluice.jobs.model.job import Claimed
+from sluice.jobs.model.job import RunContext
 from tests.jobs.runners.runner_bench import eventually
 
 #: Environment variable with the folder of the runs. Other processes inherit it.
@@ -41,7 +41,7 @@ class DiesAtOnce(Command):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def doing(do: str, **words: Any) -> Claimed:
+def doing(do: str, **words: Any) -> RunContext:
     return sample("1", ids={"do": do}, **words)
 
 
@@ -50,7 +50,7 @@ ENDLESS = "exec sleep 1000"
 FAILING = "echo 'no such host' >&2; exit 3"
 
 
-def run(claimed: Claimed, manager: Callable[[], LocalProcess] = Command) -> Any:
+def run(claimed: RunContext, manager: Callable[[], LocalProcess] = Command) -> Any:
     return manager().run(job_of(claimed))
 
 
@@ -85,14 +85,14 @@ def _leads_a_session(pid: int) -> bool:
         return False
 
 
-def next_claim(claimed: Claimed) -> Claimed:
+def next_claim(claimed: RunContext) -> RunContext:
     """Return the next claim after a lost lease, which also begins a new round."""
     return replace(claimed, claim=claimed.claim + 1, round=claimed.round + 1)
 
 
 def until_it_ended(handle: Any) -> None:
     """Wait for the end of the command without a status check, because a check would mark the run as checked."""
-    eventually(lambda: Record(folder_of(handle)).exit_code is not None)
+    eventually(lambda: RunRecord(folder_of(handle)).exit_code is not None)
 
 
 def until_it_stands(handle: Any, stage: Stage) -> None:

@@ -12,10 +12,9 @@ from sluice.jobs.catalogue import load
 from sluice.jobs.managers import LocalProcess
 from sluice.jobs.managers.conformance import sample
 from sluice.jobs.managers.isolated_calls import ask_apart
-from sluice.jobs.managers.local_process import Mark, Record
-from sluice.jobs.model.external_work import Stage
+from sluice.jobs.managers.local_process import ProcessMark, RunRecord
+from sluice.jobs.model.external_work import Stage, WorkOwner
 from sluice.jobs.model.job import Ending
-from sluice.jobs.runners import external
 from tests.jobs.managers.commands import (
     BRIEF,
     ENDLESS,
@@ -174,7 +173,7 @@ def test_a_cancelled_run_is_ended_before_a_new_run_begins() -> None:
     """The worker that should have ended the first run died after it had marked the run as cancelled."""
     claimed = doing(ENDLESS)
     first = run(claimed)
-    Record(folder_of(first)).mark(Mark.CANCELLED)
+    RunRecord(folder_of(first)).mark(ProcessMark.CANCELLED)
     second = run(next_claim(claimed))
     assert second["pid"] != first["pid"]
     assert not alive(first["pid"])
@@ -223,7 +222,7 @@ def test_a_stopping_worker_leaves_the_command_to_the_next_one(bench: Bench) -> N
     class Sleep(Command):
         command = ("sleep", "1000")
 
-    tie = Tie(keeper=external.Keeper.ANOTHER)
+    tie = Tie(keeper=WorkOwner.ANOTHER)
     running = bench.meanwhile(lambda: bench.run(bench.assign(managed_app(Sleep)), attachment=tie))
     eventually(lambda: tie.kept)
     bench.stop.set()
@@ -231,9 +230,9 @@ def test_a_stopping_worker_leaves_the_command_to_the_next_one(bench: Bench) -> N
     handle = tie.kept[0]
     assert alive(handle["pid"])
     bench.stop.clear()
-    tie = Tie(handle=handle, keeper=external.Keeper.NOBODY)
+    tie = Tie(handle=handle, keeper=WorkOwner.NOBODY)
     running = bench.meanwhile(lambda: bench.run(bench.assign(managed_app(Sleep)), attachment=tie))
-    eventually(lambda: Record(folder_of(handle)).is_marked(Mark.CHECKED))
+    eventually(lambda: RunRecord(folder_of(handle)).is_marked(ProcessMark.CHECKED))
     bench.stop.set()
     assert running.result(timeout=20).ending is Ending.HANDED_BACK
     assert not alive(handle["pid"])

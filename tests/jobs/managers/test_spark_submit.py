@@ -10,10 +10,10 @@ import pytest
 from sluice.jobs.errors import DefinitionError
 from sluice.jobs.managers.conformance import Conformance, sample
 from sluice.jobs.managers.isolated_calls import job_of
-from sluice.jobs.managers.local_process import Record
+from sluice.jobs.managers.local_process import RunRecord
 from sluice.jobs.managers.spark import SparkSubmit
 from sluice.jobs.model.external_work import Stage
-from sluice.jobs.model.job import Claimed
+from sluice.jobs.model.job import RunContext
 from tests.jobs.managers import fake_spark
 from tests.jobs.managers.commands import cancel, check, folder_of, run
 from tests.jobs.managers.spark_apps import Client, OnKubernetes, OnYarn
@@ -33,20 +33,20 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def _doing(do: str) -> Claimed:
+def _doing(do: str) -> RunContext:
     return sample("1", ids={"do": do})
 
 
 class _Spark(Conformance):
     within_s = 30.0
 
-    def brief_job(self) -> Claimed:
+    def brief_job(self) -> RunContext:
         return _doing("brief")
 
-    def endless_job(self) -> Claimed:
+    def endless_job(self) -> RunContext:
         return _doing("endless")
 
-    def failing_job(self) -> Claimed:
+    def failing_job(self) -> RunContext:
         return _doing("failing")
 
 
@@ -178,7 +178,7 @@ def test_an_unreachable_cluster_raises_an_error_and_the_work_runs_on(
     manager: type[SparkSubmit], cluster: Path
 ) -> None:
     handle = run(_doing("endless"), manager)
-    eventually(lambda: Record(folder_of(handle)).exit_code == 0, within_s=30)
+    eventually(lambda: RunRecord(folder_of(handle)).exit_code == 0, within_s=30)
     (cluster / "down").touch()
     with pytest.raises(RuntimeError, match="exited with 1: Connection refused"):
         check(handle, manager)
@@ -207,7 +207,7 @@ def test_an_application_with_only_its_first_log_line_can_be_ended(cluster: Path)
     (cluster / "silent").touch()
     handle = run(_doing("endless"), OnYarn)
     _until_it_stands(handle, Stage.RUNNING, OnYarn)
-    eventually(lambda: Record(folder_of(handle)).exit_code == 0, within_s=30)
+    eventually(lambda: RunRecord(folder_of(handle)).exit_code == 0, within_s=30)
     cancel(handle, OnYarn)
     assert "KILLED" in check(handle, OnYarn).text
 

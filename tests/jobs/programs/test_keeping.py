@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sluice.jobs.programs.archive.unpack import unpack
-from sluice.jobs.programs.errors import Stopped
+from sluice.jobs.programs.errors import FetchStopped
 from tests.jobs.programs.archives import Member, archive
 from tests.jobs.programs.shop import Shop, digest_of, run_sh
 from tests.jobs.programs.web_server import Reply, WebServer
@@ -210,7 +210,7 @@ def test_an_exception_of_the_run_itself_is_passed_on(shop: Shop) -> None:
 
 def test_a_run_that_is_stopped_before_it_begins_has_no_program(shop: Shop) -> None:
     shop.stop.set()
-    with pytest.raises(Stopped):
+    with pytest.raises(FetchStopped):
         shop.run(shop.put("a.zip", V1))
     assert shop.leftovers() == []
 

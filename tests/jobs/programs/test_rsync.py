@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sluice.jobs.programs.errors import Stopped
+from sluice.jobs.programs.errors import FetchStopped
 from tests.jobs.programs.archives import RUN_SH, Member, archive
 from tests.jobs.programs.fake_ssh import FakeSsh
 from tests.jobs.programs.installed import need
@@ -116,7 +116,7 @@ def test_a_fetch_from_a_silent_machine_times_out_and_can_be_stopped(shop: Shop, 
         shop.stop.set()
 
     threading.Thread(target=stop_once_called, daemon=True).start()
-    with pytest.raises(Stopped):
+    with pytest.raises(FetchStopped):
         shop.run("rsync:there:a.zip", hosts=THERE, fetch_timeout_s=3600)
 
 

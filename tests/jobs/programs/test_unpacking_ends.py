@@ -8,7 +8,7 @@ import pytest
 
 from sluice.jobs.programs.archive.link_targets import Parts, check_link
 from sluice.jobs.programs.archive.unpack import unpack
-from sluice.jobs.programs.errors import Stopped
+from sluice.jobs.programs.errors import FetchStopped
 from sluice.jobs.programs.fetch.download import Patience
 from sluice.jobs.programs.names import DEPTH_MAX
 from sluice.jobs.programs.source import Form, Rules
@@ -25,7 +25,7 @@ def test_a_stop_ends_the_check_of_links(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("sluice.jobs.programs.archive.members.check_link", look)
     links = [Member(f"link{number}", b"run.sh", "symlink") for number in range(3)]
     (tmp_path / "a.tar").write_bytes(tar_of([RUN_SH, *links]))
-    with pytest.raises(Stopped):
+    with pytest.raises(FetchStopped):
         unpack(tmp_path / "a.tar", "tar", tmp_path / "tree", Rules(), Patience(stop, 60))
     assert looked_at == [("link0",)]
 
@@ -43,7 +43,7 @@ class _Later:
 @pytest.mark.parametrize("form", ["tar.gz", "tar.bz2", "tar.xz"])
 def test_a_stop_ends_the_search_through_empty_streams(tmp_path: Path, form: Form) -> None:
     (tmp_path / "archive").write_bytes(compressed(form, b"") * 100)
-    with pytest.raises(Stopped):
+    with pytest.raises(FetchStopped):
         unpack(tmp_path / "archive", form, tmp_path / "tree", Rules(), Patience(_Later(50), 60))
 
 

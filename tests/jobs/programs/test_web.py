@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from sluice.jobs.programs.errors import Stopped
+from sluice.jobs.programs.errors import FetchStopped
 from tests.jobs.programs.archives import archive
 from tests.jobs.programs.shop import NOT_PUBLIC, Shop, digest_of
 from tests.jobs.programs.web_server import Handler, Reply, WebServer
@@ -130,7 +130,7 @@ def test_a_stop_ends_a_fetch_from_a_slow_server(
         shop.stop.set()
 
     threading.Thread(target=stop_once_asked, daemon=True).start()
-    with pytest.raises(Stopped, match=r"^fetching program 'prog' from \S+ was stopped$"):
+    with pytest.raises(FetchStopped, match=r"^fetching program 'prog' from \S+ was stopped$"):
         shop.run(f"{web.url}/a.zip", fetch_timeout_s=3600)
     assert shop.leftovers() == []
 
@@ -145,7 +145,7 @@ def test_a_stop_ends_the_resolution_of_a_host_name(shop: Shop, monkeypatch: pyte
         return []
 
     monkeypatch.setattr("socket.getaddrinfo", resolve)
-    with pytest.raises(Stopped):
+    with pytest.raises(FetchStopped):
         shop.run("http://slow.example/a.zip", fetch_timeout_s=3600)
     over.set()
     assert asked.is_set()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sluice.jobs.model.external_work import Keeper
+from sluice.jobs.model.external_work import WorkOwner
 from sluice.jobs.model.job import Job
 
 
@@ -66,7 +66,9 @@ class Place:
 class Tie:
     """Fake attachment of a claim. A test sets the answers that the ledger would give."""
 
-    def __init__(self, *, handle: Any = None, keeper: Keeper = Keeper.OURS, accepts: bool = True) -> None:
+    def __init__(
+        self, *, handle: Any = None, keeper: WorkOwner = WorkOwner.OURS, accepts: bool = True
+    ) -> None:
         self.handle = handle
         self.says = keeper
         self.accepts = accepts
@@ -82,7 +84,7 @@ class Tie:
             self.left.append((look_every_s, said))
         return self.accepts
 
-    def keeper(self, _: Any) -> Keeper:
+    def keeper(self, _: Any) -> WorkOwner:
         return self.says
 
     def ended(self, handle: Any) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from sluice.jobs.model.job import Ending, Outcome
-from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.runners.process.sandbox import Sandbox
 from tests.jobs.runners.runner_bench import Bench
 
-OFF, LIMITS, WALLED = (Fence(level=level) for level in Level)
+OFF, LIMITS, WALLED = (Fence(level=level) for level in SandboxLevel)
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these")
 _LACK = Sandbox(WALLED).lack()

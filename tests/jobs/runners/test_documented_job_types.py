@@ -10,7 +10,7 @@ import pytest
 
 from sluice.jobs.catalogue import load
 from sluice.jobs.model.app import App
-from sluice.jobs.model.external_work import Keeper
+from sluice.jobs.model.external_work import WorkOwner
 from sluice.jobs.model.job import Ending, Outcome
 from tests.jobs.runners.elsewhere import Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually
@@ -90,7 +90,7 @@ def test_the_documented_manager_reports_why_the_work_failed(bench: Bench, slurm:
 
 def test_the_documented_manager_ends_work_that_no_claim_owns(bench: Bench, slurm: Slurm) -> None:
     slurm.answer(sacct="RUNNING")
-    tie = Tie(keeper=Keeper.NOBODY)
+    tie = Tie(keeper=WorkOwner.NOBODY)
     running = bench.meanwhile(lambda: _run(bench, slurm, tie))
     eventually(lambda: "sacct" in slurm.calls)
     bench.stop.set()

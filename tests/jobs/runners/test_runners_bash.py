@@ -240,7 +240,7 @@ def test_a_stopped_command_is_handed_back_at_once(bench: Bench, tmp_path: Path) 
 def test_a_command_that_is_stopped_before_it_starts_is_not_started(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "Group", lambda *_, **__: pytest.fail("it was started"))
+    monkeypatch.setattr(process, "ProcessGroup", lambda *_, **__: pytest.fail("it was started"))
     bench.stop.set()
     assert bench.bash("true").ending is Ending.HANDED_BACK
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.model.external_work import Keeper, Status
+from sluice.jobs.model.external_work import Status, WorkOwner
 from sluice.jobs.model.job import Ending, Job, Outcome
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.runners import external
@@ -175,7 +175,7 @@ def test_too_many_consecutive_errors_of_check_fail_the_job_and_end_the_work(benc
 
 def test_work_of_another_claim_is_not_ended_if_check_fails(bench: Bench) -> None:
     place = Place(ConnectionError("no route"))
-    assert "check() failed 4 times" in error_of(_run(bench, place, Tie(keeper=Keeper.ANOTHER)))
+    assert "check() failed 4 times" in error_of(_run(bench, place, Tie(keeper=WorkOwner.ANOTHER)))
     assert "cancel" not in place.calls
 
 
@@ -209,13 +209,15 @@ def test_work_over_its_timeout_is_ended(bench: Bench) -> None:
 
 def test_work_over_its_timeout_is_left_alone_if_another_claim_owns_it(bench: Bench) -> None:
     place = Place("running")
-    outcome = _run(bench, place, Tie(keeper=Keeper.ANOTHER), timeout_s=0.05)
+    outcome = _run(bench, place, Tie(keeper=WorkOwner.ANOTHER), timeout_s=0.05)
     assert outcome.ending is Ending.TIMED_OUT
     assert "cancel" not in place.calls
 
 
-@pytest.mark.parametrize("keeper", [Keeper.OURS, Keeper.ANOTHER])
-def test_a_worker_that_leaves_or_lost_its_claim_leaves_the_work_running(bench: Bench, keeper: Keeper) -> None:
+@pytest.mark.parametrize("keeper", [WorkOwner.OURS, WorkOwner.ANOTHER])
+def test_a_worker_that_leaves_or_lost_its_claim_leaves_the_work_running(
+    bench: Bench, keeper: WorkOwner
+) -> None:
     place = Place("running")
     place.before_check = bench.stop.set
     outcome = _run(bench, place, Tie(keeper=keeper))
@@ -225,16 +227,18 @@ def test_a_worker_that_leaves_or_lost_its_claim_leaves_the_work_running(bench: B
 
 
 def test_work_that_no_claim_owns_is_ended_and_its_handle_is_forgotten(bench: Bench) -> None:
-    place, tie = Place("running"), Tie(keeper=Keeper.NOBODY)
+    place, tie = Place("running"), Tie(keeper=WorkOwner.NOBODY)
     place.before_check = bench.stop.set
     assert _run(bench, place, tie).ending is Ending.HANDED_BACK
     assert place.calls == ["run", "check", "cancel"]
     assert tie.forgotten == ["w1"]
 
 
-@pytest.mark.parametrize(("keeper", "calls"), [(Keeper.NOBODY, ["run", "cancel"]), (Keeper.ANOTHER, ["run"])])
+@pytest.mark.parametrize(
+    ("keeper", "calls"), [(WorkOwner.NOBODY, ["run", "cancel"]), (WorkOwner.ANOTHER, ["run"])]
+)
 def test_a_claim_lost_during_the_start_ends_its_work_unless_another_owns_it(
-    bench: Bench, keeper: Keeper, calls: list[str]
+    bench: Bench, keeper: WorkOwner, calls: list[str]
 ) -> None:
     place = Place("running")
     assert _run(bench, place, Tie(keeper=keeper, accepts=False)).ending is Ending.HANDED_BACK
@@ -263,7 +267,7 @@ def test_work_that_has_ended_while_the_worker_leaves_is_done(bench: Bench) -> No
 
 
 def test_a_failed_cancel_is_tried_again(bench: Bench) -> None:
-    place, tie = Place("running", refuse_cancel=2), Tie(keeper=Keeper.NOBODY)
+    place, tie = Place("running", refuse_cancel=2), Tie(keeper=WorkOwner.NOBODY)
     place.before_check = bench.stop.set
     _run(bench, place, tie)
     assert place.calls.count("cancel") == 3
@@ -271,7 +275,7 @@ def test_a_failed_cancel_is_tried_again(bench: Bench) -> None:
 
 
 def test_work_that_cannot_be_ended_is_reported_and_its_handle_is_kept(bench: Bench) -> None:
-    place, tie = Place("running", refuse_cancel=99), Tie(keeper=Keeper.NOBODY)
+    place, tie = Place("running", refuse_cancel=99), Tie(keeper=WorkOwner.NOBODY)
     place.before_check = bench.stop.set
     outcome = _run(bench, place, tie)
     assert "cancel() failed, so the work may still run: ConnectionError: the grid does not answer" in str(

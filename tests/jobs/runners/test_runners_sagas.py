@@ -15,7 +15,7 @@ from sluice.jobs.policy.resource_limits import Allowance
 from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.saga_run import SagaRunner
 from sluice.jobs.sagas.debug import Debug
-from sluice.jobs.sagas.journal import Entry, Heard, MemoryJournal
+from sluice.jobs.sagas.journal import JournalEntry, JournalReply, MemoryJournal
 from sluice.jobs.sagas.spec import Saga
 from tests.jobs.runners.runner_bench import Bench, Clock, stores_in
 
@@ -144,7 +144,7 @@ def test_an_aborted_flight_is_undone_and_gives_the_reason(flights: Flights) -> N
 
 
 def test_a_flight_that_was_taken_over_is_handed_back(flights: Flights) -> None:
-    refuses: Callable[[Entry], Heard] = lambda _: Heard(stands=False)  # noqa: E731  # It replaces a method.
+    refuses: Callable[[JournalEntry], JournalReply] = lambda _: JournalReply(stands=False)  # noqa: E731  # It replaces a method.
     flights.journal.write = refuses
     outcome = flights.run(Scripted("seat"))
     assert (outcome.ending, outcome.error) == (

@@ -3,11 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from sluice.jobs.model.external_work import Keeper, Status
+from sluice.jobs.model.external_work import Status, WorkOwner
 from sluice.jobs.model.job import Ending, Job, Outcome
 from sluice.jobs.model.names import JobName
 from sluice.jobs.runners import external
-from sluice.jobs.runners.external import Look
+from sluice.jobs.runners.external import PollResult
 from tests.jobs.runners.elsewhere import Place, Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, managed_app
 
@@ -24,11 +24,11 @@ def _run(bench: Bench, place: Place, tie: Tie | None) -> Outcome:
     return bench.run(bench.assign(app), attachment=tie)
 
 
-def _look(place: Place, *, misses: int = 0) -> Look:
+def _look(place: Place, *, misses: int = 0) -> PollResult:
     return external.look(place.grid, NAME, "w1", misses=misses)
 
 
-def _error(look: Look) -> str:
+def _error(look: PollResult) -> str:
     assert look.outcome is not None
     return error_of(look.outcome)
 
@@ -56,7 +56,7 @@ def test_a_service_that_an_earlier_claim_started_is_not_started_again(bench: Ben
 
 
 def test_a_lost_claim_ends_the_service_if_no_other_claim_owns_it(bench: Bench) -> None:
-    place, tie = Place("running"), Tie(accepts=False, keeper=Keeper.NOBODY)
+    place, tie = Place("running"), Tie(accepts=False, keeper=WorkOwner.NOBODY)
     assert _run(bench, place, tie).ending is Ending.HANDED_BACK
     assert (place.calls, tie.forgotten) == (["run", "cancel"], ["w1"])
 

@@ -141,10 +141,12 @@ def test_an_interrupted_start_leaves_no_command(tmp_path: Path, monkeypatch: pyt
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     monkeypatch.setattr(subprocess, "Popen", Interrupted)
-    command = group.Command(argv=("/bin/sh", "-c", f"echo $$ > {file}; sleep 600"), env=dict(os.environ))
+    command = group.ProcessCommand(
+        argv=("/bin/sh", "-c", f"echo $$ > {file}; sleep 600"), env=dict(os.environ)
+    )
     try:
         with pytest.raises(KeyboardInterrupt):
-            group.Group(command, tells=False)
+            group.ProcessGroup(command, tells=False)
     finally:
         signal.signal(signal.SIGINT, before)
     assert started[0].wait(10) == -signal.SIGKILL

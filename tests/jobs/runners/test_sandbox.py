@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.resource_limits import Allowance
-from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.runners.process import process
-from sluice.jobs.runners.process.group import Command
+from sluice.jobs.runners.process.group import ProcessCommand
 from sluice.jobs.runners.process.sandbox import Sandbox
 from tests.jobs.runners.fences import LIMITS, OFF, WALLED, At, linux_only, out, walled
 from tests.jobs.runners.programs import Programs
@@ -70,7 +70,10 @@ def test_only_temporary_folders_and_folders_named_by_the_operator_are_writable(
         assert not Path("/tmp/x").exists()
         named = tmp_path / "data"
         named.mkdir()
-        assert out(at(Fence(level=Level.BUBBLEWRAP, writable=(str(named),))).bash(f"echo y >{named}/y")) == ""
+        assert (
+            out(at(Fence(level=SandboxLevel.BUBBLEWRAP, writable=(str(named),))).bash(f"echo y >{named}/y"))
+            == ""
+        )
         assert (named / "y").read_text() == "y\n"
     finally:
         outside.unlink(missing_ok=True)
@@ -79,7 +82,7 @@ def test_only_temporary_folders_and_folders_named_by_the_operator_are_writable(
 @walled
 def test_a_program_can_write_to_its_own_folder_in_a_hidden_store(at: At, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("s3cr3t")
-    bench = at(Fence(level=Level.BUBBLEWRAP, hidden=(str(tmp_path),)))
+    bench = at(Fence(level=SandboxLevel.BUBBLEWRAP, hidden=(str(tmp_path),)))
     text = f'echo "$1" >here; cat here; ls {tmp_path}; cat {tmp_path}/secret 2>/dev/null; echo x >{tmp_path}/x; :'
     outcome = Programs(bench).run(text, "word", policy=Policy(fail_on="exit"))
     assert outcome.output == "word\nprograms\n"
@@ -109,19 +112,19 @@ def test_hidden_paths_cannot_be_read(at: At, monkeypatch: pytest.MonkeyPatch, tm
     hidden = (str(home / "worker" / ".env"), str(tmp_path / "way"), "/no/such/place")
     keys = "../.ssh/id ../.netrc ../.npmrc ../.config/pip/pip.conf ../.m2/settings.xml"
     look = f"cat seen; echo; cat .env .sluice/socket {keys}; echo; ls -A . .sluice"
-    fence = Fence(level=Level.BUBBLEWRAP, hidden=hidden)
+    fence = Fence(level=SandboxLevel.BUBBLEWRAP, hidden=hidden)
     assert at(LIMITS).bash(look).output.count("s3cr3t") == 8
     told = at(fence).bash(look).output
     assert told.split("\n")[0] == "s3cr3t"
     assert told.count("s3cr3t") == 1
     assert "socket" not in told
-    at_home = at(Fence(level=Level.BUBBLEWRAP, writable=(str(home),), hidden=hidden))
+    at_home = at(Fence(level=SandboxLevel.BUBBLEWRAP, writable=(str(home),), hidden=hidden))
     told = at_home.bash(f"{look}; echo x >../new; echo x >.sluice/new").output
     assert (told.count("s3cr3t"), (home / "new").exists()) == (1, True)
     assert not (home / "worker" / ".sluice" / "new").exists()
     known = home / ".ssh" / "known"
     known.mkdir()
-    lower = Fence(level=Level.BUBBLEWRAP, writable=(str(known),))
+    lower = Fence(level=SandboxLevel.BUBBLEWRAP, writable=(str(known),))
     assert out(at(lower).bash("echo x >../.ssh/known/new; test -f ../.ssh/id || echo hidden")) == "hidden\n"
     assert (known / "new").exists()
 
@@ -140,7 +143,7 @@ def test_the_environment_cannot_make_bubblewrap_run_other_code(at: At, tmp_path:
 @walled
 def test_environment_values_are_not_in_the_command_line(tmp_path: Path) -> None:
     given = {"LD_LIBRARY_PATH": "/opt/lib", "PASSWORD": "s3cr3t", "TMPDIR": str(tmp_path)}
-    command = Sandbox(WALLED).around(Command(argv=("true",), env=given))
+    command = Sandbox(WALLED).around(ProcessCommand(argv=("true",), env=given))
     assert command.env == {"PASSWORD": "s3cr3t", "TMPDIR": "/tmp"}
     assert "s3cr3t" not in command.argv
 
@@ -186,7 +189,7 @@ def test_a_command_in_the_sandbox_reports_its_end_and_leaves_no_process(at: At) 
 def test_a_command_in_the_sandbox_may_clean_up_within_the_grace_period(
     at: At, clock: Clock, tmp_path: Path
 ) -> None:
-    bench = at(Fence(level=Level.BUBBLEWRAP, writable=(str(tmp_path),)))
+    bench = at(Fence(level=SandboxLevel.BUBBLEWRAP, writable=(str(tmp_path),)))
     command = f"trap 'echo tidied; exit 0' TERM; echo x >{tmp_path}/ready; sleep 600 & wait"
     running = bench.meanwhile(partial(bench.bash, command, policy=HOUR))
     eventually((tmp_path / "ready").exists, within_s=30)
@@ -200,7 +203,7 @@ def test_a_command_in_the_sandbox_that_ignores_sigterm_is_killed_with_its_childr
     at: At, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "GRACE_S", 0.2)
-    bench = at(Fence(level=Level.BUBBLEWRAP, writable=(str(tmp_path),)))
+    bench = at(Fence(level=SandboxLevel.BUBBLEWRAP, writable=(str(tmp_path),)))
     command = f"trap '' TERM; setsid sleep 600 & echo x >{tmp_path}/ready; while :; do sleep 0.1; done"
     running = bench.meanwhile(partial(bench.bash, command, policy=HOUR))
     eventually((tmp_path / "ready").exists, within_s=30)

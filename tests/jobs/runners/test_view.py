@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from sluice.jobs.model.job import Ending
-from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.runners.process import sandbox
-from sluice.jobs.runners.process.group import Command
+from sluice.jobs.runners.process.group import ProcessCommand
 from sluice.jobs.runners.process.sandbox import Sandbox
 from tests.jobs.runners.fences import LIMITS, WALLED, At, out, walled
 
@@ -77,7 +77,7 @@ def test_kernel_files_are_read_only_for_a_worker_that_is_not_root(monkeypatch: p
     monkeypatch.setenv("HOME", "/nowhere")
     monkeypatch.chdir("/")
     look = f"id -u; {WRITABLE}; [ -w /proc/self/comm ] || echo so are its own"
-    command = Sandbox(WALLED).around(Command(argv=("/bin/sh", "-c", look), env={}))
+    command = Sandbox(WALLED).around(ProcessCommand(argv=("/bin/sh", "-c", look), env={}))
     nobody: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []}
     done = subprocess.run(command.argv, capture_output=True, text=True, check=False, **nobody)
     if "namespace" in done.stderr:
@@ -120,7 +120,7 @@ def test_the_network_is_reachable_only_if_it_is_allowed(at: At) -> None:
         port = server.getsockname()[1]
         ask = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached"
         assert at(WALLED).bash(ask).ending is Ending.ERROR
-        assert out(at(Fence(level=Level.BUBBLEWRAP, network=True)).bash(ask)) == "reached\n"
+        assert out(at(Fence(level=SandboxLevel.BUBBLEWRAP, network=True)).bash(ask)) == "reached\n"
         assert out(at(LIMITS).bash(ask)) == "reached\n"
 
 

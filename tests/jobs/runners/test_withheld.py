@@ -8,7 +8,7 @@ import pytest
 from sluice.jobs.managers.spark import SparkSubmit
 from sluice.jobs.model.job import Assignment
 from sluice.jobs.policy.policy import Policy
-from sluice.jobs.policy.sandbox_settings import Fence, Level
+from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.runners.command.environment import command_environment, function_environment, of_the_worker
 from tests.jobs.runners.fences import LIMITS, OFF, WALLED, At, out, walled
 from tests.jobs.runners.programs import Programs
@@ -24,7 +24,7 @@ OURS = (
     "OTEL_EXPORTER_OTLP_HEADERS",
 )
 LEVELS = pytest.mark.parametrize(
-    "fence", [OFF, LIMITS, pytest.param(WALLED, marks=walled)], ids=map(str, Level)
+    "fence", [OFF, LIMITS, pytest.param(WALLED, marks=walled)], ids=map(str, SandboxLevel)
 )
 
 

@@ -6,7 +6,7 @@ from copy import copy
 from typing import Any
 
 from sluice import Step, retry
-from sluice.jobs.model.job import Claimed, idempotency_token
+from sluice.jobs.model.job import RunContext, idempotency_token
 from sluice.jobs.model.names import JobName
 from sluice.jobs.retry import Rule
 from sluice.jobs.runners.saga_run import blame, call
@@ -14,8 +14,8 @@ from sluice.jobs.sagas.answers import Answer
 from sluice.jobs.sagas.debug import Debug
 from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.journal import Entry, Heard, Log, MemoryJournal
-from sluice.jobs.sagas.result import Landed, Landing
+from sluice.jobs.sagas.journal import JournalEntry, JournalReply, Log, MemoryJournal
+from sluice.jobs.sagas.result import FlightEnd, RunEnd
 from sluice.jobs.sagas.run import fly
 from sluice.jobs.sagas.spec import Saga
 
@@ -48,12 +48,12 @@ class Ledger(MemoryJournal):
         self.taken = False
         return super().read()
 
-    def write(self, entry: Entry) -> Heard:
-        return Heard(stands=False) if self.taken else super().write(entry)
+    def write(self, entry: JournalEntry) -> JournalReply:
+        return JournalReply(stands=False) if self.taken else super().write(entry)
 
-    def heed(self) -> Heard:
+    def heed(self) -> JournalReply:
         self.heeded += 1
-        return Heard(stands=not self.taken, turn_back=self.turn_back)
+        return JournalReply(stands=not self.taken, turn_back=self.turn_back)
 
     @property
     def lines(self) -> list[str]:
@@ -88,7 +88,7 @@ class Air:
         self.claim = 0
         self.build: Callable[[Flight], Any] = self._build
 
-    def fly(self) -> Landing:
+    def fly(self) -> RunEnd:
         """Run the flight once."""
         self.claim += 1
         self.stopping = False
@@ -104,7 +104,7 @@ class Air:
             blame=blame,
         )
         name = JobName("trip", "ann")
-        claimed = Claimed(
+        claimed = RunContext(
             name=name,
             ids=self.inputs,
             kwargs=self.kwargs,
@@ -115,11 +115,11 @@ class Air:
         saga = Saga(build=self.build, context=self.context, hooks=tuple(self.hooks))
         return fly(saga, claimed, means, logger=self.log, debug=self.debug)
 
-    def lands(self) -> Landing:
+    def lands(self) -> RunEnd:
         """Run the flight again and again, until it is over or waits."""
         for _ in range(RUNS_MAX):
             landing = self.fly()
-            if landing.how not in {Landed.HANDED_BACK, Landed.LOST}:
+            if landing.how not in {FlightEnd.HANDED_BACK, FlightEnd.LOST}:
                 return landing
         raise AssertionError("it does not land")
 

@@ -8,7 +8,7 @@ import pytest
 
 from sluice import Fatal, Rerun, Retry, Stop, Success, Wait, retry
 from sluice.jobs.sagas.answers import Answer, read_answer
-from sluice.jobs.sagas.result import Landed
+from sluice.jobs.sagas.result import FlightEnd
 from tests.jobs.sagas.air import Air, Raised
 
 
@@ -47,7 +47,7 @@ def test_any_other_returned_value_is_a_failure(returned: Any, direction: str) ->
         air.scripts["undo a"] = [lambda _: returned]
     landing = air.fly()
     failure = landing.failure if direction == "do" else landing.trouble
-    assert landing.how is (Landed.UNDONE if direction == "do" else Landed.DISMAL)
+    assert landing.how is (FlightEnd.UNDONE if direction == "do" else FlightEnd.DISMAL)
     assert failure is not None
     assert failure.type == "TypeError"
     assert failure.message.endswith(
@@ -74,7 +74,7 @@ def test_any_other_returned_value_is_a_failure(returned: Any, direction: str) ->
 def test_any_exception_fails_the_step_but_not_the_worker(error: BaseException) -> None:
     air = Air("a b", do_b=[Raised(error)])
     landing = air.fly()
-    assert landing.how is Landed.UNDONE
+    assert landing.how is FlightEnd.UNDONE
     assert air.called == "do a, do b, undo b, undo a"
     assert landing.failure is not None
     assert landing.failure.type.endswith(type(error).__name__)
@@ -85,12 +85,12 @@ def test_any_exception_fails_the_step_but_not_the_worker(error: BaseException) -
 @pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), ValueError("x")])
 def test_any_exception_in_an_undo_makes_the_undo_fail(error: BaseException) -> None:
     air = Air("a", do_a=[Fatal], undo_a=[Raised(error)])
-    assert air.fly().how is Landed.DISMAL
+    assert air.fly().how is FlightEnd.DISMAL
 
 
 def test_an_answer_with_a_broken_repr_fails_its_step() -> None:
     landing = Air("a", do_a=[lambda _: NoWords()]).fly()
-    assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "SystemExit: no words")
+    assert (landing.how, str(landing.failure)) == (FlightEnd.UNDONE, "SystemExit: no words")
 
 
 def test_a_long_error_message_is_truncated() -> None:
@@ -110,7 +110,7 @@ def test_a_step_may_be_async() -> None:
         raise ValueError("x")
 
     air = Air("a b", do_a=[waits], do_b=[fails])
-    assert air.fly().how is Landed.HANDED_BACK
+    assert air.fly().how is FlightEnd.HANDED_BACK
     assert str(air.fly().failure) == "ValueError: x"
 
 
@@ -126,5 +126,5 @@ def test_a_step_that_is_a_generator_fails() -> None:
 def test_a_subclass_of_an_answer_counts_as_that_answer() -> None:
     air = Air("a", do_a=[Busy("later"), Raised(Busy("later")), Busy])
     air.rules["a"] = retry.fixed(0, 3)
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.calls == ["do a"] * 4

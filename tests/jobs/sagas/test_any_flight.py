@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sluice import Fatal, Rerun, Retry, Stop, Success, Wait, retry
-from sluice.jobs.sagas.journal import Direction, Mark
-from sluice.jobs.sagas.result import Landed
+from sluice.jobs.sagas.journal import Direction, EntryResult
+from sluice.jobs.sagas.result import FlightEnd
 from tests.jobs.sagas.air import Air, Raised, raise_or_return
 
 NAMES = "a b c d"
@@ -33,17 +33,17 @@ class Story:
         self.air.log = logging.Logger("nobody listens")
         self.air.rules = dict.fromkeys(NAMES.split(), rule)
         self.air.scripts = {what: [self._act(*each) for each in calls] for what, calls in scripts.items()}
-        self.ends: list[Landed] = []
-        while not self.ends or self.ends[-1] not in {Landed.SUCCEEDED, Landed.UNDONE}:
+        self.ends: list[FlightEnd] = []
+        while not self.ends or self.ends[-1] not in {FlightEnd.SUCCEEDED, FlightEnd.UNDONE}:
             assert len(self.ends) < 200, "it goes on for ever"
             if len(self.ends) == turns_back_at:
                 self.air.journal.turn_back = "nobody wants it"
             self.ends.append(self.air.fly().how)
-            if self.ends[-1] is Landed.SUSPENDED:
+            if self.ends[-1] is FlightEnd.SUSPENDED:
                 self.air.journal.tell(None)
 
     @property
-    def how(self) -> Landed:
+    def how(self) -> FlightEnd:
         return self.ends[-1]
 
     @property
@@ -91,7 +91,7 @@ def test_dos_go_forward_and_undos_go_back_from_the_failed_step(story: Story) -> 
 @given(_STORIES)
 def test_every_flight_is_completed_or_all_its_begun_steps_are_undone(story: Story) -> None:
     begun, undone = set(story.steps("do")), set(story.steps("undo"))
-    if story.how is Landed.SUCCEEDED:
+    if story.how is FlightEnd.SUCCEEDED:
         assert (begun, undone) == ({0, 1, 2, 3}, set())
     else:
         assert begun <= undone
@@ -103,7 +103,7 @@ def test_the_journal_goes_forward_then_back_and_is_numbered_without_gaps(story: 
     entries = story.air.journal.entries
     assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
     switches = [at for at, entry in enumerate(entries) if entry.direction is Direction.SWITCH]
-    assert len(switches) == (1 if story.how is Landed.UNDONE else 0)
+    assert len(switches) == (1 if story.how is FlightEnd.UNDONE else 0)
     turn = switches[0] if switches else len(entries)
     assert all(entry.direction is Direction.DO for entry in entries[:turn])
     assert all(entry.direction is Direction.UNDO for entry in entries[turn + 1 :])
@@ -111,7 +111,9 @@ def test_the_journal_goes_forward_then_back_and_is_numbered_without_gaps(story: 
     assert up == sorted(up)
     assert down == sorted(down, reverse=True)
     assert all(
-        entry.failure for entry in entries if entry.mark is Mark.DISMAL or entry.direction is Direction.SWITCH
+        entry.failure
+        for entry in entries
+        if entry.mark is EntryResult.DISMAL or entry.direction is Direction.SWITCH
     )
 
 

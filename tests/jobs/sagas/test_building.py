@@ -6,7 +6,7 @@ import pytest
 
 from sluice import Fatal, Step, Stop, retry
 from sluice.jobs.sagas.journal import Failure
-from sluice.jobs.sagas.result import Landed
+from sluice.jobs.sagas.result import FlightEnd
 from tests.jobs.sagas.air import Air
 
 # Steps that cannot be made.
@@ -16,7 +16,7 @@ def _built(made: Any) -> str:
     air = Air()
     air.build = lambda _: made() if callable(made) and not isinstance(made, type) else made
     landing = air.fly()
-    assert landing.how is Landed.UNDONE
+    assert landing.how is FlightEnd.UNDONE
     assert air.journal.entries == []
     return str(landing.failure)
 
@@ -77,7 +77,7 @@ def test_a_flight_that_never_began_fails_like_any_job() -> None:
     air = Air("a")
     air.build = lambda _: _raise(LookupError("no such customer"))
     landing = air.fly()
-    assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "LookupError: no such customer")
+    assert (landing.how, str(landing.failure)) == (FlightEnd.UNDONE, "LookupError: no such customer")
     assert air.journal.entries == []
 
 
@@ -85,19 +85,19 @@ def test_a_flight_with_a_first_step_that_may_have_run_becomes_fatal(caplog: pyte
     """The journal has no entry of the step, because the worker died in it."""
     air = Air("a")
     air.scripts["do a"] = [air.crash]
-    assert air.fly().how is Landed.LOST
+    assert air.fly().how is FlightEnd.LOST
     assert air.journal.entries == []
     mended = air.build
     air.build = lambda _: _raise(LookupError("no such customer"))
     landing = air.fly()
-    assert (landing.how, landing.failure) == (Landed.DISMAL, None)
+    assert (landing.how, landing.failure) == (FlightEnd.DISMAL, None)
     assert str(landing.trouble) == (
         "LookupError: no such customer"
         " (it had started before, and the effects of its first step are not recorded in the journal)"
     )
     assert "DISMAL FAILURE: the saga cannot be resumed: LookupError" in caplog.text
     air.build = mended
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.called == "do a, do a"
 
 
@@ -141,11 +141,11 @@ def test_a_begun_flight_with_unbuildable_steps_is_fatal_until_it_is_fixed(
     build = air.build
     changes(air)
     landing = air.fly()
-    assert (landing.how, str(landing.trouble)) == (Landed.DISMAL, told)
+    assert (landing.how, str(landing.trouble)) == (FlightEnd.DISMAL, told)
     assert air.journal.entries == before
     assert f"DISMAL FAILURE: the saga cannot be resumed: {told}" in caplog.text
     air.build, air.context, air.steps = build, None, "a b c"
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.called == "do a, do b, do c"
 
 
@@ -161,7 +161,7 @@ def test_steps_that_the_flight_has_not_reached_may_change() -> None:
     air = Air("a b", do_a=[Stop])
     air.fly()
     air.steps = "a x y"
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.called == "do a, do x, do y"
 
 
@@ -177,7 +177,7 @@ def test_the_list_of_steps_may_depend_on_the_inputs() -> None:
     air.kwargs = {"insured": True}
     air.scripts["do a"] = [Stop]
     air.fly()
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.called == "do a, do b, do c"
 
 
@@ -191,7 +191,7 @@ def test_a_later_change_of_the_returned_list_has_no_effect() -> None:
 
     air.build = builds
     air.scripts["do a"] = [lambda _: made.clear()]
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.called == "do a, do b"
 
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from sluice.jobs.sagas.journal import Await, Direction, Entry, Mark
+from sluice.jobs.sagas.journal import Await, Direction, EntryResult, JournalEntry
 from sluice.jobs.sagas.next_step import Leg, next_leg
 
 DO, SWITCH, UNDO = Direction.DO, Direction.SWITCH, Direction.UNDO
 
 
-def _entry(direction: Direction, step: int, mark: Mark = Mark.DONE) -> Entry:
-    awaits = Await() if mark is Mark.AWAITS else None
-    return Entry(seq=1, step=step, name="a", steps=9, direction=direction, mark=mark, awaits=awaits)
+def _entry(direction: Direction, step: int, mark: EntryResult = EntryResult.DONE) -> JournalEntry:
+    awaits = Await() if mark is EntryResult.AWAITS else None
+    return JournalEntry(seq=1, step=step, name="a", steps=9, direction=direction, mark=mark, awaits=awaits)
 
 
 def test_a_flight_without_entries_begins_with_the_first_step() -> None:
@@ -21,30 +21,30 @@ def test_a_flight_without_entries_begins_with_the_first_step() -> None:
     ("last", "leg"),
     [
         (_entry(DO, 0), Leg(1, DO)),
-        (_entry(DO, 2, Mark.CAME), Leg(3, DO)),
-        (_entry(DO, 2, Mark.AGAIN), Leg(2, DO)),
+        (_entry(DO, 2, EntryResult.CAME), Leg(3, DO)),
+        (_entry(DO, 2, EntryResult.AGAIN), Leg(2, DO)),
         (_entry(SWITCH, 2), Leg(2, UNDO)),
         (_entry(UNDO, 2), Leg(1, UNDO)),
         (_entry(UNDO, 0), Leg(-1, UNDO)),
-        (_entry(UNDO, 2, Mark.CAME), Leg(1, UNDO)),
-        (_entry(UNDO, 2, Mark.FORCED), Leg(1, UNDO)),
-        (_entry(UNDO, 2, Mark.AGAIN), Leg(2, UNDO)),
-        (_entry(UNDO, 2, Mark.DISMAL), Leg(2, UNDO)),
+        (_entry(UNDO, 2, EntryResult.CAME), Leg(1, UNDO)),
+        (_entry(UNDO, 2, EntryResult.FORCED), Leg(1, UNDO)),
+        (_entry(UNDO, 2, EntryResult.AGAIN), Leg(2, UNDO)),
+        (_entry(UNDO, 2, EntryResult.DISMAL), Leg(2, UNDO)),
     ],
 )
-def test_the_last_entry_determines_the_next_step(last: Entry, leg: Leg) -> None:
+def test_the_last_entry_determines_the_next_step(last: JournalEntry, leg: Leg) -> None:
     assert next_leg(last) == leg
 
 
 @pytest.mark.parametrize("direction", [DO, UNDO])
 def test_a_waiting_flight_has_no_next_step(direction: Direction) -> None:
     with pytest.raises(ValueError, match="entry 1 awaits something"):
-        next_leg(_entry(direction, 1, Mark.AWAITS))
+        next_leg(_entry(direction, 1, EntryResult.AWAITS))
 
 
 def test_every_entry_is_followed_by_the_same_or_an_adjacent_step() -> None:
     for direction in Direction:
-        for mark in set(Mark) - {Mark.AWAITS}:
+        for mark in set(EntryResult) - {EntryResult.AWAITS}:
             leg = next_leg(_entry(direction, 4, mark))
             assert abs(leg.step - 4) <= 1
             assert (leg.direction is DO) == (direction is DO)

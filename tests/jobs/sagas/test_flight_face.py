@@ -8,7 +8,7 @@ import pytest
 
 from sluice import Fatal, Stop, Wait
 from sluice.jobs.sagas.flight import Flight, context_of
-from sluice.jobs.sagas.result import Landed
+from sluice.jobs.sagas.result import FlightEnd
 from tests.jobs.sagas.air import Air
 
 
@@ -16,7 +16,7 @@ def _seen(air: Air, look: Callable[[Flight], Any]) -> Any:
     """Return the value that ``look`` reads from the flight in its first step."""
     seen: list[Any] = []
     air.scripts["do a"] = [lambda flight: seen.append(look(flight))]
-    assert air.lands().how is Landed.SUCCEEDED
+    assert air.lands().how is FlightEnd.SUCCEEDED
     return seen[0]
 
 
@@ -29,7 +29,7 @@ def test_the_inputs_are_the_identifiers_and_the_kwargs() -> None:
 def test_the_inputs_cannot_be_changed() -> None:
     air = Air("a", do_a=[lambda flight: flight.inputs.update(customer="eve")])
     landing = air.fly()
-    assert (landing.how, landing.failure and landing.failure.type) == (Landed.UNDONE, "AttributeError")
+    assert (landing.how, landing.failure and landing.failure.type) == (FlightEnd.UNDONE, "AttributeError")
 
 
 def test_changes_of_inputs_and_events_by_a_step_do_not_reach_later_steps() -> None:
@@ -43,9 +43,9 @@ def test_changes_of_inputs_and_events_by_a_step_do_not_reach_later_steps() -> No
 
     air = Air("w a b", do_w=[Wait("paid")], do_a=[takes], do_b=[takes])
     air.kwargs = {"bags": []}
-    assert air.lands().how is Landed.SUSPENDED
+    assert air.lands().how is FlightEnd.SUSPENDED
     air.journal.tell("paid", {"by": []})
-    assert air.lands().how is Landed.SUCCEEDED
+    assert air.lands().how is FlightEnd.SUCCEEDED
     assert seen == [["a", "a"], ["a", "a"]]
     assert air.kwargs == {"bags": []}
 
@@ -55,7 +55,7 @@ def test_a_kwarg_cannot_override_an_identifier() -> None:
     air.kwargs = {"customer": "eve"}
     landing = air.fly()
     assert (landing.how, str(landing.failure)) == (
-        Landed.UNDONE,
+        FlightEnd.UNDONE,
         "BadRequest: The kwargs customer are fixed by the key ann; leave them out.",
     )
     assert air.calls == []
@@ -81,7 +81,7 @@ def test_each_step_has_its_own_token_in_all_its_calls() -> None:
     air.scripts["do b"] = [notes("b", Fatal)]
     air.scripts["undo b"] = [notes("b")]
     air.scripts["undo a"] = [notes("a1", Stop), notes("a0")]
-    assert air.lands().how is Landed.UNDONE
+    assert air.lands().how is FlightEnd.UNDONE
     assert [len(each) for each in tokens.values()] == [1, 1, 1]
     assert len(set.union(*tokens.values())) == 3
 
@@ -111,7 +111,7 @@ def test_a_context_that_failed_is_created_again_for_the_next_flight() -> None:
     air = Air("a")
     air.context = desk
     landing = air.fly()
-    assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "SystemExit: closed")
+    assert (landing.how, str(landing.failure)) == (FlightEnd.UNDONE, "SystemExit: closed")
     assert _seen(air, lambda flight: flight.context) == "desk"
 
 
@@ -150,7 +150,7 @@ def test_meters_are_stored_at_once_and_not_reverted() -> None:
         return Fatal
 
     air.scripts["do a"] = [shows]
-    assert air.fly().how is Landed.UNDONE
+    assert air.fly().how is FlightEnd.UNDONE
     assert air.journal.meters == {"a": (1, 4), "luggage": (2, None)}
 
 
@@ -170,5 +170,5 @@ def test_meters_are_stored_at_once_and_not_reverted() -> None:
 def test_an_invalid_meter_is_refused(shows: Callable[[Flight], Any]) -> None:
     air = Air("a", do_a=[shows])
     landing = air.fly()
-    assert (landing.how, landing.failure and landing.failure.type) == (Landed.UNDONE, "ValueError")
+    assert (landing.how, landing.failure and landing.failure.type) == (FlightEnd.UNDONE, "ValueError")
     assert air.journal.meters == {}

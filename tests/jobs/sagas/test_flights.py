@@ -6,13 +6,13 @@ import pytest
 
 from sluice import Fatal, Rerun, Retry, Stop, Success
 from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.result import Landed
+from sluice.jobs.sagas.result import FlightEnd
 from tests.jobs.sagas.air import Air, Raised, puts
 
 
 def test_the_steps_of_a_flight_run_in_order() -> None:
     air = Air("a b c")
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.called == "do a, do b, do c"
     assert air.journal.lines == ["do 0 done", "do 1 done", "do 2 done"]
     assert [entry.seq for entry in air.journal.entries] == [1, 2, 3]
@@ -20,7 +20,7 @@ def test_the_steps_of_a_flight_run_in_order() -> None:
 
 
 def test_a_saga_without_steps_has_nothing_to_do() -> None:
-    assert Air("").fly().how is Landed.SUCCEEDED
+    assert Air("").fly().how is FlightEnd.SUCCEEDED
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_undo_begins_with_the_failed_step_and_ends_with_the_first(
 ) -> None:
     air = Air("a b c", **{failing: [answer]})
     landing = air.fly()
-    assert landing.how is Landed.UNDONE
+    assert landing.how is FlightEnd.UNDONE
     assert air.called == called
     assert landing.failure is not None
     assert landing.failure.step == failing.removeprefix("do_")
@@ -70,7 +70,7 @@ def test_the_journal_has_the_switch_to_undo_with_its_reason() -> None:
 def test_a_failed_undo_is_recorded_and_logged_as_an_error(caplog: pytest.LogCaptureFixture) -> None:
     air = Air("a b", do_b=[Fatal("full")], undo_a=[Fatal("closed")])
     landing = air.fly()
-    assert landing.how is Landed.DISMAL
+    assert landing.how is FlightEnd.DISMAL
     assert air.called == "do a, do b, undo b, undo a"
     assert str(landing.failure) == "Fatal: full"
     assert str(landing.trouble) == "Fatal: closed"
@@ -82,25 +82,25 @@ def test_a_failed_undo_is_recorded_and_logged_as_an_error(caplog: pytest.LogCapt
 
 def test_no_further_step_is_undone_after_a_failed_undo() -> None:
     air = Air("a b c", do_c=[Fatal], undo_c=[Raised(OSError("away"))])
-    assert air.fly().how is Landed.DISMAL
+    assert air.fly().how is FlightEnd.DISMAL
     assert air.called == "do a, do b, do c, undo c"
 
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_the_next_run_after_a_failed_undo_continues_with_that_undo(times: int) -> None:
     air = Air("a b c", do_c=[Fatal("full")], undo_b=[Fatal("closed")] * times)
-    assert [air.fly().how for _ in range(times)] == [Landed.DISMAL] * times
+    assert [air.fly().how for _ in range(times)] == [FlightEnd.DISMAL] * times
     landing = air.fly()
-    assert landing.how is Landed.UNDONE
+    assert landing.how is FlightEnd.UNDONE
     assert str(landing.failure) == "Fatal: full"
     assert air.called == "do a, do b, do c, undo c" + ", undo b" * (times + 1) + ", undo a"
 
 
 @pytest.mark.parametrize(
     ("failure", "undone"),
-    [(None, Landed.SUCCEEDED), ("do_b", Landed.UNDONE), ("undo_b", Landed.DISMAL)],
+    [(None, FlightEnd.SUCCEEDED), ("do_b", FlightEnd.UNDONE), ("undo_b", FlightEnd.DISMAL)],
 )
-def test_a_flight_ends_succeeded_undone_or_with_a_failed_undo(failure: str | None, undone: Landed) -> None:
+def test_a_flight_ends_succeeded_undone_or_with_a_failed_undo(failure: str | None, undone: FlightEnd) -> None:
     scripted = {"do_b": [Fatal]} if failure else {}
     air = Air("a b", **scripted, **({"undo_b": [Fatal]} if failure == "undo_b" else {}))
     assert air.fly().how is undone
@@ -108,7 +108,7 @@ def test_a_flight_ends_succeeded_undone_or_with_a_failed_undo(failure: str | Non
 
 def test_a_loop_repeats_its_step_and_stores_the_map_after_each_pass() -> None:
     air = Air("a b", do_a=[puts("n", 1, Rerun), puts("n", 2, Rerun()), puts("n", 3, Success)])
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.called == "do a, do a, do a, do b"
     assert air.journal.lines == ["do 0 again", "do 0 again", "do 0 done", "do 1 done"]
     assert [entry.working["n"] for entry in air.journal.entries] == [1, 2, 3, 3]
@@ -124,28 +124,28 @@ def test_a_failed_loop_can_be_undone_by_a_loop(passes: int) -> None:
 
     ups = [puts("n", each + 1, Rerun) for each in range(passes)]
     air = Air("a", do_a=[*ups, Fatal], undo_a=[down] * 9)
-    assert air.fly().how is Landed.UNDONE
+    assert air.fly().how is FlightEnd.UNDONE
     assert air.calls == ["do a"] * (passes + 1) + ["undo a"] * (passes + 1)
 
 
 def test_a_step_that_answers_stop_hands_the_flight_back() -> None:
     air = Air("a b c", do_b=[puts("n", 7, Stop)])
-    assert air.fly().how is Landed.HANDED_BACK
+    assert air.fly().how is FlightEnd.HANDED_BACK
     assert air.called == "do a, do b"
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.called == "do a, do b, do c"
     assert air.journal.entries[-1].working == {"n": 7}
 
 
 def test_a_stop_during_the_undo_skips_no_step() -> None:
     air = Air("a b c", do_c=[Fatal], undo_b=[Stop])
-    assert air.fly().how is Landed.HANDED_BACK
-    assert air.fly().how is Landed.UNDONE
+    assert air.fly().how is FlightEnd.HANDED_BACK
+    assert air.fly().how is FlightEnd.UNDONE
     assert air.called == "do a, do b, do c, undo c, undo b, undo a"
 
 
 def test_two_flights_of_a_saga_are_independent() -> None:
     one, other = Air("a b", do_b=[Retry]), Air("a b")
-    assert one.fly().how is Landed.UNDONE
-    assert other.fly().how is Landed.SUCCEEDED
+    assert one.fly().how is FlightEnd.UNDONE
+    assert other.fly().how is FlightEnd.SUCCEEDED
     assert other.called == "do a, do b"

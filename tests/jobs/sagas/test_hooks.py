@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice import Fatal, Retry, Stop, Wait, retry
-from sluice.jobs.sagas.result import Landed
+from sluice.jobs.sagas.result import FlightEnd
 from tests.jobs.sagas.air import Air
 
 
@@ -80,7 +80,7 @@ def test_an_async_hook_is_not_created_and_the_error_is_logged(caplog: pytest.Log
 
     air = Air("a")
     air.hooks = [dreams]
-    assert air.lands().how is Landed.SUCCEEDED
+    assert air.lands().how is FlightEnd.SUCCEEDED
     assert (
         "dreams could not be created: TypeError: start_step is async, and hooks are not awaited"
         in caplog.text
@@ -148,7 +148,7 @@ def test_a_hook_may_have_only_some_of_the_methods() -> None:
 
     air, hook = Air("a"), Ends()
     air.hooks = [hook, lambda _: None]
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert hook.ended == "succeeded"
 
 
@@ -164,7 +164,7 @@ def test_an_exception_of_a_hook_is_logged_and_has_no_other_effect(
 
     air, notes = Air("a b", do_b=[Fatal]), Notes()
     air.hooks = [Breaks(error), cannot_be_made, notes]
-    assert air.fly().how is Landed.UNDONE
+    assert air.fly().how is FlightEnd.UNDONE
     assert air.called == "do a, do b, undo b, undo a"
     assert notes.told[-1] == "undone"
     for what in (
@@ -196,6 +196,6 @@ def test_a_hook_with_broken_attributes_or_error_texts_has_no_other_effect(
 ) -> None:
     air, notes = Air("a", do_a=[Fatal]), Notes()
     air.hooks = [hook, notes]
-    assert air.fly().how is Landed.UNDONE
+    assert air.fly().how is FlightEnd.UNDONE
     assert notes.told[-1] == "undone"
     assert f"the hook {type(hook).__qualname__} failed at end_step" in caplog.text

@@ -7,7 +7,7 @@ import pytest
 
 from sluice import Fatal, Rerun, Retry, Success, retry
 from sluice.jobs.retry import Rule
-from sluice.jobs.sagas.result import Landed
+from sluice.jobs.sagas.result import FlightEnd
 from tests.jobs.sagas.air import Air, Raised
 
 
@@ -99,17 +99,17 @@ def _air(rule: Rule, steps: str = "a", **scripted: Any) -> Air:
 @pytest.mark.parametrize(
     ("rule", "failures", "tries", "how"),
     [
-        (retry.fixed(2, 4), 2, 3, Landed.SUCCEEDED),
-        (retry.fixed(2, 3), 100, 4, Landed.UNDONE),
-        (retry.exponential(1, 100, 100), 2, 3, Landed.SUCCEEDED),
-        (retry.exponential(2, 100, 10), 4, 4, Landed.UNDONE),
-        (retry.exponential(2, 4, 100), 4, 5, Landed.SUCCEEDED),
-        (retry.random("500ms", 5, 3), 4, 4, Landed.UNDONE),
-        (retry.none(), 1, 1, Landed.UNDONE),
+        (retry.fixed(2, 4), 2, 3, FlightEnd.SUCCEEDED),
+        (retry.fixed(2, 3), 100, 4, FlightEnd.UNDONE),
+        (retry.exponential(1, 100, 100), 2, 3, FlightEnd.SUCCEEDED),
+        (retry.exponential(2, 100, 10), 4, 4, FlightEnd.UNDONE),
+        (retry.exponential(2, 4, 100), 4, 5, FlightEnd.SUCCEEDED),
+        (retry.random("500ms", 5, 3), 4, 4, FlightEnd.UNDONE),
+        (retry.none(), 1, 1, FlightEnd.UNDONE),
     ],
 )
 def test_a_step_is_tried_as_often_as_its_rule_allows(
-    rule: Rule, failures: int, tries: int, how: Landed
+    rule: Rule, failures: int, tries: int, how: FlightEnd
 ) -> None:
     air = _air(rule, do_a=[Retry] * failures)
     air.now_s = 1000.0
@@ -125,7 +125,7 @@ def test_pauses_have_the_duration_of_the_rule() -> None:
 
 def test_a_long_pause_is_divided_into_short_ones() -> None:
     air = _air(retry.fixed(seconds="10m", times=1), do_a=[Retry])
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.now_s == 600
     assert max(air.pauses) <= 2
 
@@ -133,7 +133,7 @@ def test_a_long_pause_is_divided_into_short_ones() -> None:
 @pytest.mark.parametrize("answer", [Retry, Retry("busy"), Raised(Retry("busy"))])
 def test_retry_may_be_returned_or_raised(answer: Any) -> None:
     air = _air(retry.fixed(0, 3), do_a=[answer] * 2)
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.calls == ["do a"] * 3
 
 
@@ -141,13 +141,13 @@ def test_the_delay_of_a_retry_answer_changes_only_the_pause() -> None:
     air = _air(
         retry.fixed(seconds=2, times=2), do_a=[Retry("busy", after="1m"), Retry("busy"), Retry(after=5)]
     )
-    assert air.fly().how is Landed.UNDONE
+    assert air.fly().how is FlightEnd.UNDONE
     assert air.now_s == 62
 
 
 def test_a_step_is_not_retried_after_another_exception() -> None:
     air = _air(retry.fixed(0, 3), do_a=[Raised(ConnectionError("reset"))])
-    assert air.fly().how is Landed.UNDONE
+    assert air.fly().how is FlightEnd.UNDONE
     assert air.called == "do a, undo a"
 
 
@@ -170,25 +170,25 @@ def test_nothing_is_undone_or_written_between_two_tries() -> None:
 
 def test_steps_with_the_same_rule_count_their_tries_separately() -> None:
     air = _air(retry.fixed(0, 2), "a b", do_a=[Retry] * 2, do_b=[Retry] * 2)
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.calls == ["do a"] * 3 + ["do b"] * 3
 
 
 def test_an_undo_has_its_own_tries() -> None:
     air = _air(retry.fixed(0, 2), do_a=[Retry] * 3, undo_a=[Retry] * 2)
-    assert air.fly().how is Landed.UNDONE
+    assert air.fly().how is FlightEnd.UNDONE
     assert air.calls == ["do a"] * 3 + ["undo a"] * 3
 
 
 def test_each_pass_of_a_loop_has_its_own_tries() -> None:
     air = _air(retry.fixed(0, 1), do_a=[Retry, Rerun, Retry, Rerun, Retry, Success])
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
 
 
 def test_an_undo_fails_after_its_last_try() -> None:
     air = _air(retry.fixed(0, 2), do_a=[Fatal("full")], undo_a=[Retry("closed")] * 9)
     landing = air.fly()
-    assert landing.how is Landed.DISMAL
+    assert landing.how is FlightEnd.DISMAL
     assert str(landing.trouble) == "Retry: closed (tried 3 times)"
     assert air.calls == ["do a", *["undo a"] * 3]
 
@@ -197,11 +197,11 @@ def test_flights_with_the_same_rule_count_their_tries_separately() -> None:
     rule = retry.fixed(0, 2)
     one, other = (_air(rule, do_a=[Retry] * 2) for _ in range(2))
     other.scripts["do a"][1:] = [lambda _: _flies(one)]
-    assert other.fly().how is Landed.SUCCEEDED
+    assert other.fly().how is FlightEnd.SUCCEEDED
 
 
 def _flies(air: Air) -> type[Retry]:
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     return Retry
 
 
@@ -240,10 +240,12 @@ def test_a_faulty_user_defined_rule_fails_its_step(rule: Any, failure: str) -> N
     air = _air(rule, do_a=[Retry])
     landing = air.fly()
     assert str(landing.failure).startswith(failure)
-    assert landing.how is (Landed.UNDONE if isinstance(rule, _Own) and not rule._begins else Landed.DISMAL)
+    assert landing.how is (
+        FlightEnd.UNDONE if isinstance(rule, _Own) and not rule._begins else FlightEnd.DISMAL
+    )
 
 
 def test_a_user_defined_rule_is_followed() -> None:
     air = _air(_Own(pause="90s"), do_a=[Retry, Retry])
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.now_s == 180

@@ -6,7 +6,7 @@ import pytest
 
 from sluice import Fatal, Stop, Wait
 from sluice.jobs.sagas.journal import Await
-from sluice.jobs.sagas.result import Landed
+from sluice.jobs.sagas.result import FlightEnd
 from tests.jobs.sagas.air import Air, both
 
 
@@ -17,7 +17,7 @@ def _waits(*steps: str, **words: Any) -> Air:
 def test_a_step_that_answers_wait_is_done_and_suspends_the_flight() -> None:
     air = _waits(event="approved", timeout="1d")
     landing = air.fly()
-    assert landing.how is Landed.SUSPENDED
+    assert landing.how is FlightEnd.SUSPENDED
     assert landing.awaits == Await(event="approved", within_s=86400)
     assert air.journal.lines == ["do 0 awaits"]
     assert air.journal.entries[0].awaits == landing.awaits
@@ -30,7 +30,7 @@ def test_the_next_step_begins_after_the_event_and_can_read_its_payload() -> None
     air.scripts["do b"] = [lambda flight: seen.append(dict(flight.events))]
     air.fly()
     air.journal.tell("approved", {"by": "eve"})
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.called == "do a, do b"
     assert seen == [{"approved": {"by": "eve"}}]
     assert air.journal.lines == ["do 0 awaits", "do 0 came", "do 1 done"]
@@ -41,7 +41,7 @@ def test_an_event_that_comes_before_the_wait_is_not_lost() -> None:
     air = _waits(event="approved")
     air.journal.tell("approved", 1)
     air.fly()
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
 
 
 @pytest.mark.parametrize("runs", [1, 3])
@@ -50,7 +50,7 @@ def test_a_flight_that_runs_without_its_event_stays_suspended(runs: int) -> None
     air.journal.tell("paid")
     for _ in range(runs):
         landing = air.fly()
-        assert (landing.how, landing.awaits) == (Landed.SUSPENDED, Await(event="approved"))
+        assert (landing.how, landing.awaits) == (FlightEnd.SUSPENDED, Await(event="approved"))
     assert air.called == "do a"
     assert air.journal.lines == ["do 0 awaits"]
 
@@ -65,9 +65,9 @@ def test_a_crash_after_the_entry_of_a_wait_leaves_the_flight_waiting() -> None:
         return air.journal.heed()
 
     air.journal.write = dies
-    assert air.fly().how is Landed.LOST
+    assert air.fly().how is FlightEnd.LOST
     air.journal.write = write
-    assert air.fly().how is Landed.SUSPENDED
+    assert air.fly().how is FlightEnd.SUSPENDED
     assert air.called == "do a"
 
 
@@ -76,7 +76,7 @@ def test_a_wait_without_an_event_name_ends_with_any_event(said: str | None) -> N
     air = _waits()
     air.fly()
     air.journal.tell(said, "go")
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
 
 
 def test_a_resume_without_an_event_name_ends_any_wait() -> None:
@@ -85,7 +85,7 @@ def test_a_resume_without_an_event_name_ends_any_wait() -> None:
     air.scripts["do b"] = [lambda flight: seen.append(dict(flight.events))]
     air.fly()
     air.journal.tell(None, "by hand")
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert seen == [{"": "by hand"}]
 
 
@@ -93,11 +93,11 @@ def test_one_event_ends_one_wait() -> None:
     air = Air("a b c", do_a=[Wait("approved")], do_b=[Wait("approved")])
     air.fly()
     air.journal.tell("approved", 1)
-    assert air.fly().how is Landed.SUSPENDED
+    assert air.fly().how is FlightEnd.SUSPENDED
     assert air.called == "do a, do b"
-    assert air.fly().how is Landed.SUSPENDED
+    assert air.fly().how is FlightEnd.SUSPENDED
     air.journal.tell("approved", 2)
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert [entry.event for entry in air.journal.entries if entry.event] == [1, 2]
 
 
@@ -107,7 +107,11 @@ def test_events_end_waits_in_the_order_of_their_arrival() -> None:
         air.journal.tell(name, name)
     seen: list[Any] = []
     air.scripts["do c"] = [lambda flight: seen.append(dict(flight.events))]
-    assert [air.fly().how for _ in range(3)] == [Landed.SUSPENDED, Landed.SUSPENDED, Landed.SUCCEEDED]
+    assert [air.fly().how for _ in range(3)] == [
+        FlightEnd.SUSPENDED,
+        FlightEnd.SUSPENDED,
+        FlightEnd.SUCCEEDED,
+    ]
     assert seen == [{"y": "y", "x": "x"}]
 
 
@@ -117,7 +121,7 @@ def test_a_later_run_can_still_read_earlier_events() -> None:
     air.scripts["do c"] = [lambda flight: seen.append(dict(flight.events))]
     air.fly()
     air.journal.tell("approved", 7)
-    assert air.lands().how is Landed.SUCCEEDED
+    assert air.lands().how is FlightEnd.SUCCEEDED
     assert seen == [{"approved": 7}]
 
 
@@ -126,7 +130,7 @@ def test_a_wait_that_times_out_fails_the_step_that_waited() -> None:
     air.fly()
     air.journal.overdue = True
     landing = air.fly()
-    assert landing.how is Landed.UNDONE
+    assert landing.how is FlightEnd.UNDONE
     assert str(landing.failure) == "WaitTimedOut: approved has not arrived within 86400 s"
     assert landing.failure is not None
     assert landing.failure.step == "a"
@@ -139,7 +143,7 @@ def test_a_wait_with_go_on_continues_without_the_event_after_its_timeout() -> No
     air.scripts["do b"] = [lambda flight: seen.append(dict(flight.events))]
     air.fly()
     air.journal.overdue = True
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert (air.called, seen) == ("do a, do b", [{}])
     assert air.journal.lines == ["do 0 awaits", "do 0 came", "do 1 done"]
 
@@ -149,33 +153,33 @@ def test_an_existing_event_counts_even_after_the_timeout() -> None:
     air.fly()
     air.journal.tell("approved")
     air.journal.overdue = True
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
 
 
 @pytest.mark.parametrize("otherwise", ["undo", "go_on"])
 def test_a_wait_during_the_undo_continues_after_its_timeout(otherwise: Any) -> None:
     air = Air("a b", do_b=[Fatal("full")], undo_b=[Wait("refunded", timeout="1d", otherwise=otherwise)])
-    assert air.fly().how is Landed.SUSPENDED
+    assert air.fly().how is FlightEnd.SUSPENDED
     air.journal.overdue = True
     landing = air.fly()
-    assert (landing.how, str(landing.failure)) == (Landed.UNDONE, "Fatal: full")
+    assert (landing.how, str(landing.failure)) == (FlightEnd.UNDONE, "Fatal: full")
     assert air.called == "do a, do b, undo b, undo a"
 
 
 def test_a_wait_during_the_undo_skips_no_step() -> None:
     air = Air("a b", do_b=[Fatal], undo_b=[Wait("refunded")])
-    assert air.fly().how is Landed.SUSPENDED
-    assert air.fly().how is Landed.SUSPENDED
+    assert air.fly().how is FlightEnd.SUSPENDED
+    assert air.fly().how is FlightEnd.SUSPENDED
     air.journal.tell("refunded")
-    assert air.fly().how is Landed.UNDONE
+    assert air.fly().how is FlightEnd.UNDONE
     assert air.called == "do a, do b, undo b, undo a"
 
 
 def test_the_last_step_may_wait_too() -> None:
     air = Air("a", do_a=[Wait("seen")])
-    assert air.fly().how is Landed.SUSPENDED
+    assert air.fly().how is FlightEnd.SUSPENDED
     air.journal.tell("seen")
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
 
 
 def test_a_crash_after_the_event_was_taken_does_not_repeat_the_wait() -> None:
@@ -183,17 +187,17 @@ def test_a_crash_after_the_event_was_taken_does_not_repeat_the_wait() -> None:
     air.scripts["do b"] = [air.crash]
     air.fly()
     air.journal.tell("approved", 1)
-    assert air.fly().how is Landed.LOST
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.LOST
+    assert air.fly().how is FlightEnd.SUCCEEDED
     assert air.called == "do a, do b, do b"
 
 
 def test_a_worker_that_stops_during_the_step_still_suspends_the_flight() -> None:
     air = Air("a b")
     air.scripts["do a"] = [both(air.stop, lambda _: Wait("approved"))]
-    assert air.fly().how is Landed.SUSPENDED
+    assert air.fly().how is FlightEnd.SUSPENDED
     air.journal.tell("approved")
-    assert air.fly().how is Landed.SUCCEEDED
+    assert air.fly().how is FlightEnd.SUCCEEDED
 
 
 @pytest.mark.parametrize(
@@ -213,6 +217,6 @@ def test_a_worker_that_stops_during_the_step_still_suspends_the_flight() -> None
 def test_a_wait_that_a_ledger_cannot_store_fails_its_step(words: Any) -> None:
     air = Air("a", do_a=[lambda _: Wait(**words)])
     landing = air.fly()
-    assert landing.how is Landed.UNDONE
+    assert landing.how is FlightEnd.UNDONE
     assert landing.failure is not None
     assert landing.failure.type == "ValueError"

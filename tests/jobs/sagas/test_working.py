@@ -7,7 +7,7 @@ import pytest
 
 from sluice import Fatal
 from sluice.jobs.sagas.flight import BYTES_MAX, Working
-from sluice.jobs.sagas.result import Landed
+from sluice.jobs.sagas.result import FlightEnd
 from tests.jobs.sagas.air import Air, puts
 
 
@@ -149,7 +149,7 @@ def test_the_function_that_makes_the_steps_cannot_read_the_map() -> None:
     air = Air()
     air.build = lambda flight: flight.working["seat"]
     landing = air.fly()
-    assert landing.how is Landed.UNDONE
+    assert landing.how is FlightEnd.UNDONE
     assert str(landing.failure) == (
         "BadRequest: flight.working belongs to the steps; the saga's function must return the same steps each time."
     )
@@ -158,7 +158,7 @@ def test_the_function_that_makes_the_steps_cannot_read_the_map() -> None:
 def test_a_step_that_stores_an_unstorable_value_fails_and_the_map_stays_unchanged() -> None:
     air = Air("a b", do_a=[puts("seat", 7)], do_b=[puts("seat", object())])
     landing = air.fly()
-    assert landing.how is Landed.UNDONE
+    assert landing.how is FlightEnd.UNDONE
     assert str(landing.failure).startswith("ValueError: 'seat' cannot be kept in the journal")
     assert all(entry.working == {"seat": 7} for entry in air.journal.entries)
 

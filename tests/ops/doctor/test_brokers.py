@@ -17,13 +17,13 @@ from msgspec.structs import replace
 
 from sluice.broker.address import parse_address
 from sluice.broker.connect import connect
-from sluice.broker.health import Management, Node, RabbitmqHealth, RedisHealth, Ruled
-from sluice.broker.messages import Execute, Turn
+from sluice.broker.health import ClusterNode, Management, RabbitmqHealth, RedisHealth, Ruled
+from sluice.broker.messages import Execute, JobRound
 from sluice.broker.probe import examine
 from sluice.broker.rabbitmq import health, topology
 from sluice.jobs.errors import SluiceError
 from sluice.ops.observe.doctor import brokers
-from sluice.ops.observe.doctor.finding import Finding, Level
+from sluice.ops.observe.doctor.finding import Finding, FindingLevel
 from sluice.ops.observe.doctor.run_probes import TookTooLong, within
 from tests import private_servers
 from tests.ops.typist import Typist
@@ -65,29 +65,29 @@ def _redis(found: object) -> Iterator[Finding]:
     yield from brokers.redis(found)
 
 
-def _said(findings: list[Finding], level: Level) -> str:
+def _said(findings: list[Finding], level: FindingLevel) -> str:
     return "\n".join(f"{each.what} {each.advice}" for each in findings if each.level is level)
 
 
 def _made(url: str, *, queue_type: str = "quorum") -> None:
     """Declare the queues and send one message, as a process with a message to send does."""
     with closing(connect(url, queue_type=queue_type, namespace=_namespace(url))) as broker:
-        broker.publish([Execute(app="fetch", jobs=(Turn(1, 0),))])
+        broker.publish([Execute(app="fetch", jobs=(JobRound(1, 0),))])
 
 
 def test_a_healthy_rabbitmq_causes_no_warning(rabbitmq: str) -> None:
     _made(rabbitmq)
     findings = _examined(rabbitmq)
-    told = _said(findings, Level.OK)
+    told = _said(findings, FindingLevel.OK)
     assert "It is RabbitMQ " in told
     assert "1 queue of Sluice, in which 1 message waits." in told
-    assert not _said(findings, Level.WARN) + _said(findings, Level.BAD)
+    assert not _said(findings, FindingLevel.WARN) + _said(findings, FindingLevel.BAD)
     assert "guest:guest" not in repr(findings)
 
 
 def test_a_queue_of_another_type_is_reported(rabbitmq: str) -> None:
     _made(rabbitmq)
-    said = _said(_examined(rabbitmq, queue_type="classic"), Level.BAD)
+    said = _said(_examined(rabbitmq, queue_type="classic"), FindingLevel.BAD)
     assert "The queue fetch differs from a queue of Sluice: PRECONDITION_FAILED" in said
     assert "x-queue-type" in said
     assert "SLUICE_QUEUE_TYPE" in said
@@ -99,7 +99,7 @@ def test_dead_letters_in_rabbitmq_are_reported(rabbitmq: str) -> None:
         channel = connection.channel()
         channel.confirm_delivery()
         channel.basic_publish("", "fetch.XQ", b"no message of ours")
-        said = _said(_examined(rabbitmq), Level.WARN)
+        said = _said(_examined(rabbitmq), FindingLevel.WARN)
         channel.queue_purge("fetch.XQ")
     assert "1 message of the queue fetch could not be read." in said
 
@@ -128,7 +128,7 @@ def _until_it_lists(url: str, place: str) -> None:
 
 def test_a_rabbitmq_that_is_low_on_memory_is_reported(own: tuple[PrivateServer, str]) -> None:
     server, place = own
-    said = _said(_examined(server.url, management=place), Level.BAD)
+    said = _said(_examined(server.url, management=place), FindingLevel.BAD)
     assert "It accepts no messages: low on memory." in said, "as AMQP tells it"
     assert "has a memory alarm: publishing is blocked." in said, "as the management API does"
 
@@ -172,13 +172,13 @@ def _policies(url: str, place: str, word: str) -> str:
     while not any(word in each.words for each in health.management_facts(address, QUEUES, place).ruled):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    return _said(_examined(url, management=place), Level.WARN)
+    return _said(_examined(url, management=place), FindingLevel.WARN)
 
 
 def test_consumer_timeouts_lost_nodes_and_old_releases_of_rabbitmq_are_reported() -> None:
     """The values are made up: RabbitMQ 3.10 has no consumer timeout by policy, and the tests have a single node."""
     ruled = Ruled("fetch", "tight", {"consumer-timeout": 5_000, "expires": 60_000})
-    nodes = [Node("rabbit@two", running=False, memory_alarm=False, disk_alarm=True)]
+    nodes = [ClusterNode("rabbit@two", running=False, memory_alarm=False, disk_alarm=True)]
     found = RabbitmqHealth("here", "3.7.28", "", [], Management("there", nodes=nodes, ruled=[ruled]))
     said = "\n".join(each.what for each in brokers.rabbitmq(found))
     assert "takes back messages that are held for 5000 ms. Long jobs are not affected" in said
@@ -197,24 +197,24 @@ def own_redis() -> Iterator[str]:
 def test_a_healthy_redis_causes_no_warning(own_redis: str) -> None:
     _made(own_redis)
     findings = _examined(own_redis)
-    assert "2 queues of Sluice, in which 1 message waits." in _said(findings, Level.OK)
-    assert not _said(findings, Level.WARN) + _said(findings, Level.BAD)
+    assert "2 queues of Sluice, in which 1 message waits." in _said(findings, FindingLevel.OK)
+    assert not _said(findings, FindingLevel.WARN) + _said(findings, FindingLevel.BAD)
 
 
 def test_a_redis_that_can_lose_messages_is_reported(own_redis: str) -> None:
     with closing(redis.Redis.from_url(own_redis)) as client:
         client.config_set("appendonly", "no")
-        assert "a restart loses every message" in _said(_examined(own_redis), Level.WARN)
+        assert "a restart loses every message" in _said(_examined(own_redis), FindingLevel.WARN)
         client.config_set("save", "3600 1")
-        said = _said(_examined(own_redis), Level.WARN)
+        said = _said(_examined(own_redis), FindingLevel.WARN)
         assert "a crash loses all messages since the last one" in said
         assert "With appendfsync everysec, the default, a crash can still lose the last second or two" in said
         client.config_set("save", "")
         client.config_set("maxmemory", client.info()["used_memory"] + 40_000)
         client.config_set("maxmemory-policy", "allkeys-lru")
         findings = _examined(own_redis)
-        assert "evicts messages (allkeys-lru)" in _said(findings, Level.WARN)
-        assert "Its memory is nearly full" in _said(findings, Level.BAD)
+        assert "evicts messages (allkeys-lru)" in _said(findings, FindingLevel.WARN)
+        assert "Its memory is nearly full" in _said(findings, FindingLevel.BAD)
         client.config_set("maxmemory", 0)
         client.config_set("maxmemory-policy", "noeviction")
         # A folder with the name of the dump file keeps Redis from writing it.
@@ -222,28 +222,28 @@ def test_a_redis_that_can_lose_messages_is_reported(own_redis: str) -> None:
         client.bgsave()
         while client.info()["rdb_bgsave_in_progress"]:
             time.sleep(0.01)
-        assert "Its last write to disk failed" in _said(_examined(own_redis), Level.BAD)
+        assert "Its last write to disk failed" in _said(_examined(own_redis), FindingLevel.BAD)
         client.execute_command("REPLICAOF", "127.0.0.1", "1")
-        assert "It is a replica of another Redis" in _said(_examined(own_redis), Level.BAD)
+        assert "It is a replica of another Redis" in _said(_examined(own_redis), FindingLevel.BAD)
 
 
 def test_a_redis_with_unknown_save_settings_causes_a_warning(redis_: str) -> None:
     found = examine(redis_, QUEUES, namespace="doctor", queue_type="quorum")
     assert isinstance(found, RedisHealth)
     silent = replace(found, appends=False, saves=None)
-    assert "loses all that are not saved" in _said(list(brokers.redis(silent)), Level.WARN)
+    assert "loses all that are not saved" in _said(list(brokers.redis(silent)), FindingLevel.WARN)
 
 
 def test_dead_letters_in_redis_are_reported(redis_: str) -> None:
     with closing(redis.Redis.from_url(redis_)) as client:
         client.zadd("doctor:fetch.XQ", {"one": 1, "two": 2})
-    assert "2 messages of the queue fetch could not be read." in _said(_examined(redis_), Level.WARN)
+    assert "2 messages of the queue fetch could not be read." in _said(_examined(redis_), FindingLevel.WARN)
 
 
 def test_an_old_release_of_redis_is_reported(redis_: str) -> None:
     found = examine(redis_, QUEUES, namespace="doctor", queue_type="quorum")
     assert isinstance(found, RedisHealth)
-    said = _said(list(brokers.redis(replace(found, version="5.0.14"))), Level.WARN)
+    said = _said(list(brokers.redis(replace(found, version="5.0.14"))), FindingLevel.WARN)
     assert "It is Redis 5.0.14; versions before 6.2 are not tested." in said
 
 

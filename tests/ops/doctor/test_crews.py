@@ -9,8 +9,8 @@ import pytest
 
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions, known
 from sluice.ledger.recovery import leases
-from sluice.ops.console.http_message import Answer, problem
-from sluice.ops.observe.doctor.finding import Level
+from sluice.ops.console.http_message import Response, problem
+from sluice.ops.observe.doctor.finding import FindingLevel
 from tests.ops.asker import serving
 from tests.ops.site import WORDS, Site
 from tests.ops.typist import Typist
@@ -19,7 +19,7 @@ NIGHTLY = {"nightly": {"app": "b", "key": "1", "cron": "30 2 * * *"}}
 NAMES = {"planner", "groomer", "scheduler"}
 
 
-def _said(site: Site, level: Level, *, code: int = 0) -> str:
+def _said(site: Site, level: FindingLevel, *, code: int = 0) -> str:
     findings = site.says("doctor", code=code)["findings"]
     return "\n".join(
         f"[{each['where']}] {each['what']} {each['advice']}"
@@ -31,8 +31,8 @@ def _said(site: Site, level: Level, *, code: int = 0) -> str:
 def test_a_worker_that_serves_all_queues_causes_no_bad_finding(site: Site) -> None:
     site.chain("a -> b")
     site.world.submit("a")
-    assert "1 worker with 1 thread." in _said(site, Level.OK)
-    assert not _said(site, Level.BAD)
+    assert "1 worker with 1 thread." in _said(site, FindingLevel.OK)
+    assert not _said(site, FindingLevel.BAD)
 
 
 def test_ready_jobs_without_a_worker_are_reported(site: Site) -> None:
@@ -40,10 +40,10 @@ def test_ready_jobs_without_a_worker_are_reported(site: Site) -> None:
     site.dismiss()
     site.world.ledger.transact(lambda tx: tx.write("UPDATE worker SET left_at = now() WHERE left_at IS NULL"))
     assert "No worker is running; no job runs until one is started. Start one: sluice up" in _said(
-        site, Level.WARN
+        site, FindingLevel.WARN
     )
     site.world.submit("a")
-    assert "1 job is ready, and no worker is running." in _said(site, Level.BAD, code=1)
+    assert "1 job is ready, and no worker is running." in _said(site, FindingLevel.BAD, code=1)
 
 
 def _only(site: Site, *queues: str) -> None:
@@ -56,11 +56,11 @@ def test_a_queue_without_a_worker_is_reported(site: Site) -> None:
     site.chain("a -> b")
     _only(site, "b", *NAMES)
     site.world.submit("a")
-    said = _said(site, Level.BAD, code=1)
+    said = _said(site, FindingLevel.BAD, code=1)
     assert "[queue a] 1 job is ready, the first since" in said
     assert "sluice worker --queues a" in said
     _only(site, "a")
-    said = _said(site, Level.BAD, code=1)
+    said = _said(site, FindingLevel.BAD, code=1)
     assert "[queue planner] No worker serves the queue planner." in said
     assert "[queue groomer]" in said
     assert "[queue scheduler]" not in said, "there is no schedule"
@@ -69,10 +69,10 @@ def test_a_queue_without_a_worker_is_reported(site: Site) -> None:
 def test_schedules_without_a_worker_are_reported(site: Site) -> None:
     site.define({"a": WORDS, "b": WORDS, "schedules": NIGHTLY})
     _only(site, "a", *NAMES)
-    said = _said(site, Level.WARN)
+    said = _said(site, FindingLevel.WARN)
     assert "[queue b] It is submitted by a schedule, and no worker serves its queue." in said
     _only(site, "a", "b", "planner", "groomer")
-    assert "[queue scheduler] No worker serves" in _said(site, Level.BAD, code=1)
+    assert "[queue scheduler] No worker serves" in _said(site, FindingLevel.BAD, code=1)
 
 
 def test_a_worker_with_an_ended_lease_is_reported(site: Site) -> None:
@@ -80,31 +80,31 @@ def test_a_worker_with_an_ended_lease_is_reported(site: Site) -> None:
     site.world.ledger.transact(
         lambda tx: tx.write("UPDATE worker SET lease_until = clock_timestamp() - interval '1 minute'")
     )
-    assert "[site:7] It was lost: its lease ended at" in _said(site, Level.WARN)
+    assert "[site:7] It was lost: its lease ended at" in _said(site, FindingLevel.WARN)
 
 
 def test_workers_with_other_code_are_reported(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.chain("a")
     monkeypatch.setenv("SLUICE_CODE_VERSION", "now")
-    assert "[site:7] It has the code then; the local code is now." in _said(site, Level.WARN)
+    assert "[site:7] It has the code then; the local code is now." in _said(site, FindingLevel.WARN)
     monkeypatch.setenv("SLUICE_CODE_VERSION", "then")
-    assert "code" not in _said(site, Level.WARN)
+    assert "code" not in _said(site, FindingLevel.WARN)
     terms = {"host": "site", "pid": 8, "queues": [], "threads": 1, "code": "later", "lease_s": 3600.0}
     site.world.ledger.transact(lambda tx: leases.join(tx, uuid4(), **terms))
-    assert "Workers have different code: then (1), later (1)." in _said(site, Level.WARN)
+    assert "Workers have different code: then (1), later (1)." in _said(site, FindingLevel.WARN)
 
 
 def test_a_worker_that_runs_jobs_by_another_definition_is_reported(site: Site) -> None:
     site.chain("a")
     site.world.submit("a")
     site.world.claim("a")
-    assert "definition" not in _said(site, Level.WARN)
+    assert "definition" not in _said(site, FindingLevel.WARN)
     here = {"a": WORDS | {"bash_cmd": "echo something else"}}
     site.world.catalogue, defined = site.world.catalogue, site.world.catalogue
     site.define(here)
     site.world.catalogue = defined
     assert "[site:7] It runs 1 job of a by a definition that differs from the local one." in _said(
-        site, Level.WARN
+        site, FindingLevel.WARN
     )
 
 
@@ -114,10 +114,10 @@ def test_workers_with_different_definitions_are_reported(site: Site) -> None:
     site.world.ledger.transact(
         lambda tx: leases.know(tx, site.world.worker, KnownDefinitions(apps={"a": digest}))
     )
-    assert "definitions" not in _said(site, Level.WARN)
+    assert "definitions" not in _said(site, FindingLevel.WARN)
     stale = KnownDefinitions(apps={"a": "0123456789abcdef"}, problem="apps.json: a: it needs itself")
     site.world.ledger.transact(lambda tx: leases.know(tx, site.hire(queues=[], threads=1), stale))
-    said = _said(site, Level.WARN)
+    said = _said(site, FindingLevel.WARN)
     assert "There are 2 definitions of a in use: " in said
     assert f"{digest[:8]} 1 worker (site:7) and here" in said
     assert "[site:7] It keeps the definitions that it has: apps.json: a: it needs itself." in said
@@ -170,7 +170,7 @@ def test_the_doctor_checks_whether_a_console_answers(tmp_path: Path) -> None:
         place = f"127.0.0.1:{taken.getsockname()[1]}"
     nobody = typist.types("doctor", "--listen", place)
     assert "no console answers there now (Connection refused)" in nobody.out
-    with serving(lambda _: Answer(document={"role": "view"})) as own:
+    with serving(lambda _: Response(document={"role": "view"})) as own:
         assert (
             "It answers, with the role `view`."
             in typist.types("doctor", "--listen", f"127.0.0.1:{own.port}").out
@@ -178,5 +178,5 @@ def test_the_doctor_checks_whether_a_console_answers(tmp_path: Path) -> None:
     with serving(lambda _: problem(HTTPStatus.UNAUTHORIZED, "no")) as own:
         said = typist.types("doctor", "--listen", f"127.0.0.1:{own.port}").out
         assert "refuses the token of these settings" in said
-    with serving(lambda _: Answer(document=["another"])) as own:
+    with serving(lambda _: Response(document=["another"])) as own:
         assert "Another program answers" in typist.types("doctor", "--listen", f"127.0.0.1:{own.port}").out

@@ -14,11 +14,11 @@ from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import server_health
 from sluice.ledger.reads.invariants import GATES_COUNT, Breach
 from sluice.ledger.schema import migrate
-from sluice.ops.console.server import Place
+from sluice.ops.console.server import ListenAddress
 from sluice.ops.observe.doctor import ledger as judge
-from sluice.ops.observe.doctor.finding import Finding, Level
+from sluice.ops.observe.doctor.finding import Finding, FindingLevel
 from sluice.ops.observe.doctor.run_probes import Examination
-from sluice.ops.operations.context import Desk
+from sluice.ops.operations.context import OperatorContext
 from tests.homes import started_ledger
 from tests.ops.typist import NO_LEDGER, Typist
 
@@ -63,24 +63,24 @@ def _loaded_at(url: str) -> object:
         return connection.execute("SELECT pg_conf_load_time()").fetchone()
 
 
-def _said(findings: list[Finding], level: Level) -> str:
+def _said(findings: list[Finding], level: FindingLevel) -> str:
     return "\n".join(f"{each.what} {each.advice}" for each in findings if each.level is level)
 
 
 def _examined(url: str, *, ahead: timedelta = timedelta()) -> list[Finding]:
     settings = read_settings({"SLUICE_LEDGER_URL": url}, folder=Path("/"))
-    with Desk(settings) as desk:
+    with OperatorContext(settings) as desk:
         examination = Examination(
-            desk, listen=Place("127.0.0.1", 8484), clock=lambda: datetime.now(UTC) + ahead
+            desk, listen=ListenAddress("127.0.0.1", 8484), clock=lambda: datetime.now(UTC) + ahead
         )
         return list(examination.findings(process_found()))
 
 
 def test_a_healthy_ledger_causes_no_bad_finding(url: str) -> None:
     findings = [each for each in _examined(url) if each.about == judge.ABOUT]
-    assert "fsync is off" in _said(findings, Level.WARN), "ours is, for the tests"
-    assert not _said(findings, Level.BAD)
-    told = _said(findings, Level.OK)
+    assert "fsync is off" in _said(findings, FindingLevel.WARN), "ours is, for the tests"
+    assert not _said(findings, FindingLevel.BAD)
+    told = _said(findings, FindingLevel.OK)
     assert f"Its schema is at {migrate.REVISION}" in told
     assert "is consistent" in told
     assert "Its clock and the local clock agree" in told
@@ -88,14 +88,14 @@ def test_a_healthy_ledger_causes_no_bad_finding(url: str) -> None:
 
 def test_a_server_without_autovacuum_is_reported(url: str) -> None:
     with _set(url, "ALTER SYSTEM SET autovacuum = off", "ALTER SYSTEM RESET autovacuum", reload=True):
-        assert "Autovacuum is off" in _said(_examined(url), Level.BAD)
-    assert "Autovacuum" not in _said(_examined(url), Level.BAD)
+        assert "Autovacuum is off" in _said(_examined(url), FindingLevel.BAD)
+    assert "Autovacuum" not in _said(_examined(url), FindingLevel.BAD)
 
 
 def test_an_older_schema_is_reported(url: str) -> None:
     version = "UPDATE sluice_version SET version_num = '{}'"
     with _set(url, version.format("0000"), version.format(migrate.REVISION)):
-        said = _said(_examined(url), Level.BAD)
+        said = _said(_examined(url), FindingLevel.BAD)
     assert f"Its schema is at 0000; this version of Sluice works with {migrate.REVISION}." in said
     assert "sluice db upgrade" in said
 
@@ -105,7 +105,7 @@ def test_tables_without_autovacuum_or_with_many_dead_rows_are_reported(url: str)
         f"ALTER TABLE pace {way}" for way in ("SET (autovacuum_enabled=false)", "RESET (autovacuum_enabled)")
     )
     with _set(url, leave, take):
-        assert "Autovacuum skips the table pace" in _said(_examined(url), Level.BAD)
+        assert "Autovacuum skips the table pace" in _said(_examined(url), FindingLevel.BAD)
     with _set(url, leave, take), psycopg.connect(url, autocommit=True) as connection:
         connection.execute("INSERT INTO pace (app, mean_s) SELECT n, 1 FROM generate_series(1, 60000) n")
         connection.execute("DELETE FROM pace")
@@ -117,7 +117,7 @@ def test_tables_without_autovacuum_or_with_many_dead_rows_are_reported(url: str)
         connection.execute("VACUUM pace")
 
 
-def _tables(url: str) -> list[server_health.Table]:
+def _tables(url: str) -> list[server_health.TableSize]:
     with closing(Ledger(url, connections=1)) as ledger:
         return list(ledger.transact(server_health.tables))
 
@@ -128,7 +128,7 @@ def test_transactions_that_are_open_for_long_are_reported(url: str, ledger: Ledg
         found = ledger.transact(lambda tx: server_health.long_transactions(tx, long_s=0))
         named = [each for each in found if each.name == "a report"]
         [finding] = judge.transactions(named, datetime.now(UTC), where=HERE)
-        assert finding.level is Level.WARN
+        assert finding.level is FindingLevel.WARN
         assert f"pg_terminate_backend({idle.info.backend_pid})" in finding.advice
         assert "a report" in finding.what
         assert "idle in transaction" in finding.what
@@ -140,21 +140,23 @@ def test_a_server_with_few_connections_left_causes_a_warning(url: str, ledger: L
         # Connections of other tests may still be closing, so they are counted each time.
         while (crowded := ledger.transact(server_health.server)).places - crowded.taken >= judge.PLACES_MIN:
             stack.enter_context(psycopg.connect(url))
-        assert "the next worker may get none" in _said(list(judge.server(crowded, where=HERE)), Level.WARN)
+        assert "the next worker may get none" in _said(
+            list(judge.server(crowded, where=HERE)), FindingLevel.WARN
+        )
 
 
 def test_old_servers_and_standbys_are_reported(ledger: Ledger) -> None:
     """The values are made up, because the tests have neither."""
     server = ledger.transact(server_health.server)
     old = replace(server, version=130011, release="13.11", standby=True)
-    said = _said(list(judge.server(old, where=HERE)), Level.BAD)
+    said = _said(list(judge.server(old, where=HERE)), FindingLevel.BAD)
     assert "It is Postgres 13.11, and has to be 14 or newer." in said
     assert "accepts no writes" in said
 
 
 @pytest.mark.parametrize(("minutes", "side"), [(3, "behind"), (-3, "ahead of")])
 def test_clocks_that_differ_cause_a_warning(url: str, minutes: int, side: str) -> None:
-    said = _said(_examined(url, ahead=timedelta(minutes=minutes)), Level.WARN)
+    said = _said(_examined(url, ahead=timedelta(minutes=minutes)), FindingLevel.WARN)
     assert side in said
     assert "NTP" in said
 
@@ -162,7 +164,7 @@ def test_clocks_that_differ_cause_a_warning(url: str, minutes: int, side: str) -
 def test_violated_invariants_of_the_ledger_are_reported(url: str, ledger: Ledger) -> None:
     insert = "INSERT INTO need (child, gate, parent, condition) VALUES (901, 0, 902, 'succeeded')"
     with _set(url, insert, "DELETE FROM need"):
-        said = _said(_examined(url), Level.BAD)
+        said = _said(_examined(url), FindingLevel.BAD)
         assert (
             "dependencies and requests name jobs that exist. It is broken by 1 job: #901, which does not exist"
             in said
@@ -196,7 +198,7 @@ def test_examining_an_empty_database_creates_no_schema(url: str) -> None:
         connection.execute("CREATE DATABASE bare")
         try:
             bare = psycopg.conninfo.make_conninfo(url, dbname="bare")
-            told = _said([judge.schema(migrate.schema(bare), where=HERE)], Level.OK)
+            told = _said([judge.schema(migrate.schema(bare), where=HERE)], FindingLevel.OK)
             assert "It contains no ledger yet" in told
             assert migrate.revision(bare) is None
         finally:

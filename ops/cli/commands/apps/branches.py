@@ -8,7 +8,7 @@ from sluice.actors.branches import MAIN
 from sluice.jobs.errors import BadRequest
 from sluice.ledger.keyspaces import versions
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import moment
@@ -18,12 +18,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("branch", nargs="?", help="list the apps of this branch; default: list all branches")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     return _all(desk, installation) if options.branch is None else _one(desk, installation, options.branch)
 
 
-def _all(desk: CommandDesk, installation: Installation) -> int:
+def _all(desk: CommandContext, installation: Installation) -> int:
     found = installation.ask(versions.branches)
     rows = [(each.branch, each.apps, moment(each.synced_at), each.synced_by or "") for each in found]
     headings = ("branch", "apps", "synced (UTC)", "by")
@@ -32,7 +32,7 @@ def _all(desk: CommandDesk, installation: Installation) -> int:
     return DONE
 
 
-def _one(desk: CommandDesk, installation: Installation, branch: str) -> int:
+def _one(desk: CommandContext, installation: Installation, branch: str) -> int:
     apps = installation.ask(lambda tx: versions.of_branch(tx, branch))
     main = {each.app: each.version for each in installation.ask(lambda tx: versions.of_branch(tx, MAIN))}
     if not apps:

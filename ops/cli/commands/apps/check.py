@@ -3,24 +3,24 @@
 import argparse
 
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 
 
 def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandDesk, _: Options) -> int:
+def run(desk: CommandContext, _: Options) -> int:
     apps = list(desk.catalogue)
     plural = "app" if len(apps) == 1 else "apps"
     timed = list(desk.catalogue.schedules)
     told = f", {len(timed)} {'schedule' if len(timed) == 1 else 'schedules'}" if timed else ""
     tables = sorted(desk.catalogue.externals)
     document = {"apps": apps} | ({"schedules": timed} if timed else {})
-    lines = [Line(f"{len(apps)} {plural}{told}, no faults.", "green")]
+    lines = [Paragraph(f"{len(apps)} {plural}{told}, no faults.", "green")]
     if tables:  # A misspelled table is among them.
         document["externals"] = tables
-        lines.append(Line(f"Tables that no app fills: {', '.join(tables)}."))
+        lines.append(Paragraph(f"Tables that no app fills: {', '.join(tables)}."))
     desk.output.answer(document, *lines)
     return DONE

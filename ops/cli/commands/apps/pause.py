@@ -3,8 +3,8 @@
 import argparse
 
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.user import whoami
 
@@ -15,7 +15,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     if desk.settings.apps:
         for app in options.names:
             desk.catalogue.app(app)  # UnknownApp if the name is misspelled.
@@ -23,7 +23,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     others = [app for app in options.names if app not in paused]
     desk.output.answer(
         {"paused": paused},
-        *(Line(f"{app} is paused.") for app in paused),
-        *(Line(f"{app} was paused before.") for app in others),
+        *(Paragraph(f"{app} is paused.") for app in paused),
+        *(Paragraph(f"{app} was paused before.") for app in others),
     )
     return DONE

@@ -3,8 +3,8 @@
 import argparse
 
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 
 
@@ -14,12 +14,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     resumed = Installation(desk).client.resume_apps(options.names)
     others = [app for app in options.names if app not in resumed]
     desk.output.answer(
         {"resumed": resumed},
-        *(Line(f"{app} is resumed.") for app in resumed),
-        *(Line(f"{app} is not paused.") for app in others),
+        *(Paragraph(f"{app} is resumed.") for app in resumed),
+        *(Paragraph(f"{app} is not paused.") for app in others),
     )
     return DONE

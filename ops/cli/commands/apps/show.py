@@ -17,8 +17,8 @@ from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.text.redaction import masked_kwargs
 from sluice.ops.cli import partition_texts
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.documents.app_document import (
     as_document,
     children_of,
@@ -35,7 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("app", nargs="?", help="show all details of this app; default: list all apps")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     if options.app is None:
         apps = sorted(desk.catalogue.values(), key=lambda app: (desk.catalogue.rank(app.name), app.name))
         desk.output.answer([as_document(desk.catalogue, app) for app in apps], _list(apps))
@@ -50,8 +50,8 @@ def _list(apps: Iterable[App]) -> Block:
     return Table(("app", "type", "key", "parents"), rows, prose=True, empty="No apps.")
 
 
-def _portrait(desk: CommandDesk, app: App) -> Iterable[Block]:
-    yield Line(app.name, "bold")
+def _portrait(desk: CommandContext, app: App) -> Iterable[Block]:
+    yield Paragraph(app.name, "bold")
     facts = {
         "type": app.job_type,
         "runs": runs_of(app),
@@ -65,12 +65,12 @@ def _portrait(desk: CommandDesk, app: App) -> Iterable[Block]:
         "retry budget": _budget(app.retry_budget) if app.retry_budget else "",
         "defined in": app.origin,
     }
-    yield from (Line(f"{word}: {fact}", indent=2) for word, fact in facts.items() if fact)
-    yield Line()
+    yield from (Paragraph(f"{word}: {fact}", indent=2) for word, fact in facts.items() if fact)
+    yield Paragraph()
     yield _needed(app)
     default = policy_document(Policy())
     changed = {word: value for word, value in policy_document(app.policy).items() if value != default[word]}
-    yield Line()
+    yield Paragraph()
     yield Table(("policy", ""), list(changed.items()), prose=True, empty="Its policy is the default.")
 
 

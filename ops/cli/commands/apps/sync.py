@@ -11,8 +11,8 @@ import msgspec
 from sluice.actors.branches import Difference, Moved, sync
 from sluice.actors.worker.definitions import Definitions
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.operations.installation import Installation
 
 
@@ -25,7 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only show the changes")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     settings = desk.settings
     if options.source:
         settings = msgspec.structs.replace(settings, apps=tuple(options.source))
@@ -50,16 +50,18 @@ def _document(difference: Difference) -> dict[str, Any]:
 def _page(difference: Difference, *, dry_run: bool) -> Iterator[Block]:
     would, done = ("would change", "") if dry_run else ("changed", " They are kept.")
     if not difference.moved:
-        yield Line(f"Nothing {'would change' if dry_run else 'has changed'} on {difference.branch}.", "green")
+        yield Paragraph(
+            f"Nothing {'would change' if dry_run else 'has changed'} on {difference.branch}.", "green"
+        )
         return
     yield Table(("app", "version", "to make again", ""), [_row(each) for each in difference.moved])
     again = [each.app for each in difference.moved if each.partitions]
     what = f"{len(difference.moved)} apps {would} on {difference.branch}"
     if again:
         remade = f"{difference.partitions:,} existing partitions"
-        yield Line(f"{what}; {remade} must be made again: of {', '.join(again)}.{done}")
+        yield Paragraph(f"{what}; {remade} must be made again: of {', '.join(again)}.{done}")
     else:
-        yield Line(f"{what}; no existing partition must be made again.{done}")
+        yield Paragraph(f"{what}; no existing partition must be made again.{done}")
 
 
 def _row(each: Moved) -> tuple[object, ...]:

@@ -9,8 +9,8 @@ import argparse
 from sluice.actors.groomer import redispatch
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 
 
@@ -18,7 +18,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandDesk, _: Options) -> int:
+def run(desk: CommandContext, _: Options) -> int:
     installation = Installation(desk)
     if not installation.shares_a_broker:
         raise BadRequest(
@@ -28,5 +28,5 @@ def run(desk: CommandDesk, _: Options) -> int:
         )
     announced = redispatch.announce_everything(installation.ledger, installation.broker.publish)
     plural = "job was" if announced == 1 else "jobs were"
-    desk.output.answer({"announced": announced}, Line(f"{announced} {plural} announced again."))
+    desk.output.answer({"announced": announced}, Paragraph(f"{announced} {plural} announced again."))
     return DONE

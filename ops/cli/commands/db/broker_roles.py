@@ -6,7 +6,7 @@ import re
 from sluice.broker import roles
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Verbatim
 
 _PREFIX = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -21,7 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vhost", default="/", help="virtual host of RabbitMQ; default: %(default)s")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     namespace = desk.settings.broker_namespace
     if not _PREFIX.fullmatch(options.prefix):
         raise BadRequest(

@@ -6,11 +6,11 @@ the change only when they connect again.
 
 import argparse
 
-from sluice.broker.owner import Owner
+from sluice.broker.owner import InstallationOwner
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 
 
@@ -18,7 +18,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandDesk, _: Options) -> int:
+def run(desk: CommandContext, _: Options) -> int:
     installation = Installation(desk)
     owner = installation.owner
     if owner is None:
@@ -27,7 +27,7 @@ def run(desk: CommandDesk, _: Options) -> int:
             advice="Set SLUICE_BROKER_URL, or give --broker URL.",
         )
     found = installation.broker.take()
-    before = Owner.read(found) if found else None
+    before = InstallationOwner.read(found) if found else None
     if before is None:
         said = "The broker had no owner, and belongs to this installation now."
     elif before.id == owner.id:
@@ -37,5 +37,5 @@ def run(desk: CommandDesk, _: Options) -> int:
     document = {"owner": {"id": owner.id, "ledger": owner.ledger}, "before": None}
     if before is not None:
         document["before"] = {"id": before.id, "ledger": before.ledger}
-    desk.output.answer(document, Line(said, "green"))
+    desk.output.answer(document, Paragraph(said, "green"))
     return DONE

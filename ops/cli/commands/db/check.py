@@ -7,7 +7,7 @@ import argparse
 from sluice.ledger.reads.invariants import breaches
 from sluice.ops.cli.check_report import AGREES, blocks, document
 from sluice.ops.cli.command import DONE, FAILED, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.operations.installation import Installation
 
 
@@ -15,7 +15,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandDesk, _: Options) -> int:
+def run(desk: CommandContext, _: Options) -> int:
     found = Installation(desk).ask(breaches)
     desk.output.answer({"breaches": document(found)}, *(blocks(found) if found else [AGREES]))
     return FAILED if found else DONE

@@ -10,8 +10,8 @@ from sluice.actors.settings.settings import keep_s
 from sluice.jobs.blobs import BlobsUnavailable
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line, Table
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph, Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import span
 
@@ -30,7 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     keep = _keep_s(desk, options.older_than)
     ledger, store = Installation(desk).ledger, blobs(desk.settings)
     try:
@@ -41,11 +41,11 @@ def run(desk: CommandDesk, options: Options) -> int:
     removed = {name: getattr(swept.removed, name) for name in swept.removed.__struct_fields__}
     counts = removed | {"blobs": swept.blobs} | ({"orphans": swept.orphans} if options.orphans else {})
     document = {"older_than_s": keep, "dry_run": options.dry_run, "removed": counts}
-    desk.output.answer(document, Line(_sentence(swept, keep, dry=options.dry_run)), _table(counts))
+    desk.output.answer(document, Paragraph(_sentence(swept, keep, dry=options.dry_run)), _table(counts))
     return DONE
 
 
-def _keep_s(desk: CommandDesk, text: str | None) -> float:
+def _keep_s(desk: CommandContext, text: str | None) -> float:
     if text is None:
         if desk.settings.keep_history_s is None:
             raise BadRequest(

@@ -8,7 +8,7 @@ import argparse
 from sluice.ledger.recovery.repairs import repair
 from sluice.ops.cli.check_report import AGREES, blocks, document
 from sluice.ops.cli.command import DONE, FAILED, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Table
 from sluice.ops.operations.installation import Installation
 
@@ -17,7 +17,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandDesk, _: Options) -> int:
+def run(desk: CommandContext, _: Options) -> int:
     repaired, left = repair(Installation(desk).ledger)
     desk.output.answer(
         {"repaired": repaired, "breaches": document(left)},

@@ -11,8 +11,8 @@ from sluice.jobs.errors import LedgerBusy
 from sluice.ledger import installation as identity
 from sluice.ledger.recovery import restoration
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 
 
@@ -24,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     above = installation.ledger.transact(restoration.restore)
     if above is None:
@@ -38,6 +38,6 @@ def run(desk: CommandDesk, options: Options) -> int:
     announced = redispatch.announce_everything(installation.ledger, publish) if publish else 0
     desk.output.answer(
         {"above": above, "announced": announced},
-        Line(f"All new numbers are above {above}. Start the workers.", "green"),
+        Paragraph(f"All new numbers are above {above}. Start the workers.", "green"),
     )
     return DONE

@@ -7,7 +7,7 @@ import argparse
 from sluice.jobs.errors import BadRequest
 from sluice.ledger.schema import roles
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Verbatim
 
 
@@ -15,7 +15,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", default="sluice", help="how their names begin: %(default)s")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     try:
         document = {
             "roles": roles.names(options.prefix),

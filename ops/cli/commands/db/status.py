@@ -9,8 +9,8 @@ from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import server_health
 from sluice.ledger.schema import migrate
 from sluice.ops.cli.command import DONE, FAILED, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import ago
 
@@ -19,7 +19,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandDesk, _: Options) -> int:
+def run(desk: CommandContext, _: Options) -> int:
     url = Installation(desk).ledger_url
     found = migrate.schema(url)
     pending = migrate.pending(found)
@@ -37,18 +37,25 @@ def run(desk: CommandDesk, _: Options) -> int:
         "blocked_by": blockers,
     }
     rows = [[each.pid, each.name, each.doing, ago(each.since, now)] for each in blockers]
-    blocks: list[Block] = [Line(f"  {each}") for each in pending]
+    blocks: list[Block] = [Paragraph(f"  {each}") for each in pending]
     if rows:
-        blocks += [Line("A migration would wait for:"), Table(("pid", "name", "state", "open since"), rows)]
+        blocks += [
+            Paragraph("A migration would wait for:"),
+            Table(("pid", "name", "state", "open since"), rows),
+        ]
     desk.output.answer(document, _headline(desk.settings.ledger_schema, found, pending), *blocks)
     return DONE if not pending else FAILED
 
 
-def _headline(schema: str, found: migrate.Schema | None, pending: list[str]) -> Line:
+def _headline(schema: str, found: migrate.Schema | None, pending: list[str]) -> Paragraph:
     if found is None:
-        return Line(f"There is no ledger in the schema {schema} yet. `sluice db upgrade` runs:", "yellow")
+        return Paragraph(
+            f"There is no ledger in the schema {schema} yet. `sluice db upgrade` runs:", "yellow"
+        )
     if pending:
-        return Line(
+        return Paragraph(
             f"The ledger in the schema {schema} is at {found.revision}. `sluice db upgrade` runs:", "yellow"
         )
-    return Line(f"The ledger in the schema {schema} is at {found.revision}; nothing is missing.", "green")
+    return Paragraph(
+        f"The ledger in the schema {schema} is at {found.revision}; nothing is missing.", "green"
+    )

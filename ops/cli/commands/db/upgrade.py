@@ -4,8 +4,8 @@ import argparse
 
 from sluice.ledger.schema import migrate
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 
 
@@ -13,7 +13,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandDesk, _: Options) -> int:
+def run(desk: CommandContext, _: Options) -> int:
     revision = migrate.upgrade(Installation(desk).ledger_url)
-    desk.output.answer({"revision": revision}, Line(f"The ledger is at {revision}.", "green"))
+    desk.output.answer({"revision": revision}, Paragraph(f"The ledger is at {revision}.", "green"))
     return DONE

@@ -12,8 +12,8 @@ from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
 from sluice.ledger.managed_tasks import COLLECTED
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.archive import archive_named
 from sluice.ops.operations.installation import Installation
 
@@ -39,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     outcomes = tuple(State(word) for word in options.outcome or _OUTCOMES)
     if options.key and options.outcome:
@@ -49,11 +49,11 @@ def run(desk: CommandDesk, options: Options) -> int:
     else:
         archived = sum(_ended(installation, _app(desk, options.app), state) for state in outcomes)
     jobs = "1 job is" if archived == 1 else f"{archived} jobs are"
-    desk.output.answer({"archived": archived}, Line(f"{jobs} archived."))
+    desk.output.answer({"archived": archived}, Paragraph(f"{jobs} archived."))
     return DONE
 
 
-def _app(desk: CommandDesk, app: str) -> str:
+def _app(desk: CommandContext, app: str) -> str:
     """Return the name of the app. UnknownApp if the definitions do not have it. Without definitions, the ledger
     decides.
     """

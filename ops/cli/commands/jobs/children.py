@@ -4,7 +4,7 @@ import argparse
 
 from sluice.jobs.model.names import JobName
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Table
 from sluice.ops.cli.parser import job_options
@@ -18,7 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     if is_of_partitions(desk.catalogue, options.app):
         desk.output.answer(*partition_children(desk.catalogue, options.app, options.key, whole=options.all))
         return DONE
@@ -35,7 +35,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     return DONE
 
 
-def _reason(desk: CommandDesk, name: JobName) -> str:
+def _reason(desk: CommandContext, name: JobName) -> str:
     """Return why there are no children."""
     apps = desk.catalogue.children_of(name.app)
     if not apps:

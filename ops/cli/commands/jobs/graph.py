@@ -10,8 +10,8 @@ import msgspec
 
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line, Verbatim
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph, Verbatim
 from sluice.ops.graph.app_graph import app_graph
 from sluice.ops.graph.equal_jobs import folded
 from sluice.ops.graph.model import Graph
@@ -52,12 +52,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     graph = app_graph(desk.catalogue, options.app) if options.key is None else _live(desk, options)
     kind = _kind(desk, options)
     drawn = graph if options.all or kind == "json" else folded(graph)
     if drawn.note:
-        desk.output.note(Line(drawn.note, "yellow"))
+        desk.output.note(Paragraph(drawn.note, "yellow"))
     if options.output is None:
         desk.output.answer(as_document(graph), Verbatim(FORMATS[kind](drawn)))
     else:
@@ -65,22 +65,22 @@ def run(desk: CommandDesk, options: Options) -> int:
     return DONE
 
 
-def _kind(desk: CommandDesk, options: Options) -> str:
+def _kind(desk: CommandContext, options: Options) -> str:
     if options.format is None and options.output is None and desk.output.as_json:
         return "json"
     return options.format or _SUFFIXES.get(Path(options.output or "").suffix, "mermaid")
 
 
-def _write(desk: CommandDesk, graph: Graph, path: Path, kind: str) -> None:
+def _write(desk: CommandContext, graph: Graph, path: Path, kind: str) -> None:
     try:
         path.write_text(FORMATS[kind](graph) + "\n", encoding="utf8")
     except OSError as error:
         raise BadRequest(f"The picture cannot be written: {error}.", where=str(path)) from None
     written = {"file": str(path), "nodes": len(graph.nodes), "edges": len(graph.edges)}
-    desk.output.answer(written, Line("{file}: {nodes} nodes, {edges} edges.".format(**written)))
+    desk.output.answer(written, Paragraph("{file}: {nodes} nodes, {edges} edges.".format(**written)))
 
 
-def _live(desk: CommandDesk, options: Options) -> Graph:
+def _live(desk: CommandContext, options: Options) -> Graph:
     from sluice.ops.operations.installation import Installation  # noqa: PLC0415 - it takes longer than to draw the apps
     from sluice.ops.operations.live_graph import live_graph  # noqa: PLC0415 - likewise takes longer than that
 

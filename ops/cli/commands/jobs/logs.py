@@ -17,13 +17,14 @@ from sluice.jobs.model.history import Round, log_of
 from sluice.jobs.states import TERMINAL
 from sluice.ledger.reads.job_details import Dossier
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line, Verbatim
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph, Verbatim
 from sluice.ops.cli.parser import job_options
 from sluice.ops.documents.job_document import round_document
+from sluice.ops.documents.removed_history import removed
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_records import dossier_of
-from sluice.ops.text import moment, removed
+from sluice.ops.text import moment
 
 FOLLOW_EVERY_S = 0.3
 
@@ -44,13 +45,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     if options.follow:
         return _follow(desk, options)
     found = dossier_of(desk, Installation(desk), options.app, options.key)
     if options.course:
         lines = _course(found)
-        desk.output.answer({**_job(found), "log": lines}, *map(Line, lines))
+        desk.output.answer({**_job(found), "log": lines}, *map(Paragraph, lines))
         _note_removed(desk, found)
         return DONE
     rounds = _ended(found, options.round)
@@ -61,12 +62,12 @@ def run(desk: CommandDesk, options: Options) -> int:
         _show(desk, each)
     if not rounds and not found.job.is_pruned:
         what = f"{found.job.name} is {found.job.state}; no round of it has ended."
-        desk.output.note(Line(what, "bright_black"))
+        desk.output.note(Paragraph(what, "bright_black"))
     _note_removed(desk, found)
     return DONE
 
 
-def _follow(desk: CommandDesk, options: Options) -> int:
+def _follow(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     tell = _tell_steps if options.course else partial(_tell_rounds, number=options.round)
     told = 0
@@ -79,15 +80,15 @@ def _follow(desk: CommandDesk, options: Options) -> int:
         time.sleep(FOLLOW_EVERY_S)
 
 
-def _tell_steps(desk: CommandDesk, found: Dossier, told: int) -> int:
+def _tell_steps(desk: CommandContext, found: Dossier, told: int) -> int:
     """Show the state changes that were not shown yet. Return how many have been shown by now."""
     lines = _course(found)
     for line in lines[told:]:
-        desk.output.stream({"log": line}, Line(line))
+        desk.output.stream({"log": line}, Paragraph(line))
     return len(lines)
 
 
-def _tell_rounds(desk: CommandDesk, found: Dossier, told: int, *, number: int | None) -> int:
+def _tell_rounds(desk: CommandContext, found: Dossier, told: int, *, number: int | None) -> int:
     """Show the ended rounds that were not shown yet. Return how many have been shown by now."""
     rounds = _ended(found, number)
     for each in rounds[told:]:
@@ -101,12 +102,12 @@ def _course(found: Dossier) -> tuple[str, ...]:
     return log_of(job.name, found.history, found.rounds, archived_at=job.archived_at)
 
 
-def _note_removed(desk: CommandDesk, found: Dossier) -> None:
+def _note_removed(desk: CommandContext, found: Dossier) -> None:
     """Write a note if the history, or a part of it, was removed."""
     if words := removed(found.job):
         job = found.job
         what = f"{job.name} is {job.state} since {moment(job.changed_at)} UTC; {words}."
-        desk.output.note(Line(what, "bright_black"))
+        desk.output.note(Paragraph(what, "bright_black"))
 
 
 def _job(found: Dossier) -> dict[str, object]:
@@ -130,11 +131,13 @@ def _past(found: Dossier) -> str:
     return f"{words[:1].upper()}{words[1:]}." if words else "It has not run yet."
 
 
-def _show(desk: CommandDesk, each: Round) -> None:
+def _show(desk: CommandContext, each: Round) -> None:
     """Show a round to people. Output that was stored in full is read in pieces."""
     output = desk.output
     output.say(
-        Line(f"round {each.round} on {each.worker}, {moment(each.executed_at)} UTC: {each.ending}", "bold")
+        Paragraph(
+            f"round {each.round} on {each.worker}, {moment(each.executed_at)} UTC: {each.ending}", "bold"
+        )
     )
     if each.log:
         output.say(Verbatim(each.log.rstrip("\n"), "bright_black"))
@@ -147,11 +150,11 @@ def _show(desk: CommandDesk, each: Round) -> None:
     if error := (each.error or "").removesuffix(each.stderr or "").rstrip("\n"):
         output.say(Verbatim(error, "red"))
     if each.error_after_commit:
-        output.say(Line("After its transaction was committed:", "red"))
+        output.say(Paragraph("After its transaction was committed:", "red"))
         output.say(Verbatim(each.error_after_commit.rstrip("\n"), "red"))
 
 
-def _pour(desk: CommandDesk, blob: str, text: str, style: str) -> None:
+def _pour(desk: CommandContext, blob: str, text: str, style: str) -> None:
     """Show the stored output in full. If the store is unavailable, show the beginning and the end of it from the
     ledger.
     """
@@ -159,7 +162,7 @@ def _pour(desk: CommandDesk, blob: str, text: str, style: str) -> None:
     try:
         first = next(pieces, b"")
     except BlobsUnavailable as error:
-        desk.output.note(Line(f"{error.what} The ledger has this part of it:", "bright_black"))
+        desk.output.note(Paragraph(f"{error.what} The ledger has this part of it:", "bright_black"))
         desk.output.say(Verbatim(text.rstrip("\n"), style))
     else:
         desk.output.pour(chain([first], pieces))

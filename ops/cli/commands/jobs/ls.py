@@ -15,8 +15,8 @@ from sluice.jobs.text.paging import Order, OrderBy
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import job_lists, submission_progress
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line, Table
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph, Table
 from sluice.ops.cli.submission_options import past_option
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import moment
@@ -62,9 +62,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     where = parse_condition(options.where, datetime.now(UTC)) if options.where is not None else None
-    wanted = job_lists.Filter(
+    wanted = job_lists.JobListFilter(
         app=options.of_app,
         states=tuple(State(word) for word in options.state or ()),
         submission=options.submission,
@@ -78,15 +78,17 @@ def run(desk: CommandDesk, options: Options) -> int:
     return _list(desk, wanted) if options.page is None else _turn(desk, wanted, options.page)
 
 
-def _list(desk: CommandDesk, wanted: job_lists.Filter) -> int:
+def _list(desk: CommandContext, wanted: job_lists.JobListFilter) -> int:
     found = Installation(desk).ask(lambda tx: job_lists.jobs(_known(tx, wanted), wanted))
     desk.output.answer([_document(job) for job in found], _table(found, wanted.order))
     if found and len(found) == wanted.limit:
-        desk.output.note(Line(f"There may be more; --limit shows more than {wanted.limit}.", "bright_black"))
+        desk.output.note(
+            Paragraph(f"There may be more; --limit shows more than {wanted.limit}.", "bright_black")
+        )
     return DONE
 
 
-def _turn(desk: CommandDesk, wanted: job_lists.Filter, token: str) -> int:
+def _turn(desk: CommandContext, wanted: job_lists.JobListFilter, token: str) -> int:
     """Show one page."""
     asked = None if token == FIRST else token
     found = Installation(desk).ask(lambda tx: job_lists.page(_known(tx, wanted), wanted, asked))
@@ -94,11 +96,11 @@ def _turn(desk: CommandDesk, wanted: job_lists.Filter, token: str) -> int:
     desk.output.answer(document, _table(found.jobs, wanted.order))
     if not desk.output.as_json:
         rest = "" if found.next is None else f" The next page: --page {found.next}"
-        desk.output.note(Line(f"{len(found.jobs)} of {found.total}.{rest}", "bright_black"))
+        desk.output.note(Paragraph(f"{len(found.jobs)} of {found.total}.{rest}", "bright_black"))
     return DONE
 
 
-def _readings(desk: CommandDesk, where: Condition | None) -> KeyReadings | None:
+def _readings(desk: CommandContext, where: Condition | None) -> KeyReadings | None:
     """Return the readings of keys by the definitions. None if the condition does not need them, or if no definitions
     were given.
     """
@@ -107,12 +109,12 @@ def _readings(desk: CommandDesk, where: Condition | None) -> KeyReadings | None:
     if desk.settings.apps:
         return key_readings(desk.catalogue)
     desk.output.note(
-        Line("No definitions were given, so conditions on inputs check only kwargs.", "bright_black")
+        Paragraph("No definitions were given, so conditions on inputs check only kwargs.", "bright_black")
     )
     return None
 
 
-def _table(found: Sequence[job_lists.Listed], order: Order) -> Table:
+def _table(found: Sequence[job_lists.ListedJob], order: Order) -> Table:
     """Return the jobs as a table. The last column has the time by which they are ordered."""
     if order.by is OrderBy.CREATED:
         heading, times = "created (UTC)", [job.created_at for job in found]
@@ -128,19 +130,19 @@ def _table(found: Sequence[job_lists.Listed], order: Order) -> Table:
     )
 
 
-def _document(job: job_lists.Listed) -> dict[str, object]:
+def _document(job: job_lists.ListedJob) -> dict[str, object]:
     """Return a job as a document. A partition job also has its partitions."""
     told = {word: value for word, value in asdict(job).items() if word not in ("id", "place")}
     return told if job.span is None else {**told, "span": job.span}
 
 
-def _state(job: job_lists.Listed) -> str:
+def _state(job: job_lists.ListedJob) -> str:
     if job.uncollected:
         return f"{job.state}, uncollected"
     return f"{job.state}, paused" if job.paused else job.state
 
 
-def _known(tx: Tx, wanted: job_lists.Filter) -> Tx:
+def _known(tx: Tx, wanted: job_lists.JobListFilter) -> Tx:
     """Return the transaction. BadRequest if the submission in the filter does not exist."""
     if wanted.submission is not None and submission_progress.status(tx, wanted.submission) is None:
         raise BadRequest(

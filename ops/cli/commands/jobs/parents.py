@@ -8,9 +8,9 @@ from sluice.jobs.keys.identifiers import Values
 from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.output import all_option, excerpt
-from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.cli.parser import job_options
 from sluice.ops.cli.partition_texts import is_of_partitions, partition_parents
 from sluice.ops.operations.job_names import related
@@ -21,7 +21,7 @@ from sluice.planner.keyspaces.choose import keyspace_of
 VALUES_MAX = 12
 
 
-class Row(NamedTuple):
+class ParentRow(NamedTuple):
     group: str
     app: str
     key: str
@@ -33,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     if is_of_partitions(desk.catalogue, options.app):
         desk.output.answer(*partition_parents(desk.catalogue, options.app, options.key, whole=options.all))
         return DONE
@@ -48,7 +48,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def _page(gates: Sequence[Gate], *, whole: bool) -> Iterator[Block]:
-    rows = (Row(gate.name, *need.parent, _must(need)) for gate in gates for need in gate.needs)
+    rows = (ParentRow(gate.name, *need.parent, _must(need)) for gate in gates for need in gate.needs)
     shown = excerpt(
         rows,
         alike=lambda row: (row.group, row.app, row.when),
@@ -58,9 +58,9 @@ def _page(gates: Sequence[Gate], *, whole: bool) -> Iterator[Block]:
     yield Table(("group", "app", "key", "must have"), list(shown))
     for gate in gates:
         if not gate.needs:
-            yield Line(f"Group {gate.name} needs no other job.")
+            yield Paragraph(f"Group {gate.name} needs no other job.")
     if len(gates) > 1:
-        yield Line(f"The {len(gates)} groups are alternatives: any of them is enough.", "bright_black")
+        yield Paragraph(f"The {len(gates)} groups are alternatives: any of them is enough.", "bright_black")
 
 
 def _must(need: Need) -> str:
@@ -70,16 +70,16 @@ def _must(need: Need) -> str:
     return f"{need.when} within {span(need.lag_s_max)}" if need.lag_s_max else f"{need.when} again"
 
 
-def _reasons(desk: CommandDesk, name: JobName) -> Iterator[Block]:
+def _reasons(desk: CommandContext, name: JobName) -> Iterator[Block]:
     """Yield the reason why there are no parents."""
     app = desk.catalogue[name.app]
     if not keyspace_of(app, desk.catalogue).unmatched(app, name.key):
-        yield Line(f"{name} needs no other job: {app.name} has no depends_on.")
+        yield Paragraph(f"{name} needs no other job: {app.name} has no depends_on.")
         return
-    yield Line(f"{name} fits none of the groups of {app.name}; submit refuses it.", "yellow")
+    yield Paragraph(f"{name} fits none of the groups of {app.name}; submit refuses it.", "yellow")
     for alternative in desk.catalogue.alternatives(app.name):
         domains = (f"{word} {_listed(values)}" for word, values in alternative.domains.items())
-        yield Line(
+        yield Paragraph(
             f"group {alternative.name} is for {'; '.join(domains) or 'keys that fit its parents'}", indent=2
         )
 

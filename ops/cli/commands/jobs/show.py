@@ -12,19 +12,20 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.model.pool import spoken
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked_kwargs, masked_value
-from sluice.ledger.reads.job_details import RELATIVES_MAX, Child, Dossier, Half, Job, Parent
+from sluice.ledger.reads.job_details import RELATIVES_MAX, Child, Dossier, Half, JobRow, Parent
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.flight_page import facts, steps
 from sluice.ops.cli.output import all_option, excerpt
-from sluice.ops.cli.page import Block, Line, Table, colour
+from sluice.ops.cli.page import Block, Paragraph, Table, colour
 from sluice.ops.cli.parser import job_options
 from sluice.ops.documents.job_document import done
+from sluice.ops.documents.removed_history import removed
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_records import dossier_of
 from sluice.ops.operations.sagas import is_saga
 from sluice.ops.operations.show_job import calendar_of, document_of
-from sluice.ops.text import command, first_line, moment, precise, removed, span
+from sluice.ops.text import command, first_line, moment, precise, span
 
 #: Maximum number of submissions named that request the job. The latest are named.
 SUBMISSIONS_MAX = 5
@@ -35,7 +36,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     found = dossier_of(desk, Installation(desk), options.app, options.key)
     calendar = calendar_of(desk, found.job.app)
     page = _page(found, calendar, is_saga=is_saga(desk, found), whole=options.all)
@@ -46,16 +47,16 @@ def run(desk: CommandDesk, options: Options) -> int:
 def _page(found: Dossier, calendar: Calendar | None, *, is_saga: bool, whole: bool) -> Iterator[Block]:
     job = found.job
     paused = ", paused by `sluice pause`," if job.is_held_back else ""
-    yield Line(
+    yield Paragraph(
         f"{job.name} {job.state}{paused} since {moment(job.changed_at)} UTC", f"bold {colour(job.state)}"
     )
-    yield from (Line(text, indent=2) for text in _facts(found))
+    yield from (Paragraph(text, indent=2) for text in _facts(found))
     if found.job.span and calendar:
-        yield Line(f"existing partitions: {', '.join(done(found, calendar)) or 'nothing'}", indent=2)
+        yield Paragraph(f"existing partitions: {', '.join(done(found, calendar)) or 'nothing'}", indent=2)
     if is_saga:
-        yield from (Line(text, indent=2) for text in facts(found.flight, job.state))
+        yield from (Paragraph(text, indent=2) for text in facts(found.flight, job.state))
         if not job.is_pruned:
-            yield Line()
+            yield Paragraph()
             yield steps(found.flight, job.state)
     if found.rounds:
         yield from _part(
@@ -73,7 +74,7 @@ def _page(found: Dossier, calendar: Calendar | None, *, is_saga: bool, whole: bo
     yield from _relatives(("child", "state"), map(_child, found.children), whole=whole)
     yield from _relatives(("half", "state"), map(_child, found.halves), whole=whole)
     if RELATIVES_MAX in (len(found.parents), len(found.children)):
-        yield Line(f"At most {RELATIVES_MAX} parents and as many children are shown.", "bright_black")
+        yield Paragraph(f"At most {RELATIVES_MAX} parents and as many children are shown.", "bright_black")
 
 
 def _facts(found: Dossier) -> Iterator[str]:
@@ -105,14 +106,14 @@ def _facts(found: Dossier) -> Iterator[str]:
         yield f"requested by {', '.join(named)}{f' and {more} earlier' if more else ''}"
 
 
-def _collecting(job: Job) -> Iterator[str]:
+def _collecting(job: JobRow) -> Iterator[str]:
     if job.is_uncollected:
         yield f"uncollected; `{command('archive', job.name)}` marks it as collected"
     if job.archived_at:
         yield f"archived {moment(job.archived_at)} UTC"
 
 
-def _times_and_places(job: Job) -> Iterator[str]:
+def _times_and_places(job: JobRow) -> Iterator[str]:
     """Yield the times and the pool that limit when the job may run."""
     if job.not_before:
         yield f"not before {moment(job.not_before)} UTC"
@@ -122,7 +123,7 @@ def _times_and_places(job: Job) -> Iterator[str]:
         yield f"{spoken(job.pool)}, {job.pool_limit} at once{', waiting for a slot' if job.queued else ''}"
 
 
-def _looks(job: Job) -> Iterator[str]:
+def _looks(job: JobRow) -> Iterator[str]:
     if job.is_left:
         every, at = span(job.watch_s), moment(job.watch_at)
         yield f"polled every {every}, next at {at} UTC; started again {_times(job.round)}"
@@ -137,7 +138,7 @@ def _times(number: int) -> str:
 
 
 def _part(headings: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iterator[Block]:
-    yield Line()
+    yield Paragraph()
     yield Table(headings, rows, prose=True)
 
 

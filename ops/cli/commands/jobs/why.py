@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Block, Line, Table, colour
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Block, Paragraph, Table, colour
 from sluice.ops.cli.parser import job_options
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.why_job import reasons
 from sluice.ops.text import ago
-from sluice.ops.why.answer import Answer
+from sluice.ops.why.answer import Explanation
 
 #: Text before each kind of obstacle. Default: ``waits for``.
 _LEADS = {"cause": "because of", "lost": "lost:", "refusal": "but", "root": "in the end waits for"}
@@ -20,7 +20,7 @@ _BAD = {"cause", "lost", "refusal"}
 options = job_options
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     """Show the answer. A job that does not exist, or cannot exist, has an answer too. A text that cannot be the name of
     a job is an error.
     """
@@ -29,12 +29,12 @@ def run(desk: CommandDesk, options: Options) -> int:
     return DONE
 
 
-def _page(answer: Answer, now: datetime) -> Iterator[Block]:
-    yield Line(f"{answer.because}.", f"bold {colour(answer.state)}" if answer.state else "bold")
+def _page(answer: Explanation, now: datetime) -> Iterator[Block]:
+    yield Paragraph(f"{answer.because}.", f"bold {colour(answer.state)}" if answer.state else "bold")
     if answer.since:
-        yield Line(f"since {ago(answer.since, now)}", indent=2)
+        yield Paragraph(f"since {ago(answer.since, now)}", indent=2)
     for each in answer.waits_for:
         since = f", since {ago(each.since, now)}" if each.since else ""
         style = "red" if each.kind in _BAD else "yellow"
-        yield Line(f"{_LEADS.get(each.kind, 'waits for')} {each.what}{since}", style, indent=2)
+        yield Paragraph(f"{_LEADS.get(each.kind, 'waits for')} {each.what}{since}", style, indent=2)
     yield Table(("", ""), [(each.command, f"# {each.effect}") for each in answer.remedies])

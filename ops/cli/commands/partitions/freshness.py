@@ -11,19 +11,27 @@ from sluice.jobs.keys.chunks import Chunking
 from sluice.jobs.keys.work_ids import WorkId, parse_work_ids, short_text_of
 from sluice.jobs.model.app import App
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.keyspaces.freshness import Past
+from sluice.ledger.keyspaces.freshness import FreshnessFacts
 from sluice.ledger.reads.by_partition import last_successes
-from sluice.ledger.reads.by_partition.last_successes import Success
+from sluice.ledger.reads.by_partition.last_successes import LastSuccess
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.cli.submission_options import past_option
-from sluice.ops.documents.freshness_document import Alike, Told, alike, as_document, in_words, is_kept, never
+from sluice.ops.documents.freshness_document import (
+    Alike,
+    FreshnessReport,
+    alike,
+    as_document,
+    in_words,
+    is_kept,
+    never,
+)
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_names import canonical
 from sluice.ops.text import ago, moment, span
 
-Ask = Callable[[Tx], Told]
+Ask = Callable[[Tx], FreshnessReport]
 
 #: Default limits for work IDs and for keys. The work IDs of one chunk share a line, and each key has its own line.
 IDS_TOLD, KEYS_TOLD = 10_000, 100
@@ -47,14 +55,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help=told)
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     app = desk.catalogue.app(options.app)
     ask = _ids(app, app.chunking, options) if app.chunking else _keys(desk, app, options)
     told = Installation(desk).ask(ask)
     desk.output.answer(as_document(app, told), *_page(app, told))
     if told.more:
         shown = _limit(options, app)
-        desk.output.note(Line(f"There may be more; --limit shows more than {shown:,}.", "bright_black"))
+        desk.output.note(Paragraph(f"There may be more; --limit shows more than {shown:,}.", "bright_black"))
     return DONE
 
 
@@ -68,15 +76,15 @@ def _ids(app: App, chunking: Chunking, options: Options) -> Ask:
     named = None if options.work_ids is None else _read_ids(options.work_ids, app)
     limit, before = _limit(options, app), options.older_than
 
-    def ask(tx: Tx) -> Told:
-        past = Past(tx, tx.instant(), number=0)
+    def ask(tx: Tx) -> FreshnessReport:
+        past = FreshnessFacts(tx, tx.instant(), number=0)
         kept = [mark for mark in last_successes.marks(tx, app.name) if is_kept(mark, chunking)]
         marks = kept if kept or chunking.freshness_by else [""]
         if named is None:
             found, more = last_successes.ids(tx, app.name, marks, before=before, limit=limit)
         else:
             found, more = last_successes.named_ids(tx, app.name, marks, named, limit=limit)
-        return Told(
+        return FreshnessReport(
             now=past.now,
             successes=_older(found, before),
             runs={mark: at for mark in marks if (at := past.last_run(app.name, mark))},
@@ -87,7 +95,7 @@ def _ids(app: App, chunking: Chunking, options: Options) -> Ask:
     return ask
 
 
-def _keys(desk: CommandDesk, app: App, options: Options) -> Ask:
+def _keys(desk: CommandContext, app: App, options: Options) -> Ask:
     if options.work_ids is not None:
         raise BadRequest(
             f"{app.name} has keys like {app.example_key}, and no work IDs.",
@@ -97,13 +105,13 @@ def _keys(desk: CommandDesk, app: App, options: Options) -> Ask:
     named = list(dict.fromkeys(canonical(desk, app.name, key).key for key in options.key))
     limit, before = _limit(options, app), options.older_than
 
-    def ask(tx: Tx) -> Told:
+    def ask(tx: Tx) -> FreshnessReport:
         if named:
             found, more = last_successes.named_keys(tx, app.name, named)
         else:
             found, more = last_successes.keys(tx, app.name, before=before, limit=limit)
         absent = never(named, [""], found)
-        return Told(now=tx.instant(), successes=_older(found, before), never=absent, more=more)
+        return FreshnessReport(now=tx.instant(), successes=_older(found, before), never=absent, more=more)
 
     return ask
 
@@ -114,7 +122,7 @@ def _limit(options: Options, app: App) -> int:
     return IDS_TOLD if app.chunking else KEYS_TOLD
 
 
-def _older(found: Sequence[Success], before: datetime | None) -> list[Success]:
+def _older(found: Sequence[LastSuccess], before: datetime | None) -> list[LastSuccess]:
     return [each for each in found if before is None or each.at < before]
 
 
@@ -125,7 +133,7 @@ def _read_ids(text: str, app: App) -> tuple[WorkId, ...]:
         raise BadRequest(f"The work IDs cannot be read: {error}.", where=app.name) from None
 
 
-def _page(app: App, told: Told) -> Iterator[Block]:
+def _page(app: App, told: FreshnessReport) -> Iterator[Block]:
     by = app.chunking.freshness_by if app.chunking else ()
     name = "work IDs" if app.chunking else "key"
     rows = [
@@ -137,8 +145,8 @@ def _page(app: App, told: Told) -> Iterator[Block]:
     yield Table(headings, rows, empty=f"No successes of {app.name} to show.")
     for mark, at in told.runs.items():
         of = f" of {in_words(mark)}" if mark else ""
-        yield Line(f"Its last submission{of} that succeeded ended {ago(at, told.now)}.", "bright_black")
+        yield Paragraph(f"Its last submission{of} that succeeded ended {ago(at, told.now)}.", "bright_black")
 
 
-def _age(each: Alike, told: Told) -> str:
+def _age(each: Alike, told: FreshnessReport) -> str:
     return span((told.now - each.at).total_seconds()) if each.at else ""

@@ -16,13 +16,23 @@ from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import submission_progress
 from sluice.ledger.reads.by_partition import submission_grid as reading
-from sluice.ledger.reads.by_partition.table_partitions import Place
-from sluice.ledger.reads.submission_progress import Status
+from sluice.ledger.reads.by_partition.table_partitions import TableVersion
+from sluice.ledger.reads.submission_progress import SubmissionStatus
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Block, Line, Spread, Table, colour
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Block, Paragraph, StyledLine, Table, colour
 from sluice.ops.cli.submission_result import in_words
-from sluice.ops.documents.grid import Axis, Mark, Row, Strip, as_document, axis, mark, strip, total
+from sluice.ops.documents.grid import (
+    Axis,
+    CellMark,
+    PartitionRow,
+    Strip,
+    as_document,
+    axis,
+    mark,
+    strip,
+    total,
+)
 from sluice.ops.operations.installation import Installation
 from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
 
@@ -40,11 +50,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     found = Installation(desk).ask(lambda tx: _read(tx, desk, options))
     if found is None:
         said = f"Submission {options.submission} has no partitions to show."
-        desk.output.answer({"apps": []}, Line(said, "bright_black"))
+        desk.output.answer({"apps": []}, Paragraph(said, "bright_black"))
         return DONE
     along, shown = found
     document = {"apps": [as_document(each, cells) for each, cells in shown]}
@@ -52,7 +62,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     return DONE
 
 
-def _read(tx: Tx, desk: CommandDesk, options: Options) -> tuple[Axis, list[tuple[Strip, Cells]]] | None:
+def _read(tx: Tx, desk: CommandContext, options: Options) -> tuple[Axis, list[tuple[Strip, Cells]]] | None:
     status = submission_progress.status(tx, options.submission)
     if status is None:
         raise BadRequest(
@@ -67,7 +77,7 @@ def _read(tx: Tx, desk: CommandDesk, options: Options) -> tuple[Axis, list[tuple
     return along, [(each, _cells(tx, each)) for each in strips]
 
 
-def _rows(tx: Tx, desk: CommandDesk, status: Status) -> Iterator[Row]:
+def _rows(tx: Tx, desk: CommandContext, status: SubmissionStatus) -> Iterator[PartitionRow]:
     """Yield a row for each app that the definitions have. The requested partitions are shown even if no job was needed
     for them.
     """
@@ -76,17 +86,17 @@ def _rows(tx: Tx, desk: CommandDesk, status: Status) -> Iterator[Row]:
         span = each.span
         if app == status.app and (asked := _asked(desk, status)):
             span = Span(min(span.first, asked.span.first), max(span.last, asked.span.last))
-        yield Row(app, each.place, partitioning_of(desk.catalogue[app]).calendar, span)
+        yield PartitionRow(app, each.place, partitioning_of(desk.catalogue[app]).calendar, span)
     if status.app not in extents and (asked := _asked(desk, status)):
         yield asked
 
 
-def _is_bounded(desk: CommandDesk, app: str) -> bool:
+def _is_bounded(desk: CommandContext, app: str) -> bool:
     """Return whether the app is defined and its work ends. Work that never ends makes no partitions."""
     return app in desk.catalogue and not desk.catalogue[app].unbounded
 
 
-def _asked(desk: CommandDesk, status: Status) -> Row | None:
+def _asked(desk: CommandContext, status: SubmissionStatus) -> PartitionRow | None:
     app = desk.catalogue.get(status.app)
     if app is None or app.partitioning is None or app.unbounded or not (status.start and status.end):
         return None
@@ -95,16 +105,16 @@ def _asked(desk: CommandDesk, status: Status) -> Row | None:
         span = Span(table.calendar.read(status.start), table.calendar.read(status.end))
     except ValueError:
         return None  # The submission was refused for it, or the definitions have changed since.
-    return Row(app.name, Place(table.name, table.version), table.calendar, span)
+    return PartitionRow(app.name, TableVersion(table.name, table.version), table.calendar, span)
 
 
-def _columns(desk: CommandDesk, rows: Sequence[Row]) -> int:
+def _columns(desk: CommandContext, rows: Sequence[PartitionRow]) -> int:
     if desk.output.as_json:
         return COLUMNS_OF_DOCUMENT
     return (desk.output.width or COLUMNS) - _margin(rows)
 
 
-def _margin(rows: Sequence[Row]) -> int:
+def _margin(rows: Sequence[PartitionRow]) -> int:
     return max(len(row.app) for row in rows) + 2
 
 
@@ -115,19 +125,19 @@ def _cells(tx: Tx, each: Strip) -> Cells:
 
 def _page(along: Axis, shown: Sequence[tuple[Strip, Cells]]) -> Iterator[Block]:
     margin = _margin([each.row for each, _ in shown])
-    marks: list[Mark] = []
+    marks: list[CellMark] = []
     for each, cells in shown:
         line = [mark(*cell) for cell in zip(each.stretches, cells, strict=True)]
         marks += line
         runs = [(one, "".join(each.sign for each in of)) for one, of in groupby(line)]
         coloured = [(text, colour(one.state) if one.state else "bright_black") for one, text in runs]
-        yield Spread([(each.row.app.ljust(margin) + " " * each.before, ""), *coloured])
+        yield StyledLine([(each.row.app.ljust(margin) + " " * each.before, ""), *coloured])
     legend = (f"{each.sign} {each.meaning}" for each in dict.fromkeys(marks))
-    yield Line(f"{'':{margin}}a column is {along.in_words}: {', '.join(legend)}", "bright_black")
-    yield Line()
+    yield Paragraph(f"{'':{margin}}a column is {along.in_words}: {', '.join(legend)}", "bright_black")
+    yield Paragraph()
     rows = [(*_ends(each.row), len(each.row.span), in_words(total(cells))) for each, cells in shown]
     yield Table(("app", "from", "to", "partitions", "outcome"), rows, prose=True)
 
 
-def _ends(row: Row) -> tuple[str, str, str]:
+def _ends(row: PartitionRow) -> tuple[str, str, str]:
     return row.app, row.calendar.write(row.span.first), row.calendar.write(row.span.last)

@@ -6,8 +6,8 @@ Jobs that wait for these partitions go on. To record a partition again changes n
 import argparse
 
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 
 
@@ -18,12 +18,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     catalogue = desk.catalogue
     new = Installation(desk).client.land(catalogue, options.table, options.partition)
     what = "1 partition" if new == 1 else f"{new} partitions"
     is_new = "has landed now and had" if new == 1 else "have landed now and had"
     desk.output.answer(
-        {"table": options.table, "landed": new}, Line(f"{what} of {options.table} {is_new} not before.")
+        {"table": options.table, "landed": new}, Paragraph(f"{what} of {options.table} {is_new} not before.")
     )
     return DONE

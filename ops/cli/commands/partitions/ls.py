@@ -12,11 +12,11 @@ from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import LIVE
 from sluice.ledger.reads.by_partition import table_partitions
-from sluice.ledger.reads.by_partition.table_partitions import Holding, Place, Run
+from sluice.ledger.reads.by_partition.table_partitions import Holding, PartitionRun, TableVersion
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.output import all_option, excerpt
-from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import moment
 from sluice.planner.keyspaces.partitions.table_demand import ALL
@@ -40,7 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     if options.table is not None:
         return _one(desk, table_of(desk.catalogue, options.table), options)
     if options.first is not None or options.last is not None:
@@ -48,7 +48,7 @@ def run(desk: CommandDesk, options: Options) -> int:
             "--from and --to need a table.", advice="Name the table: sluice partitions ls TABLE --from P"
         )
     tables = list(tables_of(desk.catalogue))
-    places = [Place(table.name, table.version) for table in tables]
+    places = [TableVersion(table.name, table.version) for table in tables]
     found = Installation(desk).ask(lambda tx: table_partitions.holdings(tx, places, ALL))
     rows = [_row(table, found.get(table.name)) for table in tables]
     headings = ("table", "filled by", "unit", "first", "last", "existing", "under way", "missing", "holes")
@@ -57,8 +57,8 @@ def run(desk: CommandDesk, options: Options) -> int:
     return DONE
 
 
-def _one(desk: CommandDesk, table: TableOf, options: Options) -> int:
-    place, within = Place(table.name, table.version), _within(table, options)
+def _one(desk: CommandContext, table: TableOf, options: Options) -> int:
+    place, within = TableVersion(table.name, table.version), _within(table, options)
     installation = Installation(desk)
     holding = installation.ask(lambda tx: table_partitions.holdings(tx, [place], within)).get(table.name)
     found = installation.ask(lambda tx: table_partitions.runs(tx, place, within, limit=RUNS_MAX))
@@ -69,7 +69,7 @@ def _one(desk: CommandDesk, table: TableOf, options: Options) -> int:
     told = [_told(table.calendar, each) for each in _with_holes(found, ends)] if found else []
     desk.output.answer({**_document(table, holding), "runs": told}, *_page(table, told, whole=options.all))
     if len(found) == RUNS_MAX:
-        desk.output.note(Line("There may be more; use --from to continue.", "bright_black"))
+        desk.output.note(Paragraph("There may be more; use --from to continue.", "bright_black"))
     return DONE
 
 
@@ -84,7 +84,7 @@ def _within(table: TableOf, options: Options) -> Span:
     return Span(first, last)
 
 
-def _with_holes(found: Sequence[Run], ends: Span) -> Iterator[Run]:
+def _with_holes(found: Sequence[PartitionRun], ends: Span) -> Iterator[PartitionRun]:
     """Yield the runs in order, with a hole between two runs for partitions that have no job."""
     ahead = ends.first
     for each in found:
@@ -96,11 +96,13 @@ def _with_holes(found: Sequence[Run], ends: Span) -> Iterator[Run]:
         yield _hole(ahead, ends.last)
 
 
-def _hole(first: int, last: int) -> Run:
-    return Run(first=first, last=last, done=False, since=None, app=None, key=None, state=None, makers=0)
+def _hole(first: int, last: int) -> PartitionRun:
+    return PartitionRun(
+        first=first, last=last, done=False, since=None, app=None, key=None, state=None, makers=0
+    )
 
 
-def _told(calendar: Calendar, each: Run) -> dict[str, Any]:
+def _told(calendar: Calendar, each: PartitionRun) -> dict[str, Any]:
     """Return a run as a document. A missing run has the state of the dead jobs that were to make it, if there were
     any.
     """

@@ -5,9 +5,9 @@ import argparse
 import msgspec
 from msgspec.structs import asdict
 
-from sluice.ledger.reads.audit_log import Act, acts
+from sluice.ledger.reads.audit_log import AuditEntry, acts
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Table
 from sluice.ops.cli.submission_options import past_option
 from sluice.ops.operations.installation import Installation
@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     limit = max(options.limit, 0)
     found = Installation(desk).ask(lambda tx: acts(tx, since=options.since, limit=limit))
     documents = [{word: value for word, value in asdict(each).items() if word != "id"} for each in found]
@@ -42,7 +42,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     return DONE
 
 
-def _row(each: Act) -> tuple[str, ...]:
+def _row(each: AuditEntry) -> tuple[str, ...]:
     return moment(each.at), each.who, each.did, _words(each.about), _words(each.came_to)
 
 

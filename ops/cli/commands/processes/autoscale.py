@@ -8,15 +8,15 @@ from functools import partial
 from sluice.actors.settings.settings import hand_on
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.text.units import duration_s
-from sluice.ops.autoscale.controller import Keeper, Post, command
-from sluice.ops.autoscale.decision import Terms
+from sluice.ops.autoscale.controller import Autoscaler, ScaledTarget, command
+from sluice.ops.autoscale.decision import ScalingSettings
 from sluice.ops.autoscale.orphan_guard import Guard
-from sluice.ops.autoscale.targets import Watch, read_watches
-from sluice.ops.autoscale.workers import Crew
+from sluice.ops.autoscale.targets import ScalingTarget, read_watches
+from sluice.ops.autoscale.workers import LocalWorkers
 from sluice.ops.cli.command import DONE, INTERRUPTED, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.local_worker import told_to_stop
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 
 
@@ -53,7 +53,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     settings = desk.settings
     watches = read_watches(options.queue, desk.catalogue)
     installation = Installation(desk)
@@ -64,27 +64,27 @@ def run(desk: CommandDesk, options: Options) -> int:
         )
     guard = desk.keep(Guard())
     posts = [_post(watch, options, guard) for watch in watches]
-    keeper = Keeper(installation.ledger, posts, partial(_say, desk))
+    keeper = Autoscaler(installation.ledger, posts, partial(_say, desk))
     with told_to_stop() as stop:
         try:
             keeper.keep(stop, options.every)
         except KeyboardInterrupt:
             return INTERRUPTED
-    desk.output.answer({"stopped": True}, Line("Stopped."))
+    desk.output.answer({"stopped": True}, Paragraph("Stopped."))
     return DONE
 
 
-def _post(watch: Watch, options: Options, guard: Guard) -> Post:
+def _post(watch: ScalingTarget, options: Options, guard: Guard) -> ScaledTarget:
     environment = dict(os.environ)
     hand_on(environment, apps=options.apps, ledger_url=options.ledger, broker_url=options.broker)
-    return Post(
+    return ScaledTarget(
         watch,
-        Terms(
+        ScalingSettings(
             bounds=watch.bounds,
             capacity=options.threads * options.processes,
             cool_down_s=options.cool_down,
         ),
-        Crew(
+        LocalWorkers(
             command(watch, threads=options.threads, processes=options.processes),
             environment,
             guard,
@@ -92,10 +92,10 @@ def _post(watch: Watch, options: Options, guard: Guard) -> Post:
     )
 
 
-def _say(desk: CommandDesk, text: str) -> None:
+def _say(desk: CommandContext, text: str) -> None:
     """Show a line to the user. If the output is closed, the workers stay."""
     with suppress(OSError):
-        desk.output.note(Line(text))
+        desk.output.note(Paragraph(text))
 
 
 def _positive(text: str) -> int:

@@ -7,9 +7,9 @@ from sluice.jobs.states import State
 from sluice.jobs.text.units import duration_s
 from sluice.ledger.reads.backlog import HORIZON_S, Demand
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Block, Table
-from sluice.ops.documents.backlog import Wanted, wanted
+from sluice.ops.documents.backlog import WorkerDemand, wanted
 from sluice.ops.operations.installation import Installation
 
 
@@ -24,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     apps = list(dict.fromkeys(options.app))
     catalogue = desk.catalogue if desk.settings.apps else None
     if catalogue is not None and (unknown := [app for app in apps if app not in catalogue]):
@@ -37,7 +37,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     return DONE
 
 
-def _table(found: Wanted) -> Block:
+def _table(found: WorkerDemand) -> Block:
     return Table(
         ("app", "demand", State.READY.value, State.RUNNING.value, "soon", "blocked", "external"),
         [_row(each) for each in found.apps],

@@ -6,14 +6,14 @@ import argparse
 import re
 from pathlib import Path
 
-from sluice.broker.rabbitmq.topology import Names
+from sluice.broker.rabbitmq.topology import QueueNames
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.text.units import duration_s
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line, Table
-from sluice.ops.deploy.bundle import Terms, bundle
-from sluice.ops.deploy.groups import Group, group, read_groups
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph, Table
+from sluice.ops.deploy.bundle import ManifestSettings, bundle
+from sluice.ops.deploy.groups import WorkerGroup, group, read_groups
 
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?")
@@ -72,7 +72,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     if options.least > options.most:
         raise BadRequest(f"--least {options.least} is more than --most {options.most}.")
     groups = group(desk.catalogue, read_groups(options.group))
@@ -81,14 +81,14 @@ def run(desk: CommandDesk, options: Options) -> int:
     desk.output.answer(
         {"written": written, "workers": [_document(each) for each in groups]},
         Table(("workers", "for"), rows, prose=True),
-        Line(f"{len(written)} files are in {options.output}. Next: kubectl apply -k {options.output}"),
+        Paragraph(f"{len(written)} files are in {options.output}. Next: kubectl apply -k {options.output}"),
     )
     return DONE
 
 
-def _terms(desk: CommandDesk, options: Options) -> Terms:
-    return Terms(
-        queues=Names(desk.settings.broker_namespace),
+def _terms(desk: CommandContext, options: Options) -> ManifestSettings:
+    return ManifestSettings(
+        queues=QueueNames(desk.settings.broker_namespace),
         namespace=options.namespace,
         image=options.image,
         threads=options.threads,
@@ -110,7 +110,7 @@ def _write(folder: Path, texts: dict[str, str]) -> list[str]:
     return sorted(texts)
 
 
-def _document(group: Group) -> dict[str, object]:
+def _document(group: WorkerGroup) -> dict[str, object]:
     return {"name": f"sluice-worker-{group.name}", "apps": list(group.apps)}
 
 

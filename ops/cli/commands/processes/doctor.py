@@ -12,13 +12,13 @@ from itertools import chain, repeat
 
 from sluice.actors.settings.settings import process_found
 from sluice.ops.cli.command import DONE, FAILED, OUT_OF_REACH, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import PROSE_CHARS_MIN, Block, Line, Spread
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import PROSE_CHARS_MIN, Block, Paragraph, StyledLine
 from sluice.ops.console.server import read_place
-from sluice.ops.observe.doctor.finding import Finding, Level
+from sluice.ops.observe.doctor.finding import Finding, FindingLevel
 from sluice.ops.observe.doctor.run_probes import Examination
 
-_COLOURS = {Level.OK: "green", Level.WARN: "yellow", Level.BAD: "red"}
+_COLOURS = {FindingLevel.OK: "green", FindingLevel.WARN: "yellow", FindingLevel.BAD: "red"}
 #: Column at which the text of a finding begins.
 _MARGIN = 19
 
@@ -37,7 +37,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     examination = Examination(desk, listen=read_place(options.listen), management=options.management)
     findings = []
     found = process_found(ledger_url=options.ledger, broker_url=options.broker)
@@ -46,9 +46,9 @@ def run(desk: CommandDesk, options: Options) -> int:
         desk.output.say(*_lines(finding, desk.output.width))
     counts = Counter(each.level for each in findings)
     desk.output.answer(
-        {"findings": findings, "counts": {level: counts[level] for level in Level}},
-        Line(),
-        Line(", ".join(f"{counts[level]} {level}" for level in Level)),
+        {"findings": findings, "counts": {level: counts[level] for level in FindingLevel}},
+        Paragraph(),
+        Paragraph(", ".join(f"{counts[level]} {level}" for level in FindingLevel)),
     )
     return _exit_code(findings)
 
@@ -56,7 +56,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 def _exit_code(findings: Sequence[Finding]) -> int:
     if any(each.out_of_reach for each in findings):
         return OUT_OF_REACH
-    return FAILED if any(each.level is Level.BAD for each in findings) else DONE
+    return FAILED if any(each.level is FindingLevel.BAD for each in findings) else DONE
 
 
 def _lines(finding: Finding, width: int | None) -> Iterator[Block]:
@@ -68,7 +68,7 @@ def _lines(finding: Finding, width: int | None) -> Iterator[Block]:
     text += [(line, "bright_black") for line in _wrapped(finding.advice and f"→ {finding.advice}", width)]
     heads = chain([(str(finding.level), finding.about)], repeat(("", "")))
     for (level, about), (line, style) in zip(heads, text, strict=False):
-        yield Spread(
+        yield StyledLine(
             [(f"{level:<5}", _COLOURS[finding.level]), (f"{about:<{_MARGIN - 5}}", "bold"), (line, style)]
         )
 

@@ -3,7 +3,7 @@
 import argparse
 
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Verbatim
 from sluice.ops.observe.metrics.collect import Metrics
 from sluice.ops.operations.installation import Installation
@@ -13,7 +13,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandDesk, _: Options) -> int:
+def run(desk: CommandContext, _: Options) -> int:
     metrics = Metrics(desk, Installation(desk))
     if desk.output.as_json:
         desk.output.answer(metrics.documents())

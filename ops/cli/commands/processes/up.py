@@ -11,11 +11,11 @@ from sluice.jobs.errors import Unreachable
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.reads.quiescence import idle
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.local_worker import threads_option, told_to_stop, working
-from sluice.ops.cli.page import Line
-from sluice.ops.console.background import Keys, console, keys_for
-from sluice.ops.console.server import LISTEN, Place, PlaceTaken, read_place
+from sluice.ops.cli.page import Paragraph
+from sluice.ops.console.background import ConsoleKeys, console, keys_for
+from sluice.ops.console.server import LISTEN, ListenAddress, PlaceTaken, read_place
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import span
 
@@ -36,13 +36,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--no-console", action="store_true", help="do not serve the console")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     place = _place(options)
     keys = None if place is None else keys_for(place, desk.settings)
     facts = {"apps": len(desk.catalogue), "ledger": _ledger(desk), "broker": _broker(desk)}
     desk.output.say(
-        Line("{apps} apps; ledger: {ledger}; broker: {broker}.".format(**facts)),
-        Line("It ends when nothing is left to do." if options.drain else "Ctrl-C ends it."),
+        Paragraph("{apps} apps; ledger: {ledger}; broker: {broker}.".format(**facts)),
+        Paragraph("It ends when nothing is left to do." if options.drain else "Ctrl-C ends it."),
     )
     installation = Installation(desk, works=True)
     with (
@@ -51,22 +51,22 @@ def run(desk: CommandDesk, options: Options) -> int:
         _console(desk, installation, place, keys) as listened,
     ):
         if listened is not None and keys is not None:
-            desk.output.say(Line(f"The console is at {keys.address(listened)}"))
+            desk.output.say(Paragraph(f"The console is at {keys.address(listened)}"))
         while not stop.wait(LOOK_EVERY_S):
             if options.drain and _is_idle(desk, installation):
                 break
         if stop.is_set():
             grace = span(desk.settings.grace_s)
-            desk.output.say(Line(f"Stopping: running jobs get {grace}, unless Ctrl-C is pressed again."))
+            desk.output.say(Paragraph(f"Stopping: running jobs get {grace}, unless Ctrl-C is pressed again."))
     ended = "stopped" if stop.is_set() else "drained"
     desk.output.answer(
         {**facts, "console": listened and str(listened), "ended": ended},
-        Line("Stopped." if stop.is_set() else "Nothing is left to do."),
+        Paragraph("Stopped." if stop.is_set() else "Nothing is left to do."),
     )
     return DONE
 
 
-def _place(options: Options) -> Place | None:
+def _place(options: Options) -> ListenAddress | None:
     """Return the address of the console. With --drain there is no console, unless ``--listen`` is given."""
     if options.no_console or (options.drain and options.listen is None):
         return None
@@ -75,8 +75,8 @@ def _place(options: Options) -> Place | None:
 
 @contextmanager
 def _console(
-    desk: CommandDesk, working: Installation, place: Place | None, keys: Keys | None
-) -> Iterator[Place | None]:
+    desk: CommandContext, working: Installation, place: ListenAddress | None, keys: ConsoleKeys | None
+) -> Iterator[ListenAddress | None]:
     """Yield the address of the console, which is served during the block. If the address is taken, the work goes on
     without a console.
     """
@@ -89,11 +89,13 @@ def _console(
             try:
                 listened = opened.enter_context(console(desk, beside, place, keys.gate)).place
             except PlaceTaken as error:
-                desk.output.note(Line(f"{error.what} No console is served; set --listen to another address."))
+                desk.output.note(
+                    Paragraph(f"{error.what} No console is served; set --listen to another address.")
+                )
         yield listened
 
 
-def _is_idle(desk: CommandDesk, installation: Installation) -> bool:
+def _is_idle(desk: CommandContext, installation: Installation) -> bool:
     """Return whether no work is left. False if the ledger does not answer, because it may come back."""
     try:
         return installation.ask(lambda tx: idle(tx, desk.catalogue.sources))
@@ -102,10 +104,10 @@ def _is_idle(desk: CommandDesk, installation: Installation) -> bool:
         return False
 
 
-def _ledger(desk: CommandDesk) -> str:
+def _ledger(desk: CommandContext) -> str:
     url = desk.settings.ledger_url
     return f"embedded under {desk.settings.home}" if url is None else without_password(url)
 
 
-def _broker(desk: CommandDesk) -> str:
+def _broker(desk: CommandContext) -> str:
     return without_password(desk.settings.broker_url)

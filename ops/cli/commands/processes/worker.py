@@ -2,10 +2,10 @@
 
 from sluice.actors.worker import command
 from sluice.ops.cli.command import Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 
 options = command.add_options
 
 
-def run(_: CommandDesk, options: Options) -> int:
+def run(_: CommandContext, options: Options) -> int:
     return command.run(options)

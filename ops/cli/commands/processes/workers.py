@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from sluice.jobs.model.pool import spoken
 from sluice.jobs.states import State
 from sluice.ledger.reads import fleet
-from sluice.ledger.reads.pool_queue import COUNTED_MAX, Pool, Pools, Slot
+from sluice.ledger.reads.pool_queue import COUNTED_MAX, Pools, PoolWaits, Slot
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.documents.worker_document import as_document, host_of, slots_of, workers_and_pools
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import moment
@@ -19,14 +19,14 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandDesk, _: Options) -> int:
+def run(desk: CommandContext, _: Options) -> int:
     found, pools = Installation(desk).ask(workers_and_pools)
     documents = [as_document(each, pools) for each in found]
     desk.output.answer(documents, _table(found), *_problems(found), *_lines(pools))
     return DONE
 
 
-def _table(found: Sequence[fleet.Worker]) -> Block:
+def _table(found: Sequence[fleet.WorkerRow]) -> Block:
     return Table(
         ("worker", "alive", "running", "threads", "started (UTC)", "lease until (UTC)", "queues"),
         [
@@ -46,35 +46,37 @@ def _table(found: Sequence[fleet.Worker]) -> Block:
     )
 
 
-def _problems(found: Sequence[fleet.Worker]) -> Iterator[Block]:
+def _problems(found: Sequence[fleet.WorkerRow]) -> Iterator[Block]:
     for each in found:
         if each.definitions_problem:
-            yield Line(f"{each.host}:{each.pid} keeps old definitions: {each.definitions_problem}.", "yellow")
+            yield Paragraph(
+                f"{each.host}:{each.pid} keeps old definitions: {each.definitions_problem}.", "yellow"
+            )
 
 
 def _lines(pools: Pools) -> Iterator[Block]:
     if not pools.told:
         return
-    yield Line()
+    yield Paragraph()
     rows = [
         (spoken(each.pool), _limit(each), _count(each.behind), _holders(each, pools)) for each in pools.told
     ]
     yield Table(("pool", "at once", "waiting for a slot", "jobs with a slot"), rows, prose=True)
     if pools.more:
         many = _count(pools.more)
-        yield Line(
+        yield Paragraph(
             f"Jobs wait for slots of {many} more {'pool' if pools.more == 1 else 'pools'}.", "bright_black"
         )
 
 
-def _limit(pool: Pool) -> str:
+def _limit(pool: PoolWaits) -> str:
     """Return the limit of the pool, or the range of its limits. Each job has the limit with which it was planned."""
     if pool.limit_min == pool.limit_max:
         return str(pool.limit_max)
     return f"{pool.limit_min} to {pool.limit_max}"
 
 
-def _holders(pool: Pool, pools: Pools) -> str:
+def _holders(pool: PoolWaits, pools: Pools) -> str:
     told = [f"{slot.name} ({_standing(slot)})" for slot in slots_of(pool, pools)]
     more = pool.taken - len(told)
     last = f"{_count(more)} more" if pool.taken <= COUNTED_MAX else "many more"

@@ -19,12 +19,12 @@ if find_spec("sluice.ops.bench") is None:
     )
 from sluice.ops.bench.participants import CONTENDERS, OURS, check
 from sluice.ops.bench.sample import Summary, ratio
-from sluice.ops.bench.session import Entry, Servers, entries, sit
+from sluice.ops.bench.session import Servers, SessionEntry, entries, sit
 from sluice.ops.bench.shapes import COURSES, SCALE
 from sluice.ops.bench.workloads import WORKLOADS
 from sluice.ops.cli.command import DONE, FAILED, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line, Table
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph, Table
 from sluice.ops.operations.installation import Installation
 
 #: Width of the lists in the help, and of the names in them, in characters.
@@ -71,7 +71,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     """Run the benchmarks. Each run has a temporary database beside the ledger, and the ledger itself is not touched.
     Use a broker that nothing else uses, because the runs use its queues.
     """
@@ -95,7 +95,7 @@ def run(desk: CommandDesk, options: Options) -> int:
         broke_off=lambda entry, error: broken.extend([f"{entry} failed:", *_lines(error)]),
     )
     for each in broken:
-        desk.output.aside.print(Line(each))
+        desk.output.aside.print(Paragraph(each))
     settings = {
         "cpus": os.cpu_count(),
         "machine": platform.machine(),
@@ -117,8 +117,8 @@ def _listed(title: str, told: Mapping[str, str]) -> str:
     return "\n".join([f"{title}:", *lines])
 
 
-def _tell(desk: CommandDesk, entry: Entry, turn: int, runs: int) -> None:
-    desk.output.aside.print(Line(f"{entry}, run {turn + 1} of {runs}"))
+def _tell(desk: CommandContext, entry: SessionEntry, turn: int, runs: int) -> None:
+    desk.output.aside.print(Paragraph(f"{entry}, run {turn + 1} of {runs}"))
 
 
 def _lines(error: SluiceError) -> list[str]:

@@ -6,7 +6,7 @@ The script contains the commands and options of this version. Make it again afte
 import argparse
 
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Verbatim
 from sluice.ops.completion.scripts import SHELLS, script
 from sluice.ops.completion.tree import read_tree
@@ -18,7 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     # The table of commands contains this command.
     from sluice.ops.cli.commands import COMMANDS  # noqa: PLC0415 - it names this module, though it imports none
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line, Table
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph, Table
 from sluice.ops.starter import files
 
 #: Maximum number of existing files that the error names.
@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     folder = Path(options.folder)
     texts = files()
     _require_room(folder, list(texts))
@@ -42,8 +42,8 @@ def run(desk: CommandDesk, options: Options) -> int:
     go = [] if options.folder == "." else [(f"cd {options.folder}", "")]
     desk.output.answer(
         {"folder": str(folder), "files": [*texts]},
-        Line(f"Made {', '.join(texts)}. Next:"),
-        Line(),
+        Paragraph(f"Made {', '.join(texts)}. Next:"),
+        Paragraph(),
         Table(("", ""), [*go, *_NEXT]),
     )
     return DONE

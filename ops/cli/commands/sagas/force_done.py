@@ -5,8 +5,8 @@ goes on after it.
 import argparse
 
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.parser import job_options
 from sluice.ops.documents.flight_texts import counted
 from sluice.ops.operations.installation import Installation
@@ -19,7 +19,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--note", metavar="TEXT", help="how it was undone by hand; the journal records it")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     found, line = failed_undo(desk, installation, options.app, options.key)
     name = found.job.name
@@ -33,5 +33,5 @@ def run(desk: CommandDesk, options: Options) -> int:
         "submission": submission,
     }
     told = f"The undo of {counted(found.flight, line.step)}, counts as done; {name} continues."
-    desk.output.answer(document, Line(told))
+    desk.output.answer(document, Paragraph(told))
     return DONE

@@ -4,7 +4,7 @@ import argparse
 
 from sluice.jobs.model.submission import Submission
 from sluice.ops.cli.command import Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.commands.submissions.submit import ask
 from sluice.ops.cli.parser import job_options
 from sluice.ops.operations.installation import Installation
@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     """Submit the saga again. A submission requests it then, and the user can follow it to its end."""
     installation = Installation(desk)
     job = fatal_saga(desk, installation, options.app, options.key).job

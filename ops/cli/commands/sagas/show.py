@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import Dossier
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.flight_page import page, way_out
-from sluice.ops.cli.page import Block, Line, colour
+from sluice.ops.cli.page import Block, Paragraph, colour
 from sluice.ops.cli.parser import job_options
+from sluice.ops.documents.removed_history import removed
 from sluice.ops.documents.saga_document import whole_document
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.sagas import saga_of
-from sluice.ops.text import moment, removed
+from sluice.ops.text import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--traceback", action="store_true", help="show the tracebacks of its failures")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     found = saga_of(desk, Installation(desk), options.app, options.key)
     desk.output.answer(whole_document(found), *_page(found, traceback=options.traceback))
     return DONE
@@ -29,9 +30,9 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 def _page(found: Dossier, *, traceback: bool) -> Iterator[Block]:
     job = found.job
-    yield Line(f"{job.name} {job.state} since {moment(job.changed_at)} UTC", f"bold {colour(job.state)}")
+    yield Paragraph(f"{job.name} {job.state} since {moment(job.changed_at)} UTC", f"bold {colour(job.state)}")
     if words := removed(job):
-        yield Line(words, indent=2)
+        yield Paragraph(words, indent=2)
     if job.is_pruned:
         return
     yield from page(found.flight, job.state, traceback=traceback)

@@ -9,9 +9,9 @@ from sluice.actors.scheduler.manual import fire
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.schedules.schedule import iso
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.submission_options import moment_option
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.timetable import defined, require_due
@@ -28,7 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     schedule = defined(desk, options.id)
     installation = Installation(desk)
     due = datetime.fromisoformat(options.due) if options.due else None
@@ -38,11 +38,11 @@ def run(desk: CommandDesk, options: Options) -> int:
     installation.client.have_planned([fired.submission])
     if not fired.is_new:
         what = f"{schedule.id} was fired for {iso(fired.due)} before; nothing new is submitted."
-        desk.output.note(Line(what, "yellow"))
+        desk.output.note(Paragraph(what, "yellow"))
     if options.wait:
         return watch(desk, installation, fired.submission)
     status = installation.client.status(fired.submission)
     state = status.state if status else SubmissionState.RECEIVED
     document = {"submission": fired.submission, "state": state, "due": iso(fired.due), "new": fired.is_new}
-    desk.output.answer({"schedule": schedule.id, **document}, Line(fired.submission))
+    desk.output.answer({"schedule": schedule.id, **document}, Paragraph(fired.submission))
     return DONE

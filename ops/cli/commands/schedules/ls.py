@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import msgspec
 
 from sluice.ledger.reads import schedule_states as reads
-from sluice.ledger.reads.schedule_states import Fired, Scheduled
+from sluice.ledger.reads.schedule_states import FiringRecord, Scheduled
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.schedules import all_schedules, as_document
@@ -33,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     found = all_schedules(desk, installation, datetime.now(UTC))
     if options.id is not None:
@@ -53,7 +53,7 @@ def run(desk: CommandDesk, options: Options) -> int:
 
 
 def _one(
-    desk: CommandDesk, installation: Installation, id_: str, found: dict[str, Scheduled], limit: int
+    desk: CommandContext, installation: Installation, id_: str, found: dict[str, Scheduled], limit: int
 ) -> int:
     if id_ not in found:
         raise unknown(id_, found, listing="sluice schedules ls --all")
@@ -70,7 +70,7 @@ def _one(
     return DONE
 
 
-def _row(each: Scheduled, last: Fired | None) -> tuple[str, ...]:
+def _row(each: Scheduled, last: FiringRecord | None) -> tuple[str, ...]:
     due, came_to = (moment(last.due), _came_to(last)) if last else ("", "")
     return each.id, each.app, each.rule, each.timezone, _next(each), due, came_to
 
@@ -85,7 +85,7 @@ def _next(each: Scheduled) -> str:
     return moment(each.next_due) + ("" if each.taken_up else ", once `sluice up` runs")
 
 
-def _came_to(each: Fired) -> str:
+def _came_to(each: FiringRecord) -> str:
     """Return the outcome of a due time, like ``fired: schedule:nightly:2026-11-20T02:00:00Z, succeeded`` or ``missed:
     45m late``.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from sluice.jobs.schedules.schedule import Schedule, iso
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Table
 from sluice.ops.cli.submission_options import moment_option
 from sluice.ops.operations.timetable import coming_of, defined
@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     after = datetime.fromisoformat(options.after) if options.after else datetime.now(UTC)
     chosen = [defined(desk, options.id)] if options.id else list(desk.catalogue.schedules.values())
     merged = heapq.merge(*(coming_of(each, after) for each in chosen), key=lambda each: each[0])

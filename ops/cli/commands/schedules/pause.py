@@ -5,8 +5,8 @@ import argparse
 from sluice.actors.scheduler.manual import pause
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.schedules import known_ids
 
@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     ids = known_ids(desk, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
     catalogue = desk.catalogue if desk.settings.apps else None
@@ -25,7 +25,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     others = [id_ for id_ in ids if id_ not in paused]
     desk.output.answer(
         {"paused": paused},
-        *(Line(f"{id_} is paused.") for id_ in ids if id_ in paused),
-        *(Line(f"{id_} was paused before.") for id_ in others),
+        *(Paragraph(f"{id_} is paused.") for id_ in ids if id_ in paused),
+        *(Paragraph(f"{id_} was paused before.") for id_ in others),
     )
     return DONE

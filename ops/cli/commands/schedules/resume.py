@@ -7,8 +7,8 @@ import argparse
 from sluice.actors.scheduler.manual import resume
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.schedules import known_ids
 
@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="+", metavar="ID", help="schedules to resume")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     ids = known_ids(desk, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
     resumed = resume(installation.ledger, ids)
@@ -26,5 +26,5 @@ def run(desk: CommandDesk, options: Options) -> int:
         if resumed
         else "No schedule was paused."
     )
-    desk.output.answer({"resumed": resumed}, Line(told))
+    desk.output.answer({"resumed": resumed}, Paragraph(told))
     return DONE

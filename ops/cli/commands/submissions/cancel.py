@@ -6,8 +6,8 @@ import argparse
 
 from sluice.ledger.reads import saga_details
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.cancel import cancel_job
 from sluice.ops.operations.installation import Installation
 
@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: the one job to stop")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     if options.key is None:
         stopped = len(installation.client.cancel(options.target))
@@ -31,5 +31,5 @@ def run(desk: CommandDesk, options: Options) -> int:
     if undone:
         told += f", and {'1 saga is' if undone == 1 else f'{undone} sagas are'} undone first"
     first = {"undone_first": undone} if undone else {}
-    desk.output.answer({"cancelled": stopped, **first}, Line(f"{told}."))
+    desk.output.answer({"cancelled": stopped, **first}, Paragraph(f"{told}."))
     return DONE

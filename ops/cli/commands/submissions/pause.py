@@ -3,8 +3,8 @@
 import argparse
 
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 
 
@@ -16,11 +16,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     held_back = Installation(desk).client.pause(options.submission)
     jobs = "1 job is" if held_back == 1 else f"{held_back} jobs are"
     desk.output.answer(
         {"paused": options.submission, "held_back": held_back},
-        Line(f"Submission {options.submission} is paused; {jobs} held back."),
+        Paragraph(f"Submission {options.submission} is paused; {jobs} held back."),
     )
     return DONE

@@ -17,15 +17,15 @@ from sluice.jobs.model.pool import spoken
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.output import all_option, excerpt
-from sluice.ops.cli.page import Block, Line, Table
+from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.cli.submission_checks import check
 from sluice.ops.cli.submission_options import moment_option, submission_of, submission_options
 from sluice.ops.documents.chunk_plan_document import as_chunk_document, nothing_to_do
 from sluice.ops.documents.partition_plan_document import as_partition_document
 from sluice.ops.documents.plan_document import as_document
-from sluice.ops.documents.plan_facts import Given, GivenPast, no_facts, read_facts
+from sluice.ops.documents.plan_facts import GivenFacts, GivenPast, no_facts, read_facts
 from sluice.ops.text import span
 from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
 from sluice.planner.keyspaces.chunks.chunk_plan import chunk
@@ -49,7 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     submission = replace(submission_of(options), id="preview")
     catalogue = _catalogue(desk, submission)
     given = _given(desk, options.facts, catalogue)
@@ -66,17 +66,17 @@ def run(desk: CommandDesk, options: Options) -> int:
     return DONE
 
 
-def _given(desk: CommandDesk, file: str | None, catalogue: Catalogue) -> Given | None:
+def _given(desk: CommandContext, file: str | None, catalogue: Catalogue) -> GivenFacts | None:
     """Return the facts that replace a ledger. None if the ledger is used."""
     if file:
         return read_facts(file, catalogue)
     if desk.has_ledger:
         return None
-    desk.output.note(Line("There is no ledger here yet, so nothing counts as done.", "yellow"))
+    desk.output.note(Paragraph("There is no ledger here yet, so nothing counts as done.", "yellow"))
     return no_facts(catalogue)
 
 
-def _catalogue(desk: CommandDesk, submission: Submission) -> Catalogue:
+def _catalogue(desk: CommandContext, submission: Submission) -> Catalogue:
     """Return the definitions by which the submission is planned."""
     if submission.branch is None:
         check(desk.catalogue, submission)
@@ -87,7 +87,7 @@ def _catalogue(desk: CommandDesk, submission: Submission) -> Catalogue:
 
 
 def _of_keys(
-    desk: CommandDesk, submission: Submission, given: Given | None, now: datetime | None
+    desk: CommandContext, submission: Submission, given: GivenFacts | None, now: datetime | None
 ) -> dict[str, Any]:
     if given:
         at = now or datetime.now(UTC)
@@ -99,7 +99,7 @@ def _of_keys(
 
 
 def _of_chunks(
-    desk: CommandDesk, submission: Submission, given: Given | None, now: datetime | None
+    desk: CommandContext, submission: Submission, given: GivenFacts | None, now: datetime | None
 ) -> dict[str, Any]:
     selected = select(desk.catalogue.app(submission.app), submission)
     if not selected.work_ids:
@@ -115,7 +115,11 @@ def _of_chunks(
 
 
 def _of_partitions(
-    desk: CommandDesk, catalogue: Catalogue, submission: Submission, given: Given | None, now: datetime | None
+    desk: CommandContext,
+    catalogue: Catalogue,
+    submission: Submission,
+    given: GivenFacts | None,
+    now: datetime | None,
 ) -> dict[str, Any]:
     if given:
         layout = Layout(catalogue, submission, given.tables)
@@ -126,7 +130,7 @@ def _of_partitions(
     return as_partition_document(found, paces_s, now=at)
 
 
-class Row(NamedTuple):
+class PlanRow(NamedTuple):
     job: str
     key: str
     state: State
@@ -134,7 +138,9 @@ class Row(NamedTuple):
 
 
 def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
-    jobs = [Row(job["ref"], _key(job), State(job["state"]), _after(job["gates"])) for job in document["jobs"]]
+    jobs = [
+        PlanRow(job["ref"], _key(job), State(job["state"]), _after(job["gates"])) for job in document["jobs"]
+    ]
     rows = excerpt(
         jobs,
         alike=lambda row: (row.job.partition("#")[0], row.state),
@@ -153,7 +159,7 @@ def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
     yield from _told(document["errors"], "cannot run", "what", "red", whole=whole)
     would = "1 job would run" if len(jobs) == 1 else f"{len(jobs)} jobs would run"
     known = f", about {span(document['estimated_s'])} of work" if "estimated_s" in document else ""
-    yield Line(f"{would}{known}.", "bold")
+    yield Paragraph(f"{would}{known}.", "bold")
 
 
 def _pools(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
@@ -163,9 +169,9 @@ def _pools(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         if "pool" in job:
             refs.setdefault((job["pool"], job["pool_limit"]), []).append(job["ref"])
     for (pool, limit), of in islice(refs.items(), POOLS_MAX):
-        yield Line(f"{_shortened(of)}: {limit} at once in {spoken(pool)}", "cyan")
+        yield Paragraph(f"{_shortened(of)}: {limit} at once in {spoken(pool)}", "cyan")
     if len(refs) > POOLS_MAX:
-        yield Line(f"… and {len(refs) - POOLS_MAX} more pools", "cyan")
+        yield Paragraph(f"… and {len(refs) - POOLS_MAX} more pools", "cyan")
 
 
 def _told(
@@ -178,7 +184,7 @@ def _told(
         whole=whole,
     )
     for job in shown:
-        yield Line(f"{_named(job)} {fate} ({job[reason]})", style)
+        yield Paragraph(f"{_named(job)} {fate} ({job[reason]})", style)
 
 
 def _named(job: Mapping[str, Any]) -> str:

@@ -12,8 +12,8 @@ from sluice.jobs.sagas.answers import check_event
 from sluice.ledger.reads import job_details, submission_progress
 from sluice.ledger.sagas.events import Became
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job
 from sluice.ops.operations.user import whoami
@@ -41,7 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     app, slash, key = options.target.partition("/")
     if options.key is not None:
@@ -57,7 +57,7 @@ def run(desk: CommandDesk, options: Options) -> int:
     go = "1 job continues" if let_go == 1 else f"{let_go} jobs continue"
     desk.output.answer(
         {"resumed": options.target, "let_go": let_go},
-        Line(f"Submission {options.target} is resumed; {go}."),
+        Paragraph(f"Submission {options.target} is resumed; {go}."),
     )
     return DONE
 
@@ -67,7 +67,9 @@ def _is_submission(installation: Installation, word: str) -> bool:
     return installation.ask(lambda tx: submission_progress.status(tx, word)) is not None
 
 
-def _resume_job(desk: CommandDesk, installation: Installation, app: str, key: str, options: Options) -> int:
+def _resume_job(
+    desk: CommandContext, installation: Installation, app: str, key: str, options: Options
+) -> int:
     name, unknown = meant_job(desk, installation, app, key)
     before = installation.ask(lambda tx: job_details.job(tx, name))
     if before is None and unknown:
@@ -77,11 +79,11 @@ def _resume_job(desk: CommandDesk, installation: Installation, app: str, key: st
         name, options.event, payload=options.payload, by=whoami(), id=options.id, may_be_early=False
     )
     document = {"app": name.app, "key": name.key, "event": options.event, "became": became}
-    desk.output.answer(document, Line(_told(name, options.event, became, before)))
+    desk.output.answer(document, Paragraph(_told(name, options.event, became, before)))
     return DONE
 
 
-def _told(name: JobName, event: str | None, became: Became, before: job_details.Job | None) -> str:
+def _told(name: JobName, event: str | None, became: Became, before: job_details.JobRow | None) -> str:
     what = event if event is not None else "the request to continue"
     if became is Became.RESUMED:
         return f"{name} continues{f', because {event} has come' if event is not None else ''}."

@@ -5,23 +5,27 @@ it is about partitions, the missing partitions are planned again, and may be div
 """
 
 import argparse
+from collections.abc import Iterable
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Rerun, SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.reads import submission_progress
+from sluice.ledger.reads.submission_progress import Ran
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.commands.submissions.submit import ask
 from sluice.ops.cli.follow import watch
-from sluice.ops.cli.page import Line
-from sluice.ops.cli.submission_checks import require_same_code
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.rerun import again, ended_job
 
 _GOES_ON = (
     "{} could not be undone: the undo is retried, as by `sluice saga retry-undo`, and no step is done again."
 )
+
+#: Maximum number of jobs with different code that the error names.
+NAMED_MAX = 3
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -39,20 +43,20 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     if options.key is None:
         return _submission(desk, installation, options)
     rerun: Rerun = "downstream" if options.downstream else "job"
     job = ended_job(desk, installation, options.target, options.key)
     if job.state is State.FATAL:
-        desk.output.note(Line(_GOES_ON.format(job.name)))
+        desk.output.note(Paragraph(_GOES_ON.format(job.name)))
     if options.same_code and not options.force:
-        require_same_code(desk, [job])
+        _require_same_code(desk, [job])
     return ask(desk, installation, again(job, rerun), wait=options.wait)
 
 
-def _submission(desk: CommandDesk, installation: Installation, options: Options) -> int:
+def _submission(desk: CommandContext, installation: Installation, options: Options) -> int:
     id_: str = options.target
     if options.downstream:
         raise BadRequest(
@@ -61,9 +65,38 @@ def _submission(desk: CommandDesk, installation: Installation, options: Options)
             " make partitions and the partitions made from them again, submit them with --rerun downstream.",
         )
     if options.same_code and not options.force:
-        require_same_code(desk, installation.ask(lambda tx: submission_progress.of_submission(tx, id_)))
+        _require_same_code(desk, installation.ask(lambda tx: submission_progress.of_submission(tx, id_)))
     installation.client.retry(id_)
     if options.wait:
         return watch(desk, installation, id_)
-    desk.output.answer({"submission": id_, "state": SubmissionState.RECEIVED}, Line(id_))
+    desk.output.answer({"submission": id_, "state": SubmissionState.RECEIVED}, Paragraph(id_))
     return DONE
+
+
+def _require_same_code(desk: CommandContext, jobs: Iterable[Ran]) -> None:
+    """Raise BadRequest if the local definitions or checkout differ from the last run. The check is only valid for this
+    machine, because workers elsewhere may have loaded other code.
+    """
+    others = [f"{job.name}: {reason}" for job in jobs if (reason := _difference(desk, job))]
+    if others:
+        more = f"; and {len(others) - NAMED_MAX} more" if len(others) > NAMED_MAX else ""
+        raise BadRequest(
+            f"The code has changed. {'; '.join(others[:NAMED_MAX])}{more}.",
+            advice="Check the old version out and restart the workers, or add --force.",
+        )
+
+
+def _difference(desk: CommandContext, job: Ran) -> str:
+    """Return the difference. Empty for a job that never ran, or without a known difference."""
+    if job.is_pruned:
+        return "its history was removed, including the version of its code"
+    if job.digest is None:
+        return ""
+    if job.app not in desk.catalogue:
+        return f"the app {job.app} no longer exists"
+    if job.digest != desk.catalogue[job.app].digest:
+        return f"the definition of {job.app} has changed since it ran"
+    now = desk.settings.code_version
+    if job.code and now and job.code != now:
+        return f"it ran with code {job.code}, and the current code is {now}"
+    return ""

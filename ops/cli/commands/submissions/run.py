@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from sluice.ops.cli.bypass import bypass
 from sluice.ops.cli.command import Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.local_worker import threads_option, working
 from sluice.ops.cli.submission_checks import check
@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     if options.bypass:
         return bypass(desk, options)
     submission = submission_of(options)

@@ -8,7 +8,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.ledger.reads import submission_progress
 from sluice.ledger.reads.submission_progress import course, work
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
+from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Table
 from sluice.ops.cli.submission_result import as_document, summary
 from sluice.ops.operations.installation import Installation
@@ -27,11 +27,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     return _list(desk, options.limit) if options.id is None else _one(desk, options.id)
 
 
-def _list(desk: CommandDesk, limit: int) -> int:
+def _list(desk: CommandContext, limit: int) -> int:
     found = Installation(desk).ask(lambda tx: submission_progress.recent(tx, max(limit, 0)))
     rows = [(each.id, _state(each), moment(each.received_at), _what(each)) for each in found]
     headings = ("submission", "state", "received (UTC)", "requests")
@@ -39,7 +39,7 @@ def _list(desk: CommandDesk, limit: int) -> int:
     return DONE
 
 
-def _one(desk: CommandDesk, id_: str) -> int:
+def _one(desk: CommandContext, id_: str) -> int:
     installation = Installation(desk)
     found = installation.ask(lambda tx: course(tx, id_, planner_queue=PLANNER))
     if found is None:
@@ -51,11 +51,11 @@ def _one(desk: CommandDesk, id_: str) -> int:
     return DONE
 
 
-def _state(status: submission_progress.Status) -> str:
+def _state(status: submission_progress.SubmissionStatus) -> str:
     return f"{status.state}, paused" if status.is_paused else status.state
 
 
-def _what(status: submission_progress.Status) -> str:
+def _what(status: submission_progress.SubmissionStatus) -> str:
     if status.key is not None:
         asked = f"{status.app}/{status.key}"
     elif status.start is not None:
@@ -66,7 +66,7 @@ def _what(status: submission_progress.Status) -> str:
     return f"{asked}: {status.reason}" if status.reason else asked
 
 
-def _how(status: submission_progress.Status) -> Iterator[str]:
+def _how(status: submission_progress.SubmissionStatus) -> Iterator[str]:
     if status.mode:
         yield f"in mode {status.mode}"
     if status.branch:

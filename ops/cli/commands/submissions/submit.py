@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ops.cli.command import DONE, Options
-from sluice.ops.cli.command_context import CommandDesk
-from sluice.ops.cli.page import Line
+from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.submission_options import submission_of, submission_options
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
-def run(desk: CommandDesk, options: Options) -> int:
+def run(desk: CommandContext, options: Options) -> int:
     from sluice.ops.operations.installation import Installation  # noqa: PLC0415 - slower than a help text
 
     return ask(desk, Installation(desk), submission_of(options), wait=options.wait)
 
 
-def ask(desk: CommandDesk, installation: "Installation", submission: Submission, *, wait: bool) -> int:
+def ask(desk: CommandContext, installation: "Installation", submission: Submission, *, wait: bool) -> int:
     """Submit and print the id. With ``wait``, follow the submission to its end and show the outcome."""
     from sluice.ops.cli.follow import watch  # noqa: PLC0415 - slower than a help text
     from sluice.ops.cli.submission_checks import check  # noqa: PLC0415 - slower than a help text
@@ -38,10 +38,10 @@ def ask(desk: CommandDesk, installation: "Installation", submission: Submission,
     id_ = installation.client.submit(submission)
     if known is not None:
         desk.output.note(
-            Line(f"Submission {id_} exists ({known.state}); nothing new is submitted.", "yellow")
+            Paragraph(f"Submission {id_} exists ({known.state}); nothing new is submitted.", "yellow")
         )
     if wait:
         return watch(desk, installation, id_)
     state = known.state if known else SubmissionState.RECEIVED
-    desk.output.answer({"submission": id_, "state": state}, Line(id_))
+    desk.output.answer({"submission": id_, "state": state}, Paragraph(id_))
     return DONE
