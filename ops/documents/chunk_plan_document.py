@@ -6,7 +6,7 @@ from typing import Any
 
 from sluice.jobs.keys.work_ids import ids_of
 from sluice.jobs.model.freshness import Age, UnfinishedWork
-from sluice.ops.documents import freshness_document
+from sluice.ops.documents import age_texts
 from sluice.ops.documents.plan_document import as_document
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, Fresh
 from sluice.planner.preview.forecast import Outlook
@@ -37,14 +37,14 @@ def nothing_to_do(app: str) -> dict[str, Any]:
 
 def _satisfied(fresh: Fresh, now: datetime) -> dict[str, Any]:
     what = "ran as a whole" if fresh.any_ids else "last ran"
-    why = freshness_document.fresh(fresh.at, now, fresh.lag_s_max, what=what)
+    why = age_texts.fresh(fresh.at, now, fresh.lag_s_max, what=what)
     return {"app": fresh.app, "work_ids": list(fresh.work_ids), "why": why}
 
 
 def _stale(age: Age, now: datetime) -> str:
     if age.missing:
         return f"stale: never ran on {age.missing} of its work IDs"
-    return freshness_document.stale(age.oldest, now) if age.oldest else "stale"
+    return age_texts.stale(age.oldest, now) if age.oldest else "stale"
 
 
 def _awaited(busy: UnfinishedWork) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""Last successes of an app, in the format of ``--facts`` and as text.
-
-``fresh`` and ``stale`` return texts about the age of a result: whether it is fresh or stale, and since when.
-"""
+"""Last successes of an app, in the format of ``--facts`` and as text."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -16,7 +13,6 @@ from sluice.jobs.keys.work_ids import WorkId, in_order
 from sluice.jobs.model.app import App
 from sluice.jobs.text.redaction import masked_kwargs
 from sluice.ledger.reads.by_partition.last_successes import LastSuccess
-from sluice.ops.text import span
 
 
 class FreshnessReport(Struct, frozen=True, kw_only=True):
@@ -94,17 +90,3 @@ def _id(name: str) -> WorkId:
     """Return a work ID in its original type. The ledger stores every work ID as text."""
     number = name.removeprefix("-")
     return int(name) if number.isdecimal() and number.isascii() and str(int(name)) == name else name
-
-
-def fresh(at: datetime, now: datetime, lag_s_max: float, *, what: str = "last ran") -> str:
-    """Return why a job need not run, as text."""
-    return f"fresh: {what} {_ago(at, now)}, max_lag {span(lag_s_max)}"
-
-
-def stale(at: datetime, now: datetime) -> str:
-    """Return why a job would run although it has succeeded, as text."""
-    return f"stale: last ran {_ago(at, now)}"
-
-
-def _ago(at: datetime, now: datetime) -> str:
-    return f"{span((now - at).total_seconds())} ago"

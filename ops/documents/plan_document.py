@@ -12,7 +12,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked, masked_kwargs
-from sluice.ops.documents import freshness_document
+from sluice.ops.documents import age_texts
 from sluice.planner.preview.forecast import Forecast
 from sluice.planner.preview.preview import Preview
 
@@ -71,9 +71,9 @@ class _Telling:
             lag_s = self._lags_s[job.name]
             is_used = is_fresh(known.since, lag_s, self._now)
             told["why"] = (
-                freshness_document.fresh(known.since, self._now, lag_s)
+                age_texts.fresh(known.since, self._now, lag_s)
                 if is_used
-                else f"{freshness_document.stale(known.since, self._now)}, but it is not requested"
+                else f"{age_texts.stale(known.since, self._now)}, but it is not requested"
             )
         return told
 
@@ -87,7 +87,7 @@ class _Telling:
 
     def _stale(self, job: PlannedJob) -> str:
         since = self._found.known[job.name].since
-        return freshness_document.stale(since, self._now) if since else "stale: it always runs"
+        return age_texts.stale(since, self._now) if since else "stale: it always runs"
 
     def _gate(self, job: PlannedJob, gate: Gate) -> dict[str, Any]:
         """Return a dependency group. ``when`` has only the parents with a condition other than ``succeeded``."""
