@@ -8,12 +8,13 @@ starts their propagation.
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from itertools import chain
 
 import msgspec
 
 from sluice.jobs.model.judgement import Case, Verdict
 from sluice.jobs.sagas.abort_reasons import TurnBack
-from sluice.jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By
+from sluice.jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By, Verb
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, guard, move
 from sluice.ledger.keyspaces import freshness, partitions
@@ -76,49 +77,66 @@ class JudgeResult(msgspec.Struct, frozen=True):
     ready: list[ReadyJob]
 
 
+#: Effects of a success by the kind of the job. Each effect gets the succeeded jobs of its kind, in this order. It may
+#: end further jobs, and returns these with their apps.
+_ON_SUCCESS: tuple[
+    tuple[Callable[[Case], bool], Callable[[Tx, list[int]], Mapping[int, str] | None]], ...
+] = (
+    (lambda case: case.is_chunk, freshness.record),
+    (lambda case: case.is_step, partitions.made),
+    (lambda case: case.is_compensation, compensations.undo),
+)
+
+
 def judge(
     tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict], budget_of: BudgetOf = lambda _: None
 ) -> JudgeResult:
-    """Judge the executed jobs among these."""
-    cases = _cases(tx, jobs)
-    verdicts = [judge_one(case) for case in cases]
-    by_verb = {verb: [verdict.id for verdict in verdicts if verdict.verb is verb] for verb in _END}
-    anew = tx.column(_BEGIN_ANEW, jobs=by_verb[CALL_OFF]) if by_verb[CALL_OFF] else []
-    moved = {verb: tx.column(_END[verb], jobs=jobs) for verb, jobs in by_verb.items() if jobs}
-    ended = [id for ids in moved.values() for id in ids]
-    owe(tx, ended)
-    chunks = {case.id for case in cases if case.is_chunk}
-    if fresh := [job for job in moved.get(SUCCEED, []) if job in chunks]:
-        freshness.record(tx, fresh)
-    steps = {case.id for case in cases if case.is_step}
-    if there := [job for job in moved.get(SUCCEED, []) if job in steps]:
-        partitions.made(tx, there)
-    undoers = {case.id for case in cases if case.is_compensation}
-    stranded = compensations.undo(tx, [job for job in moved.get(SUCCEED, []) if job in undoers])
-    waiting = _try_again(tx, cases, {each.id: each for each in verdicts if each.verb is RETRY}, budget_of)
+    """Judge the executed jobs among these.
+
+    Jobs end, or wait for another round. The ends are owed to their children. A saga that was undone and is to run again
+    closes the needs that it had met.
+    """
+    cases = {case.id: case for case in tx.structs(Case, _CASES, jobs=jobs)}
+    verdicts = [judge_one(case) for case in cases.values()]
+    requested_again, ended = _end(tx, verdicts)
+    owe(tx, [*chain.from_iterable(ended.values())])
+    stranded = _after_success(tx, [cases[job] for job in ended.get(SUCCEED, [])])
+    waiting = _try_again(tx, cases, [each for each in verdicts if each.verb is RETRY], budget_of)
     cancelled = cancel_unwanted(tx, waiting) if waiting else []
-    flew = {case.id for case in cases if case.flying}
-    stranded = {**stranded, **dependencies.shut(tx, [job for job in waiting + anew if job in flew])}
+    waiting += requested_again
+    stranded |= dependencies.shut(tx, [job for job in waiting if cases[job].flying])
     owe(tx, [*stranded])
-    ready = release(tx, By.PLANNER, waiting + anew)
-    runtimes.note(tx, [(case.app, case.took_s) for case in cases if case.took_s is not None])
-    apps = {case.id: case.app for case in cases}
-    return JudgeResult(
-        {**stranded, **{job: apps[job] for job in [*ended, *cancelled]}}, moved.get(FAIL, []), ready
-    )
+    ready = release(tx, By.PLANNER, waiting)
+    runtimes.note(tx, [(case.app, case.took_s) for case in cases.values() if case.took_s is not None])
+    over = {job: cases[job].app for job in [*chain.from_iterable(ended.values()), *cancelled]}
+    return JudgeResult({**stranded, **over}, ended.get(FAIL, []), ready)
 
 
-def _try_again(tx: Tx, cases: list[Case], verdicts: Mapping[int, Verdict], budget_of: BudgetOf) -> list[int]:
+def _end(tx: Tx, verdicts: list[Verdict]) -> tuple[list[int], dict[Verb, list[int]]]:
+    """End the jobs with these verdicts. Return the undone sagas that are requested again and wait instead, and the
+    ended jobs by verb."""
+    by_verb = {verb: [verdict.id for verdict in verdicts if verdict.verb is verb] for verb in _END}
+    called_off = by_verb[CALL_OFF]
+    requested_again = tx.column(_BEGIN_ANEW, jobs=called_off) if called_off else []
+    return requested_again, {verb: tx.column(_END[verb], jobs=jobs) for verb, jobs in by_verb.items() if jobs}
+
+
+def _after_success(tx: Tx, succeeded: list[Case]) -> dict[int, str]:
+    """Apply the effects of these successes. Return the jobs that they ended, each with its app."""
+    stranded: dict[int, str] = {}
+    for applies, effect in _ON_SUCCESS:
+        if jobs := [case.id for case in succeeded if applies(case)]:
+            stranded |= effect(tx, jobs) or {}
+    return stranded
+
+
+def _try_again(tx: Tx, cases: Mapping[int, Case], verdicts: list[Verdict], budget_of: BudgetOf) -> list[int]:
     """Set the jobs with these verdicts waiting for another round; return the jobs that wait."""
     if not verdicts:
         return []
-    later = put_off(tx, [case for case in cases if case.id in verdicts], budget_of)
+    later = put_off(tx, [cases[each.id] for each in verdicts], budget_of)
     rows = [
         (each.id, each.not_before and each.not_before + later.get(each.id, timedelta()), each.failing)
-        for each in verdicts.values()
+        for each in verdicts
     ]
     return tx.column(_TRY_AGAIN, **arrays(rows, "jobs", "not_before", "failing"))
-
-
-def _cases(tx: Tx, jobs: list[int]) -> list[Case]:
-    return tx.structs(Case, _CASES, jobs=jobs)
