@@ -9,6 +9,8 @@ A crash leaves nothing, because a plan is one transaction.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from msgspec import Struct
+
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, RerunRequest, Wish
 from sluice.jobs.states import By, State
@@ -82,8 +84,53 @@ def _lacks(parents: Iterable[Sequence[str]]) -> tuple[tuple[JobName, int], ...]:
     return tuple((JobName(app, key), int(claim)) for app, key, claim in parents)
 
 
+class _Entered(Struct, frozen=True):
+    """A plan of which every job has a row, as its phases pass it on.
+
+    ``older`` are the jobs that had a row before, ``fresh`` the jobs that get their needs now: they are new, or were
+    only expected. Of the older jobs, ``requested_again`` have needs, ``split`` have halves, and ``held_back`` are
+    paused. ``begun`` jobs are ready already. ``reruns`` have the jobs that they still concern. ``paused`` are paused
+    submissions.
+    """
+
+    plan: JobPlan
+    paused: set[int]
+    ids: Mapping[JobName, int]
+    older: Mapping[JobName, int]
+    begun: list[int]
+    skipped: list[JobName]
+    fresh: list[PlannedJob]
+    requested_again: list[PlannedJob]
+    split: list[int]
+    held_back: list[int]
+    reruns: list[tuple[RerunRequest, list[int]]]
+
+    def numbers(self, jobs: Iterable[PlannedJob]) -> list[int]:
+        return [self.ids[job.name] for job in jobs]
+
+    @property
+    def requested(self) -> set[int]:
+        """Jobs that a submission requests itself, and that are not only pushed."""
+        return {self.ids[name] for _, name, wish in self.plan.wants if wish is not Wish.PUSHED}
+
+
 def plan(tx: Tx, plan: JobPlan) -> Propagated:
     """Enter a plan and return the jobs that may run now. The submissions of the plan are already active."""
+    entered = _enter(tx, plan)
+    halves, replanned = _connect(tx, entered)
+    revived = _revive(tx, entered)
+    rejoined = _rejoin(tx, entered)
+    touched = sorted({*replanned, *revived})
+    _lend(tx, entered, touched)
+    resumed = _follow_pauses(tx, entered, [*halves, *revived])
+    opened = entered.numbers(filter(insertion.is_open, entered.fresh))
+    may_run = {*touched, *rejoined, *opened}.difference(entered.begun)
+    ready = [*resumed, *release(tx, By.PLANNER, sorted(may_run)), *made_ready(tx, entered.begun)]
+    return _propagate(tx, entered, touched, ready)
+
+
+def _enter(tx: Tx, plan: JobPlan) -> _Entered:
+    """Insert the new jobs, lock the existing ones, and wake or skip jobs that were only expected."""
     paused = pauses.hold_still(tx, {number for number, _, _ in plan.wants})
     made, begun = insertion.insert(tx, plan.jobs, begin=not paused)
     older, split, held_back = _hold(tx, [job.name for job in plan.jobs if job.name not in made], plan.reruns)
@@ -93,35 +140,69 @@ def plan(tx: Tx, plan: JobPlan) -> Propagated:
     insertion.skip(tx, [ids[name] for name in skipped])
     wanted = [job for job in plan.jobs if job.standing is EntryState.WANTED]
     woken = insertion.wake(tx, [job for job in wanted if job.name in older], ids)
-    fresh = [job for job in wanted if job.name in made or ids[job.name] in woken]
-    dependencies.write(tx, fresh, ids)
-    asked_again = [job for job in wanted if job.name in older and ids[job.name] not in woken]
-    asked = {ids[name] for _, name, wish in plan.wants if wish is not Wish.PUSHED}
-    again = [job for _, jobs in reruns for job in jobs]
-    changed = dependencies.outdated(tx, asked_again, ids, asked=[*asked], again=again)
+    is_fresh = {job.name: job.name in made or ids[job.name] in woken for job in wanted}
+    return _Entered(
+        plan=plan,
+        paused=paused,
+        ids=ids,
+        older=older,
+        begun=begun,
+        skipped=skipped,
+        fresh=[job for job in wanted if is_fresh[job.name]],
+        requested_again=[job for job in wanted if not is_fresh[job.name]],
+        split=split,
+        held_back=held_back,
+        reruns=reruns,
+    )
+
+
+def _connect(tx: Tx, entered: _Entered) -> tuple[list[int], list[int]]:
+    """Write the needs of the jobs, and the requests for them. Return the halves that stand in for split jobs, and the
+    jobs with gates that were counted again because a parent may have ended before."""
+    plan, ids, again = entered.plan, entered.ids, entered.requested_again
+    dependencies.write(tx, entered.fresh, ids)
+    rerun = [job for _, jobs in entered.reruns for job in jobs]
+    changed = dependencies.outdated(tx, again, ids, asked=[*entered.requested], again=rerun)
     dependencies.replace(tx, changed, ids)
     dependencies.discount(tx, [job for job in plan.jobs if job.stale], ids)
     demand.want(tx, [(number, ids[name], wish) for number, name, wish in plan.wants])
-    halves = bisection.stand_in(tx, split)
-    unsure = [ids[job.name] for job in (*_decided(fresh, older.keys() | set(skipped)), *changed)]
-    dependencies.recount(tx, unsure)
-    revived = _revive(tx, reruns, asked_again, ids)
-    moved = insertion.rejoin(tx, [job for job in asked_again if ids[job.name] in asked], ids)
-    raised = priorities.ask(tx, {ids[job.name]: job.policy.priority for job in asked_again})
-    touched = sorted({*unsure, *revived})
-    lenders = _lenders(plan, fresh, older)
-    priorities.lend(tx, sorted({*touched, *raised, *(ids[job.name] for job in lenders)}))
-    wanted_in_vain = [ids[name] for number, name, _ in plan.wants if number in paused]
-    ready = pauses.follow(tx, sorted({*held_back, *halves, *revived, *wanted_in_vain}))
-    opened = {ids[job.name] for job in fresh if insertion.is_open(job)}
-    may_run = {*touched, *moved, *opened}.difference(begun)
-    ready += [*release(tx, By.PLANNER, sorted(may_run)), *made_ready(tx, begun)]
+    halves = bisection.stand_in(tx, entered.split)
+    decided = _decided(entered.fresh, entered.older.keys() | set(entered.skipped))
+    replanned = entered.numbers([*decided, *changed])
+    dependencies.recount(tx, replanned)
+    return halves, replanned
+
+
+def _rejoin(tx: Tx, entered: _Entered) -> list[int]:
+    """Give older jobs the terms of a plan that requests them again. Return the jobs that may start sooner."""
+    requested = entered.requested
+    again = [job for job in entered.requested_again if entered.ids[job.name] in requested]
+    return insertion.rejoin(tx, again, entered.ids)
+
+
+def _lend(tx: Tx, entered: _Entered, touched: list[int]) -> None:
+    """Lend the urgency of jobs to their parents."""
+    again = {entered.ids[job.name]: job.policy.priority for job in entered.requested_again}
+    raised = priorities.ask(tx, again)
+    lenders = entered.numbers(_lenders(entered.plan, entered.fresh, entered.older))
+    priorities.lend(tx, sorted({*touched, *raised, *lenders}))
+
+
+def _follow_pauses(tx: Tx, entered: _Entered, jobs: list[int]) -> list[ReadyJob]:
+    """Pause or resume these jobs, and the older ones that a pause concerns, as their submissions are. Return the ready
+    ones."""
+    wanted_in_vain = [entered.ids[name] for number, name, _ in entered.plan.wants if number in entered.paused]
+    return pauses.follow(tx, sorted({*entered.held_back, *jobs, *wanted_in_vain}))
+
+
+def _propagate(tx: Tx, entered: _Entered, touched: list[int], ready: list[ReadyJob]) -> Propagated:
+    """End the jobs that can no longer start, and propagate these ends and the skipped jobs."""
     stranded = strand(tx, touched)
-    told = dependencies.tell(tx, [*(ids[name] for name in skipped), *stranded])
+    told = dependencies.tell(tx, [*(entered.ids[name] for name in entered.skipped), *stranded])
     turned = tx.column(_TURNED, jobs=touched) if touched else []
-    if any(rerun.alone for rerun, _ in reruns):
+    if any(rerun.alone for rerun, _ in entered.reruns):
         turned += tx.column(_WITHOUT_PARENTS, jobs=touched)
-    ready = _as_asked(ready, plan, ids) + told.ready
+    ready = _as_asked(ready, entered.plan, entered.ids) + told.ready
     return Propagated(ready, sorted({*told.turned, *turned}), {**stranded, **told.stranded})
 
 
@@ -168,22 +249,18 @@ def _lenders(plan: JobPlan, fresh: list[PlannedJob], older: Collection[JobName])
     return [*_decided(fresh, older), *(job for job in fresh if job.name in older)]
 
 
-def _revive(
-    tx: Tx,
-    requested: Sequence[tuple[RerunRequest, list[int]]],
-    jobs: Sequence[PlannedJob],
-    ids: Mapping[JobName, int],
-) -> list[int]:
+def _revive(tx: Tx, entered: _Entered) -> list[int]:
     """Revive cancelled jobs that are requested again, and the jobs of the reruns. Return all jobs that this affects.
 
     Jobs that the plan names start under its terms, the others under their previous terms.
     """
-    if not jobs and not requested:
+    jobs, ids = entered.requested_again, entered.ids
+    if not jobs and not entered.reruns:
         return []
-    alone = reruns.rerun_alone(tx, [job for again, named in requested if again.alone for job in named])
-    revived = reruns.want_again(tx, [ids[job.name] for job in jobs])
+    alone = reruns.rerun_alone(tx, [job for again, named in entered.reruns if again.alone for job in named])
+    revived = reruns.want_again(tx, entered.numbers(jobs))
     begun, touched = alone.jobs + revived.jobs, alone.touched + revived.touched
-    for again, named in requested:
+    for again, named in entered.reruns:
         if again.alone:
             continue
         note = reruns.STALE_INPUT if again.stale else None
