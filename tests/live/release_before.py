@@ -14,7 +14,7 @@ from tests.live.fleet import ROOT
 #: Revision of the migration that creates a ledger.
 FIRST = "0001"
 _MIGRATIONS = "ledger/schema/migrations/versions"
-_WHICH = "from sluice.ledger import migrate; print(migrate.REVISION, migrate.__file__)"
+_WHICH = "from sluice.ledger.schema import migrate; print(migrate.REVISION, migrate.__file__)"
 
 
 def export(folder: Path) -> Path:

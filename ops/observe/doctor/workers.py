@@ -109,7 +109,10 @@ def _codes(alive: Sequence[WorkerRow], code: str | None) -> Iterator[Finding]:
             )
     codes = Counter(each.code for each in known)
     if len(codes) > 1:
-        told = ", ".join(f"{code} ({number})" for code, number in codes.most_common())
+        by_number = sorted(
+            codes.items(), key=lambda code_and_number: (-code_and_number[1], code_and_number[0])
+        )
+        told = ", ".join(f"{code} ({number})" for code, number in by_number)
         yield warn(
             ABOUT,
             f"Workers have different code: {told}.",

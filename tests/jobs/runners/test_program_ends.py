@@ -95,10 +95,11 @@ WORKER = """
 import sys, threading
 from pathlib import Path
 from sluice.jobs.policy.resource_limits import Allowance
-from sluice.jobs.runners.process.group import Command
+from sluice.jobs.runners.process.group import ProcessCommand
 from sluice.jobs.runners.stop_signal import Limits
 from sluice.jobs.runners.process.process import run_group
-command = Command(argv=("/bin/bash", "-c", sys.argv[1], "bash", sys.argv[2]), env={"PATH": sys.argv[3]}, kept=True)
+argv = ("/bin/bash", "-c", sys.argv[1], "bash", sys.argv[2])
+command = ProcessCommand(argv=argv, env={"PATH": sys.argv[3]}, kept=True)
 run_group(command, Limits(threading.Event(), None))
 """
 

@@ -91,7 +91,7 @@ def test_workers_with_other_code_are_reported(site: Site, monkeypatch: pytest.Mo
     assert "code" not in _said(site, FindingLevel.WARN)
     terms = {"host": "site", "pid": 8, "queues": [], "threads": 1, "code": "later", "lease_s": 3600.0}
     site.world.ledger.transact(lambda tx: leases.join(tx, uuid4(), **terms))
-    assert "Workers have different code: then (1), later (1)." in _said(site, FindingLevel.WARN)
+    assert "Workers have different code: later (1), then (1)." in _said(site, FindingLevel.WARN)
 
 
 def test_a_worker_that_runs_jobs_by_another_definition_is_reported(site: Site) -> None:
