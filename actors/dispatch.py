@@ -1,12 +1,19 @@
 """Announcement of ready jobs by messages on the queues of their apps."""
 
+from collections.abc import Sequence
+from datetime import datetime
+
 from sluice.broker.messages import Ended, Execute, JobRound, Message
 from sluice.jobs.states import By
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.readiness import ReadyJob
 from sluice.ledger.limits import pools
+from sluice.ledger.recovery import grooming_steps
 from sluice.ledger.stats import runtimes
 from sluice.planner.batches import parcels
+
+#: Maximum number of ready jobs that one transaction announces again.
+AGAIN_MAX = 1000
 
 
 def tell(ended: list[int]) -> list[Message]:
@@ -26,3 +33,8 @@ def announce(tx: Tx, ready: list[ReadyJob], by: By = By.PLANNER) -> list[Execute
         Execute(app=parcel.app, jobs=tuple(JobRound(job.job, job.round) for job in parcel.jobs))
         for parcel in parcels(ready, known_s)
     ]
+
+
+def announce_again(tx: Tx, *, app: str, before: datetime, by: By = By.PLANNER) -> Sequence[Message]:
+    """Return announcements of ready jobs of an app that were last announced before this time, up to ``AGAIN_MAX``."""
+    return announce(tx, grooming_steps.announce_ready(tx, AGAIN_MAX, before=before, app=app), by)

@@ -33,6 +33,11 @@ class SluiceError(Exception):
         self.where = where
         self.advice = advice
 
+    @property
+    def reason(self) -> str:
+        """The error and its remedy as one text, for the ledger."""
+        return f"{self.what} {self.advice}".strip()
+
 
 class Fault(Struct, frozen=True, order=True):
     """One fault of the definitions: its source, its app and a description."""

@@ -6,11 +6,10 @@ first, and no job before it.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
-from sluice.actors.dispatch import announce
+from sluice.actors.dispatch import announce, announce_again
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.job import Ending, Outcome
@@ -19,11 +18,8 @@ from sluice.jobs.states import By
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.limits import breakers
 from sluice.ledger.limits.breakers import Minded
-from sluice.ledger.recovery import grooming_steps
 
-#: Ready jobs of a resumed app that are announced in one transaction, and the number of such transactions. The groomer
-#: announces the rest.
-BATCH = 1000
+#: Number of transactions that announce the ready jobs of a resumed app. The groomer announces the rest.
 BATCHES_MAX = 100
 
 
@@ -80,12 +76,8 @@ def _follow(ledger: Ledger, app: str, minded: Minded, messages: Sequence[Message
     if minded.closed:
         before = ledger.transact(lambda tx: tx.instant())
         for _ in range(BATCHES_MAX):
-            batch = ledger.transact(partial(_announced, app=app, before=before))
+            batch = ledger.transact(partial(announce_again, app=app, before=before, by=By.GROOMER))
             if not batch:
                 break
             sent += batch
     return BreakerResult(minded.is_open, sent)
-
-
-def _announced(tx: Tx, *, app: str, before: datetime) -> Sequence[Message]:
-    return announce(tx, grooming_steps.announce_ready(tx, BATCH, before=before, app=app), By.GROOMER)

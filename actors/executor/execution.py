@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Event
-from typing import TypeVar
 from uuid import UUID
 
 import msgspec
@@ -23,6 +22,7 @@ from sluice.actors.executor.job_services import (
     Transacting,
     not_taken_up,
 )
+from sluice.actors.executor.ledger_retry import while_unreachable
 from sluice.actors.executor.transactions import Appetite, SettleResult
 from sluice.actors.telemetry.observers import Scene, Witness
 from sluice.broker.delivery import Delivery
@@ -40,17 +40,12 @@ from sluice.jobs.runners.resources import Stores
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import ClaimedJob
 
-_T = TypeVar("_T")
-
 _LOG = logging.getLogger("sluice.executor")
 
 #: Seconds that outcomes of a batch may wait to be recorded together. This is checked before each run.
 RECORD_WITHIN_S = 0.1
 #: Seconds for which a thread continues with jobs that follow from its own. Then waiting messages have their turn.
 TURN_S = 0.5
-#: Seconds between two attempts to record an outcome while the ledger is unreachable. They end when the process has to
-#: end.
-OFFER_AGAIN_S = 1.0
 #: Seconds between two checks whether a lease that could not be trusted is renewed: 0.2, a tenth of the two seconds
 #: within which work goes on after an outage.
 LEASE_AGAIN_S = 0.2
@@ -237,7 +232,7 @@ class Running:
         except NotHere as error:
             return Outcome(ending=Ending.NOT_HERE, error=error.what)
         except SluiceError as error:
-            return not_taken_up(journal, f"{error.what} {error.advice}".strip())
+            return not_taken_up(journal, error.reason)
         except Exception as error:
             # Without an outcome the claim would be run again after each lease, indefinitely.
             _LOG.exception(
@@ -285,18 +280,7 @@ class Running:
             complete = partial(
                 transactions.complete, self._ledger, job.right, output=outcome.output, error=error
             )
-            self._repeat(complete, f"the output of {job.name} after its transaction waits")
-
-    def _repeat(self, write: Callable[[], _T], waits: str) -> _T | None:
-        """Write to the ledger, again and again while it is unreachable. None if the process has to end before that
-        succeeds."""
-        while True:
-            try:
-                return write()
-            except Unreachable as error:
-                _LOG.warning("%s for the ledger: %s", waits, error)
-                if self._ending.wait(OFFER_AGAIN_S):
-                    return None
+            while_unreachable(complete, self._ending, f"the output of {job.name} after its transaction waits")
 
     def _runner_of(self, app: App) -> Runner:
         """Return the runner of an app. There is one for each definition, and it is kept until another definition
@@ -325,7 +309,7 @@ class Running:
             asked_at = self._holdings.clock()
             return asked_at, transactions.settle(self._ledger, catalogue, outcomes, appetite, paces_s=news)
 
-        answer = self._repeat(settle, f"the outcomes of {len(outcomes)} jobs wait")
+        answer = while_unreachable(settle, self._ending, f"the outcomes of {len(outcomes)} jobs wait")
         if answer is None:
             return NOTHING_TAKEN
         asked_at, settled = answer

@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from sluice.actors.dispatch import announce
 from sluice.actors.executor import transactions
+from sluice.actors.executor.ledger_retry import while_unreachable
 from sluice.broker.messages import Message
 from sluice.jobs.errors import SluiceError, Unreachable
 from sluice.jobs.keys.calendar import Calendar
@@ -38,9 +39,6 @@ from sluice.ledger.sagas import journals
 
 _LOG = logging.getLogger("sluice.executor")
 
-#: Seconds between two attempts while the ledger is unreachable.
-OFFER_AGAIN_S = 1.0
-
 
 class Acknowledging:
     """Acknowledgements of one run. Each is in the ledger before the run continues; while the ledger is unreachable, the
@@ -59,14 +57,11 @@ class Acknowledging:
         stopped while it waits for the ledger.
         """
         note = partial(partitions.acknowledge, right=self._right, partition=self._calendar.read(text))
-        while True:
-            try:
-                held = self._ledger.transact(note)
-                break
-            except Unreachable as error:
-                _LOG.warning("the acknowledgement of partition %s waits for the ledger: %s", text, error)
-                if self._stop.wait(OFFER_AGAIN_S):
-                    raise
+        held = while_unreachable(
+            partial(self._ledger.transact, note), self._stop, f"the acknowledgement of partition {text} waits"
+        )
+        if held is None:
+            raise Unreachable(f"The run was stopped before partition {text} was acknowledged.")
         if not held:
             raise ClaimLost(f"Claim {self._right.number} was taken over; another run makes {text} now.")
 
@@ -85,17 +80,13 @@ class Attaching:
         self._send = send
 
     def keep(self, handle: JSON, *, look_every_s: float | None = None, said: str = "") -> bool:
-        while True:
-            try:
-                if look_every_s is None:
-                    return self._ledger.transact(lambda tx: external_work.keep(tx, self._job.right, handle))
-                return self._leave(handle, look_every_s, said)
-            except Unreachable as error:
-                _LOG.warning(
-                    "the handle of the work that %s started waits for the ledger: %s", self._job.name, error
-                )
-                if self._stop.wait(OFFER_AGAIN_S):
-                    return False
+        def write() -> bool:
+            if look_every_s is None:
+                return self._ledger.transact(lambda tx: external_work.keep(tx, self._job.right, handle))
+            return self._leave(handle, look_every_s, said)
+
+        waits = f"the handle of the work that {self._job.name} started waits"
+        return bool(while_unreachable(write, self._stop, waits))
 
     def keeper(self, handle: JSON) -> WorkOwner:
         """Return the keeper of the work. If the ledger is unreachable, the answer lets the run end its work because of
@@ -149,7 +140,7 @@ class Journaling:
         self._turn_back: str | None = None
 
     def read(self) -> Log | None:
-        return self._asked(lambda tx: journals.read(tx, self._job.right, self._job.flight))
+        return self._when_reachable(lambda tx: journals.read(tx, self._job.right, self._job.flight))
 
     def write(self, entry: JournalEntry) -> JournalReply:
         def work(tx: Tx) -> JournalReply:
@@ -157,7 +148,7 @@ class Journaling:
             reached(Failpoint.ENTRY_WRITTEN)
             return heard
 
-        heard = self._asked(work)
+        heard = self._when_reachable(work)
         reached(Failpoint.ENTRY_COMMITTED)
         return self._noted(heard or JournalReply(stands=False))
 
@@ -177,14 +168,9 @@ class Journaling:
         except Unreachable as error:
             _LOG.warning("the progress of %s cannot be recorded: %s", self._job.name, error)
 
-    def _asked(self, ask: Callable[[Tx], T]) -> T | None:
-        while True:
-            try:
-                return self._ledger.transact(ask)
-            except Unreachable as error:
-                _LOG.warning("the journal of %s waits for the ledger: %s", self._job.name, error)
-                if self._stop.wait(OFFER_AGAIN_S):
-                    return None
+    def _when_reachable(self, work: Callable[[Tx], T]) -> T | None:
+        waits = f"the journal of {self._job.name} waits"
+        return while_unreachable(partial(self._ledger.transact, work), self._stop, waits)
 
     def _noted(self, heard: JournalReply) -> JournalReply:
         self._turn_back = heard.turn_back

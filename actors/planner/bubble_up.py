@@ -90,7 +90,7 @@ def _attempt(step: Callable[[], Walk], number: int, refuse: Refuse) -> Walk | No
     try:
         return step()
     except BadRequest as error:
-        refuse(number, f"{error.what} {error.advice}".strip())
+        refuse(number, error.reason)
     except Exception as error:
         refuse(number, f"{type(error).__name__}: {error}")
     return None

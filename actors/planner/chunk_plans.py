@@ -51,7 +51,7 @@ def plan_by_chunk(
         require_chunk_words(app, submission)
         selected = select(app, submission)
     except BadRequest as error:
-        reason = f"{error.what} {error.advice}".strip()
+        reason = error.reason
         ledger.transact(lambda tx: submissions.refuse(tx, received.number, reason))
         return []
     if not selected.work_ids:
@@ -77,7 +77,7 @@ def _plan(
         past = freshness.FreshnessFacts(tx, tx.instant(), number)
         chunked = chunk(catalogue, submission, selected.work_ids, selected.kwargs, past, number=number)
     except BadRequest as error:
-        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        submissions.refuse(tx, number, error.reason)
         return []
     if chunked.waits_for:
         _wait(tx, number, chunked.waits_for)

@@ -51,7 +51,7 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
     try:
         return _enter(tx, catalogue, number, askers)
     except BadRequest as error:
-        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        submissions.refuse(tx, number, error.reason)
         return []
 
 

@@ -58,7 +58,7 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
         partitions.take_turns(tx, tables_of(catalogue, submission))
         layout, joined = _lay_out(tx, catalogue, submission)
     except BadRequest as error:
-        submissions.refuse(tx, number, f"{error.what} {error.advice}".strip())
+        submissions.refuse(tx, number, error.reason)
         return []
     pauses.hold_still(tx, [number])
     submissions.activate(tx, [number])

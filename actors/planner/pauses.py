@@ -1,19 +1,14 @@
 """Pausing and resuming of submissions, by a message or by a client, and of apps."""
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
-from sluice.actors.dispatch import announce
+from sluice.actors.dispatch import announce, announce_again
 from sluice.broker.messages import Message, Pause, Plan
 from sluice.jobs.catalogue import Catalogue
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.limits import app_pauses, pauses
-from sluice.ledger.recovery import grooming_steps
-
-#: Number of ready jobs that are announced in one transaction.
-BATCH = 1000
 
 
 class GoesOn(NamedTuple):
@@ -58,13 +53,9 @@ def let_apps_go(
     began = ledger.transact(lambda tx: tx.instant())
     resumed = ledger.transact(lambda tx: app_pauses.resume(tx, apps))
     for app in resumed:
-        while messages := ledger.transact(partial(_announced, app=app, before=began)):
+        while messages := ledger.transact(partial(announce_again, app=app, before=began)):
             publish(messages)
     return resumed
-
-
-def _announced(tx: Tx, *, app: str, before: datetime) -> Sequence[Message]:
-    return announce(tx, grooming_steps.announce_ready(tx, BATCH, before=before, app=app))
 
 
 def _go_on(tx: Tx, *, submission: str) -> GoesOn | None:

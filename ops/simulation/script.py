@@ -35,7 +35,7 @@ class ScriptedWork:
         try:
             assignment = assign(self._catalogue().app(claimed.app), claimed)
         except SluiceError as error:
-            why = f"{error.what} {error.advice}".strip()
+            why = error.reason
             return Effort(0.0, lambda: Outcome(ending=Ending.ERROR, error=why))
         took = self._took(assignment)
         if assignment.timeout_s is not None and took.seconds > assignment.timeout_s:

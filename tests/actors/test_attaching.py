@@ -175,7 +175,7 @@ def _attaching(times: int, stop: Event) -> Attaching:
 
 
 def test_storing_a_handle_is_retried_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sluice.actors.executor.job_services.OFFER_AGAIN_S", 0.001)
+    monkeypatch.setattr("sluice.actors.executor.ledger_retry.AGAIN_S", 0.001)
     assert _attaching(3, Event()).keep("w1")
 
 

@@ -249,7 +249,7 @@ ENTRY = JournalEntry(seq=1, step=0, name="Ask", steps=2, direction=Direction.DO)
 
 
 def test_writing_an_entry_is_retried_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sluice.actors.executor.job_services.OFFER_AGAIN_S", 0.001)
+    monkeypatch.setattr("sluice.actors.executor.ledger_retry.AGAIN_S", 0.001)
     heard = JournalReply(stands=True, turn_back="cancelled")
     assert _journaling(3, heard, Event()).write(ENTRY) == heard
     assert _journaling(3, Log(), Event()).read() == Log()
