@@ -98,7 +98,7 @@ class _Entered(Struct, frozen=True):
     ids: Mapping[JobName, int]
     older: Mapping[JobName, int]
     begun: list[int]
-    skipped: list[JobName]
+    skipped: list[PlannedJob]
     fresh: list[PlannedJob]
     requested_again: list[PlannedJob]
     split: list[int]
@@ -133,12 +133,11 @@ def _enter(tx: Tx, plan: JobPlan) -> _Entered:
     """Insert the new jobs, lock the existing ones, and wake or skip jobs that were only expected."""
     paused = pauses.hold_still(tx, {number for number, _, _ in plan.wants})
     made, begun = insertion.insert(tx, plan.jobs, begin=not paused)
-    older, split, held_back = _hold(tx, [job.name for job in plan.jobs if job.name not in made], plan.reruns)
+    older, split, held_back = _hold(tx, plan, made)
     ids = made | older
     reruns = [(rerun, _still_due(tx, rerun, ids)) for rerun in plan.reruns]
-    skipped = [job.name for job in plan.jobs if job.standing is EntryState.SKIPPED]
-    insertion.skip(tx, [ids[name] for name in skipped])
-    wanted = [job for job in plan.jobs if job.standing is EntryState.WANTED]
+    skipped, wanted = _standing(plan, EntryState.SKIPPED), _standing(plan, EntryState.WANTED)
+    insertion.skip(tx, [ids[job.name] for job in skipped])
     woken = insertion.wake(tx, [job for job in wanted if job.name in older], ids)
     is_fresh = {job.name: job.name in made or ids[job.name] in woken for job in wanted}
     return _Entered(
@@ -167,7 +166,7 @@ def _connect(tx: Tx, entered: _Entered) -> tuple[list[int], list[int]]:
     dependencies.discount(tx, [job for job in plan.jobs if job.stale], ids)
     demand.want(tx, [(number, ids[name], wish) for number, name, wish in plan.wants])
     halves = bisection.stand_in(tx, entered.split)
-    decided = _decided(entered.fresh, entered.older.keys() | set(entered.skipped))
+    decided = _decided(entered.fresh, entered.older.keys() | {job.name for job in entered.skipped})
     replanned = entered.numbers([*decided, *changed])
     dependencies.recount(tx, replanned)
     return halves, replanned
@@ -198,7 +197,7 @@ def _follow_pauses(tx: Tx, entered: _Entered, jobs: list[int]) -> list[ReadyJob]
 def _propagate(tx: Tx, entered: _Entered, touched: list[int], ready: list[ReadyJob]) -> Propagated:
     """End the jobs that can no longer start, and propagate these ends and the skipped jobs."""
     stranded = strand(tx, touched)
-    told = dependencies.tell(tx, [*(entered.ids[name] for name in entered.skipped), *stranded])
+    told = dependencies.tell(tx, [*entered.numbers(entered.skipped), *stranded])
     turned = tx.column(_TURNED, jobs=touched) if touched else []
     if any(rerun.alone for rerun, _ in entered.reruns):
         turned += tx.column(_WITHOUT_PARENTS, jobs=touched)
@@ -206,15 +205,20 @@ def _propagate(tx: Tx, entered: _Entered, touched: list[int], ready: list[ReadyJ
     return Propagated(ready, sorted({*told.turned, *turned}), {**stranded, **told.stranded})
 
 
+def _standing(plan: JobPlan, standing: EntryState) -> list[PlannedJob]:
+    return [job for job in plan.jobs if job.standing is standing]
+
+
 def _hold(
-    tx: Tx, names: list[JobName], reruns: Iterable[RerunRequest]
+    tx: Tx, plan: JobPlan, made: Collection[JobName]
 ) -> tuple[dict[JobName, int], list[int], list[int]]:
     """Lock the plan's existing jobs, so that they cannot end before this transaction does. Return their ids, and the
     split and the paused jobs among them."""
-    ids = {name: known.id for name, known in find(tx, names).items()}
+    existing = find(tx, [job.name for job in plan.jobs if job.name not in made])
+    ids = {name: known.id for name, known in existing.items()}
     if not ids:
         return {}, [], []
-    again = [ids[name] for rerun in reruns for name in rerun.names if name in ids]
+    again = [ids[name] for rerun in plan.reruns for name in rerun.names if name in ids]
     tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again)
     held = tx.rows(_HOLD, jobs=list(ids.values()))
     split = [id for id, state, _ in held if state == State.SPLIT]
