@@ -135,4 +135,4 @@ def _orphans(ledger: Ledger, blobs: BlobStore, keep_s: float) -> Iterator[str]:
     before = now - timedelta(seconds=min(max(keep_s, ORPHANED_S), LONGEST_S))
     old = (each.name for each in blobs.stored() if each.at < before and is_output(each.name))
     while names := list(islice(old, LIMIT)):
-        yield from ledger.transact(lambda tx, names=names: blob_deletions.unknown(tx, names))  # type: ignore[misc] # bound at once, likewise
+        yield from ledger.transact(lambda tx, names=names: blob_deletions.unknown(tx, names))  # type: ignore[misc] # ``names`` is bound when the lambda is made

@@ -271,8 +271,8 @@ def _revive(tx: Tx, entered: _Entered) -> list[int]:
         revived = reruns.rerun(tx, named, downstream=again.downstream, note=note)
         demand.want(tx, [(again.submission, job, Wish.PUSHED) for job in revived.jobs])
         begun, touched = begun + revived.jobs, touched + revived.touched
-    anew = set(begun)
-    insertion.renew(tx, [job for job in jobs if ids[job.name] in anew], ids)
+    restarted = set(begun)
+    insertion.renew(tx, [job for job in jobs if ids[job.name] in restarted], ids)
     return touched
 
 

@@ -84,7 +84,7 @@ schedule = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("app", Text, nullable=False),
-    Column("source", Text, nullable=False, comment="whoever loads it decides on this row"),
+    Column("source", Text, nullable=False, comment="processes that load this source decide on the row"),
     Column("digest", Text, nullable=False, comment="of the definition that it goes by"),
     Column("rule", Text, nullable=False),
     Column("timezone", Text, nullable=False),
@@ -146,7 +146,7 @@ branch_sync = Table(
     Column("branch", Text, primary_key=True),
     Column("confs", JSONB, nullable=False, comment="each with the app that it ends in, by mode"),
     Column("synced_by", Text),
-    _required_moment("synced_at", "whoever keeps its definitions reads them anew after that"),
+    _required_moment("synced_at", "cached definitions are read again after this time"),
 )
 
 
@@ -167,7 +167,7 @@ breaker_news = Table(
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("app", Text, nullable=False),
     Column("failed", Integer, nullable=False, comment="rounds that one transaction has ended so"),
-    Column("succeeded", Integer, nullable=False, comment="likewise"),
+    Column("succeeded", Integer, nullable=False, comment="number of succeeded rounds"),
     Column("error", Text, comment="the beginning of what one of the failed ones said"),
 )
 
@@ -198,7 +198,10 @@ retry_budget = Table(
     metadata,
     Column("app", Text, primary_key=True),
     Column(
-        "full_at", DateTime(timezone=True), nullable=False, comment="when it is full, if nobody takes from it"
+        "full_at",
+        DateTime(timezone=True),
+        nullable=False,
+        comment="time at which it is full if no retry takes from it",
     ),
 )
 

@@ -349,7 +349,7 @@ round_ = Table(
     Column("output", Text),
     Column("stderr", Text),
     Column("output_blob", Text, comment="the name of the blob that has the whole of it"),
-    Column("stderr_blob", Text, comment="likewise"),
+    Column("stderr_blob", Text, comment="name of the blob with all of stderr"),
     Column("log", Text, comment="what its runner had to say, line by line"),
     Column("final", Boolean, comment="the run requested that the job fails without another round"),
     Column("retry_after_s", Double, comment="the delay before the next round, if the run requested one"),

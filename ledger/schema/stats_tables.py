@@ -126,9 +126,7 @@ sweep = Table(
     Column("name", Text, primary_key=True),
     Column("ended_at", DateTime(timezone=True), nullable=False, comment="of the last job that was looked at"),
     Column("job", BigInteger, nullable=False, comment="that one"),
-    Column(
-        "rests_until", DateTime(timezone=True), nullable=False, comment="until then nobody looks any further"
-    ),
+    Column("rests_until", DateTime(timezone=True), nullable=False, comment="no step is due before this time"),
 )
 
 litter = Table(

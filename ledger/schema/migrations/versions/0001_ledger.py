@@ -265,7 +265,7 @@ CREATE TABLE breaker_news (
     PRIMARY KEY (id)
 );
 COMMENT ON COLUMN breaker_news.failed IS 'rounds that one transaction has ended so';
-COMMENT ON COLUMN breaker_news.succeeded IS 'likewise';
+COMMENT ON COLUMN breaker_news.succeeded IS 'number of succeeded rounds';
 COMMENT ON COLUMN breaker_news.error IS 'the beginning of what one of the failed ones said';
 
 CREATE TABLE counter (
@@ -320,7 +320,7 @@ CREATE INDEX round_stderr_blob ON round (stderr_blob) WHERE stderr_blob IS NOT N
 COMMENT ON COLUMN round.took_s IS 'by the clock of the worker, without the wait for the rest of its parcel';
 COMMENT ON COLUMN round.digest IS 'of the definition that ran';
 COMMENT ON COLUMN round.output_blob IS 'the name of the blob that has the whole of it';
-COMMENT ON COLUMN round.stderr_blob IS 'likewise';
+COMMENT ON COLUMN round.stderr_blob IS 'name of the blob with all of stderr';
 COMMENT ON COLUMN round.log IS 'what its runner had to say, line by line';
 COMMENT ON COLUMN round.final IS 'the run requested that the job fails without another round';
 COMMENT ON COLUMN round.retry_after_s IS 'the delay before the next round, if the run requested one';
@@ -396,7 +396,7 @@ CREATE TABLE sweep (
 );
 COMMENT ON COLUMN sweep.ended_at IS 'of the last job that was looked at';
 COMMENT ON COLUMN sweep.job IS 'that one';
-COMMENT ON COLUMN sweep.rests_until IS 'until then nobody looks any further';
+COMMENT ON COLUMN sweep.rests_until IS 'no step is due before this time';
 
 CREATE TABLE litter (
     blob TEXT NOT NULL,
@@ -412,7 +412,7 @@ CREATE TABLE retry_budget (
     full_at TIMESTAMP WITH TIME ZONE NOT NULL,
     PRIMARY KEY (app)
 );
-COMMENT ON COLUMN retry_budget.full_at IS 'when it is full, if nobody takes from it';
+COMMENT ON COLUMN retry_budget.full_at IS 'time at which it is full if no retry takes from it';
 
 CREATE TABLE step (
     job BIGINT NOT NULL,
@@ -460,7 +460,7 @@ CREATE TABLE event (
 CREATE INDEX event_flight ON event (job, flight);
 CREATE UNIQUE INDEX event_token ON event (job, token);
 COMMENT ON COLUMN event.flight IS 'the one that it came for';
-COMMENT ON COLUMN event.token IS 'whoever says it twice is heard once';
+COMMENT ON COLUMN event.token IS 'an event that is sent twice with it counts once';
 COMMENT ON COLUMN event.name IS 'null: that it goes on, whatever it waits for';
 COMMENT ON COLUMN event.by IS 'who said it';
 
@@ -477,7 +477,7 @@ CREATE TABLE early (
 );
 CREATE UNIQUE INDEX early_token ON early (app, key, token);
 COMMENT ON COLUMN early.key IS 'of a job that was not there yet';
-COMMENT ON COLUMN early.token IS 'whoever says it twice is heard once';
+COMMENT ON COLUMN early.token IS 'an event that is sent twice with it counts once';
 COMMENT ON COLUMN early.name IS 'null: that it goes on, whatever it waits for';
 COMMENT ON COLUMN early.by IS 'who said it';
 
@@ -508,7 +508,7 @@ CREATE TABLE schedule (
     PRIMARY KEY (id),
     CONSTRAINT schedule_due CHECK ((next_due IS NULL) = (fire_at IS NULL))
 );
-COMMENT ON COLUMN schedule.source IS 'whoever loads it decides on this row';
+COMMENT ON COLUMN schedule.source IS 'processes that load this source decide on the row';
 COMMENT ON COLUMN schedule.digest IS 'of the definition that it goes by';
 COMMENT ON COLUMN schedule.next_due IS 'the first due time that nothing has become of; null: none will come';
 COMMENT ON COLUMN schedule.fire_at IS 'the same with its jitter';
@@ -624,7 +624,7 @@ CREATE TABLE branch_sync (
     PRIMARY KEY (branch)
 );
 COMMENT ON COLUMN branch_sync.confs IS 'each with the app that it ends in, by mode';
-COMMENT ON COLUMN branch_sync.synced_at IS 'whoever keeps its definitions reads them anew after that';
+COMMENT ON COLUMN branch_sync.synced_at IS 'cached definitions are read again after this time';
 
 CREATE TABLE worker (
     id UUID NOT NULL,
