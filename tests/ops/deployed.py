@@ -2,21 +2,20 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from inspect import getsource
 
 from sluice.actors import checkup
+from sluice.actors.settings import settings as module
 from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.parser import parse
 
-_ROOT = Path(__file__).parents[2]
-#: A call in ``settings.py`` that reads a variable. It contains the name of the variable.
+#: A call in the module of the settings that reads a variable. It contains the name of the variable.
 _TAKEN = re.compile(r'(?:take|found\.take)\(\s*"([A-Z_]+)"')
 
 
 def settings() -> set[str]:
     """Return the names of the environment variables that the settings read."""
-    text = (_ROOT / "actors" / "settings.py").read_text()
-    return {f"SLUICE_{name}" for name in _TAKEN.findall(text)}
+    return {f"SLUICE_{name}" for name in _TAKEN.findall(getsource(module))}
 
 
 def understood(command: Sequence[str]) -> None:

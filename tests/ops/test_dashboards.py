@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from inspect import getsource
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sluice.broker.messages import CONTROL
 from sluice.jobs.states import State
 from sluice.ledger.reads.state_statistics import REPAIRS
 from sluice.ops.observe.metrics.families import FAMILIES, Family, MetricKind
+from sluice.ops.observe.overview import alarms
 from sluice.ops.observe.overview.alarms import Severity
 
 ROOT = Path(__file__).parents[2]
@@ -119,15 +121,14 @@ def test_each_alert_has_a_severity_and_a_link_to_the_runbook() -> None:
 
 def test_each_alarm_of_the_overview_has_an_alert_of_its_name() -> None:
     """An operator finds the alert of an alarm by this name."""
-    text = (ROOT / "ops" / "overview" / "alarms.py").read_text()
-    alarms = set(re.findall(r'name="([a-z-]+)"', text))
-    assert alarms
-    assert alarms <= {rule["annotations"]["runbook"].partition("#")[2] for rule in RULES}
+    names = set(re.findall(r'name="([a-z-]+)"', getsource(alarms)))
+    assert names
+    assert names <= {rule["annotations"]["runbook"].partition("#")[2] for rule in RULES}
 
 
 def test_alerts_and_headings_of_the_runbook_match() -> None:
-    alarms = RUNBOOK.read_text().partition("\n## Alarms\n")[2].partition("\n## ")[0]
-    headings = re.findall(r"^### ([a-z-]+)$", alarms, re.MULTILINE)
+    described = RUNBOOK.read_text().partition("\n## Alarms\n")[2].partition("\n## ")[0]
+    headings = re.findall(r"^### ([a-z-]+)$", described, re.MULTILINE)
     wanted = [rule["annotations"]["runbook"].partition("#")[2] for rule in RULES]
     assert len(headings) == len(set(headings))
     # Without the ledger there are no metrics, so the alert metrics-away covers this alarm.

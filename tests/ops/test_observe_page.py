@@ -1,9 +1,11 @@
 """docs/observe.md: its metrics, fields, variables and spans are the ones in the code."""
 
 import re
+from inspect import getsource
 from pathlib import Path
 
 from sluice.actors.settings.settings import read_settings
+from sluice.actors.telemetry import trace_context, tracing
 from sluice.actors.telemetry.openlineage import sender
 from sluice.jobs.observe.log_context import Subject
 from sluice.ledger.reads.run_records import PARENTS_MAX
@@ -50,7 +52,7 @@ def test_the_variables_of_the_page_are_read(tmp_path: Path) -> None:
 
 
 def test_the_page_has_the_attributes_of_the_spans() -> None:
-    code = "".join((ROOT / "actors" / name).read_text() for name in ("tracing.py", "sending.py"))
+    code = getsource(tracing) + getsource(trace_context)
     attributes = set(re.findall(r"`((?:messaging|sluice)\.[\w.]+)`", section("Traces")))
     of_jobs = {"sluice.app", "sluice.key"}
     assert {name for name in attributes - of_jobs if f'"{name}"' not in code} == set()

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from inspect import getsource
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,6 +23,7 @@ from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.recovery import leases
 from sluice.ops.cli.main import main
+from sluice.ops.observe.overview import alarms
 from tests.ledger.generations import database
 from tests.ledger.roled import SERVERS, Roled
 from tests.ops.backups import commands, typed
@@ -83,7 +85,7 @@ def test_the_links_of_a_page_are_not_broken(name: str) -> None:
 
 
 def test_every_alarm_has_a_heading_in_the_runbook() -> None:
-    names = set(re.findall(r'name="([a-z-]+)"', (ROOT / "ops" / "overview" / "alarms.py").read_text()))
+    names = set(re.findall(r'name="([a-z-]+)"', getsource(alarms)))
     assert names
     assert names <= _anchors(_page("runbook.md"))
 
