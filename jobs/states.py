@@ -71,9 +71,9 @@ TERMINAL = frozenset(
 )
 LIVE = frozenset(State) - TERMINAL
 #: States that can be rerun, and terminal states of a parent. A split job is replaced by its halves.
-REVIVABLE = TERMINAL - {State.SPLIT}
+RERUNNABLE = TERMINAL - {State.SPLIT}
 #: Terminal states of a dead parent: all except success.
-DEAD = REVIVABLE - {State.SUCCEEDED}
+DEAD = RERUNNABLE - {State.SUCCEEDED}
 #: States that a retry of a submission runs again: dead jobs that count against the submission.
 UNSUCCESSFUL = DEAD - {State.SKIPPED}
 #: States that occupy a slot of the pool.
@@ -100,12 +100,14 @@ def _verb(name: str, sources: str, target: State, by: str, when: str) -> Verb:
 
 
 _STOPPABLE = " ".join(sorted(STOPPABLE))
-_REVIVABLE = " ".join(sorted(REVIVABLE))
+_RERUNNABLE = " ".join(sorted(RERUNNABLE))
 
 EXPECT = _verb(
     "expect", "-", State.EXPECTED, "planner", "a pushed child names it as a parent; not requested yet"
 )
-WANT = _verb("want", "- expected", State.WAITING, "planner", "a submission or a child's pull requests it")
+REQUEST = _verb(
+    "request", "- expected", State.WAITING, "planner", "a submission or a child's pull requests it"
+)
 SKIP = _verb(
     "skip",
     "- expected waiting",
@@ -113,15 +115,15 @@ SKIP = _verb(
     "planner",
     "it fails the app's valid_if_or, or a parent was skipped",
 )
-RELEASE = _verb(
-    "release",
+MAKE_READY = _verb(
+    "make_ready",
     "waiting",
     State.READY,
     "planner groomer executor",
     "one dependency group is met, not_before has passed, and its pool has a slot",
 )
-STRAND = _verb(
-    "strand",
+FAIL_UPSTREAM = _verb(
+    "fail_upstream",
     "waiting",
     State.UPSTREAM_FAILED,
     "planner",
@@ -140,15 +142,15 @@ REQUEUE = _verb(
     "over its timeout or its lease lost, with tries left; or handed back while it is paused",
 )
 TIME_OUT = _verb("time_out", "running", State.TIMED_OUT, "groomer executor", "over its timeout, none left")
-GIVE_UP = _verb("give_up", "running", State.FAILED, "groomer", "its lease was lost, none left")
+FAIL_LOST = _verb("fail_lost", "running", State.FAILED, "groomer", "its lease was lost, none left")
 SUCCEED = _verb("succeed", "executed", State.SUCCEEDED, "planner", "no error, and finished by end_before")
 RETRY = _verb("retry", "executed", State.WAITING, "planner", "an error, with tries left; due after its delay")
 FAIL = _verb("fail", "executed", State.FAILED, "planner", "an error, none left")
-CONDEMN = _verb("condemn", "executed", State.FATAL, "planner", "a saga that could not undo")
+MARK_FATAL = _verb("mark_fatal", "executed", State.FATAL, "planner", "a saga that could not undo")
 EXPIRE = _verb("expire", _STOPPABLE, State.EXPIRED, "groomer executor", "end_before has passed")
-OVERRUN = _verb("overrun", "executed", State.EXPIRED, "planner", "it finished after end_before")
-CALL_OFF = _verb(
-    "call_off",
+EXPIRE_LATE = _verb("expire_late", "executed", State.EXPIRED, "planner", "it finished after end_before")
+CANCEL_UNDONE = _verb(
+    "cancel_undone",
     "executed",
     State.CANCELLED,
     "planner",
@@ -159,8 +161,12 @@ SPLIT = _verb(
 )
 CANCEL = _verb("cancel", _STOPPABLE, State.CANCELLED, "planner", "no active submission requests it any more")
 PAUSE = _verb("pause", "ready", State.WAITING, "planner", "every submission that requests it is paused")
-LAND = _verb(
-    "land", "expected", State.SUCCEEDED, "planner", "it represents a partition that landed from outside"
+MARK_LANDED = _verb(
+    "mark_landed",
+    "expected",
+    State.SUCCEEDED,
+    "planner",
+    "it represents a partition that landed from outside",
 )
 UNDO = _verb(
     "undo",
@@ -177,9 +183,9 @@ RESUME = _verb(
     "planner groomer executor",
     "its event has arrived, its wait has timed out, or it must be undone",
 )
-REVIVE = _verb(
-    "revive",
-    _REVIVABLE,
+RERUN = _verb(
+    "rerun",
+    _RERUNNABLE,
     State.WAITING,
     "planner",
     "rerun by request, or its dead parent was rerun, or requested again",
@@ -187,31 +193,31 @@ REVIVE = _verb(
 
 VERBS: tuple[Verb, ...] = (
     EXPECT,
-    WANT,
+    REQUEST,
     SKIP,
-    RELEASE,
-    STRAND,
+    MAKE_READY,
+    FAIL_UPSTREAM,
     CLAIM,
     RECORD,
     HAND_BACK,
     REQUEUE,
     TIME_OUT,
-    GIVE_UP,
+    FAIL_LOST,
     SUCCEED,
     RETRY,
     FAIL,
-    CONDEMN,
+    MARK_FATAL,
     EXPIRE,
-    OVERRUN,
-    CALL_OFF,
+    EXPIRE_LATE,
+    CANCEL_UNDONE,
     SPLIT,
     CANCEL,
     PAUSE,
-    LAND,
+    MARK_LANDED,
     UNDO,
     SUSPEND,
     RESUME,
-    REVIVE,
+    RERUN,
 )
 
 

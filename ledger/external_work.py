@@ -227,7 +227,7 @@ def keeper(tx: Tx, right: Claim, handle: JSON) -> WorkOwner:
 
 
 def forget(tx: Tx, right: Claim, handle: JSON) -> None:
-    """Remove the handle of an ended job, because its work was ended. A revived job has lost it already."""
+    """Remove the handle of an ended job, because its work was ended. A rerun job has lost it already."""
     tx.write(_FORGET, **_named(right, handle))
 
 

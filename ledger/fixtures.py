@@ -21,7 +21,7 @@ from sqlalchemy import DateTime, Table
 
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.states import CLAIM, FAIL, RECORD, RELEASE, SUCCEED, WANT, By, State
+from sluice.jobs.states import CLAIM, FAIL, MAKE_READY, RECORD, REQUEST, SUCCEED, By, State
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.conninfo import dialled
@@ -261,8 +261,8 @@ SELECT id, CASE nth WHEN 1 THEN created_at ELSE changed_at - early END, source,
             ELSE '{SUCCEED.name}' END,
        by, CASE nth WHEN 5 THEN round ELSE 0 END, (nth > 2)::int
 FROM job CROSS JOIN (VALUES
-    (1, '-', '{State.WAITING}', '{WANT.name}', '{By.PLANNER}', interval '0'),
-    (2, '{State.WAITING}', '{State.READY}', '{RELEASE.name}', '{By.PLANNER}', interval '720 ms'),
+    (1, '-', '{State.WAITING}', '{REQUEST.name}', '{By.PLANNER}', interval '0'),
+    (2, '{State.WAITING}', '{State.READY}', '{MAKE_READY.name}', '{By.PLANNER}', interval '720 ms'),
     (3, '{State.READY}', '{State.RUNNING}', '{CLAIM.name}', '{By.EXECUTOR}', interval '700 ms'),
     (4, '{State.RUNNING}', '{State.EXECUTED}', '{RECORD.name}', '{By.EXECUTOR}', interval '50 ms'),
     (5, '{State.EXECUTED}', NULL, NULL, '{By.PLANNER}', interval '0')

@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON, Submission, SubmissionState, conflict
-from sluice.jobs.states import LIVE, REVIVABLE, REVIVE, SPLIT, State, sql_list
+from sluice.jobs.states import LIVE, RERUN, RERUNNABLE, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.keyspaces.bisection import divisible
@@ -108,7 +108,7 @@ def _asked(parcel: TaskBatch, keys: list[str]) -> Submission:
 
 
 #: States of jobs that may be collected. A job that was split is not collected; its halves are.
-COLLECTED = REVIVABLE
+COLLECTED = RERUNNABLE
 
 #: True if the job is yet to be collected. The index ``job_uncollected`` has the same condition.
 UNCOLLECTED = (
@@ -128,7 +128,7 @@ SELECT job.id, job.app, job.key, job.state, job.claim, job.changed_at AS ended_a
                'output', round.output, 'stderr', round.stderr, 'error', round.error)
            FROM round WHERE round.job = job.id AND round.claim > coalesce((
                SELECT max(transition.claim) FROM transition
-               WHERE transition.job = job.id AND transition.verb = '{REVIVE.name}'), 0)
+               WHERE transition.job = job.id AND transition.verb = '{RERUN.name}'), 0)
            ORDER BY round.claim) AS rounds
 FROM job
 WHERE job.app = %(app)s AND job.state = %(state)s AND job.id + 0 > %(after)s AND {_COME_TO_AN_END}

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.judgement import Case, Verdict
-from sluice.jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, Verb
+from sluice.jobs.states import CANCEL_UNDONE, EXPIRE_LATE, FAIL, MARK_FATAL, RETRY, SUCCEED, Verb
 
 #: Minimum duration in seconds of a healthy round of a long-running service. It must also be longer than the longest
 #: retry delay.
@@ -27,15 +27,15 @@ def judge(case: Case) -> Verdict:
 
 def _end(case: Case) -> Verb | None:
     """Return the verb that ends the job; None after a failure, which may be retried."""
-    if case.ending is Ending.DISMAL:
-        return CONDEMN
+    if case.ending is Ending.UNDO_FAILED:
+        return MARK_FATAL
     is_late = case.end_before is not None and case.executed_at > case.end_before
     # The effects of a saga remain, so its end counts as in time.
     if case.ending is Ending.DONE and (case.flying or not is_late):
         return SUCCEED
     if is_late:
-        return OVERRUN
-    return CALL_OFF if case.turn_back is not None else None
+        return EXPIRE_LATE
+    return CANCEL_UNDONE if case.turn_back is not None else None
 
 
 def _in_a_row(case: Case) -> int:

@@ -26,8 +26,8 @@ _LOG = logging.getLogger("sluice.executor")
 HELD_UP_S = 0.3
 _LOOK_EVERY_S = 0.1
 
-_HELD_UP = Outcome(ending=Ending.NOT_BEGUN, error="a run before it in its thread took long")
-_HELD_BACK = Outcome(ending=Ending.NOT_BEGUN, error="the breaker of its app has opened")
+_HELD_UP = Outcome(ending=Ending.NOT_STARTED, error="a run before it in its thread took long")
+_HELD_BACK = Outcome(ending=Ending.NOT_STARTED, error="the breaker of its app has opened")
 
 
 class ClaimedBatch(NamedTuple):

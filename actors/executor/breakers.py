@@ -33,7 +33,7 @@ class BreakerResult(NamedTuple):
 
 def has_failed(outcome: Outcome) -> bool:
     """Return whether a breaker counts this outcome as a failure."""
-    return outcome.ending in (Ending.ERROR, Ending.DISMAL, Ending.TIMED_OUT)
+    return outcome.ending in (Ending.ERROR, Ending.UNDO_FAILED, Ending.TIMED_OUT)
 
 
 def mind(ledger: Ledger, app: str, by: By = By.EXECUTOR) -> BreakerResult:

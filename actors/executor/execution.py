@@ -50,8 +50,8 @@ TURN_S = 0.5
 #: within which work goes on after an outage.
 LEASE_AGAIN_S = 0.2
 
-_GIVES_BACK = frozenset({Ending.NOT_BEGUN, Ending.HANDED_BACK})
-_NOT_STARTED = Outcome(ending=Ending.NOT_BEGUN, error="its worker was stopped before it began")
+_GIVES_BACK = frozenset({Ending.NOT_STARTED, Ending.HANDED_BACK})
+_NOT_STARTED = Outcome(ending=Ending.NOT_STARTED, error="its worker was stopped before it began")
 _NOT_KNOWN = Outcome(ending=Ending.HANDED_BACK, error="its worker did not receive the claim")
 _NOTHING_LEFT = Outcome(ending=Ending.DONE, output="All of its partitions had been made by an earlier round.")
 _NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it ended")
@@ -189,7 +189,7 @@ class Running:
                 self._holdings.release([job.right])
                 if outcome is None:
                     self._send([Executed(jobs=(job.id,))])
-                elif outcome.ending is not Ending.GOES_ON:
+                elif outcome.ending is not Ending.DETACHED:
                     load.note(job.right, outcome)
                     if has_failed(outcome) and self._breaks(load):
                         load.hold_back()
@@ -230,7 +230,7 @@ class Running:
                 return _NOTHING_LEFT
             outcome = self._run_assigned(assignment, job, stop, transacting, journal)
         except NotHere as error:
-            return Outcome(ending=Ending.NOT_HERE, error=error.what)
+            return Outcome(ending=Ending.VERSION_UNAVAILABLE, error=error.what)
         except SluiceError as error:
             return not_taken_up(journal, error.reason)
         except Exception as error:
@@ -240,7 +240,7 @@ class Running:
             )
             outcome = not_taken_up(journal, f"Sluice could not run it: {account(error)}")
         took_s = time.monotonic() - began
-        if outcome.ending is not Ending.GOES_ON:
+        if outcome.ending is not Ending.DETACHED:
             self._paces.note(job.app, took_s)
         if transacting.committed:
             self._send(transacting.messages)

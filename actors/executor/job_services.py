@@ -121,7 +121,7 @@ class Attaching:
         return True
 
 
-_NOT_READ = Outcome(ending=Ending.NOT_BEGUN, error="its worker could not read its journal")
+_NOT_READ = Outcome(ending=Ending.NOT_STARTED, error="its worker could not read its journal")
 
 T = TypeVar("T")
 
@@ -178,7 +178,7 @@ class Journaling:
 
 
 def not_taken_up(journal: Journal | None, why: str) -> Outcome:
-    """Return the outcome of a job that cannot be run: ``ERROR``, or ``DISMAL`` for a saga that has begun.
+    """Return the outcome of a job that cannot be run: ``ERROR``, or ``UNDO_FAILED`` for a saga that has begun.
 
     Such a saga can be undone once the cause is fixed. If its journal cannot be read, the job is handed back.
     """
@@ -187,7 +187,7 @@ def not_taken_up(journal: Journal | None, why: str) -> Outcome:
     log = journal.read()
     if log is None:
         return _NOT_READ
-    return Outcome(ending=Ending.DISMAL if log.has_begun else Ending.ERROR, error=why)
+    return Outcome(ending=Ending.UNDO_FAILED if log.has_begun else Ending.ERROR, error=why)
 
 
 class ClaimLost(SluiceError):

@@ -42,7 +42,7 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
     for chore, step in _steps(catalogue, lost).items():
         # Jobs that an earlier step leaves waiting (retries of lost and late jobs, resumed sagas) are released in the
         # same tick.
-        if chore in due or (chore is Chore.RELEASE and due & _FREEING):
+        if chore in due or (chore is Chore.MAKE_READY and due & _FREEING):
             messages += ledger.transact(partial(_stepped, step))
             reached(Failpoint.GROOM_COMMITTED)
     for worker in lost:
@@ -62,7 +62,7 @@ def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step
         Chore.WAKE: _wake,
         Chore.TELL: _tell,
         Chore.PLAN: _plan,
-        Chore.RELEASE: _release,
+        Chore.MAKE_READY: _make_ready,
         Chore.ADMIT: _admit,
         Chore.ANNOUNCE_READY: _announce_ready,
         Chore.ANNOUNCE_IDLE: partial(_announce_idle, apps=[*catalogue]),
@@ -124,8 +124,8 @@ def _wake(tx: Tx) -> Sequence[Message]:
     return []
 
 
-def _release(tx: Tx) -> Sequence[Message]:
-    return announce(tx, grooming_steps.release_due(tx, LIMIT), By.GROOMER)
+def _make_ready(tx: Tx) -> Sequence[Message]:
+    return announce(tx, grooming_steps.make_due_ready(tx, LIMIT), By.GROOMER)
 
 
 def _admit(tx: Tx) -> Sequence[Message]:

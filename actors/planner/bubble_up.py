@@ -40,7 +40,7 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Propagated) -> list[ReadyJo
     Each job is handled once per call, and a walk chooses only alternatives that are not lost, so this ends. If jobs
     have no alternative left, the groomer has their children planned, because that is seldom defined and seldom urgent.
     """
-    ready, seen, stranded = told.ready, set[int](), dict(told.stranded)
+    ready, seen, upstream_failed = told.ready, set[int](), dict(told.upstream_failed)
     while turned := [job for job in told.turned if job not in seen]:
         seen.update(turned)
         askers = demand.askers(tx, turned)
@@ -48,9 +48,9 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Propagated) -> list[ReadyJo
         walks = _begun(catalogue, [(asker.number, asker.submission) for asker in askers], now, _stay)
         told = plans.plan(tx, merge(catalogue, _arrive(tx, walks, now, _stay)))
         ready = ready + told.ready
-        stranded |= told.stranded
-    submissions.owe(tx, [job for job, app in stranded.items() if catalogue.follows_failure(app)])
-    submissions.settle_watchers(tx, list(stranded))
+        upstream_failed |= told.upstream_failed
+    submissions.owe(tx, [job for job, app in upstream_failed.items() if catalogue.follows_failure(app)])
+    submissions.settle_watchers(tx, list(upstream_failed))
     return ready
 
 

@@ -56,7 +56,7 @@ def plan_by_chunk(
         return []
     if not selected.work_ids:
         reason = f"There are no work IDs: {app.name} has nothing to do."
-        ledger.transact(lambda tx: submissions.call_off(tx, received.number, reason))
+        ledger.transact(lambda tx: submissions.cancel_unplanned(tx, received.number, reason))
         return []
     work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission, selected=selected)
     messages = ledger.transact(work)

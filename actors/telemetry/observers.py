@@ -105,7 +105,7 @@ class Onlooker(Protocol):
 _LOG = logging.getLogger("sluice.witness")
 
 #: Endings that may be judged when they are recorded, if there is nothing to decide (see ``ledger.lifecycle.outcomes``).
-_JUDGED = {Ending.DONE, Ending.ERROR, Ending.DISMAL}
+_JUDGED = {Ending.DONE, Ending.ERROR, Ending.UNDO_FAILED}
 
 
 class Scene:

@@ -52,7 +52,7 @@ from sluice.ledger.stats.event_counters import What
 #: Seconds that the end of a process waits for unsent spans.
 GOODBYE_S = 3.0
 _UNKNOWN_SERVICE = "unknown_service"
-_ENDED_WELL = {Ending.DONE, Ending.GOES_ON, Ending.SUSPENDED}
+_ENDED_WELL = {Ending.DONE, Ending.DETACHED, Ending.SUSPENDED}
 
 Attributes = dict[str, str | int]
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.identifiers import Value
 from sluice.jobs.model.names import JobName
-from sluice.jobs.states import REVIVABLE, State
+from sluice.jobs.states import RERUNNABLE, State
 
 #: Condition that a parent must fulfil before the child counts it as met.
 When = Literal["succeeded", "failed", "finished", "running"]
@@ -23,12 +23,12 @@ _WENT_WRONG = frozenset({State.FAILED, State.FATAL, State.TIMED_OUT, State.EXPIR
 MET: Mapping[When, frozenset[State]] = {
     "succeeded": frozenset({State.SUCCEEDED}),
     "failed": _WENT_WRONG,
-    "finished": REVIVABLE,
+    "finished": RERUNNABLE,
     "running": frozenset({State.RUNNING, State.SUSPENDED, State.EXECUTED, State.SUCCEEDED}),
 }
 #: The parent states in which a need of each kind cannot be met unless the parent is run again. In all others it is
 #: open.
-DEAD_FOR: Mapping[When, frozenset[State]] = {when: REVIVABLE - met for when, met in MET.items()}
+DEAD_FOR: Mapping[When, frozenset[State]] = {when: RERUNNABLE - met for when, met in MET.items()}
 
 
 # A plan has hundreds of thousands of these. None can be part of a cycle, so the garbage collector need not track

@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
-from sluice.jobs.states import CONDEMN, FAIL, GIVE_UP, REQUEUE, RETRY, REVIVE, TIME_OUT, State
+from sluice.jobs.states import FAIL, FAIL_LOST, MARK_FATAL, REQUEUE, RERUN, RETRY, TIME_OUT, State
 
 
 class Lost(StrEnum):
@@ -111,16 +111,16 @@ _OPEN = frozenset({State.WAITING, State.READY})
 _PASSED = {
     RETRY.name: Passage.FAILURE,
     FAIL.name: Passage.FAILURE,
-    CONDEMN.name: Passage.FAILURE,
+    MARK_FATAL.name: Passage.FAILURE,
     TIME_OUT.name: Passage.TIMEOUT,
-    GIVE_UP.name: Passage.LOST,
+    FAIL_LOST.name: Passage.LOST,
 }
 _PASSED_BY_NOTE: Mapping[str | None, Passage] = {
     Lost.TIMED_OUT: Passage.TIMEOUT,
     Lost.LEASE_LOST: Passage.LOST,
 }
 #: Endings of runs that ended by themselves and returned their output.
-_BROUGHT_BACK = frozenset({Ending.DONE, Ending.ERROR, Ending.DISMAL, Ending.TIMED_OUT})
+_BROUGHT_BACK = frozenset({Ending.DONE, Ending.ERROR, Ending.UNDO_FAILED, Ending.TIMED_OUT})
 
 
 class RoundRecord(Mapping[str, Entry]):
@@ -209,7 +209,7 @@ def log_of(
 
 def _last_life(history: Sequence[Transition]) -> Sequence[Transition]:
     """Return the history from the last rerun on."""
-    places = (place for place in reversed(range(len(history))) if history[place].verb == REVIVE.name)
+    places = (place for place in reversed(range(len(history))) if history[place].verb == RERUN.name)
     return history[next(places, 0) :]
 
 
@@ -217,7 +217,7 @@ def _moves(history: Sequence[Transition], archived_at: datetime | None) -> Itera
     round_ = 0
     for step in history:
         source = _word(step.source)
-        if step.verb == REVIVE.name:
+        if step.verb == RERUN.name:
             round_ = step.round
         if passed := _passed(step):
             yield _Move(step.at, source, passed, round_, step.claim)

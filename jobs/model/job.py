@@ -246,16 +246,16 @@ class Ending(StrEnum):
 
     DONE = "done"
     ERROR = "error"
-    DISMAL = "dismal"
+    UNDO_FAILED = "undo_failed"
     TIMED_OUT = "timed_out"
     HANDED_BACK = "handed_back"
     #: Handed back, and no code of the user's has run.
-    NOT_BEGUN = "not_begun"
+    NOT_STARTED = "not_started"
     SUSPENDED = "suspended"
     #: This worker has no definition of the job's version. Another worker may have it.
-    NOT_HERE = "not_here"
+    VERSION_UNAVAILABLE = "version_unavailable"
     #: Long-running work was started and continues. Nothing has ended, so there is nothing to record.
-    GOES_ON = "goes_on"
+    DETACHED = "detached"
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.policy import Policy
-from sluice.jobs.states import EXPECT, SKIP, WANT, State, Verb
+from sluice.jobs.states import EXPECT, REQUEST, SKIP, State, Verb
 
 
 class EntryState(StrEnum):
@@ -30,7 +30,7 @@ class EntryState(StrEnum):
         return _VERBS[self]
 
 
-_VERBS = {EntryState.WANTED: WANT, EntryState.EXPECTED: EXPECT, EntryState.SKIPPED: SKIP}
+_VERBS = {EntryState.WANTED: REQUEST, EntryState.EXPECTED: EXPECT, EntryState.SKIPPED: SKIP}
 
 
 #: Shared by all jobs without stale parents. A default written as a dictionary would be created for each job.

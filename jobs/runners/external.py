@@ -174,7 +174,7 @@ class _Watch:
         """
         if self._leaves is not None:
             kept = self._attachment.keep(handle, look_every_s=self._pause_s, said=self._leaves())
-            return Outcome(ending=Ending.GOES_ON) if kept else self._leave(handle, Halt.STOPPED)
+            return Outcome(ending=Ending.DETACHED) if kept else self._leave(handle, Halt.STOPPED)
         if new and not self._attachment.keep(handle):
             return self._leave(handle, Halt.STOPPED)
         return self._look_until_the_end(handle)

@@ -26,7 +26,7 @@ from sluice.jobs.sagas.spec import Saga
 _ENDINGS = {
     FlightEnd.SUCCEEDED: Ending.DONE,
     FlightEnd.UNDONE: Ending.ERROR,
-    FlightEnd.DISMAL: Ending.DISMAL,
+    FlightEnd.UNDO_FAILED: Ending.UNDO_FAILED,
     FlightEnd.SUSPENDED: Ending.SUSPENDED,
     FlightEnd.HANDED_BACK: Ending.HANDED_BACK,
     FlightEnd.LOST: Ending.HANDED_BACK,

@@ -170,8 +170,8 @@ class Pilot:
             return self._switch(leg.step, failure)
         failure = replace(failure, step=self._steps[leg.step].name)
         self._flight.log.error("%s: undo of %s failed: %s", DISMAL_FAILURE, failure.step, failure)
-        entry = replace(self._entry_of(leg), mark=EntryResult.DISMAL, failure=failure)
-        return self._write(entry) or RunEnd(how=FlightEnd.DISMAL, failure=self._failure, trouble=failure)
+        entry = replace(self._entry_of(leg), mark=EntryResult.UNDO_FAILED, failure=failure)
+        return self._write(entry) or RunEnd(how=FlightEnd.UNDO_FAILED, failure=self._failure, trouble=failure)
 
     def _switch(self, step: int, why: Failure) -> RunEnd | None:
         """Switch to undo, beginning with this step."""

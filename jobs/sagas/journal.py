@@ -32,7 +32,7 @@ class EntryResult(StrEnum):
     #: The awaited event has arrived, or the wait has ended without it.
     CAME = "came"
     #: The undo has failed. The next worker that picks up the flight tries the same undo again.
-    DISMAL = "dismal"
+    UNDO_FAILED = "undo_failed"
     #: The undo has failed, and an operator has declared it done.
     FORCED = "forced"
 
@@ -168,7 +168,9 @@ class MemoryJournal:
         taken = {entry.event for entry in self.entries}
         last = self.entries[-1] if self.entries else None
         switches = [
-            entry.failure for entry in self.entries if entry.failure and entry.mark is not EntryResult.DISMAL
+            entry.failure
+            for entry in self.entries
+            if entry.failure and entry.mark is not EntryResult.UNDO_FAILED
         ]
         return Log(
             last=last,

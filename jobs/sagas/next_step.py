@@ -8,7 +8,8 @@ do i: again               do of i
 switch i                  undo of i
 undo i: done, came,       undo of i - 1; before the first step it is undone
         forced
-undo i: again, dismal     undo of i
+undo i: again,            undo of i
+        undo_failed
 awaits                    nothing, until an entry ends the wait
 """
 
@@ -24,7 +25,7 @@ class Leg(Struct, frozen=True):
     direction: Direction
 
 
-_STAYS = frozenset({EntryResult.AGAIN, EntryResult.DISMAL})
+_STAYS = frozenset({EntryResult.AGAIN, EntryResult.UNDO_FAILED})
 
 
 def next_leg(last: JournalEntry | None) -> Leg:

@@ -169,10 +169,10 @@ class Rehearsal:
     def _has_ended(self, landing: RunEnd) -> bool:
         if landing.how is FlightEnd.SUSPENDED and landing.awaits is not None:
             self._answer(landing.awaits)
-        if landing.how is FlightEnd.DISMAL and self._trouble.undo is not None and not self.by_hand:
+        if landing.how is FlightEnd.UNDO_FAILED and self._trouble.undo is not None and not self.by_hand:
             self.by_hand += 1
             return False
-        return landing.how in {FlightEnd.SUCCEEDED, FlightEnd.UNDONE, FlightEnd.DISMAL}
+        return landing.how in {FlightEnd.SUCCEEDED, FlightEnd.UNDONE, FlightEnd.UNDO_FAILED}
 
     def _answer(self, awaits: Await) -> None:
         self.journal.overdue = self._trouble.silent and awaits.within_s is not None
@@ -209,7 +209,7 @@ class Rehearsal:
         trouble = self._trouble
         if call.direction is Direction.DO:
             return call.step == trouble.do, trouble.do_unrun
-        failed = any(entry.mark is EntryResult.DISMAL for entry in self.journal.entries)
+        failed = any(entry.mark is EntryResult.UNDO_FAILED for entry in self.journal.entries)
         return call.step == trouble.undo and not failed, trouble.undo_unrun
 
 
@@ -233,7 +233,7 @@ class _Watched(MemoryJournal):
 
 
 SUCCEEDED, UNDONE, FATAL = "succeeded", "undone", "fatal"
-_ENDINGS = {FlightEnd.SUCCEEDED: SUCCEEDED, FlightEnd.UNDONE: UNDONE, FlightEnd.DISMAL: FATAL}
+_ENDINGS = {FlightEnd.SUCCEEDED: SUCCEEDED, FlightEnd.UNDONE: UNDONE, FlightEnd.UNDO_FAILED: FATAL}
 
 
 class Flown(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ class FlightEnd(StrEnum):
     #: A do has failed, or the flight was aborted, and all steps are undone.
     UNDONE = "undone"
     #: An undo has failed. Its effects and the effects of earlier steps remain.
-    DISMAL = "dismal"
+    UNDO_FAILED = "undo_failed"
     #: The next step waits, without a worker.
     SUSPENDED = "suspended"
     #: The next worker that picks up the flight continues it.

@@ -59,4 +59,4 @@ def _unbuilt(why: Failure, log: Log, logger: logging.Logger) -> RunEnd:
         unsaid = "it had started before, and the effects of its first step are not recorded in the journal"
         why = replace(why, message=f"{why.message} ({unsaid})".strip())
     logger.error("%s: the saga cannot be resumed: %s", DISMAL_FAILURE, why)
-    return RunEnd(how=FlightEnd.DISMAL, failure=log.failure, trouble=why)
+    return RunEnd(how=FlightEnd.UNDO_FAILED, failure=log.failure, trouble=why)

@@ -59,7 +59,7 @@ def move(
     note: str = "NULL",
     returning: str = "",
     forgets_work: bool = False,
-    in_line: str = "",
+    waiting_for_slot: str = "",
     then: VerbBy | None = None,
     also: str = "",
 ) -> str:
@@ -69,7 +69,8 @@ def move(
     the guard; the history row is written with it. ``condition`` and ``sets`` may read ``job`` and ``given``. ``note``
     and ``returning`` read the row as moved; by default, the id and the pool of the released slot are returned.
     - ``forgets_work``: the job's external work is over, or can be found by its token alone.
-    - ``in_line``: a job of a pool is not moved; these columns are set instead. The last result column is then its pool.
+    - ``waiting_for_slot``: a job of a pool is not moved; these columns are set instead. The last result column is then
+      its pool.
     - ``then``: the jobs take this further step at the same moment.
     - ``also``: one more common table expression, which reads ``moved``.
     """
@@ -86,13 +87,13 @@ def move(
     ), moved AS (
         UPDATE job SET {", ".join(filter(None, parts))}
         FROM held AS given
-        WHERE job.id = given.id AND {guard(verb)}{" AND given.its_pool IS NULL" if in_line else ""}
+        WHERE job.id = given.id AND {guard(verb)}{" AND given.its_pool IS NULL" if waiting_for_slot else ""}
         RETURNING job.*, given.source, given.its_claim
     ), logged AS (
         INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
         {_history(verb, by, note, then)}
-    ){_lined_up(in_line)}{f", {also}" if also else ""}
-    SELECT {_answer(returning) if in_line else f"{returning} FROM moved"} ORDER BY id
+    ){_lined_up(waiting_for_slot)}{f", {also}" if also else ""}
+    SELECT {_answer(returning) if waiting_for_slot else f"{returning} FROM moved"} ORDER BY id
     """
 
 

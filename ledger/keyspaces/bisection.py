@@ -34,10 +34,10 @@ import msgspec
 
 from sluice.jobs.keys.work_ids import WorkId, ids_of, parts_of, short_text_of
 from sluice.jobs.model.submission import JSON, SubmissionState
-from sluice.jobs.states import SPLIT, WANT, By, State
+from sluice.jobs.states import REQUEST, SPLIT, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
-from sluice.ledger.lifecycle.readiness import ReadyJob, release
+from sluice.ledger.lifecycle.readiness import ReadyJob, make_ready
 from sluice.ledger.lifecycle.submissions import cancel_unwanted
 from sluice.ledger.limits import pauses, priorities
 
@@ -104,11 +104,11 @@ _TERMS = (
     "app, priority, max_fails, max_timeouts, max_losses, timeout_s, retry, overrides, kwargs, end_before, "
     "urgent_by, digest, mark, bisect, collect, pool, pool_limit"
 )
-# Halves are open, because the whole was allowed to run. The release decides whether they may run now.
+# Halves are open, because the whole was allowed to run. ``make_ready`` decides whether they may run now.
 _INSERT = f"""
 WITH made AS (
     INSERT INTO job (half_of, key, work_ids, state, open, created_at, changed_at, {_TERMS})
-    SELECT whole.id, half.key, half.work_ids::jsonb, '{WANT.target}', true, {NOW}, {NOW},
+    SELECT whole.id, half.key, half.work_ids::jsonb, '{REQUEST.target}', true, {NOW}, {NOW},
            {", ".join(f"whole.{term}" for term in _TERMS.split(", "))}
     FROM unnest(%(wholes)s::bigint[], %(keys)s::text[], %(work_ids)s::text[])
          WITH ORDINALITY AS half (whole, key, work_ids, place) JOIN job whole ON whole.id = half.whole
@@ -116,7 +116,8 @@ WITH made AS (
     RETURNING id, app, half_of, changed_at
 ), logged AS (
     INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
-    SELECT made.id, made.changed_at, '-', '{WANT.target}', '{WANT.name}', '{By.PLANNER}', 0, 0, 'half of ' || whole.key
+    SELECT made.id, made.changed_at, '-', '{REQUEST.target}', '{REQUEST.name}', '{By.PLANNER}', 0, 0,
+           'half of ' || whole.key
     FROM made JOIN job whole ON whole.id = made.half_of ORDER BY made.id
 )
 SELECT id, app FROM made ORDER BY id
@@ -212,7 +213,7 @@ def split(tx: Tx, ended: list[int]) -> Halved:
     priorities.lend(tx, children)
     cancelled = cancel_unwanted(tx, list(halves))
     pauses.follow(tx, list(halves))
-    return Halved(release(tx, By.PLANNER, list(halves)), {half: halves[half] for half in cancelled})
+    return Halved(make_ready(tx, By.PLANNER, list(halves)), {half: halves[half] for half in cancelled})
 
 
 def stand_in(tx: Tx, wholes: list[int]) -> list[int]:

@@ -2,7 +2,7 @@
 
 They come table by table, in the order of their dependencies, so a plan of any size is never in memory as a whole. The
 caller has locked the tables, and the jobs of other plans that these steps wait for. So an existing job under the name
-of a step is dead, and is revived. The exception is a live job that has made all of its partitions and is requested
+of a step is dead, and is rerun. The exception is a live job that has made all of its partitions and is requested
 again before it ends: it is left as it is.
 """
 
@@ -15,7 +15,7 @@ from sluice.jobs.states import LIVE, By, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import dependencies, insertion, reruns
 from sluice.ledger.lifecycle.plans import find
-from sluice.ledger.lifecycle.readiness import ReadyJob, release
+from sluice.ledger.lifecycle.readiness import ReadyJob, make_ready
 from sluice.ledger.limits import priorities
 
 # Locked, so that none of these jobs ends before the additional request for it is recorded.
@@ -28,7 +28,7 @@ class Entered(NamedTuple):
     """Result of entering steps.
 
     ``ready`` are jobs that may run now. ``living`` existed before and continue unchanged. ``again`` were dead and are
-    revived.
+    rerun.
     """
 
     ids: Mapping[JobName, int]
@@ -58,14 +58,14 @@ def enter(
     again = [job for job in jobs if job.name in older and job.name not in living]
     waiting_for_others = [ids[job.name] for job in jobs if job.name not in living and _needs_any(job, joined)]
     dependencies.write(tx, [job for job in jobs if job.name in made], {**known, **ids})
-    revived = reruns.begin_anew(tx, [ids[job.name] for job in again])
+    rerun_jobs = reruns.begin_anew(tx, [ids[job.name] for job in again])
     insertion.renew(tx, again, ids)
     dependencies.replace(tx, again, {**known, **ids})
-    unsure = sorted({*revived, *waiting_for_others})
+    unsure = sorted({*rerun_jobs, *waiting_for_others})
     dependencies.recount(tx, unsure)
     priorities.lend(tx, unsure if even else sorted({*unsure, *made.values()}))
     is_open = [ids[job.name] for job in jobs if job.name in made and insertion.is_open(job)]
-    ready = release(tx, By.PLANNER, [*unsure, *is_open])
+    ready = make_ready(tx, By.PLANNER, [*unsure, *is_open])
     return Entered(ids, ready, living, [ids[job.name] for job in again])
 
 

@@ -20,7 +20,7 @@ from sluice.jobs.model.names import Claim
 from sluice.jobs.model.partition_state import HeldRange, KnownExtent
 from sluice.jobs.model.plan import KnownJob, Wish
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.states import LAND, LIVE, By, State, sql_list
+from sluice.jobs.states import LIVE, MARK_LANDED, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.lifecycle.submissions import owe
@@ -83,7 +83,7 @@ CASE WHEN place IS NOT NULL THEN
 END
 """
 _AWAITED = f"SELECT id, key FROM job WHERE app = %(app)s AND state = '{State.EXPECTED}'"
-_LAND_JOBS = move(LAND, By.PLANNER)
+_MARK_LANDED = move(MARK_LANDED, By.PLANNER)
 
 _IS_AWAITED = f"""
 (need.settled IS NULL OR need.condition = 'running')
@@ -99,7 +99,7 @@ WITH RECURSIVE up (id) AS (
 )
 SELECT id FROM up
 """
-# Revived jobs may still be requested by active submissions. These submissions also request all jobs that the revived
+# Rerun jobs may still be requested by active submissions. These submissions also request all jobs that the rerun
 # jobs now wait for.
 _WANT_ALONG = f"""
 WITH RECURSIVE up (submission, id) AS (
@@ -190,13 +190,13 @@ def awaited(tx: Tx, table: str) -> dict[int, str]:
 
 def land_jobs(tx: Tx, jobs: list[int]) -> list[int]:
     """Mark the partitions of these placeholder jobs as landed. Their ends go to the propagation outbox (``owed``)."""
-    landed = tx.column(_LAND_JOBS, jobs=jobs)
+    landed = tx.column(_MARK_LANDED, jobs=jobs)
     owe(tx, landed)
     return landed
 
 
 def want_along(tx: Tx, jobs: list[int]) -> None:
-    """Let the submissions that still request these revived jobs also request every job that they now wait for."""
+    """Let the submissions that still request these rerun jobs also request every job that they now wait for."""
     if jobs:
         tx.write(_WANT_ALONG, jobs=jobs)
 

@@ -34,7 +34,7 @@ from msgspec import Struct, json, structs
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.priority import in_turn
-from sluice.jobs.states import CLAIM, RELEASE, By, State
+from sluice.jobs.states import CLAIM, MAKE_READY, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import IN_TURN, NOW, VerbBy, guard, move
 from sluice.ledger.keyspaces.partitions import LEFT
@@ -76,7 +76,7 @@ _CLAIM = move(
 )
 # For jobs behind a dependency group (gate) that this transaction has opened.
 _BEGIN = move(
-    RELEASE,
+    MAKE_READY,
     By.PLANNER,
     given=_TURNS,
     condition=f"{MAY_BEGIN} AND {_TO_BE_HAD}",

@@ -158,7 +158,7 @@ def want(tx: Tx, wants: list[tuple[int, int, Wish]]) -> None:
 
 
 def forget_ended(tx: Tx, jobs: list[int]) -> None:
-    """Drop the requests of ended submissions that had pushed these jobs, because the jobs are revived."""
+    """Drop the requests of ended submissions that had pushed these jobs, because the jobs are rerun."""
     tx.write(_FORGET_ENDED, jobs=jobs)
 
 

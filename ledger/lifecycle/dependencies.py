@@ -36,7 +36,7 @@ from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import SPLIT, TERMINAL, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.keyspaces.bisection import divisible
-from sluice.ledger.lifecycle.readiness import MAY_BEGIN, READY_COLUMNS, ReadyJob, open_gates, strand
+from sluice.ledger.lifecycle.readiness import MAY_BEGIN, READY_COLUMNS, ReadyJob, fail_upstream, open_gates
 from sluice.ledger.limits import priorities
 
 #: Jobs per statement that writes needs. A single job may have a million needs.
@@ -271,13 +271,13 @@ class Propagated(NamedTuple):
     """Result of a propagation.
 
     ``ready`` jobs may run now. ``turned`` jobs lost a gate and have another one; its parents must still be requested.
-    ``stranded`` jobs have ended by this, each with its app. Their ends are already propagated to existing children.
-    Children that follow from such an end must still be planned.
+    ``upstream_failed`` jobs have ended by this, each with its app. Their ends are already propagated to existing
+    children. Children that follow from such an end must still be planned.
     """
 
     ready: list[ReadyJob]
     turned: list[int]
-    stranded: Mapping[int, str]
+    upstream_failed: Mapping[int, str]
 
 
 def recount(tx: Tx, children: list[int]) -> None:
@@ -325,7 +325,7 @@ def shut(tx: Tx, jobs: list[int]) -> dict[int, str]:
     """
     waiting = tx.column(f"{_OPEN} RETURNING job.id", jobs=jobs) if jobs else []
     priorities.lend(tx, waiting)
-    return strand(tx, waiting)
+    return fail_upstream(tx, waiting)
 
 
 def hold(tx: Tx, ended: list[int]) -> None:
@@ -341,7 +341,7 @@ def tell(tx: Tx, ended: list[int], begin: Begin | None = None) -> Propagated:
     """
     ready: list[ReadyJob] = []
     turned: list[int] = []
-    stranded: dict[int, str] = {}
+    upstream_failed: dict[int, str] = {}
     while ended and (touched := _count_down(tx, ended)):
         opened = sorted({each.job.job for each in touched if each.is_open})
         died = sorted({each.job.job for each in touched if each.has_lost})
@@ -350,11 +350,11 @@ def tell(tx: Tx, ended: list[int], begin: Begin | None = None) -> Propagated:
         may_begin = dict.fromkeys(each.job for each in touched if each.is_open and each.may_begin)
         begun = begin([*may_begin]) if begin and may_begin else ()
         ready += open_gates(tx, By.PLANNER, [job for job in opened if job not in begun])
-        last = strand(tx, died)
-        stranded |= last
+        last = fail_upstream(tx, died)
+        upstream_failed |= last
         ended = list(last)
         turned += sorted(set(died) - set(ended) - set(opened))
-    return Propagated(ready, turned, stranded)
+    return Propagated(ready, turned, upstream_failed)
 
 
 def _count_down(tx: Tx, ended: list[int]) -> list[_Touched]:

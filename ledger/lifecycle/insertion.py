@@ -13,7 +13,7 @@ import msgspec
 from sluice.jobs.keys.work_ids import parts_of
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, PlannedJob
-from sluice.jobs.states import RELEASE, SKIP, WANT, By, State
+from sluice.jobs.states import MAKE_READY, REQUEST, SKIP, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.lifecycle import shared_kwargs
@@ -64,7 +64,7 @@ _BEGINS = f"""
 """
 _ENTERED = {
     **{standing.verb.target: [("-", standing.verb)] for standing in EntryState},
-    State.READY: [("-", WANT), (WANT.target, RELEASE)],
+    State.READY: [("-", REQUEST), (REQUEST.target, MAKE_READY)],
 }
 _STEPS = ", ".join(
     f"('{state}', {nth}, '{source}', '{verb.target}', '{verb.name}')"
@@ -98,12 +98,12 @@ _GIVEN = f"""
  JOIN {_TERMS_GIVEN} USING (term)) AS given
 """
 _WANT_EXPECTED = move(
-    WANT,
+    REQUEST,
     By.PLANNER,
     given=_GIVEN,
     sets=", ".join(f"{name} = {_value(name, 'given.')}" for name in _WOKEN),
 )
-# A job that begins again was revived by this transaction, so its row is held. The options of the submission and of the
+# A job that begins again was rerun by this transaction, so its row is held. The options of the submission and of the
 # current definition apply. An option of an earlier submission stays if this one does not set it. Otherwise a job that
 # is only retried would lose its arguments. A deadline that has passed is not kept.
 _KEPT = "job.overrides ? '{word}' AND NOT coalesce(given.overrides::jsonb ? '{word}', false)"
@@ -189,7 +189,7 @@ def wake(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> set[
 
 
 def renew(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
-    """Give these revived jobs the terms of this plan, except for options that only an earlier submission has set."""
+    """Give these rerun jobs the terms of this plan, except for options that only an earlier submission has set."""
     if jobs:
         tx.write(_RENEW, jobs=[ids[job.name] for job in jobs], **_terms(tx, jobs))
 

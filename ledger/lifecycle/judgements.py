@@ -14,13 +14,13 @@ import msgspec
 
 from sluice.jobs.model.judgement import Case, Verdict
 from sluice.jobs.sagas.abort_reasons import TurnBack
-from sluice.jobs.states import CALL_OFF, CONDEMN, FAIL, OVERRUN, RETRY, SUCCEED, By, Verb
+from sluice.jobs.states import CANCEL_UNDONE, EXPIRE_LATE, FAIL, MARK_FATAL, RETRY, SUCCEED, By, Verb
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, guard, move
 from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import dependencies
 from sluice.ledger.lifecycle.demand import UNWANTED
-from sluice.ledger.lifecycle.readiness import ReadyJob, release
+from sluice.ledger.lifecycle.readiness import ReadyJob, make_ready
 from sluice.ledger.lifecycle.submissions import cancel_unwanted, owe
 from sluice.ledger.limits.retry_budgets import BudgetOf, put_off
 from sluice.ledger.sagas import compensations
@@ -42,9 +42,9 @@ _LANDED = "flying = false"
 _END = {
     SUCCEED: move(SUCCEED, By.PLANNER, sets=_LANDED),
     FAIL: move(FAIL, By.PLANNER, sets=f"{_LANDED}, {_FAILED}"),
-    CONDEMN: move(CONDEMN, By.PLANNER, sets=_FAILED),
-    OVERRUN: move(OVERRUN, By.PLANNER, sets=_LANDED),
-    CALL_OFF: move(CALL_OFF, By.PLANNER, sets=_LANDED, note="turn_back"),
+    MARK_FATAL: move(MARK_FATAL, By.PLANNER, sets=_FAILED),
+    EXPIRE_LATE: move(EXPIRE_LATE, By.PLANNER, sets=_LANDED),
+    CANCEL_UNDONE: move(CANCEL_UNDONE, By.PLANNER, sets=_LANDED, note="turn_back"),
 }
 _NEXT_FLIGHT = f"flight = job.flight + job.flying::int, turn_back = NULL, {_LANDED}"
 _TRY_AGAIN = move(
@@ -100,34 +100,34 @@ def judge(
     verdicts = [judge_one(case) for case in cases.values()]
     requested_again, ended = _end(tx, verdicts)
     owe(tx, [*chain.from_iterable(ended.values())])
-    stranded = _after_success(tx, [cases[job] for job in ended.get(SUCCEED, [])])
+    upstream_failed = _after_success(tx, [cases[job] for job in ended.get(SUCCEED, [])])
     waiting = _try_again(tx, cases, [each for each in verdicts if each.verb is RETRY], budget_of)
     cancelled = cancel_unwanted(tx, waiting) if waiting else []
     waiting += requested_again
-    stranded |= dependencies.shut(tx, [job for job in waiting if cases[job].flying])
-    owe(tx, [*stranded])
-    ready = release(tx, By.PLANNER, waiting)
+    upstream_failed |= dependencies.shut(tx, [job for job in waiting if cases[job].flying])
+    owe(tx, [*upstream_failed])
+    ready = make_ready(tx, By.PLANNER, waiting)
     runtimes.note(tx, [(case.app, case.took_s) for case in cases.values() if case.took_s is not None])
     over = {job: cases[job].app for job in [*chain.from_iterable(ended.values()), *cancelled]}
-    return JudgeResult({**stranded, **over}, ended.get(FAIL, []), ready)
+    return JudgeResult({**upstream_failed, **over}, ended.get(FAIL, []), ready)
 
 
 def _end(tx: Tx, verdicts: list[Verdict]) -> tuple[list[int], dict[Verb, list[int]]]:
     """End the jobs with these verdicts. Return the undone sagas that are requested again and wait instead, and the
     ended jobs by verb."""
     by_verb = {verb: [verdict.id for verdict in verdicts if verdict.verb is verb] for verb in _END}
-    called_off = by_verb[CALL_OFF]
+    called_off = by_verb[CANCEL_UNDONE]
     requested_again = tx.column(_BEGIN_ANEW, jobs=called_off) if called_off else []
     return requested_again, {verb: tx.column(_END[verb], jobs=jobs) for verb, jobs in by_verb.items() if jobs}
 
 
 def _after_success(tx: Tx, succeeded: list[Case]) -> dict[int, str]:
     """Apply the effects of these successes. Return the jobs that they ended, each with its app."""
-    stranded: dict[int, str] = {}
+    upstream_failed: dict[int, str] = {}
     for applies, effect in _ON_SUCCESS:
         if jobs := [case.id for case in succeeded if applies(case)]:
-            stranded |= effect(tx, jobs) or {}
-    return stranded
+            upstream_failed |= effect(tx, jobs) or {}
+    return upstream_failed
 
 
 def _try_again(tx: Tx, cases: Mapping[int, Case], verdicts: list[Verdict], budget_of: BudgetOf) -> list[int]:

@@ -131,9 +131,11 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     by_ending: dict[Ending, list[Claim]] = {}
     for right, outcome in outcomes.items():
         by_ending.setdefault(outcome.ending, []).append(right)
-    executed = move_out(tx, _RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.DISMAL)))
-    ready, paused = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK, Ending.NOT_BEGUN))
-    others = _of(by_ending, Ending.NOT_HERE)
+    executed = move_out(
+        tx, _RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.UNDO_FAILED))
+    )
+    ready, paused = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK, Ending.NOT_STARTED))
+    others = _of(by_ending, Ending.VERSION_UNAVAILABLE)
     elsewhere = move_out(tx, _SET_ASIDE, **_columns(others)) if others else []
     suspended, resumed = _suspend(tx, outcomes, _of(by_ending, Ending.SUSPENDED))
     requeued, ended = _time_out(tx, _of(by_ending, Ending.TIMED_OUT))

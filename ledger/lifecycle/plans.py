@@ -18,7 +18,7 @@ from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.keyspaces import bisection
 from sluice.ledger.lifecycle import demand, dependencies, insertion, reruns
 from sluice.ledger.lifecycle.dependencies import Propagated
-from sluice.ledger.lifecycle.readiness import ReadyJob, made_ready, release, strand
+from sluice.ledger.lifecycle.readiness import ReadyJob, fail_upstream, made_ready, make_ready
 from sluice.ledger.limits import pauses, priorities
 
 _NAMED = """
@@ -118,14 +118,14 @@ def plan(tx: Tx, plan: JobPlan) -> Propagated:
     """Enter a plan and return the jobs that may run now. The submissions of the plan are already active."""
     entered = _enter(tx, plan)
     halves, replanned = _connect(tx, entered)
-    revived = _revive(tx, entered)
+    rerun_jobs = _rerun(tx, entered)
     rejoined = _rejoin(tx, entered)
-    touched = sorted({*replanned, *revived})
+    touched = sorted({*replanned, *rerun_jobs})
     _lend(tx, entered, touched)
-    resumed = _follow_pauses(tx, entered, [*halves, *revived])
+    resumed = _follow_pauses(tx, entered, [*halves, *rerun_jobs])
     opened = entered.numbers(filter(insertion.is_open, entered.fresh))
     may_run = {*touched, *rejoined, *opened}.difference(entered.begun)
-    ready = [*resumed, *release(tx, By.PLANNER, sorted(may_run)), *made_ready(tx, entered.begun)]
+    ready = [*resumed, *make_ready(tx, By.PLANNER, sorted(may_run)), *made_ready(tx, entered.begun)]
     return _propagate(tx, entered, touched, ready)
 
 
@@ -196,13 +196,13 @@ def _follow_pauses(tx: Tx, entered: _Entered, jobs: list[int]) -> list[ReadyJob]
 
 def _propagate(tx: Tx, entered: _Entered, touched: list[int], ready: list[ReadyJob]) -> Propagated:
     """End the jobs that can no longer start, and propagate these ends and the skipped jobs."""
-    stranded = strand(tx, touched)
-    told = dependencies.tell(tx, [*entered.numbers(entered.skipped), *stranded])
+    upstream_failed = fail_upstream(tx, touched)
+    told = dependencies.tell(tx, [*entered.numbers(entered.skipped), *upstream_failed])
     turned = tx.column(_TURNED, jobs=touched) if touched else []
     if any(rerun.alone for rerun, _ in entered.reruns):
         turned += tx.column(_WITHOUT_PARENTS, jobs=touched)
     ready = _as_asked(ready, entered.plan, entered.ids) + told.ready
-    return Propagated(ready, sorted({*told.turned, *turned}), {**stranded, **told.stranded})
+    return Propagated(ready, sorted({*told.turned, *turned}), {**upstream_failed, **told.upstream_failed})
 
 
 def _standing(plan: JobPlan, standing: EntryState) -> list[PlannedJob]:
@@ -253,7 +253,7 @@ def _lenders(plan: JobPlan, fresh: list[PlannedJob], older: Collection[JobName])
     return [*_decided(fresh, older), *(job for job in fresh if job.name in older)]
 
 
-def _revive(tx: Tx, entered: _Entered) -> list[int]:
+def _rerun(tx: Tx, entered: _Entered) -> list[int]:
     """Revive cancelled jobs that are requested again, and the jobs of the reruns. Return all jobs that this affects.
 
     Jobs that the plan names start under its terms, the others under their previous terms.
@@ -262,15 +262,15 @@ def _revive(tx: Tx, entered: _Entered) -> list[int]:
     if not jobs and not entered.reruns:
         return []
     alone = reruns.rerun_alone(tx, [job for again, named in entered.reruns if again.alone for job in named])
-    revived = reruns.want_again(tx, entered.numbers(jobs))
-    begun, touched = alone.jobs + revived.jobs, alone.touched + revived.touched
+    rerun_jobs = reruns.want_again(tx, entered.numbers(jobs))
+    begun, touched = alone.jobs + rerun_jobs.jobs, alone.touched + rerun_jobs.touched
     for again, named in entered.reruns:
         if again.alone:
             continue
         note = reruns.STALE_INPUT if again.stale else None
-        revived = reruns.rerun(tx, named, downstream=again.downstream, note=note)
-        demand.want(tx, [(again.submission, job, Wish.PUSHED) for job in revived.jobs])
-        begun, touched = begun + revived.jobs, touched + revived.touched
+        rerun_jobs = reruns.rerun(tx, named, downstream=again.downstream, note=note)
+        demand.want(tx, [(again.submission, job, Wish.PUSHED) for job in rerun_jobs.jobs])
+        begun, touched = begun + rerun_jobs.jobs, touched + rerun_jobs.touched
     restarted = set(begun)
     insertion.renew(tx, [job for job in jobs if ids[job.name] in restarted], ids)
     return touched

@@ -1,8 +1,8 @@
 """Release of waiting jobs: they become ready if a gate is open, and end if no gate can open any more.
 
 Jobs of a pool only start to wait for a slot here; ``ledger.limits.pools`` assigns free slots and makes these jobs
-ready. Slots are not counted in any table: each job that is ready or running occupies one. Jobs that release a slot
-(``move_out``) and jobs that start to wait for one (``line_up``) both note the pool (``Tx.pools``).
+ready. Slots are not counted in any table: each job that is ready or running occupies one. Jobs that make_ready a slot
+(``move_out``) and jobs that start to wait for one (``split_slot_waiters``) both note the pool (``Tx.pools``).
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from sluice.jobs.policy.priority import Urgency
-from sluice.jobs.states import RELEASE, SKIP, STRAND, By, State
+from sluice.jobs.states import FAIL_UPSTREAM, MAKE_READY, SKIP, By, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.driver import Row
 from sluice.ledger.database.transitions import DUE, NOW, move
@@ -48,36 +48,37 @@ UNEXPIRED = f"(job.flying OR coalesce(job.end_before > {NOW}, true))"
 _HAS_COME = f"coalesce(job.not_before <= {NOW}, true) AND {UNEXPIRED}"
 #: SQL that is true if at most a pause keeps a waiting job from running.
 MAY_RUN = f"job.open AND {_HAS_COME}"
-#: A released job counts as announced: the caller of the release sends its notification.
+#: A job that is made ready counts as announced: the caller sends its notification.
 ANNOUNCED = f"announced_at = {NOW}, announcements = 0"
 #: Set instead if the job belongs to a pool: it waits for a slot.
-IN_LINE = "queued = true"
+WAITS_FOR_SLOT = "queued = true"
 #: SQL that is true if a job behind a gate that has just opened may start and needs no slot.
 MAY_BEGIN = (
-    f"(CASE WHEN job.{RELEASE.guard} THEN {_HAS_COME} AND NOT job.paused AND job.pool IS NULL ELSE false END)"
+    f"(CASE WHEN job.{MAKE_READY.guard} "
+    f"THEN {_HAS_COME} AND NOT job.paused AND job.pool IS NULL ELSE false END)"
 )
-_RELEASE = {
+_MAKE_READY = {
     by: move(
-        RELEASE,
+        MAKE_READY,
         by,
         condition=f"{MAY_RUN} AND NOT job.paused",
         sets=ANNOUNCED,
         returning=READY_COLUMNS,
-        in_line=IN_LINE,
+        waiting_for_slot=WAITS_FOR_SLOT,
     )
-    for by in sorted(RELEASE.by)
+    for by in sorted(MAKE_READY.by)
 }
 # For jobs behind a gate that has just opened.
-_RELEASE_OPENED = {
+_MAKE_OPENED_READY = {
     by: move(
-        RELEASE,
+        MAKE_READY,
         by,
         condition=f"{_HAS_COME} AND NOT job.paused",
         sets=f"open = true, {ANNOUNCED}",
         returning=READY_COLUMNS,
-        in_line=f"open = true, {IN_LINE}",
+        waiting_for_slot=f"open = true, {WAITS_FOR_SLOT}",
     )
-    for by in sorted(RELEASE.by)
+    for by in sorted(MAKE_READY.by)
 }
 _ROWS = f"SELECT {READY_COLUMNS} FROM job WHERE id = ANY(%(jobs)s) ORDER BY id"
 _SET_OPEN = f"UPDATE job SET open = true WHERE id = ANY(%(jobs)s) AND NOT open AND state = '{State.WAITING}'"
@@ -99,15 +100,19 @@ EXISTS (
 _SKIP = move(
     SKIP, By.PLANNER, condition=f"{_EVERY_GATE_DEAD} AND {_A_GATE_ONLY_SKIPPED}", returning="id, app"
 )
-_STRAND = move(STRAND, By.PLANNER, condition=_EVERY_GATE_DEAD, returning="id, app")
+_FAIL_UPSTREAM = move(FAIL_UPSTREAM, By.PLANNER, condition=_EVERY_GATE_DEAD, returning="id, app")
 
 
-def release(tx: Tx, by: By, jobs: list[int]) -> list[ReadyJob]:
+def make_ready(tx: Tx, by: By, jobs: list[int]) -> list[ReadyJob]:
     """Make ready the jobs that may run now, and return them. They count as announced; the caller notifies workers.
 
     Jobs of a pool start to wait for a slot. The caller admits them before its transaction ends.
     """
-    return [ReadyJob(*row) for row in line_up(tx, tx.rows(_RELEASE[by], jobs=jobs)).ready] if jobs else []
+    return (
+        [ReadyJob(*row) for row in split_slot_waiters(tx, tx.rows(_MAKE_READY[by], jobs=jobs)).ready]
+        if jobs
+        else []
+    )
 
 
 def made_ready(tx: Tx, jobs: list[int]) -> list[ReadyJob]:
@@ -122,26 +127,26 @@ def open_gates(tx: Tx, by: By, jobs: list[int]) -> list[ReadyJob]:
     """
     if not jobs:
         return []
-    released = line_up(tx, tx.rows(_RELEASE_OPENED[by], jobs=jobs))
+    released = split_slot_waiters(tx, tx.rows(_MAKE_OPENED_READY[by], jobs=jobs))
     ready = [ReadyJob(*row) for row in released.ready]
-    if kept := sorted({*jobs}.difference(released.in_line, (job.job for job in ready))):
+    if kept := sorted({*jobs}.difference(released.waiting_for_slot, (job.job for job in ready))):
         tx.write(_SET_OPEN, jobs=kept)
     return ready
 
 
-def strand(tx: Tx, jobs: list[int]) -> dict[int, str]:
+def fail_upstream(tx: Tx, jobs: list[int]) -> dict[int, str]:
     """End the jobs that no gate can let through any more, as skipped or ``upstream_failed``. Return each with
     its app."""
     if not jobs:
         return {}
-    return dict(tx.rows(_SKIP, jobs=jobs) + tx.rows(_STRAND, jobs=jobs))
+    return dict(tx.rows(_SKIP, jobs=jobs) + tx.rows(_FAIL_UPSTREAM, jobs=jobs))
 
 
-class Released(NamedTuple):
+class SlotSplit(NamedTuple):
     """Rows of the jobs that are ready, and ids of the jobs that wait for a slot."""
 
     ready: list[Row]
-    in_line: list[int]
+    waiting_for_slot: list[int]
 
 
 def move_out(tx: Tx, sql: str, **params: object) -> list[int]:
@@ -151,14 +156,14 @@ def move_out(tx: Tx, sql: str, **params: object) -> list[int]:
     return [id for id, _ in moved]
 
 
-def line_up(tx: Tx, rows: Iterable[Row]) -> Released:
+def split_slot_waiters(tx: Tx, rows: Iterable[Row]) -> SlotSplit:
     """Sort the rows of a move that lets jobs wait for a slot. The last column is the pool of a job that waits, else
     null."""
-    released = Released([], [])
+    released = SlotSplit([], [])
     for *row, pool in rows:
         if pool is None:
             released.ready.append(tuple(row))
         else:
             tx.pools.add(pool)
-            released.in_line.append(row[0])
+            released.waiting_for_slot.append(row[0])
     return released

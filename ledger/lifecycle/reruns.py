@@ -1,6 +1,6 @@
-"""Reviving: jobs that have ended wait again.
+"""Rerun of finished jobs: they wait again.
 
-This happens by request, because a dead parent is revived, or because a cancelled job is requested again. A revived job
+This happens by request, because a dead parent is rerun, or because a cancelled job is requested again. A rerun job
 starts a new life: its tries start at zero, its claims continue to count, and its history stays. A start time from its
 terms stays too, but a pending retry delay is dropped. A saga starts a new flight with its own journal. The exception is
 a flight that could not be undone, which continues.
@@ -9,7 +9,7 @@ a flight that could not be undone, which continues.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sluice.jobs.states import DEAD, REVIVE, TERMINAL, UNSUCCESSFUL, By, State, sql_list
+from sluice.jobs.states import DEAD, RERUN, TERMINAL, UNSUCCESSFUL, By, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import move
 from sluice.ledger.lifecycle import dependencies
@@ -60,8 +60,8 @@ SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state IN ({sql_list(*sorted(UNSU
 """
 _CANCELLED = f"SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.CANCELLED}'"
 
-_REVIVE = move(
-    REVIVE,
+_RERUN = move(
+    RERUN,
     By.PLANNER,
     sets="round = 0, fails = 0, timeouts = 0, losses = 0, open = job.flying, announced_at = NULL, event = NULL, "
     "not_before = CASE WHEN job.round = 0 THEN job.not_before END, "
@@ -72,7 +72,7 @@ _REVIVE = move(
 )
 #: Note in the history of a job that is run again because its last success is too old.
 STALE_INPUT = "a stale input"
-# Any transaction may release a child that may run but is not ready, without reading its gates. Such a transaction waits
+# Any transaction may make ready a child that may run, without reading its gates. Such a transaction waits
 # for these rows, or skips them, and then finds the child closed.
 _HOLD_OPEN_CHILDREN = f"""
 SELECT id FROM job
@@ -89,11 +89,12 @@ WHERE CASE WHEN job.state = '{State.WAITING}' THEN NOT job.flying END
 """
 
 
-class Revived(NamedTuple):
-    """Result of a revival.
+class RerunJobs(NamedTuple):
+    """Jobs that run again.
 
     ``jobs`` wait again. ``touched`` are these jobs and the jobs that wait for them. All of them were recounted, which
-    may also have settled ends of their other parents. So the caller must release them, or end them if no gate can open.
+    may also have settled ends of their other parents. So the caller must make them ready, or end them if no gate can
+    open.
     """
 
     jobs: list[int]
@@ -111,38 +112,38 @@ def unsuccessful(tx: Tx, jobs: list[int]) -> list[int]:
     return tx.column(_UNSUCCESSFUL, jobs=jobs)
 
 
-def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None) -> Revived:
+def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None) -> RerunJobs:
     """Run these jobs again, with their dead ancestors and descendants. The note is written for the named jobs only."""
     if not jobs:
-        return Revived([], [])
+        return RerunJobs([], [])
     roots = tx.column(_DEAD_ANCESTORS, jobs=jobs)
     descendants = _ALL_DESCENDANTS if downstream else _DEAD_DESCENDANTS
-    return _revive(tx, tx.column(descendants, jobs=roots), named=jobs, note=note)
+    return _rerun(tx, tx.column(descendants, jobs=roots), named=jobs, note=note)
 
 
-def rerun_alone(tx: Tx, jobs: list[int]) -> Revived:
+def rerun_alone(tx: Tx, jobs: list[int]) -> RerunJobs:
     """Run these jobs again, without any ancestors or descendants."""
-    return _revive(tx, jobs) if jobs else Revived([], [])
+    return _rerun(tx, jobs) if jobs else RerunJobs([], [])
 
 
 def begin_anew(tx: Tx, jobs: list[int]) -> list[int]:
     """Revive these jobs alone, because the caller is about to replace their needs. Return all jobs that this
     affects."""
-    return _revive(tx, jobs).touched if jobs else []
+    return _rerun(tx, jobs).touched if jobs else []
 
 
-def want_again(tx: Tx, jobs: list[int]) -> Revived:
+def want_again(tx: Tx, jobs: list[int]) -> RerunJobs:
     """Revive the cancelled jobs among these. The reason of their cancellation, that nothing requested them, is gone."""
     cancelled = tx.column(_CANCELLED, jobs=jobs)
-    return _revive(tx, tx.column(_DEAD_DESCENDANTS, jobs=cancelled)) if cancelled else Revived([], [])
+    return _rerun(tx, tx.column(_DEAD_DESCENDANTS, jobs=cancelled)) if cancelled else RerunJobs([], [])
 
 
-def _revive(tx: Tx, jobs: list[int], *, named: Sequence[int] = (), note: str | None = None) -> Revived:
-    revived = tx.column(_REVIVE, jobs=jobs, named=[*named], note=note)
-    repay(tx, revived)
-    forget_ended(tx, revived)
-    tx.rows(_HOLD_OPEN_CHILDREN, jobs=revived)
+def _rerun(tx: Tx, jobs: list[int], *, named: Sequence[int] = (), note: str | None = None) -> RerunJobs:
+    rerun_jobs = tx.column(_RERUN, jobs=jobs, named=[*named], note=note)
+    repay(tx, rerun_jobs)
+    forget_ended(tx, rerun_jobs)
+    tx.rows(_HOLD_OPEN_CHILDREN, jobs=rerun_jobs)
     # While this transaction waits for the rows, a child may start by another gate or by the last of its other parents.
-    touched = sorted({*revived, *dependencies.waiting(tx, tx.column(_WAITING_CHILDREN, jobs=revived))})
+    touched = sorted({*rerun_jobs, *dependencies.waiting(tx, tx.column(_WAITING_CHILDREN, jobs=rerun_jobs))})
     dependencies.recount(tx, touched)
-    return Revived(revived, touched)
+    return RerunJobs(rerun_jobs, touched)

@@ -381,7 +381,7 @@ UPDATE submission SET reason = %(reason)s, ended_at = {NOW},
 WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 RETURNING id, app, reason
 """
-_CALL_OFF = f"""
+_CANCEL_UNPLANNED = f"""
 UPDATE submission SET state = '{SubmissionState.CANCELLED}', reason = %(reason)s, ended_at = {NOW}
 WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 """
@@ -462,6 +462,6 @@ def wait(tx: Tx, number: int, *, job: int | None, reason: str, within_s: float) 
     tx.write(_WAIT, number=number, job=job, reason=reason, seconds=within_s)
 
 
-def call_off(tx: Tx, number: int, reason: str) -> None:
+def cancel_unplanned(tx: Tx, number: int, reason: str) -> None:
     """Cancel a submission before it is planned, because it has no work."""
-    tx.write(_CALL_OFF, number=number, reason=reason)
+    tx.write(_CANCEL_UNPLANNED, number=number, reason=reason)

@@ -310,7 +310,7 @@ def _many(fails: int) -> str:
 
 #: Endings that count as failures. A round that was lost or handed back, and a saga that was turned back, do not count:
 #: they show nothing about the systems that the app needs.
-FAILED = (Ending.ERROR, Ending.DISMAL, Ending.TIMED_OUT, Lost.TIMED_OUT)
+FAILED = (Ending.ERROR, Ending.UNDO_FAILED, Ending.TIMED_OUT, Lost.TIMED_OUT)
 SUCCEEDED = Ending.DONE
 #: Characters that are kept of the first line of a failed round's error.
 ERROR_CHARACTERS_MAX = 200

@@ -6,7 +6,7 @@ arrives finishes its round, and its next round waits.
 
 Races: a transaction that changes which submissions request a job, or which of these are paused, locks the job. It then
 reads the requesting submissions in a later statement (``_reconsider``). So the second of two such transactions sees the
-first one's changes. The second one cannot see a job that the first one has just created or revived. So a transaction
+first one's changes. The second one cannot see a job that the first one has just created or rerun. So a transaction
 that creates or revives jobs first keeps their submissions from being paused or resumed (``hold_still``).
 
 These are advisory locks and not row locks. A row lock that one short plan after another shares would starve the pause
@@ -19,18 +19,18 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.states import LIVE, PAUSE, RELEASE, By, sql_list
+from sluice.jobs.states import LIVE, MAKE_READY, PAUSE, By, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.lifecycle.demand import STILL_WANTS
 from sluice.ledger.lifecycle.readiness import (
     ANNOUNCED,
-    IN_LINE,
     MAY_RUN,
     READY_COLUMNS,
+    WAITS_FOR_SLOT,
     ReadyJob,
-    line_up,
     move_out,
+    split_slot_waiters,
 )
 
 #: First of the two keys of the advisory locks. The second is the submission's number modulo ``_LOCKS_MAX``.
@@ -85,12 +85,12 @@ UPDATE job SET paused = true, queued = false WHERE id = ANY(%(jobs)s) AND NOT pa
 """
 # Release the jobs and end their pause in one statement, so that each row is written once.
 _LET_GO_READY = move(
-    RELEASE,
+    MAKE_READY,
     By.PLANNER,
     condition=f"job.paused AND {MAY_RUN}",
     sets=f"paused = false, {ANNOUNCED}",
     returning=READY_COLUMNS,
-    in_line=f"paused = false, {IN_LINE}",
+    waiting_for_slot=f"paused = false, {WAITS_FOR_SLOT}",
 )
 _LET_GO = "UPDATE job SET paused = false WHERE id = ANY(%(jobs)s) AND paused RETURNING id"
 
@@ -149,7 +149,7 @@ def hold_wanters_still(tx: Tx, jobs: list[int]) -> None:
 
 
 def follow(tx: Tx, jobs: list[int]) -> list[ReadyJob]:
-    """Set the pause of jobs that this transaction created, revived or requested, according to their submissions.
+    """Set the pause of jobs that this transaction created, rerun or requested, according to their submissions.
 
     Return the jobs that may run now because their pause has ended.
     """
@@ -177,8 +177,8 @@ def _reconsider(tx: Tx, jobs: list[int]) -> _Reconsidered:
     paused = tx.column(_WANTED_BY_PAUSED_ALONE, jobs=jobs)
     held_back = move_out(tx, _HOLD_BACK_READY, jobs=paused) + tx.column(_HOLD_BACK, jobs=paused)
     others = sorted(set(jobs).difference(paused))
-    released = line_up(tx, tx.rows(_LET_GO_READY, jobs=others))
-    let_go = released.in_line + tx.column(_LET_GO, jobs=others)
+    released = split_slot_waiters(tx, tx.rows(_LET_GO_READY, jobs=others))
+    let_go = released.waiting_for_slot + tx.column(_LET_GO, jobs=others)
     return _Reconsidered(held_back, let_go, [ReadyJob(*row) for row in released.ready])
 
 

@@ -19,7 +19,7 @@ job. A crash leaves nothing.
 
 from collections.abc import Iterator, Sequence
 
-from sluice.jobs.states import DISPATCHED, RELEASE, By, sql_list
+from sluice.jobs.states import DISPATCHED, MAKE_READY, By, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.driver import Row
 from sluice.ledger.database.transitions import DUE, IN_TURN, move
@@ -62,8 +62,8 @@ WHERE line.pool_limit IS NOT NULL
 ORDER BY -next.priority, coalesce(next.urgent_by, 'infinity'), next.due_at, next.id
 """
 _ADMIT = {
-    by: move(RELEASE, by, condition=f"job.queued AND {MAY_RUN}", sets=ANNOUNCED, returning=READY_COLUMNS)
-    for by in sorted(RELEASE.by)
+    by: move(MAKE_READY, by, condition=f"job.queued AND {MAY_RUN}", sets=ANNOUNCED, returning=READY_COLUMNS)
+    for by in sorted(MAKE_READY.by)
 }
 #: Pools with both a free slot and a queued job. Skips from pool to pool along the index, however many jobs are queued.
 FREE = f"""

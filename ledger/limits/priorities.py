@@ -4,7 +4,7 @@ Invariant after the commit of a plan: consider a job that waits at closed gates,
 and for which it has an open need. The parent has at least the job's priority, and a deadline (``urgent_by``) no later
 than the job's. Both only ever become more urgent. A child that is cancelled or finds another way does not take back the
 urgency that it lent. Urgency decides only the order of jobs, and lowering it would require reading all other waiting
-children. A revived job keeps its priority, and its deadline is that of its own terms again.
+children. A rerun job keeps its priority, and its deadline is that of its own terms again.
 
 Races: two plans with jobs that lend to the same parents, and a plan against a verb that moves such a parent. Each pass
 locks its rows in id order. But the passes go upstream and come late in a plan, which already holds its parents FOR

@@ -173,11 +173,12 @@ def demand(
         for app, *numbers in tx.rows(_COUNTED, apps=sorted({*heard_of, *apps}), horizon_s=horizon_s)
     }
     soon = {app: (number, cut) for app, number, cut in _soon(tx, heard_of, counted, horizon_s)}
-    in_line: dict[str, int] = dict(tx.rows(_IN_LINE))
+    waiting_for_slot: dict[str, int] = dict(tx.rows(_IN_LINE))
     elsewhere: dict[str, int] = dict(tx.rows(_ELSEWHERE))
     named = apps or sorted({*heard_of, *known})
     found = [
-        _of(app, counted.get(app, _NONE), soon.get(app, (0, False)), in_line, elsewhere) for app in named
+        _of(app, counted.get(app, _NONE), soon.get(app, (0, False)), waiting_for_slot, elsewhere)
+        for app in named
     ]
     always = {*apps, *known}
     return [each for each in found if each.app in always or each.demand or each.blocked]
@@ -204,7 +205,7 @@ def _of(
     app: str,
     counted: Sequence[int],
     soon: tuple[int, bool],
-    in_line: Mapping[str, int],
+    waiting_for_slot: Mapping[str, int],
     elsewhere: Mapping[str, int],
 ) -> Demand:
     ready, running, paused, asked, app_paused, tries_one = counted
@@ -212,8 +213,10 @@ def _of(
         tried = min(ready, int(tries_one))
         ready, paused = tried, paused + ready - tried
     coming, cut = soon
-    queued, watched = in_line.get(app, 0), elsewhere.get(app, 0)
-    bounded = max(ready, running, coming, sum(in_line.values()), sum(elsewhere.values())) >= COUNTED_MAX
+    queued, watched = waiting_for_slot.get(app, 0), elsewhere.get(app, 0)
+    bounded = (
+        max(ready, running, coming, sum(waiting_for_slot.values()), sum(elsewhere.values())) >= COUNTED_MAX
+    )
     return Demand(
         app=app,
         ready=ready,

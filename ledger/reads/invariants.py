@@ -8,7 +8,7 @@ from msgspec import Struct
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.schedules.schedule import FiringOutcome
-from sluice.jobs.states import FLYING, LIVE, REVIVE, SPLIT, STOPPABLE, WANT, State, sql_list
+from sluice.jobs.states import FLYING, LIVE, REQUEST, RERUN, SPLIT, STOPPABLE, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces.bisection import divisible, together
 from sluice.ledger.lifecycle.demand import STILL_WANTS
@@ -161,7 +161,7 @@ _RULES = {
           AND NOT EXISTS (
               SELECT 1 FROM transition ran WHERE ran.job = job.id AND ran.target = '{State.RUNNING}' AND ran.id > (
                   SELECT max(anew.id) FROM transition anew
-                  WHERE anew.job = job.id AND anew.verb IN ('{WANT.name}', '{REVIVE.name}')))
+                  WHERE anew.job = job.id AND anew.verb IN ('{REQUEST.name}', '{RERUN.name}')))
     """,
     FIRED: f"""
         SELECT schedule || ' at ' || due FROM firing WHERE outcome = '{FiringOutcome.FIRED}'

@@ -15,7 +15,7 @@ from sluice.jobs.model.dependency import When
 from sluice.jobs.model.history import Round, Transition
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
-from sluice.jobs.states import REVIVABLE, TERMINAL, State
+from sluice.jobs.states import RERUNNABLE, TERMINAL, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 from sluice.ledger.reads import saga_details
@@ -175,7 +175,7 @@ class JobRow(Struct, frozen=True):
     def is_uncollected(self) -> bool:
         """True if the job has ended and its result has yet to be archived. A split job is not collected; its halves
         are."""
-        return self.collect and self.state in REVIVABLE and self.archived_at is None
+        return self.collect and self.state in RERUNNABLE and self.archived_at is None
 
 
 class Parent(Struct, frozen=True):

@@ -164,9 +164,9 @@ class FlightRecord(Struct, frozen=True, kw_only=True):
         return [each for each in self.events if each.taken_at is None]
 
     @property
-    def dismal(self) -> JournalLine | None:
+    def failed_undo(self) -> JournalLine | None:
         """Entry of the failed undo that the flight stopped at; None if it did not."""
-        return self.lines[-1] if self.lines and self.lines[-1].mark is EntryResult.DISMAL else None
+        return self.lines[-1] if self.lines and self.lines[-1].mark is EntryResult.UNDO_FAILED else None
 
     @property
     def is_blank(self) -> bool:

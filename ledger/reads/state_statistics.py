@@ -19,7 +19,7 @@ from msgspec import Struct
 from sluice.jobs.model.history import Lost
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.states import EXPIRE, GIVE_UP, REQUEUE, TIME_OUT, By, State
+from sluice.jobs.states import EXPIRE, FAIL_LOST, REQUEUE, TIME_OUT, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.reads.submission_progress import Share, shares
@@ -152,7 +152,7 @@ class Troubles(Struct, frozen=True):
 #: Groomer's repairs that are visible as transitions, by verb and kind of loss.
 _IN_THE_HISTORY = {
     (REQUEUE.name, Lost.LEASE_LOST): Chore.TAKE_LOST,
-    (GIVE_UP.name, ""): Chore.TAKE_LOST,
+    (FAIL_LOST.name, ""): Chore.TAKE_LOST,
     (REQUEUE.name, Lost.TIMED_OUT): Chore.TIME_OUT,
     (TIME_OUT.name, ""): Chore.TIME_OUT,
     (EXPIRE.name, ""): Chore.EXPIRE,

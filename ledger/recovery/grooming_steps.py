@@ -12,11 +12,11 @@ from typing import NamedTuple
 from sluice.jobs.model.history import Lost
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.sagas.abort_reasons import TurnBack
-from sluice.jobs.states import EXPIRE, GIVE_UP, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
+from sluice.jobs.states import EXPIRE, FAIL_LOST, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import DUE, IN_TURN, NOW, move
 from sluice.ledger.lifecycle.plan_attempts import SETTLED
-from sluice.ledger.lifecycle.readiness import READY_COLUMNS, UNEXPIRED, ReadyJob, move_out, release
+from sluice.ledger.lifecycle.readiness import READY_COLUMNS, UNEXPIRED, ReadyJob, make_ready, move_out
 from sluice.ledger.lifecycle.rounds import cut_short
 from sluice.ledger.lifecycle.submissions import UNWATCHED, owe
 from sluice.ledger.limits import breakers
@@ -98,7 +98,7 @@ _REQUEUE_LOST = move(
     note=f"'{Lost.LEASE_LOST}'",
 )
 _GIVE_UP = move(
-    GIVE_UP,
+    FAIL_LOST,
     By.GROOMER,
     condition=f"{_STILL_LOST} AND NOT job.flying AND job.losses >= job.max_losses",
     sets="losses = job.losses + 1",
@@ -181,7 +181,7 @@ class Chore(StrEnum):
     WAKE = "wake"
     TELL = "tell"
     PLAN = "plan"
-    RELEASE = "release"
+    MAKE_READY = "make_ready"
     ADMIT = "admit"
     ANNOUNCE_READY = "announce_ready"
     ANNOUNCE_IDLE = "announce_idle"
@@ -200,7 +200,7 @@ _SIGNS = {
     Chore.WAKE: LATE,
     Chore.TELL: _OWED,
     Chore.PLAN: _UNPLANNED,
-    Chore.RELEASE: _DUE,
+    Chore.MAKE_READY: _DUE,
     Chore.ADMIT: FREE,
     Chore.ANNOUNCE_READY: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_FORGOTTEN}",
     Chore.ANNOUNCE_IDLE: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}",
@@ -257,9 +257,9 @@ def take_lost(tx: Tx, limit: int) -> TakenBack:
     return _take_back(tx, lost, Lost.LEASE_LOST, _REQUEUE_LOST, _GIVE_UP)
 
 
-def release_due(tx: Tx, limit: int) -> list[ReadyJob]:
+def make_due_ready(tx: Tx, limit: int) -> list[ReadyJob]:
     """Release the waiting jobs that have become due."""
-    return release(tx, By.GROOMER, sorted(tx.column(_DUE, limit=limit)))
+    return make_ready(tx, By.GROOMER, sorted(tx.column(_DUE, limit=limit)))
 
 
 def announce_ready(

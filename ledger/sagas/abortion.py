@@ -85,7 +85,7 @@ def force_done(tx: Tx, name: JobName, by: str) -> ForcedUndo | None:
         return None
     job, claim, flight = held[0]
     last = journals.last(tx, job)
-    if last is None or last.mark is not EntryResult.DISMAL:
+    if last is None or last.mark is not EntryResult.UNDO_FAILED:
         return None
     entry = JournalEntry(
         seq=last.seq + 1,

@@ -31,7 +31,7 @@ from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import move
 from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import dependencies
-from sluice.ledger.lifecycle.readiness import strand
+from sluice.ledger.lifecycle.readiness import fail_upstream
 from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 
 _LIVE = sql_list(*sorted(LIVE))
@@ -198,4 +198,4 @@ def undo(tx: Tx, compensations: list[int]) -> Mapping[int, str]:
     partitions.withdraw(tx, undone)
     waiting = dependencies.waiting(tx, tx.column(_CHILDREN, jobs=undone))
     dependencies.recount(tx, waiting)
-    return strand(tx, waiting)
+    return fail_upstream(tx, waiting)

@@ -83,7 +83,7 @@ SELECT turn_back, EXISTS (SELECT 1 FROM written) FROM held
 """
 _APPEND_ANYWAY = f"WITH held AS (SELECT 1) {_APPEND}"
 #: Endings of a run that has not called the user's code.
-_IDLE = f"'{Ending.NOT_BEGUN}', '{Ending.NOT_HERE}'"
+_IDLE = f"'{Ending.NOT_STARTED}', '{Ending.VERSION_UNAVAILABLE}'"
 _READ = f"""
 SELECT job.turn_back,
        CASE WHEN step.seq IS NOT NULL THEN json_build_object(

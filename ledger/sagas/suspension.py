@@ -19,7 +19,7 @@ from sluice.jobs.sagas.journal import Direction
 from sluice.jobs.states import RESUME, By, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW, move
-from sluice.ledger.lifecycle.readiness import ReadyJob, release
+from sluice.ledger.lifecycle.readiness import ReadyJob, make_ready
 from sluice.ledger.sagas.journals import LAST
 
 # It is due from now on, so jobs that became due during its wait come first.
@@ -51,12 +51,12 @@ SELECT id FROM job WHERE state = '{State.SUSPENDED}' AND not_before <= {NOW} ORD
 
 def resume(tx: Tx, jobs: list[int]) -> list[ReadyJob]:
     """Resume the suspended jobs among these, in their present round. Return the jobs that may run now."""
-    return release(tx, By.PLANNER, tx.column(_RESUME, jobs=jobs))
+    return make_ready(tx, By.PLANNER, tx.column(_RESUME, jobs=jobs))
 
 
 def resume_early(tx: Tx, jobs: list[int]) -> list[ReadyJob]:
     """Resume jobs that this transaction has suspended but that need not wait. Return the jobs that may run now."""
-    return release(tx, By.EXECUTOR, tx.column(_RESUME_EARLY, jobs=jobs))
+    return make_ready(tx, By.EXECUTOR, tx.column(_RESUME_EARLY, jobs=jobs))
 
 
 def resume_told(tx: Tx, jobs: list[int]) -> None:

@@ -33,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 
 from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
-from sluice.jobs.states import DISPATCHED, FLYING, REVIVABLE, TERMINAL, VERBS, State, sql_list
+from sluice.jobs.states import DISPATCHED, FLYING, RERUNNABLE, TERMINAL, VERBS, State, sql_list
 from sluice.ledger.database.transitions import one_of
 
 metadata = MetaData()
@@ -42,7 +42,7 @@ _SUBMISSION_STATES = ", ".join(f"'{state}'" for state in SubmissionState)
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
 _ENDED_STATES = tuple(state for state in State if state in TERMINAL)
 _ENDED = sql_list(*_ENDED_STATES)
-_COLLECTED = sql_list(*(state for state in State if state in REVIVABLE))
+_COLLECTED = sql_list(*(state for state in State if state in RERUNNABLE))
 
 
 def _moment(name: str, *, nullable: bool = True, comment: str | None = None) -> Column[object]:

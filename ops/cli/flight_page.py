@@ -28,7 +28,7 @@ _DO = {
     EntryResult.AWAITS: "done, waits",
     EntryResult.CAME: "done",
 }
-_UNDO = _DO | {EntryResult.DISMAL: "failed", EntryResult.FORCED: "done by hand"}
+_UNDO = _DO | {EntryResult.UNDO_FAILED: "failed", EntryResult.FORCED: "done by hand"}
 #: Results of a do that ended for a reason other than its own failure, by failure type.
 _CUT = {CALLED_OFF: "cancelled", TIMED_OUT: "timed out", WAIT_TIMED_OUT: "done, wait timed out"}
 _GOES_ON = {State.RUNNING: "runs", State.READY: "next", State.WAITING: "next"}
@@ -61,9 +61,9 @@ def facts(flight: FlightRecord, state: State) -> Iterator[str]:
         event = flight.wait.awaits.event
         until = f", until {moment(flight.until)} UTC" if flight.until else ""
         yield f"waits for {event if event is not None else 'a resume command'}{until}"
-    if flight.dismal and flight.dismal.failure:
-        what = counted(flight, flight.dismal.step)
-        yield f"DISMAL FAILURE: the undo of {what}, failed: {told(flight.dismal.failure)}"
+    if flight.failed_undo and flight.failed_undo.failure:
+        what = counted(flight, flight.failed_undo.step)
+        yield f"DISMAL FAILURE: the undo of {what}, failed: {told(flight.failed_undo.failure)}"
 
 
 def steps(flight: FlightRecord, state: State) -> Table:
@@ -124,7 +124,7 @@ def page(flight: FlightRecord, state: State, *, traceback: bool) -> Iterator[Blo
 def way_out(name: JobName, flight: FlightRecord) -> Iterator[Block]:
     """Yield the commands that can help a fatal saga."""
     rows = [(command("saga retry-undo", name), "# tries the undo again, after you have fixed the cause")]
-    if flight.dismal:
+    if flight.failed_undo:
         rows.append(
             (
                 command("saga force-done", name),
@@ -172,7 +172,7 @@ def _value(value: JSON) -> str:
 
 
 def _tracebacks(flight: FlightRecord) -> Iterator[Block]:
-    trouble = flight.dismal.failure if flight.dismal else None
+    trouble = flight.failed_undo.failure if flight.failed_undo else None
     failures: Mapping[str, Failure | None] = {"undo": trouble, "do": flight.failure}
     for what, failure in failures.items():
         if failure is not None and failure.traceback:

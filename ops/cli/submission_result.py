@@ -48,7 +48,7 @@ def summary(course: SubmissionProgress, took: Sequence[AppDuration]) -> Iterator
         yield _apps(course, {each.app: each for each in took})
     for whose, alike in groupby(course.troubles, key=lambda each: (each.state, each.app)):
         if whose[0] is State.UPSTREAM_FAILED:
-            yield from _stranded([*alike])
+            yield from _upstream_failed([*alike])
         else:
             for trouble in alike:
                 yield from _trouble(trouble)
@@ -104,7 +104,7 @@ def _trouble(trouble: Trouble) -> Iterator[Block]:
     yield Verbatim(f"  {command('saga show' if trouble.state is State.FATAL else 'logs', name)}")
 
 
-def _stranded(troubles: Sequence[Trouble]) -> Iterator[Block]:
+def _upstream_failed(troubles: Sequence[Trouble]) -> Iterator[Block]:
     """Yield a line for the jobs of one app that cannot run. Mostly they have the same cause, which is not in the jobs
     themselves.
     """

@@ -31,7 +31,7 @@ def as_document(flight: FlightRecord, *, whole: bool) -> Mapping[str, Any]:
         "turn_back": flight.turn_back,
         "crashes": flight.crashes,
         "failure": _failure(flight.failure, whole=whole),
-        "trouble": _failure(flight.dismal.failure, whole=whole) if flight.dismal else None,
+        "trouble": _failure(flight.failed_undo.failure, whole=whole) if flight.failed_undo else None,
         "events": [_said(each) for each in flight.events],
         "journal": [_entry(each, whole=whole) for each in flight.lines],
         "earlier": [

@@ -52,9 +52,9 @@ def failed_undo(
 ) -> tuple[Dossier, JournalLine]:
     """Return the records of a fatal saga and the journal entry of its failed undo. BadRequest if no undo has failed."""
     found = fatal_saga(desk, installation, app, key)
-    if found.flight.dismal is None:
+    if found.flight.failed_undo is None:
         raise _nothing_failed(found.job.name, found.flight.last)
-    return found, found.flight.dismal
+    return found, found.flight.failed_undo
 
 
 def not_fatal(name: JobName, state: State) -> BadRequest:

@@ -12,7 +12,7 @@ class FiberDied(BaseException):
     """Raised in the code of a dead process, so that it does nothing more."""
 
 
-class Strand:
+class Fiber:
     """Code in a thread. ``go`` and ``kill`` are called from outside, ``pauses``, ``lives`` and ``dies`` from within."""
 
     def __init__(self, work: Callable[[], None]) -> None:

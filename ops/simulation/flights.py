@@ -20,7 +20,7 @@ from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply, Log
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ops.simulation.event_queue import Agenda
 from sluice.ops.simulation.faults import FaultKind, FaultSource
-from sluice.ops.simulation.fibers import Strand
+from sluice.ops.simulation.fibers import Fiber
 from sluice.ops.simulation.mortal_ledger import CrashingLedger, SimulatedDeath
 from sluice.ops.simulation.work import Sky
 
@@ -55,45 +55,45 @@ class FlightRun:
         self._whom = f"#{claimed.id} flown by claim {claimed.claim}"
         self._awake_at = awake_at
         self._end = end
-        self._strand = Strand(self._fly)
+        self._fiber = Fiber(self._fly)
         self._wake = mortal(self._go_on)
         self._agenda.after(0.0, self._wake, about=self._whom)
 
     def kill(self) -> None:
-        self._strand.kill()
+        self._fiber.kill()
 
     def takes(self, seconds: float) -> None:
         """Let time pass."""
         self._agenda.after(seconds, self._wake, about=self._whom)
-        self._strand.pauses()
+        self._fiber.pauses()
 
     def rests(self) -> None:
         """Let other events happen, or the process die."""
-        self._strand.lives()
+        self._fiber.lives()
         if seconds := self._sky.rest_s(self._fate, self._claimed):
             self.takes(seconds)
         if self._fate.strikes(FaultKind.DIES_BETWEEN, self._whom, self._fate.faults.crash_between):
-            self._strand.dies(SimulatedDeath())
-            self._strand.lives()
+            self._fiber.dies(SimulatedDeath())
+            self._fiber.lives()
 
     def mortally(self, act: Callable[[], T]) -> T:
         """Run an act that the process may die of, even if users' code catches the exception."""
-        self._strand.lives()
+        self._fiber.lives()
         try:
             with self._ledger.by(self._whom):
                 return act()
         except SimulatedDeath as crash:
-            self._strand.dies(crash)
+            self._fiber.dies(crash)
             raise
 
     def _go_on(self) -> None:
-        if self._strand.is_over:
+        if self._fiber.is_over:
             return
         frozen_s = (self._awake_at() - self._agenda.now).total_seconds()
         if frozen_s > 0:
             self._agenda.after(frozen_s, self._wake, about=self._whom)
             return
-        self._strand.go()
+        self._fiber.go()
 
     def _fly(self) -> None:
         app = self._catalogue.app(self._claimed.app)
@@ -142,7 +142,7 @@ class FlightRun:
         return self.stop.is_set()
 
     def _is_stopped(self) -> bool:
-        self._strand.lives()
+        self._fiber.lives()
         return self.stop.is_set()
 
 

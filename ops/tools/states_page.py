@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 
-from sluice.jobs.states import REVIVABLE, TERMINAL, VERBS, State, Verb
+from sluice.jobs.states import RERUNNABLE, TERMINAL, VERBS, State, Verb
 
 
 def page() -> str:
@@ -42,7 +42,7 @@ def _arrows() -> Iterator[str]:
 
 def _row(verb: Verb) -> str:
     sources = [*(["\N{EN DASH}"] if None in verb.sources else []), *(f"`{state}`" for state in verb.existing)]
-    if set(verb.existing) == REVIVABLE:
+    if set(verb.existing) == RERUNNABLE:
         sources = [f"any terminal state except `{State.SPLIT}`"]
     by = ", ".join(sorted(verb.by))
     return f"| {verb.name} | {' '.join(sources)} | `{verb.target}` | {by} | {verb.when} |"

@@ -8,7 +8,7 @@ from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
 from sluice.ops.why.control_workers import TIME, absent
 
 
-def goes_on(job: JobRow, facts: Obstacles) -> Reason:
+def detached(job: JobRow, facts: Obstacles) -> Reason:
     """Explain a running job without a worker."""
     said = f"; last status: {first_line(job.said)}" if job.said else ""
     again = f", started {_times(job.round + 1)}" if job.round else ""

@@ -88,7 +88,7 @@ def _time(job: JobRow, facts: Obstacles) -> Iterator[WaitsFor]:
 
 def _running(job: JobRow, facts: Obstacles) -> Reason:
     if job.is_left:
-        return external.goes_on(job, facts)
+        return external.detached(job, facts)
     lease = facts.lease
     holder = lease.holder if lease else "a worker that is no longer known"
     if lease and lease.stands:

@@ -41,10 +41,10 @@ def suspended(job: JobRow, facts: Obstacles) -> Reason:
     return Reason(", ".join(parts), [waits], [_resume(job), *calls_off])
 
 
-def dismal(job: JobRow, facts: Obstacles) -> Reason:
+def failed_undo(job: JobRow, facts: Obstacles) -> Reason:
     """Explain a fatal saga."""
     flight = facts.flight
-    line = flight.dismal if flight else None
+    line = flight.failed_undo if flight else None
     left = f"could not be undone in round {job.round}, and its remaining effects must be corrected by hand"
     again = remedy("saga retry-undo", job.name, "tries the undo again, after you have fixed the cause")
     if flight is None or line is None or line.failure is None:

@@ -68,7 +68,7 @@ def _skipped(_: JobRow, facts: Obstacles) -> Reason:
     return Reason(f"was skipped, because {because}", parents.causes(facts.unsettled, facts.causes), look)
 
 
-def _stranded(job: JobRow, facts: Obstacles) -> Reason:
+def _upstream_failed(job: JobRow, facts: Obstacles) -> Reason:
     """Explain an upstream failure. A retry runs the failed upstream jobs again too. So for the causes the command is
     ``why``, and only the job itself has ``retry``.
     """
@@ -133,11 +133,11 @@ def _look_and_retry(name: JobName) -> Sequence[Remedy]:
 _REASONS: Mapping[State, Callable[[JobRow, Obstacles], Reason]] = {
     State.SUCCEEDED: _succeeded,
     State.FAILED: _failed,
-    State.FATAL: sagas.dismal,
+    State.FATAL: sagas.failed_undo,
     State.TIMED_OUT: _timed_out,
     State.EXPIRED: _expired,
     State.SKIPPED: _skipped,
     State.CANCELLED: _cancelled,
-    State.UPSTREAM_FAILED: _stranded,
+    State.UPSTREAM_FAILED: _upstream_failed,
     State.SPLIT: _split,
 }

@@ -56,7 +56,7 @@ class Outlook:
         """Return whether the need would still be unmet right after the job is planned."""
         return job.discounts(need) or self._prospects[need.parent].state not in MET[need.when]
 
-    def stranded(self) -> dict[JobName, State]:
+    def upstream_failed(self) -> dict[JobName, State]:
         """Return the jobs that would become ``skipped`` or ``upstream_failed`` without running, with that state. Jobs
         that have already ended are left out."""
         return {

@@ -46,9 +46,9 @@ def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: d
     jobs: dict[JobName, PlannedJob] = {}
     again: set[JobName] = set()
     stale: set[JobName] = set()
-    stranded: dict[JobName, KnownJob] = {}
+    upstream_failed: dict[JobName, KnownJob] = {}
     while True:
-        walk = _walked(Walk(catalogue, 0, submission, now), lookup, known, stranded)
+        walk = _walked(Walk(catalogue, 0, submission, now), lookup, known, upstream_failed)
         planned = {job.name: job for job in walk.jobs()}
         for rerun in walk.reruns():
             again |= _taken_along(_Kin(catalogue, known, lookup), planned, rerun, submission)
@@ -57,19 +57,21 @@ def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: d
             put(jobs, job)
         ordered = _parents_first(catalogue, jobs)
         outlook = Outlook(ordered, {name: job.state for name, job in known.items()}, again=again)
-        found = outlook.stranded()
-        if found.keys() <= stranded.keys():
+        found = outlook.upstream_failed()
+        if found.keys() <= upstream_failed.keys():
             return Preview(jobs=ordered, known=known, outlook=outlook, stale=stale)
-        stranded |= {name: KnownJob(0, *name, state) for name, state in found.items()}
+        upstream_failed |= {name: KnownJob(0, *name, state) for name, state in found.items()}
 
 
 def _walked(
-    walk: Walk, lookup: Lookup, known: dict[JobName, KnownJob], stranded: Mapping[JobName, KnownJob]
+    walk: Walk, lookup: Lookup, known: dict[JobName, KnownJob], upstream_failed: Mapping[JobName, KnownJob]
 ) -> Walk:
-    """Run a walk to its end. The jobs that it looks up are added to ``known``; ``stranded`` overrides their states."""
+    """Run a walk to its end. The jobs that it looks up are added to ``known``; ``upstream_failed`` overrides their
+    states.
+    """
     while not walk.arrived:
         known.update(lookup(sorted(walk.asks() - known.keys())))
-        walk.step({**known, **stranded})
+        walk.step({**known, **upstream_failed})
     return walk
 
 
@@ -77,14 +79,14 @@ def _taken_along(
     kin: "_Kin", planned: dict[JobName, PlannedJob], rerun: RerunRequest, submission: Submission
 ) -> set[JobName]:
     """Return the jobs that a rerun would revive. They and their parents are added to ``planned``."""
-    revived = kin.revived(rerun.names, downstream=rerun.downstream)
+    rerun_jobs = kin.rerun_jobs(rerun.names, downstream=rerun.downstream)
     wanted = {name for name, job in planned.items() if job.standing is not EntryState.EXPECTED}
-    for name in revived - wanted:
+    for name in rerun_jobs - wanted:
         stale = planned[name].stale if name in planned else {}
         planned[name] = replace(kin.planned(name, submission), stale=stale)
     for name in kin.unknown_parents(planned.values()):
         planned[name] = PlannedJob(name=name, standing=EntryState.EXPECTED)
-    return revived
+    return rerun_jobs
 
 
 def _parents_first(catalogue: Catalogue, jobs: Mapping[JobName, PlannedJob]) -> tuple[PlannedJob, ...]:
@@ -106,7 +108,7 @@ class _Kin:
         self._known = known
         self._lookup = lookup
 
-    def revived(self, names: Iterable[JobName], *, downstream: bool) -> set[JobName]:
+    def rerun_jobs(self, names: Iterable[JobName], *, downstream: bool) -> set[JobName]:
         """Return these jobs, their dead ancestors, and the jobs that ended because of any of these. With
         ``downstream``, return all ended descendants instead of only the latter."""
         roots = self._closure(names, self._parents, DEAD)

@@ -62,7 +62,7 @@ def test_jobs_claimed_together_with_a_long_run_do_not_wait_for_it(
     assert rounds == [
         ("1", Ending.DONE),
         ("2", Ending.DONE),
-        ("3", Ending.NOT_BEGUN),
+        ("3", Ending.NOT_STARTED),
         ("3", Ending.DONE),
     ]
 

@@ -117,8 +117,8 @@ def switched(seq: int, step: int) -> JournalEntry:
 
 
 def undid(seq: int, step: int, mark: EntryResult = EntryResult.DONE) -> JournalEntry:
-    """Return the entry of an undo that is over, or that has failed if ``mark`` is ``DISMAL``."""
-    failure = Failure(type="OSError", message="gone") if mark is EntryResult.DISMAL else None
+    """Return the entry of an undo that is over, or that has failed if ``mark`` is ``UNDO_FAILED``."""
+    failure = Failure(type="OSError", message="gone") if mark is EntryResult.UNDO_FAILED else None
     return _entry(seq, step, Direction.UNDO, mark, failure=failure)
 
 

@@ -3,7 +3,7 @@
 from tests.world import World
 
 
-def in_line(world: World) -> list[str]:
+def waiting_for_slot(world: World) -> list[str]:
     rows = world.ledger.transact(lambda tx: tx.rows("SELECT app, key FROM job WHERE queued ORDER BY id"))
     return [f"{app}/{key}" for app, key in rows]
 

@@ -26,9 +26,9 @@ def sagas(world: World) -> Sagas:
 def _condemned(sagas: Sagas) -> ClaimedJob:
     """Let the second do fail, and the undo of it too, so that the saga is fatal. Return the claim."""
     claimed = sagas.claim()
-    for entry in (did(1), switched(2, 1), undid(3, 1, EntryResult.DISMAL)):
+    for entry in (did(1), switched(2, 1), undid(3, 1, EntryResult.UNDO_FAILED)):
         assert sagas.write(claimed, entry).stands
-    sagas.end(claimed, Ending.DISMAL, "gone")
+    sagas.end(claimed, Ending.UNDO_FAILED, "gone")
     assert sagas.world.state("a") is State.FATAL
     return claimed
 
@@ -77,7 +77,7 @@ def _paused_s(sagas: Sagas, claimed: ClaimedJob) -> float:
 
 @pytest.mark.parametrize(
     ("ending", "taken_up"),
-    [(Ending.HANDED_BACK, True), (Ending.NOT_BEGUN, False), (Ending.NOT_HERE, False)],
+    [(Ending.HANDED_BACK, True), (Ending.NOT_STARTED, False), (Ending.VERSION_UNAVAILABLE, False)],
 )
 def test_a_claim_shows_if_an_earlier_worker_may_have_begun_the_flight(
     sagas: Sagas, ending: Ending, *, taken_up: bool
@@ -173,7 +173,7 @@ def test_a_rerun_of_a_fatal_saga_continues_its_flight(sagas: Sagas) -> None:
     second = sagas.claim()
     log = sagas.read(second)
     assert log is not None
-    assert (second.flight, log.last) == (first.flight, undid(3, 1, EntryResult.DISMAL))
+    assert (second.flight, log.last) == (first.flight, undid(3, 1, EntryResult.UNDO_FAILED))
     assert second.kwargs is None, "what it was told it goes on with"
     assert sagas.write(second, undid(4, 1)).stands
     sagas.write(second, undid(5, 0))
@@ -189,9 +189,9 @@ def test_a_rerun_of_a_cancelled_fatal_saga_removes_the_abort_reason(world: World
     sagas = Sagas(world)
     claimed = sagas.claim()
     world.cancel(submission)
-    for entry in (switched(1, 0), undid(2, 0, EntryResult.DISMAL)):
+    for entry in (switched(1, 0), undid(2, 0, EntryResult.UNDO_FAILED)):
         sagas.write(claimed, entry)
-    sagas.end(claimed, Ending.DISMAL, "gone")
+    sagas.end(claimed, Ending.UNDO_FAILED, "gone")
     world.submit("a", rerun="job")
     second = sagas.claim()
     log = sagas.read(second)
@@ -224,7 +224,7 @@ def test_only_a_failed_undo_can_be_forced(sagas: Sagas) -> None:
     claimed = sagas.claim()
     assert _force(sagas) is None
     sagas.write(claimed, did(1))
-    sagas.end(claimed, Ending.DISMAL, "its steps cannot be made")
+    sagas.end(claimed, Ending.UNDO_FAILED, "its steps cannot be made")
     assert _force(sagas) is None, "nothing of it has failed to be undone"
 
 

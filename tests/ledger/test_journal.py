@@ -64,13 +64,13 @@ def test_a_run_reads_the_last_entry_the_failure_and_all_step_names(sagas: Sagas)
 
 def test_a_failed_undo_keeps_the_error_of_the_do(sagas: Sagas) -> None:
     claimed = sagas.claim()
-    for entry in (did(1), switched(2, 1), undid(3, 1, EntryResult.DISMAL)):
+    for entry in (did(1), switched(2, 1), undid(3, 1, EntryResult.UNDO_FAILED)):
         sagas.write(claimed, entry)
     log = sagas.read(claimed)
     assert log is not None
     assert log.last is not None
     assert (log.last.failure, log.failure) == (
-        undid(3, 1, EntryResult.DISMAL).failure,
+        undid(3, 1, EntryResult.UNDO_FAILED).failure,
         switched(2, 1).failure,
     )
 

@@ -130,7 +130,7 @@ def test_jobs_that_wait_past_their_deadline_expire(world: World) -> None:
 def test_a_saga_with_a_failed_undo_is_fatal_despite_remaining_tries(world: World) -> None:
     world.apps("a", max_fails=5)
     world.submit("a")
-    world.finish("a", Ending.DISMAL)
+    world.finish("a", Ending.UNDO_FAILED)
     assert world.state("a") is State.FATAL
 
 

@@ -13,7 +13,7 @@ from sluice.jobs.states import State
 from sluice.ledger.recovery import grooming_steps
 from sluice.ledger.recovery.grooming_steps import Chore
 from tests.ledger.bisecting import Farm
-from tests.ledger.line import in_line, run_all
+from tests.ledger.line import run_all, waiting_for_slot
 from tests.ledger.lineages import ask, lineage, ready, work_off
 from tests.world import World
 
@@ -34,9 +34,9 @@ def test_no_more_jobs_of_an_app_are_dispatched_than_its_limit(world: World) -> N
     for key in "1234":
         world.submit("a", key)
     assert world.ready() == {"a", "a/2"}
-    assert in_line(world) == ["a/3", "a/4"]
+    assert waiting_for_slot(world) == ["a/3", "a/4"]
     assert world.claim("a") is not None
-    assert in_line(world) == ["a/3", "a/4"]
+    assert waiting_for_slot(world) == ["a/3", "a/4"]
     world.finish("a/2")
     assert world.ready() == {"a/3"}
 
@@ -91,10 +91,10 @@ def test_apps_share_a_pool_that_both_name(world: World) -> None:
     world.define({"a": WORDS | pool, "b": WORDS | pool, "warehouse": WORDS | {"concurrency": 1}})
     for app in ("a", "b", "a", "b", "warehouse"):
         world.submit(app, str(len(world.states())))
-    assert in_line(world) == ["a/2", "b/3"]
+    assert waiting_for_slot(world) == ["a/2", "b/3"]
     assert _pools(world)["warehouse/4"] == "warehouse"
     world.finish("a/0")
-    assert in_line(world) == ["b/3"]
+    assert waiting_for_slot(world) == ["b/3"]
 
 
 def test_children_and_retries_wait_for_a_slot_like_other_jobs(world: World) -> None:
@@ -102,7 +102,7 @@ def test_children_and_retries_wait_for_a_slot_like_other_jobs(world: World) -> N
     world.submit("b", "1")
     world.submit("a", "2", push="wanted")
     world.finish("a", Ending.ERROR)
-    assert (world.ready(), in_line(world)) == ({"a/2"}, ["a/1"])
+    assert (world.ready(), waiting_for_slot(world)) == ({"a/2"}, ["a/1"])
     assert run_all(world) == ["a/2", "a", "b"]
 
 
@@ -135,9 +135,9 @@ def test_a_submission_may_have_a_limit_of_its_own(world: World) -> None:
     world.submit("a", "1")
     world.submit("a", "2", policy={"concurrency": 1})
     world.submit("a", "3")
-    assert (world.ready(), in_line(world)) == ({"a", "a/3"}, ["a/2"])
+    assert (world.ready(), waiting_for_slot(world)) == ({"a", "a/3"}, ["a/2"])
     world.finish("a")
-    assert in_line(world) == ["a/2"]
+    assert waiting_for_slot(world) == ["a/2"]
     world.finish("a/3")
     assert world.ready() == {"a/2"}
 
@@ -148,7 +148,7 @@ def test_a_submission_that_sets_only_the_limit_keeps_the_pool_of_the_app(world: 
     world.submit("a", "2", policy={"concurrency": 1})
     world.submit("b", "1", policy={"concurrency": 3})
     assert set(_pools(world).values()) == {"pool p"}
-    assert (world.ready(), in_line(world)) == ({"a", "b"}, ["a/2"])
+    assert (world.ready(), waiting_for_slot(world)) == ({"a", "b"}, ["a/2"])
 
 
 def test_a_submission_that_sets_only_the_limit_keeps_the_pool_of_the_key(world: World) -> None:
@@ -158,7 +158,7 @@ def test_a_submission_that_sets_only_the_limit_keeps_the_pool_of_the_key(world: 
     for job in ("2_eu", "2_us"):
         world.submit("a", job, policy={"concurrency": 1})
     assert _pools(world) == {"a/1_eu": "a:eu", "a/2_eu": "a:eu", "a/2_us": "a:us"}
-    assert (world.ready(), in_line(world)) == ({"a/1_eu", "a/2_us"}, ["a/2_eu"])
+    assert (world.ready(), waiting_for_slot(world)) == ({"a/1_eu", "a/2_us"}, ["a/2_eu"])
 
 
 def test_a_submission_is_refused_if_its_pool_key_uses_a_missing_identifier(world: World) -> None:
@@ -216,9 +216,9 @@ def test_a_job_that_waits_for_a_slot_gets_a_changed_limit_when_requested_again(w
         world.submit("a", key)
     world.apps("a", concurrency=3)
     world.tick(after_s=5)
-    assert in_line(world) == ["a/2", "a/3"]
+    assert waiting_for_slot(world) == ["a/2", "a/3"]
     world.submit("a", "2")
-    assert (world.ready(), in_line(world)) == ({"a", "a/2"}, ["a/3"])
+    assert (world.ready(), waiting_for_slot(world)) == ({"a", "a/2"}, ["a/3"])
     world.apps("a")
     world.submit("a", "3")
     assert world.ready() == {"a", "a/2", "a/3"}

@@ -89,8 +89,8 @@ def test_a_job_is_not_pruned_while_its_external_work_must_be_ended(world: World)
     world.apps("a")
     world.submit("a")
     world.finish("a")
-    goes_on = "UPDATE job SET handle = '{}', watch_at = changed_at + interval '9 years'"
-    world.ledger.transact(lambda tx: tx.write(goes_on))
+    detached = "UPDATE job SET handle = '{}', watch_at = changed_at + interval '9 years'"
+    world.ledger.transact(lambda tx: tx.write(detached))
     later(world)
     assert prune(world) == Removed()
 
@@ -98,7 +98,7 @@ def test_a_job_is_not_pruned_while_its_external_work_must_be_ended(world: World)
 def test_the_journal_of_a_saga_is_pruned_unless_its_undo_failed(world: World) -> None:
     world.apps("a, b")
     sagas = Sagas(world)
-    for job, ending in (("a", Ending.DISMAL), ("b", Ending.ERROR)):
+    for job, ending in (("a", Ending.UNDO_FAILED), ("b", Ending.ERROR)):
         world.submit(job)
         claimed = sagas.claim(job)
         sagas.write(claimed, did(1))

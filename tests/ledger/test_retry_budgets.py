@@ -56,7 +56,7 @@ def test_only_rounds_that_are_retried_use_the_budget(world: World) -> None:
         world.submit("a", key)
     began = world.now
     world.finish("a/0")
-    world.finish("a/1", Ending.DISMAL)
+    world.finish("a/1", Ending.UNDO_FAILED)
     fail_all(world, "a", KEYS[2:5])
     assert due_s(world, "a", began) == [10.0] * 3
     world.tick(after_s=11)

@@ -207,9 +207,9 @@ def test_forcing_an_undo_that_races_a_rerun_takes_effect_first_or_is_refused(
     """Either the undo counts as done before the flight continues, or forcing it is refused."""
 
     def arrange(m: Meeting) -> tuple[Act, Act]:
-        for entry in (switched(2, 1), undid(3, 1, EntryResult.DISMAL)):
+        for entry in (switched(2, 1), undid(3, 1, EntryResult.UNDO_FAILED)):
             m.sagas.write(m.claimed, entry)
-        m.ends(Ending.DISMAL)(m.world.ledger)
+        m.ends(Ending.UNDO_FAILED)(m.world.ledger)
         m.judged()(m.world.ledger)
         assert m.state is State.FATAL
         return m.forced(), m.wanted(rerun="job")
@@ -219,7 +219,7 @@ def test_forcing_an_undo_that_races_a_rerun_takes_effect_first_or_is_refused(
         log = m.sagas.read(claimed)
         assert log is not None
         assert log.last is not None
-        assert log.last.mark is (EntryResult.FORCED if forced else EntryResult.DISMAL)
+        assert log.last.mark is (EntryResult.FORCED if forced else EntryResult.UNDO_FAILED)
         assert claimed.flight == m.claimed.flight
 
     meet(ledger_url, arrange, check, swapped=swapped)
@@ -228,9 +228,9 @@ def test_forcing_an_undo_that_races_a_rerun_takes_effect_first_or_is_refused(
 @swapped
 def test_of_two_concurrent_attempts_to_force_an_undo_one_is_accepted(ledger_url: str, swapped: bool) -> None:
     def arrange(m: Meeting) -> tuple[Act, Act]:
-        for entry in (switched(2, 1), undid(3, 1, EntryResult.DISMAL)):
+        for entry in (switched(2, 1), undid(3, 1, EntryResult.UNDO_FAILED)):
             m.sagas.write(m.claimed, entry)
-        m.ends(Ending.DISMAL)(m.world.ledger)
+        m.ends(Ending.UNDO_FAILED)(m.world.ledger)
         m.judged()(m.world.ledger)
         return m.forced(), m.forced()
 

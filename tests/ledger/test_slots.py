@@ -10,7 +10,7 @@ from sluice.broker.messages import Cancel
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.claims import ClaimedJob
-from tests.ledger.line import in_line, run_all
+from tests.ledger.line import run_all, waiting_for_slot
 from tests.world import LEASE_S, World
 
 
@@ -37,7 +37,7 @@ def _suspended(world: World) -> None:
 
 
 def _not_here(world: World) -> None:
-    assert world.record(_taken(world), Ending.NOT_HERE)
+    assert world.record(_taken(world), Ending.VERSION_UNAVAILABLE)
 
 
 def _overdue(world: World) -> None:
@@ -121,7 +121,7 @@ def test_a_job_that_is_handed_back_keeps_its_slot(world: World) -> None:
     world.submit("a", "one")
     world.submit("a", "two")
     world.record(_taken(world), Ending.HANDED_BACK)
-    assert (world.ready(), in_line(world)) == ({"a/one"}, ["a/two"])
+    assert (world.ready(), waiting_for_slot(world)) == ({"a/one"}, ["a/two"])
 
 
 def test_long_running_work_keeps_its_slot_while_no_worker_holds_it(world: World) -> None:
@@ -131,7 +131,7 @@ def test_long_running_work_keeps_its_slot_while_no_worker_holds_it(world: World)
     world.submit("a", "two")
     assert transactions.leave(world.ledger, _taken(world).right, {"pid": 7}, every_s=5.0, said="") is not None
     world.tick(after_s=100)
-    assert in_line(world) == ["a/two"]
+    assert waiting_for_slot(world) == ["a/two"]
     world.cancel("one")
     assert world.ready() == {"a/two"}
 
@@ -145,11 +145,11 @@ def test_jobs_of_a_paused_submission_stop_waiting_for_a_slot_until_it_is_resumed
     world.submit("a", "second", id="second")
     world.submit("a", "third")
     world.pause("second")
-    assert in_line(world) == ["a/third"]
+    assert waiting_for_slot(world) == ["a/third"]
     world.finish("a/first")
     assert world.ready() == {"a/third"}
     world.resume("second")
-    assert in_line(world) == ["a/second"]
+    assert waiting_for_slot(world) == ["a/second"]
     assert run_all(world) == ["a/third", "a/second"]
 
 
@@ -159,9 +159,9 @@ def test_a_cancelled_or_expired_job_stops_waiting_for_a_slot(world: World) -> No
     world.submit("a", "second", id="second")
     world.submit("a", "third", policy={"end_before": (world.now + timedelta(hours=1)).isoformat()})
     world.cancel("second")
-    assert in_line(world) == ["a/third"]
+    assert waiting_for_slot(world) == ["a/third"]
     world.tick(after_s=3601)
-    assert (world.state("a/third"), in_line(world)) == (State.EXPIRED, [])
+    assert (world.state("a/third"), waiting_for_slot(world)) == (State.EXPIRED, [])
 
 
 def test_a_job_past_its_deadline_gets_no_slot(world: World) -> None:
@@ -180,9 +180,9 @@ def test_a_job_that_must_wait_for_a_parent_again_stops_waiting_for_a_slot(world:
     world.finish("a/other")
     world.submit("b", "1")
     world.finish("a")
-    assert in_line(world) == ["b/1"]
+    assert waiting_for_slot(world) == ["b/1"]
     world.submit("a", "1", rerun="job")
-    assert (in_line(world), world.state("b")) == ([], State.WAITING)
+    assert (waiting_for_slot(world), world.state("b")) == ([], State.WAITING)
     world.finish("a")
-    assert in_line(world) == ["b/1"]
+    assert waiting_for_slot(world) == ["b/1"]
     assert run_all(world) == ["b/other", "b"]

@@ -239,7 +239,7 @@ def test_the_history_contains_the_reason_for_the_new_run(world: World) -> None:
     done(world, "a", hours_ago=7)
     world.submit("c")
     sql = "SELECT job, verb, note FROM transition WHERE note IS NOT NULL"
-    assert world.ledger.transact(lambda tx: tx.rows(sql)) == [(world.known("a").id, "revive", STALE_INPUT)]
+    assert world.ledger.transact(lambda tx: tx.rows(sql)) == [(world.known("a").id, "rerun", STALE_INPUT)]
 
 
 def test_a_stale_input_runs_again_with_the_terms_of_the_new_submission(world: World) -> None:

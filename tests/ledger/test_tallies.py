@@ -194,7 +194,7 @@ moved AS (
     UPDATE job SET state = CASE job.state WHEN 'ready' THEN 'waiting' ELSE 'ready' END FROM held
     WHERE job.id = held.id RETURNING job.*, held.state AS source)
 INSERT INTO transition (job, at, source, target, verb, by, round, claim)
-SELECT id, changed_at, source, state, 'release', 'executor', round, claim FROM moved RETURNING target
+SELECT id, changed_at, source, state, 'make_ready', 'executor', round, claim FROM moved RETURNING target
 """
 
 

@@ -248,7 +248,7 @@ def child(world: World) -> Sagas:
     sagas = Sagas(world)
     claimed = sagas.claim("b")
     sagas.write(claimed, switched(1, 0))
-    sagas.end(claimed, Ending.DISMAL)
+    sagas.end(claimed, Ending.UNDO_FAILED)
     world.submit("a", rerun="job")
     world.submit("b", rerun="job", policy={"priority": 7})
     return sagas

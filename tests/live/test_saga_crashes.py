@@ -59,7 +59,7 @@ _DEATHS = (
     Death("in undo 0", "d0 d1 u1 u0 u0", State.FAILED, _FAILS),
     Death("landed: undone", "d0 d1 u1 u0", State.FAILED, _FAILS),
     # The failure of an undo was recorded, but not judged. The undo is tried once more.
-    Death("landed: dismal", "d0 d1 u1 u1", State.FATAL, _STUCK),
+    Death("landed: undo_failed", "d0 d1 u1 u1", State.FATAL, _STUCK),
     Death("behind undo 1: fatal", "d0 d1 u1 u1", State.FATAL, _STUCK),
 )
 _WAITS = Death("landed: suspended", "d0 d1 d2", answers={"do 1": ["wait"]})

@@ -187,7 +187,7 @@ KILLED: Mapping[str, Script] = {
     "all-undone": _undone("d0 d1 u1 u0", script=_fails("do 1", dies="landed: undone")),
     "stuck": _stuck(
         "d0 d1 u1 u1",
-        script={"answers": {"do 1": ["fatal"], "undo 1": ["fatal"] * 2}, "dies": "landed: dismal"},
+        script={"answers": {"do 1": ["fatal"], "undo 1": ["fatal"] * 2}, "dies": "landed: undo_failed"},
     ),
 }
 

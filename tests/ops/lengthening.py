@@ -1,7 +1,7 @@
 """Jobs with a longer history than a test has time to produce."""
 
 from sluice.jobs.model.names import JobName
-from sluice.jobs.states import CLAIM, RECORD, RELEASE, RETRY
+from sluice.jobs.states import CLAIM, MAKE_READY, RECORD, RETRY
 from sluice.ledger.database.connection import Tx
 
 _ROUNDS = """
@@ -13,7 +13,7 @@ WHERE job.app = %(app)s AND job.key = %(key)s
 """
 _STEPS = ", ".join(
     f"({nth}, '{min(verb.sources)}', '{verb.target}', '{verb.name}')"
-    for nth, verb in enumerate((RETRY, RELEASE, CLAIM, RECORD))
+    for nth, verb in enumerate((RETRY, MAKE_READY, CLAIM, RECORD))
 )
 _HISTORY = f"""
 INSERT INTO transition (job, at, source, target, verb, by, round, claim)

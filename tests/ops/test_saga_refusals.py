@@ -62,6 +62,6 @@ def test_without_a_failed_undo_none_can_be_forced(site: Site, sagas: Sagas) -> N
     claimed = sagas.claim("order/2")
     for entry in (did(1), switched(2, 1), undid(3, 1)):
         sagas.write(claimed, entry)
-    sagas.end(claimed, Ending.DISMAL, error="DISMAL FAILURE: its steps are gone")
+    sagas.end(claimed, Ending.UNDO_FAILED, error="DISMAL FAILURE: its steps are gone")
     refused = site.says("saga", "force-done", "order", "2", code=2)["error"]
     assert refused["what"] == "No undo of order/2 has failed: its steps could not be rebuilt."

@@ -41,7 +41,7 @@ def test_retry_undo_tries_a_failed_undo_again(orders: Typist) -> None:
     drained(orders)
     shown = orders.asks("show", "order", "6")
     assert (shown["state"], shown["round"]) == ("failed", 0)
-    assert course(shown["saga"]).endswith("undo1:done undo0:dismal undo0:done")
+    assert course(shown["saga"]).endswith("undo1:done undo0:undo_failed undo0:done")
     assert "undone, since Ship failed: ValueError: not approved" in orders.types("show", "order", "6").out
 
 
@@ -52,7 +52,7 @@ def test_retry_of_a_fatal_saga_works_as_retry_undo(orders: Typist) -> None:
     assert said.code == 0
     assert "as by `sluice saga retry-undo`" in said.err
     drained(orders)
-    assert course(saga_of(orders, "7")).endswith("undo0:dismal undo0:done")
+    assert course(saga_of(orders, "7")).endswith("undo0:undo_failed undo0:done")
     assert "retry-undo" not in orders.types("retry", "order", "7").err
     orders.types("cancel", "order", "7")
 

@@ -3,7 +3,7 @@
 from sluice.jobs.model.dependency import DEAD_FOR, MET
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.states import DEAD, LIVE, REVIVE, STOPPABLE, TERMINAL, State
+from sluice.jobs.states import DEAD, LIVE, RERUN, STOPPABLE, TERMINAL, State
 from sluice.ledger.reads.submission_progress import course
 from sluice.ops.cli.follow import draw
 from sluice.ops.cli.page import colour
@@ -17,7 +17,7 @@ from tests.world import World
 def test_split_is_a_terminal_state_but_neither_success_nor_failure() -> None:
     """Check each set of states that a decision is based on."""
     assert State.SPLIT in TERMINAL
-    assert State.SPLIT not in LIVE | STOPPABLE | DEAD | REVIVE.sources
+    assert State.SPLIT not in LIVE | STOPPABLE | DEAD | RERUN.sources
     assert all(State.SPLIT not in met for met in (*MET.values(), *DEAD_FOR.values()))
     assert all(met | DEAD_FOR[when] >= TERMINAL - {State.SPLIT} for when, met in MET.items())
     assert colour(State.SPLIT) not in (colour(State.SUCCEEDED), colour(State.FAILED))

@@ -5,7 +5,7 @@ from typing import Any
 
 from sluice.jobs.model.plan import Wish
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.states import LIVE, REVIVE, SPLIT, State, sql_list
+from sluice.jobs.states import LIVE, RERUN, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces.bisection import divisible
 
@@ -23,7 +23,7 @@ WITH spared AS (
     SELECT job.id, job.app, job.key, job.mark FROM job
     WHERE state IN ({_UNDER_WAY}) AND work_ids IS NOT NULL AND pruned_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM wants WHERE wants.job = job.id AND wish = {Wish.ASKED:d})
-      AND NOT EXISTS (SELECT 1 FROM transition WHERE transition.job = job.id AND verb = '{REVIVE.name}')
+      AND NOT EXISTS (SELECT 1 FROM transition WHERE transition.job = job.id AND verb = '{RERUN.name}')
 ), covered AS (
     SELECT spared.*, split_part(split_part(spared.key, '@', 2), '.', 1) AS whose, work_id
     FROM spared JOIN job USING (id) {_IDS_OF.format(job="job")}

@@ -114,7 +114,7 @@ _OF_JOBS = {
         code(Layout, "gates", lambda layout, app, step: ()), theme="partitions", first=2
     ),
     "skipped and failed parents are forgotten": Mutant(
-        code(dependencies, "strand", lambda tx, jobs: {}), theme="templates", first=7
+        code(dependencies, "fail_upstream", lambda tx, jobs: {}), theme="templates", first=7
     ),
 }
 

@@ -60,7 +60,7 @@ def _follows(last: JournalEntry, entry: JournalEntry) -> bool:
         came = entry.mark is EntryResult.CAME and entry.direction is last.direction
         return entry.step == last.step and (came or (turns and last.direction is Direction.DO))
     if entry.mark is EntryResult.FORCED:
-        return last.mark is EntryResult.DISMAL and entry.step == last.step
+        return last.mark is EntryResult.UNDO_FAILED and entry.step == last.step
     if turns:
         # A flight turns back at the step that has begun, or at the next one, which was about to begin.
         return last.direction is Direction.DO and entry.step in {last.step, next_leg(last).step}

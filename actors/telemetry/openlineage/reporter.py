@@ -53,7 +53,7 @@ class Lineage:
 
     def recorded(self, sight: RunInfo, outcome: Outcome, *, refused: bool) -> None:
         ending = _ABORT if refused else _UNJUDGED.get(outcome.ending)
-        if sight.job.partitions is None or ending is None or outcome.ending is Ending.NOT_BEGUN:
+        if sight.job.partitions is None or ending is None or outcome.ending is Ending.NOT_STARTED:
             return
         self._tell(ending, sight, error=None if ending == _ABORT else outcome.error)
 

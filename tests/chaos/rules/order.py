@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from sluice.jobs.model.dependency import MET, When
-from sluice.jobs.states import CLAIM, REVIVE, SUCCEED, WANT
+from sluice.jobs.states import CLAIM, REQUEST, RERUN, SUCCEED
 from tests.chaos.history import Effect, History
 from tests.chaos.rows import Need, Transition
 
 #: Verbs that begin a new life of a job. Its needs are as recorded then, or later.
-_BEGINNINGS = {WANT.name, REVIVE.name}
+_BEGINNINGS = {REQUEST.name, RERUN.name}
 
 
 def children_are_claimed_after_their_parents(history: History) -> Iterator[str]:

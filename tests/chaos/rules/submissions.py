@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from sluice.jobs.model.plan import Wish
 from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
-from sluice.jobs.states import CLAIM, LAND, SKIP, SUCCEED, State
+from sluice.jobs.states import CLAIM, MARK_LANDED, SKIP, SUCCEED, State
 from tests.chaos.history import History
 from tests.chaos.rows import Submission
 
@@ -57,7 +57,7 @@ def what_nobody_wants_is_not_begun(history: History) -> Iterator[str]:
 
 
 def _came_well(history: History, submission: Submission, job: int) -> bool:
-    well = {SUCCEED.target, SKIP.target, LAND.target, State.SPLIT}
+    well = {SUCCEED.target, SKIP.target, MARK_LANDED.target, State.SPLIT}
     return any(
         step.target in well and submission.ended_at is not None and step.at <= submission.ended_at
         for step in history.steps_of.get(job, [])

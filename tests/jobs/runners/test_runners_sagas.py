@@ -102,7 +102,7 @@ def test_a_failed_undo_is_reported_with_the_failure_that_caused_it(
     flights: Flights, worker_log: pytest.LogCaptureFixture
 ) -> None:
     outcome = flights.run(Scripted("seat", undo=Fatal("closed")), Scripted("meal", do=Fatal("sold out")))
-    assert outcome.ending is Ending.DISMAL
+    assert outcome.ending is Ending.UNDO_FAILED
     assert outcome.error == (
         "DISMAL FAILURE: undo of seat failed: Fatal: closed\nmeal failed: Fatal: sold out"
     )
@@ -164,7 +164,7 @@ def test_a_saga_that_cannot_be_built_is_an_error_with_a_reason(flights: Flights)
 def test_a_begun_flight_with_changed_steps_counts_as_a_failed_undo(flights: Flights) -> None:
     flights.run(Scripted("seat", do=Stop), Scripted("meal"))
     outcome = flights.run(Scripted("meal"))
-    assert outcome.ending is Ending.DISMAL
+    assert outcome.ending is Ending.UNDO_FAILED
     assert outcome.error == (
         "DISMAL FAILURE: resuming it failed:"
         " Unbuildable: its journal has seat as step 0, but its steps are now meal"
@@ -191,7 +191,7 @@ def test_a_begun_flight_is_kept_if_an_option_is_refused(flights: Flights) -> Non
     steps = (Scripted("seat", do=Stop), Scripted("meal"))
     flights.run(*steps)
     outcome = flights.run(*steps, policy=Policy(cwd="/"))
-    assert outcome.ending is Ending.DISMAL
+    assert outcome.ending is Ending.UNDO_FAILED
     assert str(outcome.error).startswith("DISMAL FAILURE: resuming it failed: BadRequest")
     assert flights.run(*steps).ending is Ending.DONE
 

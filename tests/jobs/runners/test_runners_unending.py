@@ -42,7 +42,7 @@ def test_a_run_starts_the_service_and_leaves_it_with_its_output(bench: Bench) ->
         return "w1"
 
     place, tie = Place("running", handle=start), Tie()
-    assert _run(bench, place, tie).ending is Ending.GOES_ON
+    assert _run(bench, place, tie).ending is Ending.DETACHED
     assert (place.calls, tie.kept) == (["run"], ["w1"])
     ((every_s, said),) = tie.left
     assert every_s == 0.01
@@ -51,7 +51,7 @@ def test_a_run_starts_the_service_and_leaves_it_with_its_output(bench: Bench) ->
 
 def test_a_service_that_an_earlier_claim_started_is_not_started_again(bench: Bench) -> None:
     place, tie = Place("running"), Tie(handle="w7")
-    assert _run(bench, place, tie).ending is Ending.GOES_ON
+    assert _run(bench, place, tie).ending is Ending.DETACHED
     assert (place.calls, tie.kept, len(tie.left)) == ([], ["w7"], 1)
 
 

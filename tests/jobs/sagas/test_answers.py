@@ -47,7 +47,7 @@ def test_any_other_returned_value_is_a_failure(returned: Any, direction: str) ->
         air.scripts["undo a"] = [lambda _: returned]
     landing = air.fly()
     failure = landing.failure if direction == "do" else landing.trouble
-    assert landing.how is (FlightEnd.UNDONE if direction == "do" else FlightEnd.DISMAL)
+    assert landing.how is (FlightEnd.UNDONE if direction == "do" else FlightEnd.UNDO_FAILED)
     assert failure is not None
     assert failure.type == "TypeError"
     assert failure.message.endswith(
@@ -85,7 +85,7 @@ def test_any_exception_fails_the_step_but_not_the_worker(error: BaseException) -
 @pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), ValueError("x")])
 def test_any_exception_in_an_undo_makes_the_undo_fail(error: BaseException) -> None:
     air = Air("a", do_a=[Fatal], undo_a=[Raised(error)])
-    assert air.fly().how is FlightEnd.DISMAL
+    assert air.fly().how is FlightEnd.UNDO_FAILED
 
 
 def test_an_answer_with_a_broken_repr_fails_its_step() -> None:

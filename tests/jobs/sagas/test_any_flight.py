@@ -113,7 +113,7 @@ def test_the_journal_goes_forward_then_back_and_is_numbered_without_gaps(story: 
     assert all(
         entry.failure
         for entry in entries
-        if entry.mark is EntryResult.DISMAL or entry.direction is Direction.SWITCH
+        if entry.mark is EntryResult.UNDO_FAILED or entry.direction is Direction.SWITCH
     )
 
 

@@ -90,7 +90,7 @@ def test_a_flight_with_a_first_step_that_may_have_run_becomes_fatal(caplog: pyte
     mended = air.build
     air.build = lambda _: _raise(LookupError("no such customer"))
     landing = air.fly()
-    assert (landing.how, landing.failure) == (FlightEnd.DISMAL, None)
+    assert (landing.how, landing.failure) == (FlightEnd.UNDO_FAILED, None)
     assert str(landing.trouble) == (
         "LookupError: no such customer"
         " (it had started before, and the effects of its first step are not recorded in the journal)"
@@ -141,7 +141,7 @@ def test_a_begun_flight_with_unbuildable_steps_is_fatal_until_it_is_fixed(
     build = air.build
     changes(air)
     landing = air.fly()
-    assert (landing.how, str(landing.trouble)) == (FlightEnd.DISMAL, told)
+    assert (landing.how, str(landing.trouble)) == (FlightEnd.UNDO_FAILED, told)
     assert air.journal.entries == before
     assert f"DISMAL FAILURE: the saga cannot be resumed: {told}" in caplog.text
     air.build, air.context, air.steps = build, None, "a b c"

@@ -29,7 +29,7 @@ def test_a_flight_without_entries_begins_with_the_first_step() -> None:
         (_entry(UNDO, 2, EntryResult.CAME), Leg(1, UNDO)),
         (_entry(UNDO, 2, EntryResult.FORCED), Leg(1, UNDO)),
         (_entry(UNDO, 2, EntryResult.AGAIN), Leg(2, UNDO)),
-        (_entry(UNDO, 2, EntryResult.DISMAL), Leg(2, UNDO)),
+        (_entry(UNDO, 2, EntryResult.UNDO_FAILED), Leg(2, UNDO)),
     ],
 )
 def test_the_last_entry_determines_the_next_step(last: JournalEntry, leg: Leg) -> None:

@@ -32,7 +32,7 @@ def _fly(debug: Debug, times: int = 4, **scripted: Any) -> Air:
         ),
         (
             Debug(fail_last=True, fail_undo={"b": "fatal"}),
-            FlightEnd.DISMAL,
+            FlightEnd.UNDO_FAILED,
             "do a, do b, do c, undo c, undo b",
         ),
         (

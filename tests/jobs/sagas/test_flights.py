@@ -70,11 +70,11 @@ def test_the_journal_has_the_switch_to_undo_with_its_reason() -> None:
 def test_a_failed_undo_is_recorded_and_logged_as_an_error(caplog: pytest.LogCaptureFixture) -> None:
     air = Air("a b", do_b=[Fatal("full")], undo_a=[Fatal("closed")])
     landing = air.fly()
-    assert landing.how is FlightEnd.DISMAL
+    assert landing.how is FlightEnd.UNDO_FAILED
     assert air.called == "do a, do b, undo b, undo a"
     assert str(landing.failure) == "Fatal: full"
     assert str(landing.trouble) == "Fatal: closed"
-    assert air.journal.lines[-1] == "undo 0 dismal"
+    assert air.journal.lines[-1] == "undo 0 undo_failed"
     assert str(air.journal.entries[-1].failure) == "Fatal: closed"
     errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
     assert errors == ["DISMAL FAILURE: undo of a failed: Fatal: closed"]
@@ -82,14 +82,14 @@ def test_a_failed_undo_is_recorded_and_logged_as_an_error(caplog: pytest.LogCapt
 
 def test_no_further_step_is_undone_after_a_failed_undo() -> None:
     air = Air("a b c", do_c=[Fatal], undo_c=[Raised(OSError("away"))])
-    assert air.fly().how is FlightEnd.DISMAL
+    assert air.fly().how is FlightEnd.UNDO_FAILED
     assert air.called == "do a, do b, do c, undo c"
 
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_the_next_run_after_a_failed_undo_continues_with_that_undo(times: int) -> None:
     air = Air("a b c", do_c=[Fatal("full")], undo_b=[Fatal("closed")] * times)
-    assert [air.fly().how for _ in range(times)] == [FlightEnd.DISMAL] * times
+    assert [air.fly().how for _ in range(times)] == [FlightEnd.UNDO_FAILED] * times
     landing = air.fly()
     assert landing.how is FlightEnd.UNDONE
     assert str(landing.failure) == "Fatal: full"
@@ -98,7 +98,7 @@ def test_the_next_run_after_a_failed_undo_continues_with_that_undo(times: int) -
 
 @pytest.mark.parametrize(
     ("failure", "undone"),
-    [(None, FlightEnd.SUCCEEDED), ("do_b", FlightEnd.UNDONE), ("undo_b", FlightEnd.DISMAL)],
+    [(None, FlightEnd.SUCCEEDED), ("do_b", FlightEnd.UNDONE), ("undo_b", FlightEnd.UNDO_FAILED)],
 )
 def test_a_flight_ends_succeeded_undone_or_with_a_failed_undo(failure: str | None, undone: FlightEnd) -> None:
     scripted = {"do_b": [Fatal]} if failure else {}

@@ -161,7 +161,7 @@ def test_the_next_try_keeps_the_map_of_a_failed_try() -> None:
 
 def test_the_next_run_after_a_failed_undo_repeats_that_undo() -> None:
     air = Air("a b", do_b=[Fatal], undo_b=[Fatal])
-    assert air.fly().how is FlightEnd.DISMAL
+    assert air.fly().how is FlightEnd.UNDO_FAILED
     assert air.lands().how is FlightEnd.UNDONE
     assert air.called == "do a, do b, undo b, undo b, undo a"
 

@@ -188,7 +188,7 @@ def test_each_pass_of_a_loop_has_its_own_tries() -> None:
 def test_an_undo_fails_after_its_last_try() -> None:
     air = _air(retry.fixed(0, 2), do_a=[Fatal("full")], undo_a=[Retry("closed")] * 9)
     landing = air.fly()
-    assert landing.how is FlightEnd.DISMAL
+    assert landing.how is FlightEnd.UNDO_FAILED
     assert str(landing.trouble) == "Retry: closed (tried 3 times)"
     assert air.calls == ["do a", *["undo a"] * 3]
 
@@ -241,7 +241,7 @@ def test_a_faulty_user_defined_rule_fails_its_step(rule: Any, failure: str) -> N
     landing = air.fly()
     assert str(landing.failure).startswith(failure)
     assert landing.how is (
-        FlightEnd.UNDONE if isinstance(rule, _Own) and not rule._begins else FlightEnd.DISMAL
+        FlightEnd.UNDONE if isinstance(rule, _Own) and not rule._begins else FlightEnd.UNDO_FAILED
     )
 
 

@@ -433,7 +433,7 @@ CREATE TABLE step (
     PRIMARY KEY (job, flight, seq),
     CONSTRAINT step_seq CHECK (seq > 0),
     CONSTRAINT step_direction CHECK (direction IN ('do', 'switch', 'undo')),
-    CONSTRAINT step_mark CHECK (mark IN ('done', 'again', 'awaits', 'came', 'dismal', 'forced')),
+    CONSTRAINT step_mark CHECK (mark IN ('done', 'again', 'awaits', 'came', 'undo_failed', 'forced')),
     CONSTRAINT step_awaits CHECK ((mark = 'awaits') = (awaits IS NOT NULL))
 );
 CREATE UNIQUE INDEX step_event ON step (event) WHERE event IS NOT NULL;

@@ -13,11 +13,11 @@ import { ago } from "../when.js";
 const LIKE = {
     done: "succeeded",
     error: "failed",
-    dismal: "fatal",
+    undo_failed: "fatal",
     handed_back: "cancelled",
-    not_begun: "cancelled",
-    not_here: "cancelled",
-    goes_on: "running",
+    not_started: "cancelled",
+    version_unavailable: "cancelled",
+    detached: "running",
 };
 const LINES_MAX = 400;
 const TEXTS_MAX = 20;

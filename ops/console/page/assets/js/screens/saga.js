@@ -17,7 +17,7 @@ const LOOKS = {
     came: "succeeded",
     again: "running",
     awaits: "suspended",
-    dismal: "fatal",
+    undo_failed: "fatal",
 };
 
 export function screen({ words }) {
