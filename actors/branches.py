@@ -104,7 +104,7 @@ def _as_kept(catalogue: Catalogue, has: Iterable[Kept]) -> Catalogue:
     found = {each.app: each.version for each in of.values()}
     return catalogue.revised(
         [
-            replace(stamped(app, found), words=of[app.name].words, code=of[app.name].code)
+            replace(stamped(app, found), words=of[app.name].options, code=of[app.name].code)
             for app in catalogue.values()
         ]
     )
@@ -158,7 +158,7 @@ def _sync(
 
 def _refuse_orphans(catalogue: Catalogue, before: Iterable[Kept]) -> None:
     for each in before:
-        table = str(each.words["output_table"])
+        table = str(each.options["output_table"])
         if table in catalogue.externals:
             readers = ", ".join(app.name for app, _ in catalogue.readers_of(table))
             raise BadRequest(

@@ -79,7 +79,7 @@ UNSUCCESSFUL = DEAD - {State.SKIPPED}
 #: States that occupy a slot of the pool.
 DISPATCHED = frozenset({State.READY, State.RUNNING})
 #: States of a saga with an open flight. It has begun and has neither ended nor been undone.
-FLYING = (State.WAITING, State.READY, State.RUNNING, State.SUSPENDED, State.EXECUTED, State.FATAL)
+SAGA_OPEN = (State.WAITING, State.READY, State.RUNNING, State.SUSPENDED, State.EXECUTED, State.FATAL)
 #: States that an operator can still stop.
 STOPPABLE = frozenset({State.WAITING, State.READY, State.RUNNING, State.SUSPENDED})
 

@@ -9,7 +9,8 @@ Invariants:
 - Every verb takes a set, is safe to repeat, and runs in a transaction that its caller opens
   (``database.connection.Ledger.transact``) and that may run again after a deadlock.
 - Some rows serve as their own outbox: a ready job that was not announced recently, an executed job, a received
-  submission, and a row of ``owed`` (the propagation outbox). No job needs a particular message in order to end.
+  submission, and a row of ``propagation_outbox`` (the propagation outbox). No job needs a particular message in order
+  to end.
 - Locks are taken in this order: parents' job rows, needs, gates, children's job rows; each in id order.
 
     lifecycle/  submissions, plans, dependencies, claims, outcomes, judgements, reruns

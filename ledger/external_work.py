@@ -3,7 +3,7 @@
 A handle is the value by which job managers find the work that they started (see ``jobs.model.external_work``). Polls
 are for external work that no worker holds. There are two kinds. If a job runs without a worker, its work goes on until
 it is stopped (``job.unbounded``). If a job is over and has a handle, its work must still be ended. Both have a
-``watch_at``, and no other job has one.
+``next_poll_at``, and no other job has one.
 
 Invariants of handles: a handle is stored only under the current claim. It survives lost leases and hand-backs, so the
 next claim of the round reads it. It is removed when the job starts again from nothing: with a recorded outcome, with a
@@ -11,11 +11,12 @@ timeout that leaves another try, with a rerun. A job that is over (cancelled, ex
 handle until its work is ended. The worker that has just learned of the end, or a worker that is sent to end the work,
 finds it by the handle.
 
-Invariants of polls: ``watch_at`` is in the future, or the next tick sends a notification for a poll and moves it on.
-Without a result it moves farther each time. One process takes a poll: ``announcements`` counts the notifications since
-the last poll. Taking the poll sets it to zero, so a duplicate notification finds nothing to take. None of this changes
-a state. The end of a round is recorded like any outcome, under its claim. Other results are written only while the work
-is the same as when the poll was taken. That means the same claim, and a job that still runs, or is still over.
+Invariants of polls: ``next_poll_at`` is in the future, or the next tick sends a notification for a poll and moves it
+on. Without a result it moves farther each time. One process takes a poll: ``dispatch_attempts`` counts the
+notifications since the last poll. Taking the poll sets it to zero, so a duplicate notification finds nothing to take.
+None of this changes a state. The end of a round is recorded like any outcome, under its claim. Other results are
+written only while the work is the same as when the poll was taken. That means the same claim, and a job that still
+runs, or is still over.
 
 Races:
 
@@ -46,7 +47,8 @@ TERM_S = 30.0
 #: Most seconds between two polls after failures. The delay doubles with each failed poll.
 PAUSE_S_MAX = 3600.0
 _DOUBLINGS_MAX = 20
-#: Default seconds between polls of work that must be ended, if the job has no interval of its own (``watch_s``).
+#: Default seconds between polls of work that must be ended, if the job has no interval of its own
+#: (``poll_interval_s``).
 _WATCH_S = 1.0
 
 _LIVE = sql_list(*sorted(LIVE))
@@ -56,48 +58,55 @@ _LEFT_OVER = f"job.state NOT IN ({_LIVE})"
 # Idempotent, because a commit of unknown outcome is run again.
 _LEAVE = f"""
 WITH written AS (
-    UPDATE round SET output = nullif(%(said)s, '') WHERE job = %(job)s AND claim = %(claim)s AND ending IS NULL
+    UPDATE round SET output = nullif(%(external_status)s, '') WHERE job = %(job)s AND claim = %(claim)s
+        AND ending IS NULL
 )
-UPDATE job SET handle = %(handle)s::jsonb, worker = NULL, deadline = NULL, watch_s = %(watch_s)s,
-    watch_at = {NOW} + make_interval(secs => %(watch_s)s), misses = 0, announcements = 0, said = NULL
+UPDATE job SET handle = %(handle)s::jsonb, worker = NULL, attempt_timeout_at = NULL,
+    poll_interval_s = %(poll_interval_s)s,
+    next_poll_at = {NOW} + make_interval(secs => %(poll_interval_s)s), failed_polls = 0, dispatch_attempts = 0,
+        external_status = NULL
 WHERE id = %(job)s AND state = '{State.RUNNING}' AND claim = %(claim)s
 """
 _AWAITED = """
-SELECT DISTINCT parent FROM need WHERE parent = %(job)s AND condition = 'running' AND settled IS NULL
+SELECT DISTINCT parent FROM need WHERE parent = %(job)s AND condition = 'running' AND met IS NULL
 """
 _SEND = f"""
-UPDATE job SET announcements = least(announcements + 1, 100), watch_at = {NOW} + make_interval(secs => greatest(
-    watch_s, {PATIENCE_S} * power(2, least(announcements, {PATIENCE_DOUBLINGS_MAX}))))
-WHERE id IN (SELECT id FROM job WHERE watch_at <= {NOW} ORDER BY watch_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+UPDATE job SET dispatch_attempts = least(dispatch_attempts + 1, 100),
+    next_poll_at = {NOW} + make_interval(secs => greatest(
+    poll_interval_s, {PATIENCE_S} * power(2, least(dispatch_attempts, {PATIENCE_DOUBLINGS_MAX}))))
+WHERE id IN (SELECT id FROM job WHERE next_poll_at <= {NOW} ORDER BY next_poll_at
+    LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
 RETURNING id, app
 """
 _TAKE = f"""
 WITH held AS MATERIALIZED (
-    SELECT id FROM job WHERE id = ANY(%(jobs)s) AND app = %(app)s AND watch_at IS NOT NULL AND announcements > 0
+    SELECT id FROM job WHERE id = ANY(%(jobs)s) AND app = %(app)s AND next_poll_at IS NOT NULL AND dispatch_attempts > 0
     ORDER BY id FOR UPDATE
 )
-UPDATE job SET announcements = 0, watch_at = {NOW} + make_interval(secs => {TERM_S})
+UPDATE job SET dispatch_attempts = 0, next_poll_at = {NOW} + make_interval(secs => {TERM_S})
 FROM held WHERE job.id = held.id
-RETURNING job.id, app, key, claim, state, handle, misses
+RETURNING job.id, app, key, claim, state, handle, failed_polls
 """
 _SEEN = (
-    "unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(watch_s)s::float8[], %(said)s::text[],"
-    " %(lines)s::text[], %(over)s::bool[]) AS seen (id, claim, watch_s, said, line, over)"
+    "unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(poll_interval_s)s::float8[], %(external_status)s::text[],"
+    " %(lines)s::text[], %(over)s::bool[]) AS seen (id, claim, poll_interval_s, external_status, line, over)"
 )
 _HELD = f"""
-SELECT job.id FROM job JOIN {_SEEN} USING (id, claim) WHERE job.watch_at IS NOT NULL ORDER BY job.id FOR UPDATE OF job
+SELECT job.id FROM job JOIN {_SEEN} USING (id, claim) WHERE job.next_poll_at IS NOT NULL
+    ORDER BY job.id FOR UPDATE OF job
 """
 _GOES_ON = f"""
-UPDATE job SET misses = 0, watch_s = seen.watch_s,
-    said = CASE WHEN job.misses > 0 THEN seen.said ELSE coalesce(seen.said, job.said) END,
-    watch_at = {NOW} + make_interval(secs => seen.watch_s)
+UPDATE job SET failed_polls = 0, poll_interval_s = seen.poll_interval_s,
+    external_status = CASE WHEN job.failed_polls > 0 THEN seen.external_status
+        ELSE coalesce(seen.external_status, job.external_status) END,
+    next_poll_at = {NOW} + make_interval(secs => seen.poll_interval_s)
 FROM {_SEEN} WHERE job.id = seen.id AND job.claim = seen.claim AND {_ALONE}
 """
 _MISSED = f"""
-UPDATE job SET misses = least(job.misses + 1, 1000), said = seen.said,
-    watch_at = {NOW} + make_interval(secs => least({PAUSE_S_MAX},
-        coalesce(job.watch_s, {_WATCH_S}) * power(2, least(job.misses + 1, {_DOUBLINGS_MAX}))))
-FROM {_SEEN} WHERE job.id = seen.id AND job.claim = seen.claim AND job.watch_at IS NOT NULL
+UPDATE job SET failed_polls = least(job.failed_polls + 1, 1000), external_status = seen.external_status,
+    next_poll_at = {NOW} + make_interval(secs => least({PAUSE_S_MAX},
+        coalesce(job.poll_interval_s, {_WATCH_S}) * power(2, least(job.failed_polls + 1, {_DOUBLINGS_MAX}))))
+FROM {_SEEN} WHERE job.id = seen.id AND job.claim = seen.claim AND job.next_poll_at IS NOT NULL
     AND CASE WHEN seen.over THEN {_LEFT_OVER} ELSE {_ALONE} END
 """
 # An unchanged status is not written again. Otherwise the output of a job that is polled each second would only contain
@@ -105,13 +114,13 @@ FROM {_SEEN} WHERE job.id = seen.id AND job.claim = seen.claim AND job.watch_at 
 _WRITE_DOWN = f"""
 UPDATE round SET output = right(concat(round.output, seen.line), {KEPT_BYTES})
 FROM {_SEEN} JOIN job ON job.id = seen.id
-WHERE round.job = seen.id AND round.claim = seen.claim AND job.watch_at IS NOT NULL
-    AND job.said IS DISTINCT FROM seen.said
+WHERE round.job = seen.id AND round.claim = seen.claim AND job.next_poll_at IS NOT NULL
+    AND job.external_status IS DISTINCT FROM seen.external_status
 """
 
 
 class PolledWork(Struct, frozen=True):
-    """External work to poll, or to end if its job is over. ``misses`` is the number of consecutive failed polls."""
+    """External work to poll, or to end if its job is over. ``failed_polls`` counts consecutive failures."""
 
     id: int
     app: str
@@ -119,7 +128,7 @@ class PolledWork(Struct, frozen=True):
     claim: int
     state: State
     handle: JSON
-    misses: int
+    failed_polls: int
 
     @property
     def name(self) -> JobName:
@@ -137,24 +146,28 @@ class PolledWork(Struct, frozen=True):
 class PollOutcome(Struct, frozen=True, kw_only=True):
     """Result of a poll that ended nothing.
 
-    ``missed``: the poll failed, and ``said`` is the reason. ``line`` is added to the output of the round unless the
-    status is the same as last time. ``is_over`` is the job's state when the poll was taken.
+    ``missed``: the poll failed, and ``external_status`` is the reason. ``line`` is added to the output of the round
+    unless the status is the same as last time. ``is_over`` is the job's state when the poll was taken.
     """
 
     right: Claim
     is_over: bool
-    watch_s: float = _WATCH_S
+    poll_interval_s: float = _WATCH_S
     missed: bool = False
-    said: str | None = None
+    external_status: str | None = None
     line: str = ""
 
 
-def leave(tx: Tx, right: Claim, handle: JSON, *, watch_s: float, said: str = "") -> bool:
+def leave(tx: Tx, right: Claim, handle: JSON, *, poll_interval_s: float, external_status: str = "") -> bool:
     """Store the handle of the work that the claim has started, and leave it to polls. Return False if the claim is
     lost."""
     written = msgspec.json.encode(handle).decode()
     named = {"job": right.job, "claim": right.number}
-    return bool(tx.write(_LEAVE, **named, handle=written, watch_s=watch_s, said=said))
+    return bool(
+        tx.write(
+            _LEAVE, **named, handle=written, poll_interval_s=poll_interval_s, external_status=external_status
+        )
+    )
 
 
 def awaited(tx: Tx, right: Claim) -> list[int]:
@@ -181,14 +194,16 @@ def note(tx: Tx, seen: Iterable[PollOutcome]) -> None:
     if not seen:
         return
     tx.rows(_HELD, **_columns(seen))
-    tx.write(_WRITE_DOWN, **_columns([each for each in seen if each.said]))
+    tx.write(_WRITE_DOWN, **_columns([each for each in seen if each.external_status]))
     tx.write(_GOES_ON, **_columns([each for each in seen if not each.missed]))
     tx.write(_MISSED, **_columns([each for each in seen if each.missed]))
 
 
 def _columns(seen: list[PollOutcome]) -> dict[str, list[object]]:
-    rows = [(*each.right, each.watch_s, each.said, each.line, each.is_over) for each in seen]
-    return arrays(rows, "jobs", "claims", "watch_s", "said", "lines", "over")
+    rows = [
+        (*each.right, each.poll_interval_s, each.external_status, each.line, each.is_over) for each in seen
+    ]
+    return arrays(rows, "jobs", "claims", "poll_interval_s", "external_status", "lines", "over")
 
 
 _KEEP = f"""
@@ -206,11 +221,11 @@ SELECT CASE
 FROM job WHERE id = %(job)s
 """
 _FORGET = f"""
-UPDATE job SET handle = NULL, watch_at = NULL, misses = 0, said = NULL
+UPDATE job SET handle = NULL, next_poll_at = NULL, failed_polls = 0, external_status = NULL
 WHERE id = %(job)s AND state NOT IN ({_LIVE}) AND claim = %(claim)s AND handle = %(handle)s::jsonb
 """
 _BEQUEATH = f"""
-UPDATE job SET handle = %(handle)s::jsonb, watch_at = {NOW}
+UPDATE job SET handle = %(handle)s::jsonb, next_poll_at = {NOW}
 WHERE id = %(job)s AND state NOT IN ({_LIVE}) AND claim = %(claim)s AND handle IS NULL
 """
 

@@ -26,15 +26,15 @@ from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.conninfo import dialled
 from sluice.ledger.schema import migrate
-from sluice.ledger.schema.job_tables import job, round_, submission, transition, wants
+from sluice.ledger.schema.job_tables import job, round_, submission, submission_job, transition
 
 _REMEMBER = """
-INSERT INTO freshness (app, mark, work_id, at)
+INSERT INTO freshness (app, freshness_scope, work_id, at)
 SELECT app, '', id, clock_timestamp() - make_interval(secs => %(age_s)s)
 FROM unnest(%(apps)s::text[]) AS apps (app), unnest(%(ids)s::bigint[]) AS ids (id)
 """
 # The smallest write that a transaction can make.
-_TOUCH = "UPDATE submission SET look_at = clock_timestamp()"
+_TOUCH = "UPDATE submission SET next_plan_at = clock_timestamp()"
 _WRITTEN = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 _OPEN = f"""
 SELECT 1 FROM submission
@@ -56,10 +56,10 @@ _COPIED: Mapping[Table, Mapping[str, str]] = {
     submission: {
         "number": "number + copy * %(submissions)s",
         "id": "id || '/' || copy",
-        "sentinel": "sentinel + copy * %(jobs)s",
+        "blocking_job": "blocking_job + copy * %(jobs)s",
     },
     job: {"id": "id + copy * %(jobs)s", "key": "(key::bigint + copy * %(keys)s)::text"},
-    wants: {"submission": "submission + copy * %(submissions)s", "job": "job + copy * %(jobs)s"},
+    submission_job: {"submission": "submission + copy * %(submissions)s", "job": "job + copy * %(jobs)s"},
     round_: {"job": "job + copy * %(jobs)s"},
     transition: {"id": "id + copy * %(transitions)s", "job": "job + copy * %(jobs)s"},
 }
@@ -224,7 +224,7 @@ FROM (SELECT key, %(since)s::timestamptz + key * %(apart)s::interval AS at FROM 
 ORDER BY key
 """
 _JOBS = f"""
-INSERT INTO job (app, key, state, round, fails, claim, open, digest, created_at, changed_at)
+INSERT INTO job (app, key, state, round, fails, claim, unblocked, digest, created_at, changed_at)
 SELECT app, key::text, CASE WHEN failed THEN '{State.FAILED}' ELSE '{State.SUCCEEDED}' END,
        failed::int, failed::int, 1, true, 'crowd', at, at + nth * interval '1 second' + interval '800 ms'
 FROM (
@@ -235,15 +235,16 @@ ORDER BY key, nth
 """
 _OF_THE_CROWD = "job.digest = 'crowd'"
 _WANTS = f"""
-INSERT INTO wants (submission, job, wish) SELECT submission.number, job.id, (job.app <> %(last)s)::int
+INSERT INTO submission_job (submission, job, request_reason) SELECT submission.number, job.id,
+    (job.app <> %(last)s)::int
 FROM job JOIN submission ON submission.id = 'crowd-' || job.key WHERE {_OF_THE_CROWD}
 """
 _GATES = f"""
-INSERT INTO gate (child, gate, name, unmet, dead)
+INSERT INTO gate (child, gate, name, unmet, impossible)
 SELECT id, 0, 'default', 0, 0 FROM job WHERE {_OF_THE_CROWD} AND app <> %(first)s
 """
 _NEEDS = f"""
-INSERT INTO need (child, gate, parent, condition, settled)
+INSERT INTO need (child, gate, parent, condition, met)
 SELECT id, 0, id - 1, 'succeeded', true FROM job WHERE {_OF_THE_CROWD} AND app <> %(first)s
 """
 _ROUNDS = f"""
@@ -291,23 +292,44 @@ TABLES = (
     *(
         "submission",
         "job",
-        "wants",
+        "submission_job",
         "need",
         "gate",
         "round",
         "transition",
-        "owed",
+        "propagation_outbox",
         "freshness",
         "worker",
-        "pace",
+        "app_runtime",
     ),
-    *("pulse", "schedule", "firing", "partition", "app_version", "branch", "branch_sync", "counter"),
-    *("step", "event", "early", "meter", "sweep", "litter", "app_pause", "audit", "breaker", "breaker_news"),
-    *("tally", "tally_minute", "tally_stay", "tally_verb", "happening", "restoration", "retry_budget"),
+    *("leader", "schedule", "firing", "partition", "app_version", "branch", "branch_sync", "task_sequence"),
+    *(
+        "saga_journal",
+        "saga_signal",
+        "saga_signal_early",
+        "saga_progress",
+        "retention_cursor",
+        "blob_deletion",
+        "app_pause",
+        "audit",
+        "breaker",
+        "breaker_event",
+    ),
+    *(
+        "state_count",
+        "state_count_minute",
+        "state_duration",
+        "transition_count",
+        "event_counter",
+        "restoration",
+        "retry_budget",
+    ),
     *("shared_kwargs", "plan_attempt"),
 )
 #: Ids begin again, so the counting of transitions must begin again too.
-_COUNT_ANEW = "UPDATE tally_place SET counted = 0, settled = 0, mark = 0, mark_xid = 0, at = '-infinity'"
+_COUNT_ANEW = (
+    "UPDATE aggregation_cursor SET counted = 0, committed = 0, issued = 0, issued_xid = 0, at = '-infinity'"
+)
 #: Bytes up to which tables are emptied by DELETE. TRUNCATE takes ten times as long unless they have much data, live or
 #: dead.
 _SWEPT_BYTES_MAX = 2 * 1024 * 1024

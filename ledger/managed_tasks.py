@@ -35,15 +35,15 @@ from sluice.ledger.keyspaces.bisection import divisible
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.lifecycle.requests import BODY, read
 from sluice.ledger.lifecycle.shared_kwargs import KWARGS
-from sluice.ledger.recovery.restoration import ABOVE
+from sluice.ledger.recovery.restoration import ID_FLOOR
 
 # The id of a refused submission is free.
 _STANDING = f"""
 SELECT id, {BODY} FROM submission WHERE id = ANY(%(ids)s) AND state <> '{SubmissionState.REFUSED}'
 """
 _HOLD_COUNTER = f"""
-INSERT INTO counter (app, last) VALUES (%(app)s, 0) ON CONFLICT (app) DO UPDATE SET last = counter.last
-RETURNING greatest(last, {ABOVE})
+INSERT INTO task_sequence (app, last) VALUES (%(app)s, 0) ON CONFLICT (app) DO UPDATE SET last = task_sequence.last
+RETURNING greatest(last, {ID_FLOOR})
 """
 # The series ends with the number that fills the page. OFFSET keeps the look-up by the index, key by key.
 _FREE = """
@@ -52,7 +52,7 @@ WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.app = %(app)s AND job.key = number
   AND number::text NOT IN (SELECT unnest(%(given)s::text[]))
 LIMIT %(count)s
 """
-_ADVANCE = "UPDATE counter SET last = %(last)s WHERE app = %(app)s"
+_ADVANCE = "UPDATE task_sequence SET last = %(last)s WHERE app = %(app)s"
 
 
 class TaskBatch(Struct, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ COLLECTED = RERUNNABLE
 
 #: True if the job is yet to be collected. The index ``job_uncollected`` has the same condition.
 UNCOLLECTED = (
-    "(job.collect AND job.archived_at IS NULL"
+    "(job.needs_collection AND job.archived_at IS NULL"
     f" AND job.state IN ({sql_list(*(state for state in State if state in COLLECTED))}))"
 )
 _COME_TO_AN_END = f"{UNCOLLECTED} AND NOT (job.{SPLIT.guard} AND {divisible('job')})"
@@ -157,7 +157,7 @@ _LEFT = sql_list(*sorted(LIVE - {State.EXPECTED}))
 # One statement, so that a task that is planned concurrently is counted once, as a job or as unplanned. The request of a
 # submission that was inserted by SQL may be any JSON.
 _COUNTS = f"""
-SELECT state, count(*) FROM job WHERE app = %(app)s AND collect AND state IN ({_LEFT}) GROUP BY state
+SELECT state, count(*) FROM job WHERE app = %(app)s AND needs_collection AND state IN ({_LEFT}) GROUP BY state
 UNION ALL
 SELECT state, count(*) FROM job WHERE app = %(app)s AND {UNCOLLECTED} GROUP BY state
 UNION ALL

@@ -16,7 +16,7 @@ from sluice.jobs.model.app import IRREVERSIBLE
 from sluice.jobs.model.compensation import EarlierCompensation, Effect, compensation_of, is_reversible
 from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RerunRequest, Wish
+from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RequestReason, RerunRequest
 from sluice.jobs.model.pool import pool_of
 from sluice.jobs.model.submission import JSON
 from sluice.planner.bubble_up.merge import in_order
@@ -109,8 +109,8 @@ def plan_of(
     named = [_named(catalogue, name) for name in sorted({name for _, name in known})]
     return JobPlan(
         jobs=in_order(catalogue, [*jobs, *named]),
-        wants=tuple(
-            (asker, name, Wish.ASKED)
+        requests=tuple(
+            (asker, name, RequestReason.ASKED)
             for id, name in undoing.items()
             for asker in _askers(laid_out.effects[id], askers) or (number,)
         ),

@@ -22,7 +22,7 @@ def judge(case: Case) -> Verdict:
     if wait_s is None:
         wait_s = case.retry.wait_s(fails, seed=f"{case.app}/{case.key}")
     wait = timedelta(seconds=wait_s)
-    return Verdict(id=case.id, verb=RETRY, not_before=case.executed_at + wait, failing=fails)
+    return Verdict(id=case.id, verb=RETRY, not_before=case.executed_at + wait, consecutive_fails=fails)
 
 
 def _end(case: Case) -> Verb | None:
@@ -31,15 +31,15 @@ def _end(case: Case) -> Verb | None:
         return MARK_FATAL
     is_late = case.end_before is not None and case.executed_at > case.end_before
     # The effects of a saga remain, so its end counts as in time.
-    if case.ending is Ending.DONE and (case.flying or not is_late):
+    if case.ending is Ending.DONE and (case.saga_open or not is_late):
         return SUCCEED
     if is_late:
         return EXPIRE_LATE
-    return CANCEL_UNDONE if case.turn_back is not None else None
+    return CANCEL_UNDONE if case.abort_reason is not None else None
 
 
 def _in_a_row(case: Case) -> int:
     """Return the number of failures since the last healthy round, including this one. A healthy round that fails counts
     as the first failure."""
     is_healthy = case.ran_s > max(case.retry.longest_s, HEALTHY_S_MIN)
-    return 1 if is_healthy else case.failing + 1
+    return 1 if is_healthy else case.consecutive_fails + 1

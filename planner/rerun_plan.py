@@ -39,7 +39,7 @@ def plan_again(catalogue: Catalogue, number: int, names: Iterable[JobName]) -> R
             for job in planned:
                 put(jobs, job)
     rerun = RerunRequest(number, tuple(again), alone=True)
-    return RerunPlan(JobPlan(jobs=in_order(catalogue, jobs.values()), wants=(), reruns=(rerun,)), left_out)
+    return RerunPlan(JobPlan(jobs=in_order(catalogue, jobs.values()), requests=(), reruns=(rerun,)), left_out)
 
 
 def _planned(catalogue: Catalogue, number: int, name: JobName) -> tuple[PlannedJob, ...]:

@@ -83,7 +83,7 @@ def keep(tx: Tx, apps: Iterable[App]) -> None:
 def kept(app: App) -> Kept | None:
     if app.words is None:
         return None
-    return Kept(app=app.name, version=app.version, code=app.code, words=_by_itself(app, app.words))
+    return Kept(app=app.name, version=app.version, code=app.code, options=_by_itself(app, app.words))
 
 
 def _by_itself(app: App, words: Mapping[str, JSON]) -> Mapping[str, JSON]:
@@ -104,7 +104,7 @@ def _by_itself(app: App, words: Mapping[str, JSON]) -> Mapping[str, JSON]:
 
 def texts_of(of: Iterable[Kept], confs: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Return these versions in the form in which a server of definitions has them."""
-    texts = {each.app: msgspec.json.encode(each.words).decode() for each in of}
+    texts = {each.app: msgspec.json.encode(each.options).decode() for each in of}
     return {**texts, "confs": msgspec.json.encode(confs).decode()} if confs else texts
 
 

@@ -70,7 +70,7 @@ def _look(
 
 
 def _follow(ledger: Ledger, app: str, minded: Minded, messages: Sequence[Message]) -> BreakerResult:
-    """Return the messages and, after the breaker has closed, announcements of the jobs that it held back. The groomer
+    """Return the messages and, after the breaker has closed, notifications of the jobs that it held back. The groomer
     announces jobs beyond the limit."""
     sent = [*messages]
     if minded.closed:

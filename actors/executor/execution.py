@@ -222,7 +222,7 @@ class Running:
         if stop.is_set() or not self._holdings.may_begin:
             return _NOT_STARTED
         transacting = Transacting(self._ledger, job.right)
-        journal = Journaling(self._ledger, job, stop) if job.flying else None
+        journal = Journaling(self._ledger, job, stop) if job.saga_open else None
         began = time.monotonic()
         try:
             assignment = scene.begins(assign(self._versions.of(catalogue, job.name), job))

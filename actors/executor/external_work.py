@@ -88,7 +88,7 @@ class Watching:
                 if job.is_over:
                     seen += self._end(make, job)
                 else:
-                    look = external.look(make, job.name, job.handle, misses=job.misses)
+                    look = external.look(make, job.name, job.handle, failed_polls=job.failed_polls)
                     if look.outcome is not None:
                         outcomes[job.right] = look.outcome
                     else:
@@ -107,8 +107,16 @@ class Watching:
         _LOG.warning(
             "%s has ended, but its work could not be ended: %s", job.name, trouble.partition("\n")[0]
         )
-        said = external.short(trouble)
-        return [PollOutcome(right=job.right, is_over=True, missed=True, said=said, line=f"{said}\n")]
+        external_status = external.short(trouble)
+        return [
+            PollOutcome(
+                right=job.right,
+                is_over=True,
+                missed=True,
+                external_status=external_status,
+                line=f"{external_status}\n",
+            )
+        ]
 
     def _write(
         self, jobs: Sequence[PolledWork], seen: list[PollOutcome], outcomes: dict[Claim, Outcome]
@@ -138,8 +146,8 @@ def _seen(job: PolledWork, look: external.PollResult) -> PollOutcome:
     return PollOutcome(
         right=job.right,
         is_over=False,
-        watch_s=look.poll_s,
+        poll_interval_s=look.poll_s,
         missed=look.missed,
-        said=look.said,
+        external_status=look.external_status,
         line=look.line,
     )

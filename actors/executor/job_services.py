@@ -79,11 +79,11 @@ class Attaching:
         self._stop = stop
         self._send = send
 
-    def keep(self, handle: JSON, *, look_every_s: float | None = None, said: str = "") -> bool:
+    def keep(self, handle: JSON, *, look_every_s: float | None = None, external_status: str = "") -> bool:
         def write() -> bool:
             if look_every_s is None:
                 return self._ledger.transact(lambda tx: external_work.keep(tx, self._job.right, handle))
-            return self._leave(handle, look_every_s, said)
+            return self._leave(handle, look_every_s, external_status)
 
         waits = f"the handle of the work that {self._job.name} started waits"
         return bool(while_unreachable(write, self._stop, waits))
@@ -113,8 +113,10 @@ class Attaching:
         except Unreachable as error:
             _LOG.warning("the work of %s, %s, could not be ended: %s", self._job.name, handle, error)
 
-    def _leave(self, handle: JSON, every_s: float, said: str) -> bool:
-        messages = transactions.leave(self._ledger, self._job.right, handle, every_s=every_s, said=said)
+    def _leave(self, handle: JSON, every_s: float, external_status: str) -> bool:
+        messages = transactions.leave(
+            self._ledger, self._job.right, handle, every_s=every_s, external_status=external_status
+        )
         if messages is None:
             return False
         self._send(messages)
@@ -137,7 +139,7 @@ class Journaling:
         self._ledger = ledger
         self._job = job
         self._stop = stop
-        self._turn_back: str | None = None
+        self._abort_reason: str | None = None
 
     def read(self) -> Log | None:
         return self._when_reachable(lambda tx: journals.read(tx, self._job.right, self._job.flight))
@@ -159,7 +161,7 @@ class Journaling:
             return self._noted(self._ledger.transact(lambda tx: journals.heed(tx, self._job.right)))
         except Unreachable as error:
             _LOG.warning("whether %s was cancelled is unknown: %s", self._job.name, error)
-            return JournalReply(stands=not self._stop.is_set(), turn_back=self._turn_back)
+            return JournalReply(stands=not self._stop.is_set(), abort_reason=self._abort_reason)
 
     def meter(self, name: str, done: int, total: int | None) -> None:
         right, flight = self._job.right, self._job.flight
@@ -173,7 +175,7 @@ class Journaling:
         return while_unreachable(partial(self._ledger.transact, work), self._stop, waits)
 
     def _noted(self, heard: JournalReply) -> JournalReply:
-        self._turn_back = heard.turn_back
+        self._abort_reason = heard.abort_reason
         return heard
 
 

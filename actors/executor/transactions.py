@@ -31,7 +31,7 @@ from sluice.ledger.lifecycle.claims import NOTHING_TAKEN, ClaimedJob, ClaimTerms
 from sluice.ledger.lifecycle.readiness import ReadyJob
 from sluice.ledger.limits import breakers
 from sluice.ledger.stats import event_counters, runtimes
-from sluice.ledger.stats.event_counters import What
+from sluice.ledger.stats.event_counters import CounterName
 
 
 def claim(
@@ -60,13 +60,15 @@ def claim(
 
 
 def leave(
-    ledger: Ledger, right: Claim, handle: JSON, *, every_s: float, said: str
+    ledger: Ledger, right: Claim, handle: JSON, *, every_s: float, external_status: str
 ) -> Sequence[Message] | None:
     """Store the handle of started work and leave the work to polls. Return messages for jobs that waited for its start,
     or None if the claim is lost."""
 
     def work(tx: Tx) -> Sequence[Message] | None:
-        if not external_work.leave(tx, right, handle, watch_s=every_s, said=said):
+        if not external_work.leave(
+            tx, right, handle, poll_interval_s=every_s, external_status=external_status
+        ):
             return None
         messages = announce(tx, dependencies.tell(tx, external_work.awaited(tx, right)).ready, By.EXECUTOR)
         reached(Failpoint.LEAVE_WRITTEN)
@@ -82,7 +84,7 @@ def record(ledger: Ledger, by_claim: Mapping[Claim, Outcome]) -> tuple[Sequence[
 
     def work(tx: Tx) -> tuple[Sequence[Message], list[Claim]]:
         recorded = outcomes.record(tx, by_claim)
-        event_counters.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
+        event_counters.add(tx, {(CounterName.REFUSED, ""): len(recorded.refused)})
         messages = [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)]
         reached(Failpoint.RECORD_WRITTEN)
         return messages, recorded.refused
@@ -141,7 +143,7 @@ def settle(
         taken = plate.taken if plate else NOTHING_TAKEN
         ready += dependencies.tell(tx, taken.awaited).ready + recorded.ready
         messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
-        event_counters.add(tx, {(What.REFUSED, ""): len(recorded.refused)})
+        event_counters.add(tx, {(CounterName.REFUSED, ""): len(recorded.refused)})
         reached(Failpoint.SETTLE_WRITTEN)
         return SettleResult([*messages, *_news(recorded)], recorded.refused, taken.jobs)
 

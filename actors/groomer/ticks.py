@@ -24,7 +24,7 @@ from sluice.ledger.recovery.grooming_steps import Chore
 from sluice.ledger.recovery.leases import LostWorker
 from sluice.ledger.sagas import events, suspension
 from sluice.ledger.stats import event_counters
-from sluice.ledger.stats.event_counters import What
+from sluice.ledger.stats.event_counters import CounterName
 
 _LOG = logging.getLogger("sluice.groomer")
 _Step = Callable[[Tx], Sequence[Message]]
@@ -181,7 +181,7 @@ def _forget_attempts(tx: Tx) -> Sequence[Message]:
 def _count(tx: Tx, chore: Chore, many: int) -> None:
     """Count the work of a chore that a message should have caused. The history already shows which jobs the chore
     moves."""
-    event_counters.add(tx, {(What.REPAIRED, chore): many})
+    event_counters.add(tx, {(CounterName.REPAIRED, chore): many})
 
 
 _FREEING = {Chore.EXPIRE, Chore.TIME_OUT, Chore.TAKE_LOST, Chore.HAND_ON, Chore.WAKE}

@@ -18,7 +18,7 @@ from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Span
-from sluice.jobs.model.plan import PlannedJob, Wish
+from sluice.jobs.model.plan import PlannedJob, RequestReason
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import partition_jobs, partitions
@@ -62,7 +62,7 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
         return []
     pauses.hold_still(tx, [number])
     submissions.activate(tx, [number])
-    demand.want(tx, [(number, job, Wish.PULLED) for job in joined.jobs])
+    demand.request(tx, [(number, job, RequestReason.PULLED) for job in joined.jobs])
     priorities.lend(tx, priorities.ask(tx, dict.fromkeys(joined.jobs, layout.priority)))
     let_go = pauses.follow(tx, joined.paused)
     assignments.keep(tx, [supply.app for supply in layout.supplies if supply.app and supply.steps])
@@ -98,15 +98,19 @@ class _Entering:
         """Insert the jobs, and return the jobs that may run now."""
         ready: list[ReadyJob] = []
         for supply in self._layout.supplies:
-            wish = Wish.ASKED if self._layout.is_asked_for(supply) else Wish.PULLED
-            self._want((job.id for job in supply.joined), wish)
+            request_reason = (
+                RequestReason.ASKED if self._layout.is_asked_for(supply) else RequestReason.PULLED
+            )
+            self._want((job.id for job in supply.joined), request_reason)
             ahead = zip(self._layout.jobs(supply), supply.steps, strict=True)
             while batch := list(islice(ahead, BATCH)):
-                ready += self._enter(supply, batch, wish)
+                ready += self._enter(supply, batch, request_reason)
         partitions.want_along(self._tx, self._again)
         return ready
 
-    def _enter(self, supply: Supply, batch: Sequence[tuple[PlannedJob, Span]], wish: Wish) -> list[ReadyJob]:
+    def _enter(
+        self, supply: Supply, batch: Sequence[tuple[PlannedJob, Span]], request_reason: RequestReason
+    ) -> list[ReadyJob]:
         jobs = [job for job, _ in batch]
         if supply.app is None:
             self._ids.update(partition_jobs.expect(self._tx, jobs))
@@ -121,8 +125,8 @@ class _Entering:
             if job.name not in entered.living
         ]
         partitions.claim(self._tx, supply.table, supply.app.version, made)
-        self._want((self._ids[job.name] for job in jobs), wish)
+        self._want((self._ids[job.name] for job in jobs), request_reason)
         return entered.ready
 
-    def _want(self, jobs: Iterable[int], wish: Wish) -> None:
-        demand.want(self._tx, [(self._number, job, wish) for job in jobs])
+    def _want(self, jobs: Iterable[int], request_reason: RequestReason) -> None:
+        demand.request(self._tx, [(self._number, job, request_reason) for job in jobs])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.stats import event_counters
-from sluice.ledger.stats.event_counters import What
+from sluice.ledger.stats.event_counters import CounterName
 
 #: Returns how often something has happened in this process so far.
 Count = Callable[[], int]
@@ -13,10 +13,10 @@ Count = Callable[[], int]
 class ProcessCounters:
     """Counters of one process: the round trips to the ledger, and the ``others``."""
 
-    def __init__(self, ledger: Ledger, others: Mapping[What, Count] | None = None) -> None:
+    def __init__(self, ledger: Ledger, others: Mapping[CounterName, Count] | None = None) -> None:
         self._ledger = ledger
-        self._counts = {What.ROUND_TRIP: ledger.round_trips, **(others or {})}
-        self._read: dict[What, int] = dict.fromkeys(self._counts, 0)
+        self._counts = {CounterName.ROUND_TRIP: ledger.round_trips, **(others or {})}
+        self._read: dict[CounterName, int] = dict.fromkeys(self._counts, 0)
 
     def read(self) -> None:
         """Add the events since the last call to the ledger. Unreachable if it does not answer; then the next call adds

@@ -32,7 +32,7 @@ from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.reads import run_records
 from sluice.ledger.reads.run_records import LifeStretch, PlannedSubmission, RunOrigin
-from sluice.ledger.stats.event_counters import What
+from sluice.ledger.stats.event_counters import CounterName
 
 
 class RunInfo(Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ class Onlooker(Protocol):
         """Observe a submission that was planned or refused."""
         ...
 
-    def counts(self) -> Mapping[What, Count]:
+    def counts(self) -> Mapping[CounterName, Count]:
         """Return the counters of this observer."""
         ...
 
@@ -189,7 +189,7 @@ class Witness:
             case Plan() | Submit() | SubmitMany():
                 self._planned(_named(message))
 
-    def counts(self) -> dict[What, Count]:
+    def counts(self) -> dict[CounterName, Count]:
         """Return the counters of all observers."""
         return {what: count for onlooker in self._onlookers for what, count in onlooker.counts().items()}
 

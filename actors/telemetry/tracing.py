@@ -47,7 +47,7 @@ from sluice.jobs.model.names import Claim
 from sluice.jobs.observe.traceparent import TracePosition, of_run, of_submission, of_verdict, read_traceparent
 from sluice.jobs.states import State
 from sluice.ledger.reads.run_records import PlannedSubmission, RunOrigin
-from sluice.ledger.stats.event_counters import What
+from sluice.ledger.stats.event_counters import CounterName
 
 #: Seconds that the end of a process waits for unsent spans.
 GOODBYE_S = 3.0
@@ -151,7 +151,7 @@ class Tracing:
             span.set_status(Status(StatusCode.ERROR, submission.reason))
         span.end(_ns(submission.planned_at))
 
-    def counts(self) -> Mapping[What, Count]:
+    def counts(self) -> Mapping[CounterName, Count]:
         """Return no counters: OpenTelemetry logs the spans that it loses."""
         return {}
 

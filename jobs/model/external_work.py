@@ -102,11 +102,11 @@ class Attachment(Protocol):
         """Handle of the work that an earlier claim of the round started, or None."""
         ...
 
-    def keep(self, handle: JSON, *, look_every_s: float | None = None, said: str = "") -> bool:
+    def keep(self, handle: JSON, *, look_every_s: float | None = None, external_status: str = "") -> bool:
         """Store the handle. Returns False if the claim is lost; then nothing is stored.
 
         With ``look_every_s`` the worker leaves the work, which is then polled at this interval. The output so far
-        (``said``) is stored.
+        (``external_status``) is stored.
         """
         ...
 

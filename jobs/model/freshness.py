@@ -30,12 +30,12 @@ class Age(NamedTuple):
 class UnfinishedWork(Struct, frozen=True, kw_only=True):
     """Unfinished work of an app: a job, or a submission that is not planned yet.
 
-    ``parts`` and ``mark`` are None if they are not known. Then the work may concern any work IDs.
+    ``parts`` and ``freshness_scope`` are None if they are not known. Then the work may concern any work IDs.
     """
 
     app: str
     what: str
-    mark: str | None = None
+    freshness_scope: str | None = None
     parts: Sequence[Part] | None = None
     job: int | None = None
     state: State | None = None
@@ -54,9 +54,9 @@ def mark_of(chunking: Chunking, kwargs: Mapping[str, JSON]) -> str:
     if not chunking.freshness_by:
         return ""
     chosen = {name: kwargs.get(name) for name in sorted(chunking.freshness_by)}
-    mark = msgspec.json.encode(chosen, order="sorted").decode()
-    if len(mark) > _MARK_CHARACTERS_MAX:
+    freshness_scope = msgspec.json.encode(chosen, order="sorted").decode()
+    if len(freshness_scope) > _MARK_CHARACTERS_MAX:
         raise ValueError(
             f"the kwargs of freshness_by have more than {_MARK_CHARACTERS_MAX} characters in all"
         )
-    return mark
+    return freshness_scope

@@ -14,9 +14,9 @@ class Case(Struct, frozen=True, kw_only=True):
 
     ``final`` and ``retry_after_s`` are requests of the run itself (see ``Outcome``).
 
-    ``unbounded`` marks long-running work: ``failing`` is the number of its rounds that ended since the last healthy
-    one, and ``ran_s`` is the duration of this round. ``flying`` marks a saga with an open flight: an error means that
-    all of it has been undone. ``turn_back`` is the reason for that if nothing had failed.
+    ``unbounded`` marks long-running work: ``consecutive_fails`` is the number of its rounds that ended since the last
+    healthy one, and ``ran_s`` is the duration of this round. ``saga_open`` marks a saga with an open flight: an error
+    means that all of it has been undone. ``abort_reason`` is the reason for that if nothing had failed.
     """
 
     id: int
@@ -33,20 +33,20 @@ class Case(Struct, frozen=True, kw_only=True):
     retry_after_s: float | None = None
     is_chunk: bool = False
     unbounded: bool = False
-    failing: int = 0
+    consecutive_fails: int = 0
     ran_s: float = 0.0
     is_step: bool = False
     is_compensation: bool = False
-    flying: bool = False
-    turn_back: str | None = None
+    saga_open: bool = False
+    abort_reason: str | None = None
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """The verb to carry out. ``not_before`` is the due time of a retry. ``failing`` is as in ``Case``, including this
-    round.
+    """The verb to carry out. ``not_before`` is the due time of a retry. ``consecutive_fails`` is as in ``Case``,
+    including this round.
     """
 
     id: int
     verb: Verb
     not_before: datetime | None = None
-    failing: int = 0
+    consecutive_fails: int = 0

@@ -40,11 +40,12 @@ _NONE: Mapping[JobName, int] = MappingProxyType({})
 class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     """A job as a plan requests it. Only a job that is going to run has gates, because the others do not wait yet.
 
-    ``digest`` identifies the definition that the gates come from. It is None if the needs were not determined. A
-    chunk has its ``work_ids`` and its freshness scope, ``mark`` (``jobs.model.freshness``). A step has the name of its
-    output table, ``place``. ``stale`` are the parents with a last success that is too old for this job, each with the
-    claim of that success. ``offset_s`` delays the start by this many seconds after the policy's ``start_after``, or
-    after now. ``pool`` is the pool that counts the job (``jobs.model.pool``); the policy sets its limit.
+    ``digest`` identifies the definition that the gates come from. It is None if the needs were not determined. A chunk
+    has its ``work_ids`` and its freshness scope, ``freshness_scope`` (``jobs.model.freshness``). A step has the name of
+    its output table, ``output_table``. ``stale`` are the parents with a last success that is too old for this job, each
+    with the claim of that success. ``offset_s`` delays the start by this many seconds after the policy's
+    ``start_after``, or after now. ``pool`` is the pool that counts the job (``jobs.model.pool``); the policy sets its
+    limit.
     """
 
     name: JobName
@@ -55,8 +56,8 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     overrides: Mapping[str, JSON] = {}
     kwargs: Mapping[str, JSON] = {}
     work_ids: tuple[WorkId, ...] | None = None
-    mark: str | None = None
-    place: str | None = None
+    freshness_scope: str | None = None
+    output_table: str | None = None
     pool: str | None = None
     stale: Mapping[JobName, int] = _NONE
     offset_s: float | None = None
@@ -66,7 +67,7 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
         return need.when == "succeeded" and need.parent in self.stale
 
 
-class Wish(IntEnum):
+class RequestReason(IntEnum):
     """Reason why a submission requests a job. If it has several reasons, the lowest value applies.
 
     ASKED by name: its outcome counts for the submission. PULLED as a parent: its failure only matters if it prevents
@@ -103,7 +104,7 @@ class JobPlan(Struct, frozen=True, kw_only=True):
     """
 
     jobs: tuple[PlannedJob, ...]
-    wants: tuple[tuple[int, JobName, Wish], ...]
+    requests: tuple[tuple[int, JobName, RequestReason], ...]
     reruns: tuple[RerunRequest, ...] = ()
 
 

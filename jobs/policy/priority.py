@@ -13,8 +13,8 @@ class Urgency(NamedTuple):
     by: datetime
 
     @classmethod
-    def of(cls, priority: int, urgent_by: datetime | None) -> Self:
-        return cls(-priority, urgent_by or _NEVER)
+    def of(cls, priority: int, effective_deadline: datetime | None) -> Self:
+        return cls(-priority, effective_deadline or _NEVER)
 
 
 class Ranked(Protocol):

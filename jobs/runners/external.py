@@ -101,7 +101,7 @@ class _Unattached:
 
     handle = None
 
-    def keep(self, _: JSON, *, look_every_s: float | None = None, said: str = "") -> bool:  # noqa: ARG002  # Of no use here.
+    def keep(self, _: JSON, *, look_every_s: float | None = None, external_status: str = "") -> bool:  # noqa: ARG002  # Of no use here.
         return True
 
     def keeper(self, _: JSON) -> WorkOwner:
@@ -173,7 +173,7 @@ class _Watch:
         workers.
         """
         if self._leaves is not None:
-            kept = self._attachment.keep(handle, look_every_s=self._pause_s, said=self._leaves())
+            kept = self._attachment.keep(handle, look_every_s=self._pause_s, external_status=self._leaves())
             return Outcome(ending=Ending.DETACHED) if kept else self._leave(handle, Halt.STOPPED)
         if new and not self._attachment.keep(handle):
             return self._leave(handle, Halt.STOPPED)
@@ -191,20 +191,20 @@ class _Watch:
 
     def _look_until_the_end(self, handle: JSON) -> Outcome:
         """Poll until the end. This is the only place where a run waits: for the next poll, the timeout, or a stop."""
-        misses = 0
+        failed_polls = 0
         while True:
-            heard = ask(self._manager, handle, misses=misses)
+            heard = ask(self._manager, handle, failed_polls=failed_polls)
             if heard.give_up:
                 return self._give_up(handle, heard.trouble)
             if heard.status is None:
-                misses += 1
+                failed_polls += 1
                 self._job.log.warning("check() failed and is called again: %s", heard.trouble)
             else:
-                misses = 0
+                failed_polls = 0
                 outcome = self._heard(heard.status, handle)
                 if outcome is not None:
                     return outcome
-            self._stop.wait(self._limits.within_s(self._pause_s * 2**misses))
+            self._stop.wait(self._limits.within_s(self._pause_s * 2**failed_polls))
             halt = self._limits.reached()
             if halt is not None:
                 return self._leave(handle, halt)
@@ -291,7 +291,7 @@ def _shown(handle: JSON) -> str:
 
 #: Number of consecutive errors of ``check`` that are tolerated, each followed by twice the previous pause. The next
 #: error fails the run.
-MISSES_MAX = 3
+FAILED_POLLS_MAX = 3
 #: Upper and lower bound of the seconds between two polls. They override the manager's ``poll_s``.
 POLL_S_MAX, POLL_S_MIN = 3600.0, 0.01
 #: Characters of the status text that are stored with the job, for people. The round's output has all of it.
@@ -314,26 +314,26 @@ class PollResult(Struct, frozen=True, kw_only=True):
     """Result of one poll of a long-running service.
 
     An ``outcome`` ends the round. Otherwise the next poll is due after ``poll_s``, or later if this one was ``missed``.
-    ``said`` is the status text for people, ``line`` is for the output.
+    ``external_status`` is the status text for people, ``line`` is for the output.
     """
 
     outcome: Outcome | None = None
     missed: bool = False
     poll_s: float = POLL_S
-    said: str | None = None
+    external_status: str | None = None
     line: str = ""
 
 
-def ask(manager: ManagesJobs, handle: JSON, *, misses: int) -> StatusCheck:
-    """Check the status of the work. ``misses`` is the number of consecutive errors before this check."""
+def ask(manager: ManagesJobs, handle: JSON, *, failed_polls: int) -> StatusCheck:
+    """Check the status of the work. ``failed_polls`` is the number of consecutive errors before this check."""
     try:
         answer = settled(manager.check(handle))
     except BaseException as error:
         # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
-        if misses < MISSES_MAX:
+        if failed_polls < FAILED_POLLS_MAX:
             return StatusCheck(None, account(error))
         return StatusCheck(
-            None, f"check() failed {misses + 1} times in a row: {account(error)}", give_up=True
+            None, f"check() failed {failed_polls + 1} times in a row: {account(error)}", give_up=True
         )
     try:
         return StatusCheck(read_status(answer))
@@ -341,7 +341,7 @@ def ask(manager: ManagesJobs, handle: JSON, *, misses: int) -> StatusCheck:
         return StatusCheck(None, f"The result of check() cannot be used: {fault}.", give_up=True)
 
 
-def look(make: Maker, name: JobName, handle: JSON, *, misses: int) -> PollResult:
+def look(make: Maker, name: JobName, handle: JSON, *, failed_polls: int) -> PollResult:
     """Poll a long-running service. If the manager fails for good, the work is ended."""
     output = Excerpt()
     log = job_log(name, write=output.add_text, tell=worker_log(name))
@@ -350,9 +350,9 @@ def look(make: Maker, name: JobName, handle: JSON, *, misses: int) -> PollResult
         poll_s = poll_s_of(manager)
     except BaseException as error:
         # Treated like an error of ``check``: when the manager is fixed, the work still exists.
-        heard = StatusCheck(None, account(error), give_up=misses >= MISSES_MAX)
+        heard = StatusCheck(None, account(error), give_up=failed_polls >= FAILED_POLLS_MAX)
         return _trouble(make, handle, heard) if heard.give_up else _missed(heard.trouble, output, log.warning)
-    heard = ask(manager, handle, misses=misses)
+    heard = ask(manager, handle, failed_polls=failed_polls)
     if heard.give_up:
         return _trouble(lambda: manager, handle, heard)
     if heard.status is None:
@@ -362,7 +362,7 @@ def look(make: Maker, name: JobName, handle: JSON, *, misses: int) -> PollResult
         return PollResult(outcome=stopped(status))
     if status.text:
         log.info("%s", legible(status.text))
-    return PollResult(poll_s=poll_s, said=short(status.text) or None, line=output.text())
+    return PollResult(poll_s=poll_s, external_status=short(status.text) or None, line=output.text())
 
 
 def end(make: Maker, handle: JSON) -> str | None:
@@ -378,8 +378,8 @@ def stopped(status: Status) -> Outcome:
     """Return the outcome of a long-running service that has ended. It has failed, whatever its final status."""
     if status.stage is Stage.FAILED:
         return of_failed(status)
-    said = f": {status.text}" if status.text else "."
-    return failed(f"The work has ended by itself, although it must run until it is stopped{said}")
+    external_status = f": {status.text}" if status.text else "."
+    return failed(f"The work has ended by itself, although it must run until it is stopped{external_status}")
 
 
 def of_failed(status: Status) -> Outcome:
@@ -409,4 +409,4 @@ def _trouble(make: Maker, handle: JSON, heard: StatusCheck) -> PollResult:
 
 def _missed(trouble: str, output: Excerpt, warn: Callable[..., object]) -> PollResult:
     warn("check() failed and is called again: %s", trouble)
-    return PollResult(missed=True, said=short(f"check() failed: {trouble}"), line=output.text())
+    return PollResult(missed=True, external_status=short(f"check() failed: {trouble}"), line=output.text())

@@ -1,14 +1,14 @@
 """Reasons to undo a flight, as they are stored.
 
-A ``TurnBack`` is the reason for the undo of a flight in which nothing has failed. The constants are types of failures
-without an exception, as a journal stores them.
+A ``AbortReason`` is the reason for the undo of a flight in which nothing has failed. The constants are types of
+failures without an exception, as a journal stores them.
 """
 
 from enum import StrEnum
 from typing import Final
 
 
-class TurnBack(StrEnum):
+class AbortReason(StrEnum):
     """Abort reason. The flight is undone from its current position."""
 
     UNWANTED = "nobody wants it any more"

@@ -53,7 +53,7 @@ class Pilot:
         self._restarts = debug.restart_each_step
         self._last = log.last
         self._failure = log.failure
-        self._tower = Tower(means, log.turn_back)
+        self._tower = Tower(means, log.abort_reason)
         #: Whether this run wrote the last entry. Then no other run can have begun the step after it.
         self._is_own = False
         seat.working = Working(log.last.working if log.last else {})
@@ -83,19 +83,19 @@ class Pilot:
     def _end_wait(self) -> RunEnd | None:
         """End the wait of the flight if it is over. Return a landing if it continues."""
         last = self._last
-        if last is None or last.mark is not EntryResult.AWAITS or last.awaits is None:
+        if last is None or last.result is not EntryResult.AWAITS or last.awaits is None:
             return None
         event = next((each for each in self._log.events if each.ends(last.awaits)), None)
         if event is not None:
             self._seat.events[event.name or ""] = event.payload
-            return self._write(replace(self._entry(last), mark=EntryResult.CAME, event=event.id))
+            return self._write(replace(self._entry(last), result=EntryResult.CAME, event=event.id))
         if why := self._tower.why_back(last.direction):
             return self._switch(last.step, why)
         if not self._log.overdue:
             return RunEnd(how=FlightEnd.SUSPENDED, awaits=last.awaits)
         if last.direction is Direction.DO and last.awaits.otherwise == "undo":
             return self._switch(last.step, _waited_for_nothing(last.awaits))
-        return self._write(replace(self._entry(last), mark=EntryResult.CAME))
+        return self._write(replace(self._entry(last), result=EntryResult.CAME))
 
     def _begun(self, leg: Leg) -> int:
         """Return the last step that may have begun its do, if ``leg`` is next."""
@@ -170,7 +170,7 @@ class Pilot:
             return self._switch(leg.step, failure)
         failure = replace(failure, step=self._steps[leg.step].name)
         self._flight.log.error("%s: undo of %s failed: %s", DISMAL_FAILURE, failure.step, failure)
-        entry = replace(self._entry_of(leg), mark=EntryResult.UNDO_FAILED, failure=failure)
+        entry = replace(self._entry_of(leg), result=EntryResult.UNDO_FAILED, failure=failure)
         return self._write(entry) or RunEnd(how=FlightEnd.UNDO_FAILED, failure=self._failure, trouble=failure)
 
     def _switch(self, step: int, why: Failure) -> RunEnd | None:
@@ -203,9 +203,9 @@ class Pilot:
 
 def _marked(entry: JournalEntry, answer: Answer) -> JournalEntry:
     if isinstance(answer, Rerun):
-        return replace(entry, mark=EntryResult.AGAIN)
+        return replace(entry, result=EntryResult.AGAIN)
     if isinstance(answer, Wait):
-        return replace(entry, mark=EntryResult.AWAITS, awaits=_await(answer))
+        return replace(entry, result=EntryResult.AWAITS, awaits=_await(answer))
     return entry
 
 

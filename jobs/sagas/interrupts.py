@@ -17,11 +17,11 @@ LOST = RunEnd(how=FlightEnd.LOST)
 
 
 class Tower:
-    """External state of one run. ``turn_back`` is the abort reason that was known when the run began, or None."""
+    """External state of one run. ``abort_reason`` is the abort reason that was known when the run began, or None."""
 
-    def __init__(self, means: Means, turn_back: str | None) -> None:
+    def __init__(self, means: Means, abort_reason: str | None) -> None:
         self._means = means
-        self._turn_back = turn_back
+        self._abort_reason = abort_reason
         self._stands = True
         self._heard_s = means.clock_s()
 
@@ -35,15 +35,15 @@ class Tower:
         abort may be withdrawn.
         """
         self._heard_s = self._means.clock_s()
-        self._stands, self._turn_back = heard.stands, heard.turn_back
+        self._stands, self._abort_reason = heard.stands, heard.abort_reason
         return heard.stands
 
     def why_back(self, direction: Direction) -> Failure | None:
         """Return the reason to undo the flight now, or None. A flight that is already being undone continues."""
         if direction is not Direction.DO:
             return None
-        if self._turn_back is not None:
-            return Failure(type=CALLED_OFF, message=self._turn_back)
+        if self._abort_reason is not None:
+            return Failure(type=CALLED_OFF, message=self._abort_reason)
         over_time = self._means.over_time()
         return None if over_time is None else Failure(type=TIMED_OUT, message=over_time)
 

@@ -73,7 +73,7 @@ class JournalEntry(Struct, frozen=True, kw_only=True):
     name: str
     steps: int
     direction: Direction
-    mark: EntryResult = EntryResult.DONE
+    result: EntryResult = EntryResult.DONE
     working: Mapping[str, JSON] = {}
     awaits: Await | None = None
     event: int | None = None
@@ -101,7 +101,7 @@ class Log(Struct, frozen=True, kw_only=True):
 
     ``last`` is the last entry, ``names`` the names of all steps that have an entry. ``failure`` is the reason of its
     switch to undo, if it has one. ``events`` are the events so far, in order of arrival. ``overdue``: the last entry
-    awaits, and its time is over. ``turn_back`` is the abort reason, if it was aborted. ``taken_up``: a worker has
+    awaits, and its time is over. ``abort_reason`` is the abort reason, if it was aborted. ``taken_up``: a worker has
     picked it up before, so its first do may have run without an entry.
     """
 
@@ -110,7 +110,7 @@ class Log(Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     events: tuple[FlightEvent, ...] = ()
     overdue: bool = False
-    turn_back: str | None = None
+    abort_reason: str | None = None
     taken_up: bool = False
 
     @property
@@ -125,7 +125,7 @@ class JournalReply(Struct, frozen=True, kw_only=True):
     """
 
     stands: bool
-    turn_back: str | None = None
+    abort_reason: str | None = None
 
 
 class Journal(Protocol):
@@ -159,7 +159,7 @@ class MemoryJournal:
         self.entries: list[JournalEntry] = []
         self.meters: dict[str, tuple[int, int | None]] = {}
         self.overdue = False
-        self.turn_back: str | None = None
+        self.abort_reason: str | None = None
         self._events: list[FlightEvent] = []
         self._reads = 0
 
@@ -170,7 +170,7 @@ class MemoryJournal:
         switches = [
             entry.failure
             for entry in self.entries
-            if entry.failure and entry.mark is not EntryResult.UNDO_FAILED
+            if entry.failure and entry.result is not EntryResult.UNDO_FAILED
         ]
         return Log(
             last=last,
@@ -181,7 +181,7 @@ class MemoryJournal:
                 for event in self._events
             ),
             overdue=self.overdue and _has_an_end(last),
-            turn_back=self.turn_back,
+            abort_reason=self.abort_reason,
             taken_up=self._reads > 1,
         )
 
@@ -193,7 +193,7 @@ class MemoryJournal:
         return self.heed()
 
     def heed(self) -> JournalReply:
-        return JournalReply(stands=True, turn_back=self.turn_back)
+        return JournalReply(stands=True, abort_reason=self.abort_reason)
 
     def meter(self, name: str, done: int, total: int | None) -> None:
         self.meters[name] = (done, total)

@@ -32,11 +32,11 @@ def next_leg(last: JournalEntry | None) -> Leg:
     """Return the leg after this entry. An entry that awaits must be followed by another entry first."""
     if last is None:
         return Leg(0, Direction.DO)
-    if last.mark is EntryResult.AWAITS:
+    if last.result is EntryResult.AWAITS:
         raise ValueError(f"entry {last.seq} awaits something, so no step is next")
     if last.direction is Direction.SWITCH:
         return Leg(last.step, Direction.UNDO)
-    stays = last.mark in _STAYS
+    stays = last.result in _STAYS
     if last.direction is Direction.DO:
         return Leg(last.step if stays else last.step + 1, Direction.DO)
     return Leg(last.step if stays else last.step - 1, Direction.UNDO)

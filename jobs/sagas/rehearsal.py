@@ -209,7 +209,7 @@ class Rehearsal:
         trouble = self._trouble
         if call.direction is Direction.DO:
             return call.step == trouble.do, trouble.do_unrun
-        failed = any(entry.mark is EntryResult.UNDO_FAILED for entry in self.journal.entries)
+        failed = any(entry.result is EntryResult.UNDO_FAILED for entry in self.journal.entries)
         return call.step == trouble.undo and not failed, trouble.undo_unrun
 
 
@@ -223,7 +223,7 @@ class _Watched(MemoryJournal):
     def write(self, entry: JournalEntry) -> JournalReply:
         self._rehearsal.lives()
         heard = super().write(entry)
-        self._rehearsal.passes(f"the journal has {entry.direction} {entry.name}: {entry.mark}")
+        self._rehearsal.passes(f"the journal has {entry.direction} {entry.name}: {entry.result}")
         self._rehearsal.lives()
         return heard
 

@@ -13,7 +13,7 @@ NOW = "coalesce(%(now)s::timestamptz, clock_timestamp())"
 DUE = "coalesce(not_before, created_at)"
 #: The order in which jobs that may run are run: by ``jobs.policy.priority.Urgency``, then by the time at which they
 #: were due.
-IN_TURN = f"-priority, coalesce(urgent_by, 'infinity'), {DUE}, id"
+IN_TURN = f"-priority, coalesce(effective_deadline, 'infinity'), {DUE}, id"
 
 #: The parameters of a verb that gets nothing but the ids of its jobs.
 IDS = "unnest(%(jobs)s::bigint[]) AS given (id)"
@@ -69,13 +69,12 @@ def move(
     the guard; the history row is written with it. ``condition`` and ``sets`` may read ``job`` and ``given``. ``note``
     and ``returning`` read the row as moved; by default, the id and the pool of the released slot are returned.
     - ``forgets_work``: the job's external work is over, or can be found by its token alone.
-    - ``waiting_for_slot``: a job of a pool is not moved; these columns are set instead. The last result column is then
-      its pool.
+    - ``waiting_for_slot``: columns that are set if the job has a pool, instead of the move. The last result is its pool.
     - ``then``: the jobs take this further step at the same moment.
     - ``also``: one more common table expression, which reads ``moved``.
     """
     _check(verb, by, then)
-    work = "handle = NULL, watch_at = NULL, misses = 0" if forgets_work else _work(verb)
+    work = "handle = NULL, next_poll_at = NULL, failed_polls = 0" if forgets_work else _work(verb)
     state = (then or VerbBy(verb, by)).verb.target
     parts = [f"state = '{state}'", f"changed_at = {NOW}", _leaving(verb), work, sets]
     returning = returning or _returned(verb)
@@ -140,7 +139,10 @@ def _leaving(verb: Verb) -> str:
 
     A job that stops running has no worker. A job that stops waiting does not wait for a slot.
     """
-    left = {State.RUNNING: "worker = NULL, deadline = NULL", State.WAITING: "queued = false"}
+    left = {
+        State.RUNNING: "worker = NULL, attempt_timeout_at = NULL",
+        State.WAITING: "waiting_for_slot = false",
+    }
     return ", ".join(words for source, words in left.items() if source in verb.sources)
 
 
@@ -150,7 +152,7 @@ def _lined_up(sets: str) -> str:
         return ""
     return f""", lined_up AS (
         UPDATE job SET {sets} FROM held
-        WHERE job.id = held.id AND held.its_pool IS NOT NULL AND NOT job.queued RETURNING job.*
+        WHERE job.id = held.id AND held.its_pool IS NOT NULL AND NOT job.waiting_for_slot RETURNING job.*
     )"""
 
 
@@ -164,5 +166,5 @@ def _work(verb: Verb) -> str:
     if verb.target in TERMINAL:
         grace = f"CASE WHEN job.worker IS NULL THEN 0 ELSE {ENDS_ITSELF_S} END"
         when = f"CASE WHEN job.handle IS NOT NULL THEN {NOW} + make_interval(secs => {grace}) END"
-        return f"watch_at = {when}, misses = 0, said = NULL, announcements = 0"
-    return "watch_at = NULL" if State.RUNNING in verb.sources else ""
+        return f"next_poll_at = {when}, failed_polls = 0, external_status = NULL, dispatch_attempts = 0"
+    return "next_poll_at = NULL" if State.RUNNING in verb.sources else ""

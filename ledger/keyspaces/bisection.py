@@ -23,8 +23,8 @@ Races:
 
 Lock order as in ``ledger.lifecycle.dependencies``: wholes, needs, gates, children.
 
-A crash before the commit leaves a failed job in the propagation outbox (``owed``). The groomer has that end propagated
-again, and the job is split first.
+A crash before the commit leaves a failed job in the propagation outbox. The groomer has that
+end propagated again, and the job is split first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,29 +96,30 @@ def _count(parts: str) -> str:
 _SPLIT = move(SPLIT, By.PLANNER, condition=divisible("job"), returning="id, key, work_ids")
 _HOLD_SUBMISSIONS = f"""
 SELECT number FROM submission
-WHERE state = '{SubmissionState.ACTIVE}' AND number IN (SELECT submission FROM wants WHERE job = ANY(%(wholes)s))
+WHERE state = '{SubmissionState.ACTIVE}' AND number IN (SELECT submission FROM submission_job
+    WHERE job = ANY(%(wholes)s))
 ORDER BY number FOR SHARE
 """
 
 _TERMS = (
     "app, priority, max_fails, max_timeouts, max_losses, timeout_s, retry, overrides, kwargs, end_before, "
-    "urgent_by, digest, mark, bisect, collect, pool, pool_limit"
+    "effective_deadline, digest, freshness_scope, bisect, needs_collection, pool, pool_limit"
 )
 # Halves are open, because the whole was allowed to run. ``make_ready`` decides whether they may run now.
 _INSERT = f"""
 WITH made AS (
-    INSERT INTO job (half_of, key, work_ids, state, open, created_at, changed_at, {_TERMS})
+    INSERT INTO job (bisected_from, key, work_ids, state, unblocked, created_at, changed_at, {_TERMS})
     SELECT whole.id, half.key, half.work_ids::jsonb, '{REQUEST.target}', true, {NOW}, {NOW},
            {", ".join(f"whole.{term}" for term in _TERMS.split(", "))}
     FROM unnest(%(wholes)s::bigint[], %(keys)s::text[], %(work_ids)s::text[])
          WITH ORDINALITY AS half (whole, key, work_ids, place) JOIN job whole ON whole.id = half.whole
     ORDER BY half.place
-    RETURNING id, app, half_of, changed_at
+    RETURNING id, app, bisected_from, changed_at
 ), logged AS (
     INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
     SELECT made.id, made.changed_at, '-', '{REQUEST.target}', '{REQUEST.name}', '{By.PLANNER}', 0, 0,
            'half of ' || whole.key
-    FROM made JOIN job whole ON whole.id = made.half_of ORDER BY made.id
+    FROM made JOIN job whole ON whole.id = made.bisected_from ORDER BY made.id
 )
 SELECT id, app FROM made ORDER BY id
 """
@@ -132,26 +133,28 @@ _CONCERNS = (
 # Needs are copied as they are: an open need cannot belong to the gate that let the whole run.
 _COPY_NEEDS = f"""
 WITH copied AS (
-    INSERT INTO need (child, gate, parent, condition, settled, outlived)
-    SELECT half.id, need.gate, need.parent, need.condition, need.settled, need.outlived
-    FROM need JOIN job whole ON whole.id = need.child JOIN job half ON half.half_of = whole.id
+    INSERT INTO need (child, gate, parent, condition, met, stale_claim)
+    SELECT half.id, need.gate, need.parent, need.condition, need.met, need.stale_claim
+    FROM need JOIN job whole ON whole.id = need.child JOIN job half ON half.bisected_from = whole.id
     JOIN job other ON other.id = need.parent
     WHERE need.child = ANY(%(wholes)s) AND {_CONCERNS}
-    RETURNING child, gate, parent, settled
+    RETURNING child, gate, parent, met
 )
-INSERT INTO gate (child, gate, name, unmet, dead)
-SELECT half.id, gate.gate, gate.name, count(copied.parent) FILTER (WHERE copied.settled IS NOT TRUE),
-       count(copied.parent) FILTER (WHERE copied.settled IS FALSE)
-FROM gate JOIN job half ON half.half_of = gate.child
+INSERT INTO gate (child, gate, name, unmet, impossible)
+SELECT half.id, gate.gate, gate.name, count(copied.parent) FILTER (WHERE copied.met IS NOT TRUE),
+       count(copied.parent) FILTER (WHERE copied.met IS FALSE)
+FROM gate JOIN job half ON half.bisected_from = gate.child
 LEFT JOIN copied ON copied.child = half.id AND copied.gate = gate.gate
 WHERE gate.child = ANY(%(wholes)s) GROUP BY half.id, gate.gate, gate.name
 """
 
 _COPY_WANTS = """
-INSERT INTO wants (submission, job, wish)
-SELECT wants.submission, half.id, wants.wish FROM wants JOIN job half ON half.half_of = wants.job
-WHERE wants.job = ANY(%(wholes)s) ORDER BY wants.submission, half.id
-ON CONFLICT (submission, job) DO UPDATE SET wish = least(wants.wish, excluded.wish)
+INSERT INTO submission_job (submission, job, request_reason)
+SELECT submission_job.submission, half.id, submission_job.request_reason FROM submission_job
+    JOIN job half ON half.bisected_from = submission_job.job
+WHERE submission_job.job = ANY(%(wholes)s) ORDER BY submission_job.submission, half.id
+ON CONFLICT (submission, job) DO UPDATE SET request_reason = least(submission_job.request_reason,
+    excluded.request_reason)
 """
 _HOLD_NEEDS = """
 SELECT child, gate FROM need WHERE parent = ANY(%(wholes)s) ORDER BY child, gate, parent FOR UPDATE
@@ -163,26 +166,26 @@ USING (child, gate) ORDER BY gate.child, gate.gate FOR UPDATE OF gate
 # The gates are adjusted and not recounted, because a recount would also settle the ends of other parents.
 _HAND_OVER = f"""
 WITH gone AS (
-    DELETE FROM need WHERE parent = ANY(%(wholes)s) RETURNING child, gate, parent, condition, settled
+    DELETE FROM need WHERE parent = ANY(%(wholes)s) RETURNING child, gate, parent, condition, met
 ), come AS (
-    INSERT INTO need (child, gate, parent, condition, settled)
-    SELECT gone.child, gone.gate, half.id, gone.condition, gone.settled
-    FROM gone JOIN job whole ON whole.id = gone.parent JOIN job half ON half.half_of = whole.id
+    INSERT INTO need (child, gate, parent, condition, met)
+    SELECT gone.child, gone.gate, half.id, gone.condition, gone.met
+    FROM gone JOIN job whole ON whole.id = gone.parent JOIN job half ON half.bisected_from = whole.id
     JOIN job other ON other.id = gone.child
     WHERE {_CONCERNS}
-    RETURNING child, gate, settled
+    RETURNING child, gate, met
 ), changed AS (
-    SELECT child, gate, coalesce(sum(more) FILTER (WHERE settled IS NOT TRUE), 0) AS unmet,
-           coalesce(sum(more) FILTER (WHERE settled IS FALSE), 0) AS dead
-    FROM (SELECT child, gate, settled, 1 AS more FROM come
-          UNION ALL SELECT child, gate, settled, -1 FROM gone) each
+    SELECT child, gate, coalesce(sum(more) FILTER (WHERE met IS NOT TRUE), 0) AS unmet,
+           coalesce(sum(more) FILTER (WHERE met IS FALSE), 0) AS impossible
+    FROM (SELECT child, gate, met, 1 AS more FROM come
+          UNION ALL SELECT child, gate, met, -1 FROM gone) each
     GROUP BY child, gate
 )
-UPDATE gate SET unmet = gate.unmet + changed.unmet, dead = gate.dead + changed.dead
+UPDATE gate SET unmet = gate.unmet + changed.unmet, impossible = gate.impossible + changed.impossible
 FROM changed WHERE gate.child = changed.child AND gate.gate = changed.gate
 """
 _HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(children)s) ORDER BY id FOR UPDATE"
-_HOLD_HALVES = "SELECT id, state FROM job WHERE half_of = ANY(%(wholes)s) ORDER BY id FOR SHARE"
+_HOLD_HALVES = "SELECT id, state FROM job WHERE bisected_from = ANY(%(wholes)s) ORDER BY id FOR SHARE"
 
 
 class Halved(NamedTuple):

@@ -42,23 +42,24 @@ CROSS JOIN LATERAL (
 ) AS each
 """
 _RECORD = f"""
-INSERT INTO freshness (app, mark, work_id, at)
-SELECT job.app, job.mark, each.work_id, max(coalesce(round.executed_at, {NOW}))
+INSERT INTO freshness (app, freshness_scope, work_id, at)
+SELECT job.app, job.freshness_scope, each.work_id, max(coalesce(round.executed_at, {NOW}))
 {_LAST_RUNS}
 WHERE job.id = ANY(%(jobs)s) AND {_in_earnest(KWARGS)}
-GROUP BY job.app, job.mark, each.work_id
-ORDER BY job.app, job.mark, each.work_id
-ON CONFLICT (app, mark, work_id) DO UPDATE SET at = greatest(freshness.at, excluded.at)
+GROUP BY job.app, job.freshness_scope, each.work_id
+ORDER BY job.app, job.freshness_scope, each.work_id
+ON CONFLICT (app, freshness_scope, work_id) DO UPDATE SET at = greatest(freshness.at, excluded.at)
 """
 _WITHDRAW = f"""
 WITH made AS (
-    SELECT job.app, job.mark, each.work_id, round.executed_at {_LAST_RUNS} WHERE job.id = ANY(%(jobs)s)
+    SELECT job.app, job.freshness_scope, each.work_id, round.executed_at {_LAST_RUNS} WHERE job.id = ANY(%(jobs)s)
 ), held AS MATERIALIZED (
-    SELECT freshness.app, freshness.mark, freshness.work_id FROM freshness JOIN made USING (app, mark, work_id)
+    SELECT freshness.app, freshness.freshness_scope, freshness.work_id FROM freshness
+        JOIN made USING (app, freshness_scope, work_id)
     WHERE freshness.at <= made.executed_at ORDER BY 1, 2, 3 FOR UPDATE OF freshness
 )
 DELETE FROM freshness USING held
-WHERE (freshness.app, freshness.mark, freshness.work_id) = (held.app, held.mark, held.work_id)
+WHERE (freshness.app, freshness.freshness_scope, freshness.work_id) = (held.app, held.freshness_scope, held.work_id)
 """
 _AGES = """
 WITH asked AS (
@@ -69,7 +70,7 @@ WITH asked AS (
 )
 SELECT chunk, count(*) - count(freshness.at), min(freshness.at)
 FROM asked LEFT JOIN freshness
-    ON freshness.app = %(app)s AND freshness.mark = %(mark)s AND freshness.work_id = asked.work_id
+    ON freshness.app = %(app)s AND freshness.freshness_scope = %(freshness_scope)s AND freshness.work_id = asked.work_id
 GROUP BY chunk ORDER BY chunk
 """
 # Runs of the app as a whole: a submission of single chunks by their keys does not count.
@@ -79,13 +80,13 @@ WHERE app = %(app)s AND state = '{SubmissionState.SUCCEEDED}'
   AND coalesce(request -> 'key', 'null') = 'null' AND coalesce(request -> 'keys', 'null') = 'null'
   AND {_in_earnest("(request -> 'kwargs')")} AND NOT request ? 'compensates'
   AND NOT EXISTS (
-      SELECT FROM jsonb_each(coalesce(nullif(%(mark)s, ''), '{{}}')::jsonb) AS told (name, value)
+      SELECT FROM jsonb_each(coalesce(nullif(%(freshness_scope)s, ''), '{{}}')::jsonb) AS told (name, value)
       WHERE coalesce(request -> 'kwargs' -> name, 'null') <> value)
 ORDER BY ended_at DESC LIMIT 1
 """
 # A failed job that is about to be split goes on with its halves.
 _JOBS_UNDER_WAY = f"""
-SELECT id, app, key, state, mark, work_ids FROM job
+SELECT id, app, key, state, freshness_scope, work_ids FROM job
 WHERE app = ANY(%(apps)s) AND state IN ({_UNDER_WAY}, {sql_list(*SPLIT.existing)}) AND work_ids IS NOT NULL
   AND (state IN ({_UNDER_WAY}) OR {divisible("job")})
 ORDER BY id
@@ -126,7 +127,7 @@ class FreshnessFacts(Struct, frozen=True):
     now: datetime
     number: int
 
-    def ages(self, app: str, mark: str, chunks: Sequence[Sequence[WorkId]]) -> list[Age]:
+    def ages(self, app: str, freshness_scope: str, chunks: Sequence[Sequence[WorkId]]) -> list[Age]:
         runs: list[tuple[int, int, int]] = []
         texts: list[tuple[int, str]] = []
         for place, chunk in enumerate(chunks):
@@ -138,14 +139,14 @@ class FreshnessFacts(Struct, frozen=True):
         rows = self.tx.rows(
             _AGES,
             app=app,
-            mark=mark,
+            freshness_scope=freshness_scope,
             **arrays(runs, "runs", "firsts", "lasts"),
             **arrays(texts, "places", "texts"),
         )
         return [Age(missing, oldest) for _, missing, oldest in rows]
 
-    def last_run(self, app: str, mark: str) -> datetime | None:
-        return next(iter(self.tx.column(_LAST_RUN, app=app, mark=mark)), None)
+    def last_run(self, app: str, freshness_scope: str) -> datetime | None:
+        return next(iter(self.tx.column(_LAST_RUN, app=app, freshness_scope=freshness_scope)), None)
 
     def look_up(self, names: Collection[JobName]) -> dict[JobName, KnownJob]:
         return plans.find(self.tx, names)
@@ -154,9 +155,16 @@ class FreshnessFacts(Struct, frozen=True):
         """Return unfinished jobs, and older unplanned submissions; the work IDs of the latter are not known yet."""
         jobs = [
             UnfinishedWork(
-                app=app, what=f"{app}/{key}", job=id, state=State(state), mark=mark, parts=work_ids
+                app=app,
+                what=f"{app}/{key}",
+                job=id,
+                state=State(state),
+                freshness_scope=freshness_scope,
+                parts=work_ids,
             )
-            for id, app, key, state, mark, work_ids in self.tx.rows(_JOBS_UNDER_WAY, apps=sorted(apps))
+            for id, app, key, state, freshness_scope, work_ids in self.tx.rows(
+                _JOBS_UNDER_WAY, apps=sorted(apps)
+            )
         ]
         before = self.tx.rows(_SUBMISSIONS_BEFORE, apps=sorted(apps), number=self.number)
         return [*jobs, *(UnfinishedWork(app=app, what=f"submission {id}") for id, app in before)]

@@ -18,7 +18,7 @@ from msgspec import Struct
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.model.names import Claim
 from sluice.jobs.model.partition_state import HeldRange, KnownExtent
-from sluice.jobs.model.plan import KnownJob, Wish
+from sluice.jobs.model.plan import KnownJob, RequestReason
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, MARK_LANDED, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
@@ -30,9 +30,9 @@ _LIVE = sql_list(*sorted(LIVE))
 _TURNS = 5_318_010
 
 _TAKE_TURN = """
-SELECT pg_advisory_xact_lock(%(turns)s, hashtext(place)) FROM unnest(%(places)s::text[]) AS each (place)
+SELECT pg_advisory_xact_lock(%(turns)s, hashtext(table_name)) FROM unnest(%(tables)s::text[]) AS each (table_name)
 """
-_OF_TABLE = "partition.place = %(place)s AND partition.version = %(version)s"
+_OF_TABLE = "partition.table_name = %(table)s AND partition.version = %(version)s"
 # Group consecutive partitions with the same maker: within a run, the partition number minus its rank is constant.
 _HELD = f"""
 SELECT min(run.partition), max(run.partition), job.id, job.app, job.key, job.state
@@ -53,12 +53,12 @@ FROM partition LEFT JOIN job ON job.id = partition.job
 WHERE {_OF_TABLE} AND (partition.done_at IS NOT NULL OR job.state IN ({_LIVE}))
 """
 _CLAIM = f"""
-INSERT INTO partition (place, version, partition, job)
-SELECT %(place)s, %(version)s, each, step.job
+INSERT INTO partition (table_name, version, partition, job)
+SELECT %(table)s, %(version)s, each, step.job
 FROM unnest(%(first)s::int[], %(last)s::int[], %(job)s::bigint[]) AS step (first, last, job),
      generate_series(step.first, step.last) AS each
 ORDER BY each
-ON CONFLICT (place, version, partition) DO UPDATE SET job = excluded.job, done_at = NULL
+ON CONFLICT (table_name, version, partition) DO UPDATE SET job = excluded.job, done_at = NULL
 WHERE partition.done_at IS NOT NULL
    OR NOT EXISTS (SELECT 1 FROM job WHERE job.id = partition.job AND job.state IN ({_LIVE}) AND job.id <> excluded.job)
 """
@@ -72,13 +72,13 @@ UPDATE partition SET done_at = coalesce(done_at, {NOW})
 FROM held WHERE partition.job = held.id AND partition.partition = %(partition)s
 """
 _LAND = f"""
-INSERT INTO partition (place, version, partition, done_at)
-SELECT %(place)s, %(version)s, each, {NOW} FROM unnest(%(partitions)s::int[]) AS given (each) ORDER BY each
-ON CONFLICT (place, version, partition) DO UPDATE SET done_at = excluded.done_at WHERE partition.done_at IS NULL
+INSERT INTO partition (table_name, version, partition, done_at)
+SELECT %(table)s, %(version)s, each, {NOW} FROM unnest(%(partitions)s::int[]) AS given (each) ORDER BY each
+ON CONFLICT (table_name, version, partition) DO UPDATE SET done_at = excluded.done_at WHERE partition.done_at IS NULL
 """
 #: SQL array of the partitions that a moved job still has to make; null if the job makes no partitions.
 LEFT = """
-CASE WHEN place IS NOT NULL THEN
+CASE WHEN output_table IS NOT NULL THEN
     ARRAY(SELECT partition.partition FROM partition WHERE partition.job = moved.id AND done_at IS NULL ORDER BY 1)
 END
 """
@@ -86,7 +86,7 @@ _AWAITED = f"SELECT id, key FROM job WHERE app = %(app)s AND state = '{State.EXP
 _MARK_LANDED = move(MARK_LANDED, By.PLANNER)
 
 _IS_AWAITED = f"""
-(need.settled IS NULL OR need.condition = 'running')
+(need.met IS NULL OR need.condition = 'running')
 AND job.state IN ({_LIVE}) AND job.state <> '{State.EXPECTED}'
 """
 # All jobs upstream of the joined jobs that must succeed, or keep running, before the joined jobs can proceed.
@@ -103,14 +103,15 @@ SELECT id FROM up
 # jobs now wait for.
 _WANT_ALONG = f"""
 WITH RECURSIVE up (submission, id) AS (
-    SELECT wants.submission, wants.job FROM wants JOIN submission ON submission.number = wants.submission
-    WHERE wants.job = ANY(%(jobs)s) AND submission.state = '{SubmissionState.ACTIVE}'
+    SELECT submission_job.submission, submission_job.job FROM submission_job
+        JOIN submission ON submission.number = submission_job.submission
+    WHERE submission_job.job = ANY(%(jobs)s) AND submission.state = '{SubmissionState.ACTIVE}'
     UNION
     SELECT up.submission, need.parent FROM up JOIN need ON need.child = up.id JOIN job ON job.id = need.parent
     WHERE {_IS_AWAITED}
 )
-INSERT INTO wants (submission, job, wish)
-SELECT submission, id, {Wish.PULLED:d} FROM up ORDER BY submission, id
+INSERT INTO submission_job (submission, job, request_reason)
+SELECT submission, id, {RequestReason.PULLED:d} FROM up ORDER BY submission, id
 ON CONFLICT (submission, job) DO NOTHING
 """
 # Lock rows that will be written FOR UPDATE from the start: upgrading a share lock invites a deadlock.
@@ -132,9 +133,9 @@ class Joined(NamedTuple):
     paused: list[int]
 
 
-def take_turns(tx: Tx, places: Iterable[str]) -> None:
+def take_turns(tx: Tx, tables: Iterable[str]) -> None:
     """Lock these tables until the transaction ends, so that no other transaction plans for them or lands partitions."""
-    tx.rows(_TAKE_TURN, turns=_TURNS, places=sorted(places))
+    tx.rows(_TAKE_TURN, turns=_TURNS, tables=sorted(tables))
 
 
 class LedgerTables(Struct, frozen=True):
@@ -143,23 +144,23 @@ class LedgerTables(Struct, frozen=True):
     tx: Tx
 
     def held(self, table: str, version: str, within: Span) -> list[HeldRange]:
-        rows = self.tx.rows(_HELD, place=table, version=version, first=within.first, last=within.last)
+        rows = self.tx.rows(_HELD, table=table, version=version, first=within.first, last=within.last)
         return [
             HeldRange(Span(first, last), KnownJob(id, app, key, State(state)) if id else None)
             for first, last, id, app, key, state in rows
         ]
 
     def extent(self, table: str, version: str) -> KnownExtent:
-        first, last = self.tx.rows(_EXTENT, place=table, version=version)[0]
+        first, last = self.tx.rows(_EXTENT, table=table, version=version)[0]
         return KnownExtent(first, last)
 
 
-def claim(tx: Tx, place: str, version: str, steps: Sequence[PartitionStep]) -> None:
+def claim(tx: Tx, table: str, version: str, steps: Sequence[PartitionStep]) -> None:
     """Assign the partitions of these steps to their jobs. The caller holds the table's lock and found them free."""
     columns = arrays([(*step.span, step.job) for step in steps], "first", "last", "job")
-    claimed = tx.write(_CLAIM, place=place, version=version, **columns)
+    claimed = tx.write(_CLAIM, table=table, version=version, **columns)
     if claimed != sum(len(step.span) for step in steps):
-        raise AssertionError(f"partitions of {place} were assigned again while a job makes them")
+        raise AssertionError(f"partitions of {table} were assigned again while a job makes them")
 
 
 def made(tx: Tx, jobs: list[int]) -> None:
@@ -178,9 +179,9 @@ def acknowledge(tx: Tx, right: Claim, partition: int) -> bool:
     return tx.write(_ACKNOWLEDGE, job=right.job, claim=right.number, partition=partition) == 1
 
 
-def land(tx: Tx, place: str, version: str, partitions: Sequence[int]) -> int:
+def land(tx: Tx, table: str, version: str, partitions: Sequence[int]) -> int:
     """Mark partitions that were made elsewhere as existing. Return how many of them were missing before."""
-    return tx.write(_LAND, place=place, version=version, partitions=[*partitions])
+    return tx.write(_LAND, table=table, version=version, partitions=[*partitions])
 
 
 def awaited(tx: Tx, table: str) -> dict[int, str]:
@@ -189,7 +190,7 @@ def awaited(tx: Tx, table: str) -> dict[int, str]:
 
 
 def land_jobs(tx: Tx, jobs: list[int]) -> list[int]:
-    """Mark the partitions of these placeholder jobs as landed. Their ends go to the propagation outbox (``owed``)."""
+    """Mark the partitions of these placeholder jobs as landed. Their ends go to the propagation outbox."""
     landed = tx.column(_MARK_LANDED, jobs=jobs)
     owe(tx, landed)
     return landed

@@ -19,15 +19,15 @@ from sluice.ledger.database.transitions import NOW
 _SYNCS = 5_318_011
 
 _KEEP = f"""
-INSERT INTO app_version (app, version, code, words, seen_at)
-SELECT app, version, code, words::jsonb, {NOW}
-FROM unnest(%(app)s::text[], %(version)s::text[], %(code)s::text[], %(words)s::text[])
-     AS new (app, version, code, words)
+INSERT INTO app_version (app, version, code, options, seen_at)
+SELECT app, version, code, options::jsonb, {NOW}
+FROM unnest(%(app)s::text[], %(version)s::text[], %(code)s::text[], %(options)s::text[])
+     AS new (app, version, code, options)
 ORDER BY app, version
-ON CONFLICT (app, version) DO UPDATE SET words = excluded.words, seen_at = excluded.seen_at
-WHERE app_version.words <> excluded.words
+ON CONFLICT (app, version) DO UPDATE SET options = excluded.options, seen_at = excluded.seen_at
+WHERE app_version.options <> excluded.options
 """
-_KEPT = "SELECT app, version, code, words FROM app_version WHERE app = %(app)s AND version = %(version)s"
+_KEPT = "SELECT app, version, code, options FROM app_version WHERE app = %(app)s AND version = %(version)s"
 
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(%(syncs)s, hashtext(%(branch)s))"
 _SYNC = f"""
@@ -43,7 +43,7 @@ SELECT %(branch)s, app, version FROM unnest(%(app)s::text[], %(version)s::text[]
 ON CONFLICT (branch, app) DO UPDATE SET version = excluded.version
 """
 _BRANCH = """
-SELECT app, version, code, words FROM branch JOIN app_version USING (app, version)
+SELECT app, version, code, options FROM branch JOIN app_version USING (app, version)
 WHERE branch = %(branch)s ORDER BY app
 """
 _SYNCED = "SELECT branch, confs, synced_by, synced_at FROM branch_sync WHERE branch = %(branch)s"
@@ -52,13 +52,13 @@ SELECT branch_sync.branch, synced_by, synced_at, count(branch.app) AS apps
 FROM branch_sync LEFT JOIN branch USING (branch) GROUP BY branch_sync.branch ORDER BY branch_sync.branch
 """
 _REMADE = """
-SELECT old.place, count(*) FROM unnest(%(place)s::text[], %(before)s::text[], %(after)s::text[])
-     AS change (place, before, after)
-JOIN partition old ON old.place = change.place AND old.version = change.before AND old.done_at IS NOT NULL
+SELECT old.table_name, count(*) FROM unnest(%(table)s::text[], %(before)s::text[], %(after)s::text[])
+     AS change (table_name, before, after)
+JOIN partition old ON old.table_name = change.table_name AND old.version = change.before AND old.done_at IS NOT NULL
 WHERE NOT EXISTS (
-    SELECT 1 FROM partition new WHERE new.place = old.place AND new.version = change.after
+    SELECT 1 FROM partition new WHERE new.table_name = old.table_name AND new.version = change.after
     AND new.partition = old.partition AND new.done_at IS NOT NULL)
-GROUP BY old.place
+GROUP BY old.table_name
 """
 
 
@@ -68,7 +68,7 @@ class Kept(Struct, frozen=True):
     app: str
     version: str
     code: str
-    words: Mapping[str, JSON]
+    options: Mapping[str, JSON]
 
 
 class Synced(Struct, frozen=True):
@@ -90,7 +90,7 @@ class ListedVersion(Struct, frozen=True):
 class Change(Struct, frozen=True):
     """A table that is filled by another version of its app than before."""
 
-    place: str
+    table: str
     before: str
     after: str
 
@@ -98,10 +98,10 @@ class Change(Struct, frozen=True):
 def keep(tx: Tx, versions: Collection[Kept]) -> None:
     """Store these versions. A version that exists gets the options that it has now."""
     rows = [
-        (each.app, each.version, each.code, msgspec.json.encode(each.words).decode()) for each in versions
+        (each.app, each.version, each.code, msgspec.json.encode(each.options).decode()) for each in versions
     ]
     if rows:
-        tx.write(_KEEP, **arrays(rows, "app", "version", "code", "words"))
+        tx.write(_KEEP, **arrays(rows, "app", "version", "code", "options"))
 
 
 def kept(tx: Tx, app: str, version: str) -> Kept | None:
@@ -139,5 +139,5 @@ def branches(tx: Tx) -> list[ListedVersion]:
 
 def remade(tx: Tx, changes: Sequence[Change]) -> dict[str, int]:
     """Return, by table, how many existing partitions would have to be made again."""
-    rows = [(each.place, each.before, each.after) for each in changes]
-    return dict(tx.rows(_REMADE, **arrays(rows, "place", "before", "after"))) if rows else {}
+    rows = [(each.table, each.before, each.after) for each in changes]
+    return dict(tx.rows(_REMADE, **arrays(rows, "table", "before", "after"))) if rows else {}

@@ -41,7 +41,7 @@ from sluice.ledger.keyspaces.partitions import LEFT
 from sluice.ledger.lifecycle import shared_kwargs
 from sluice.ledger.lifecycle.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.limits.app_pauses import IS_PAUSED
-from sluice.ledger.recovery.restoration import ABOVE
+from sluice.ledger.recovery.restoration import ID_FLOOR
 
 _TURNS = "unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)"
 # A worker may not take new work after its lease has ended, because its jobs are about to be given to other workers.
@@ -50,14 +50,14 @@ job.round = given.round AND {UNEXPIRED} AND NOT {IS_PAUSED} AND EXISTS (
     SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})
 """
 # Numbers that were given out before the ledger was restored are not given out again (``restoration``).
-_NEXT = f"greatest(job.claim, {ABOVE}) + 1"
+_NEXT = f"greatest(job.claim, {ID_FLOOR}) + 1"
 _IS_OURS = f"""
-claim = {_NEXT}, worker = %(worker)s, unbounded = %(unbounded)s, flying = job.flying OR %(saga)s,
-took_off = CASE WHEN job.flying THEN job.took_off WHEN %(saga)s THEN {_NEXT} END,
-deadline = CASE WHEN NOT (job.flying OR %(saga)s) THEN {NOW} + make_interval(secs => job.timeout_s) END
+claim = {_NEXT}, worker = %(worker)s, unbounded = %(unbounded)s, saga_open = job.saga_open OR %(saga)s,
+saga_first_claim = CASE WHEN job.saga_open THEN job.saga_first_claim WHEN %(saga)s THEN {_NEXT} END,
+attempt_timeout_at = CASE WHEN NOT (job.saga_open OR %(saga)s) THEN {NOW} + make_interval(secs => job.timeout_s) END
 """
 _CLAIMED = f"""
-id, app, key, round, claim, work_ids, overrides, timeout_s, handle, {LEFT} AS partitions, flight, flying,
+id, app, key, round, claim, work_ids, overrides, timeout_s, handle, {LEFT} AS partitions, flight, saga_open,
 CASE jsonb_typeof(kwargs) WHEN 'object' THEN kwargs END AS kwargs,
 CASE jsonb_typeof(kwargs) WHEN 'string' THEN kwargs #>> '{{}}' END AS kwargs_digest
 """
@@ -80,7 +80,7 @@ _BEGIN = move(
     By.PLANNER,
     given=_TURNS,
     condition=f"{MAY_BEGIN} AND {_TO_BE_HAD}",
-    sets=f"open = true, {_IS_OURS}",
+    sets=f"unblocked = true, {_IS_OURS}",
     returning=_CLAIMED,
     then=VerbBy(CLAIM, By.EXECUTOR),
     also=_OPEN_ROUND,
@@ -89,7 +89,7 @@ _BEGIN = move(
 # plan that locked the parent first has written its need (``ledger.lifecycle.dependencies``).
 _AWAITED = """
 SELECT DISTINCT parent FROM need
-WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND settled IS NULL ORDER BY parent
+WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND met IS NULL ORDER BY parent
 """
 
 
@@ -97,7 +97,7 @@ class ClaimedJob(Struct, frozen=True):
     """Job that this worker may run, and the data to run it.
 
     ``handle`` was stored by an earlier claim (``ledger.external_work``). ``work_ids`` are in parts
-    (``jobs.keys.work_ids``). ``partitions`` are the partitions that a step has yet to make. A job that is ``flying``
+    (``jobs.keys.work_ids``). ``partitions`` are the partitions that a step has yet to make. A job that is ``saga_open``
     has a journal for this ``flight`` (``ledger.sagas.journals``), even if its app is no saga by now.
     """
 
@@ -113,7 +113,7 @@ class ClaimedJob(Struct, frozen=True):
     work_ids: list[JSON] | None = None
     partitions: list[int] | None = None
     flight: int = 0
-    flying: bool = False
+    saga_open: bool = False
     kwargs_digest: str | None = None
 
     @property
@@ -235,12 +235,12 @@ _MORE_URGENT = f"""
 ({_READY} AND -job.priority < %(rank)s::int {_FIRST})
 UNION ALL
 ({_READY} AND -job.priority = %(rank)s::int
-    AND coalesce(job.urgent_by, 'infinity') < coalesce(%(by)s::timestamptz, 'infinity') {_FIRST})
+    AND coalesce(job.effective_deadline, 'infinity') < coalesce(%(by)s::timestamptz, 'infinity') {_FIRST})
 UNION ALL
 ({_READY} AND -job.priority = %(rank)s::int
-    AND coalesce(job.urgent_by, 'infinity') = coalesce(%(by)s::timestamptz, 'infinity')
+    AND coalesce(job.effective_deadline, 'infinity') = coalesce(%(by)s::timestamptz, 'infinity')
     AND job.not_before < %(start)s::timestamptz
-    ORDER BY -job.priority, coalesce(job.urgent_by, 'infinity'), job.not_before, job.id LIMIT %(most)s)
+    ORDER BY -job.priority, coalesce(job.effective_deadline, 'infinity'), job.not_before, job.id LIMIT %(most)s)
 """
 _TAKE = f"{_ANY} FOR UPDATE SKIP LOCKED"
 
@@ -288,7 +288,12 @@ def _look(tx: Tx, named: Sequence[ReadyJob], most: int, among: Mapping[str, obje
         return [ReadyJob(*row) for row in tx.rows(_ANY, **among, most=most)]
     least = max(named, key=in_turn)
     rows = tx.rows(
-        _MORE_URGENT, **among, rank=-least.priority, by=least.urgent_by, start=least.not_before, most=most
+        _MORE_URGENT,
+        **among,
+        rank=-least.priority,
+        by=least.effective_deadline,
+        start=least.not_before,
+        most=most,
     )
     return sorted((ReadyJob(*row) for row in rows), key=in_turn)[:most]
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.dependency import MET
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import JSON, Submission, SubmissionState, narrowed
 from sluice.jobs.states import LIVE, UNSUCCESSFUL, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
@@ -19,24 +19,27 @@ from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 #: pushed, because these may start long after the requested jobs have ended. A cancelled submission requests nothing.
 STILL_WANTS = f"""
 (submission.state = '{SubmissionState.ACTIVE}'
- OR wants.wish = {Wish.PUSHED:d} AND submission.state <> '{SubmissionState.CANCELLED}')
+ OR submission_job.request_reason = {RequestReason.PUSHED:d} AND submission.state <> '{SubmissionState.CANCELLED}')
 """
 #: SQL that is true if no submission requests a job any more.
 UNWANTED = f"""
-NOT EXISTS (SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
-            WHERE wants.job = job.id AND {STILL_WANTS})
+NOT EXISTS (SELECT 1 FROM submission_job JOIN submission ON submission.number = submission_job.submission
+            WHERE submission_job.job = job.id AND {STILL_WANTS})
 """
 
 _INSERT = """
-INSERT INTO wants (submission, job, wish)
-SELECT submission, job, min(wish)
-FROM unnest(%(submission)s::bigint[], %(job)s::bigint[], %(wish)s::int[]) AS new (submission, job, wish)
+INSERT INTO submission_job (submission, job, request_reason)
+SELECT submission, job, min(request_reason)
+FROM unnest(%(submission)s::bigint[], %(job)s::bigint[], %(request_reason)s::int[])
+     AS new (submission, job, request_reason)
 GROUP BY submission, job ORDER BY submission, job
-ON CONFLICT (submission, job) DO UPDATE SET wish = least(wants.wish, excluded.wish)
+ON CONFLICT (submission, job)
+DO UPDATE SET request_reason = least(submission_job.request_reason, excluded.request_reason)
 """
 _PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
 _OF_PUSHERS = f"""
-FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
+FROM job JOIN submission_job ON submission_job.job = job.id
+    JOIN submission ON submission.number = submission_job.submission
 WHERE job.id = ANY(%(pushing)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
 """
 _PUSHERS = f"""
@@ -46,11 +49,11 @@ SELECT job.app, job.key, job.state, {KWARGS} AS kwargs, job.overrides,
 """
 #: Statement that makes unplanned submissions due for planning now if they wait for any of these jobs.
 WAKING = f"""
-UPDATE submission SET look_at = {NOW} WHERE state = '{SubmissionState.RECEIVED}' AND sentinel = ANY(%(jobs)s)
+UPDATE submission SET next_plan_at = {NOW} WHERE state = '{SubmissionState.RECEIVED}' AND blocking_job = ANY(%(jobs)s)
 """
-#: Query for the submissions with a sentinel among these jobs, and the job.
+#: Query for the submissions with a blocking job among these jobs, and the job.
 WATCHING = f"""
-SELECT number, sentinel FROM submission WHERE state = '{SubmissionState.ACTIVE}' AND sentinel = ANY(%(jobs)s)
+SELECT number, blocking_job FROM submission WHERE state = '{SubmissionState.ACTIVE}' AND blocking_job = ANY(%(jobs)s)
 """
 _CONCERNED = f"""
 WITH woken AS ({WAKING}), watching AS ({WATCHING})
@@ -59,27 +62,29 @@ SELECT NULL AS number, job.id AS job {_OF_PUSHERS} UNION SELECT * FROM watching 
 # Submissions that requested any of these waiting jobs by name, or as a parent of a requested job, with their request.
 _ASKERS = f"""
 SELECT submission.number, {BODY} AS body, job.app, job.key
-FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
-WHERE job.id = ANY(%(jobs)s) AND wants.wish <> {Wish.PUSHED:d}
+FROM job JOIN submission_job ON submission_job.job = job.id
+    JOIN submission ON submission.number = submission_job.submission
+WHERE job.id = ANY(%(jobs)s) AND submission_job.request_reason <> {RequestReason.PUSHED:d}
   AND job.state = '{State.WAITING}' AND submission.state = '{SubmissionState.ACTIVE}'
 ORDER BY job.id, submission.number
 """
 _UNSUCCESSFUL = f"""
-SELECT job.app, job.key FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = %(number)s AND job.state IN ({sql_list(*sorted(UNSUCCESSFUL))}) ORDER BY job.id
+SELECT job.app, job.key FROM submission_job JOIN job ON job.id = submission_job.job
+WHERE submission_job.submission = %(number)s AND job.state IN ({sql_list(*sorted(UNSUCCESSFUL))}) ORDER BY job.id
 """
 _LIVE = f"""
-SELECT job.id FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = %(number)s AND job.state IN ({sql_list(*sorted(LIVE))}) ORDER BY job.id
+SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
+WHERE submission_job.submission = %(number)s AND job.state IN ({sql_list(*sorted(LIVE))}) ORDER BY job.id
 """
 _FORGET_STEPS = f"""
-DELETE FROM wants USING job
-WHERE wants.submission = %(number)s AND job.id = wants.job AND job.place IS NOT NULL
+DELETE FROM submission_job USING job
+WHERE submission_job.submission = %(number)s AND job.id = submission_job.job AND job.output_table IS NOT NULL
   AND job.state IN ({sql_list(*sorted(UNSUCCESSFUL))})
 """
 _FORGET_ENDED = f"""
-DELETE FROM wants USING submission
-WHERE wants.job = ANY(%(jobs)s) AND wants.wish = {Wish.PUSHED:d} AND submission.number = wants.submission
+DELETE FROM submission_job USING submission
+WHERE submission_job.job = ANY(%(jobs)s) AND submission_job.request_reason = {RequestReason.PUSHED:d}
+    AND submission.number = submission_job.submission
   AND submission.state IN ('{SubmissionState.SUCCEEDED}', '{SubmissionState.FAILED}')
 """
 
@@ -106,7 +111,7 @@ def pushers(tx: Tx, jobs: list[int]) -> list[Pusher]:
 
 class Concerned(NamedTuple):
     """Effects of ends: ``pushing`` are jobs with children that may follow, ``watching`` submissions with another of the
-    jobs as their sentinel."""
+    jobs as their blocking job."""
 
     pushing: list[int]
     watching: list[int]
@@ -151,10 +156,10 @@ def live(tx: Tx, number: int) -> list[int]:
     return tx.column(_LIVE, number=number)
 
 
-def want(tx: Tx, wants: list[tuple[int, int, Wish]]) -> None:
+def request(tx: Tx, requests: list[tuple[int, int, RequestReason]]) -> None:
     """Record which submission requests which job, and how. A request by name overrides the other ways."""
-    if wants:
-        tx.write(_INSERT, **arrays(wants, "submission", "job", "wish"))
+    if requests:
+        tx.write(_INSERT, **arrays(requests, "submission", "job", "request_reason"))
 
 
 def forget_ended(tx: Tx, jobs: list[int]) -> None:

@@ -8,9 +8,10 @@ A waiting job keeps the needs it was planned with, even if its app's definition 
 again, it gets the needs of the current definition; a push is no such request. A job that was claimed keeps its needs
 unless it is run again.
 
-Invariants between transactions: ``gate.unmet`` is the number of the gate's needs that are not met, and ``gate.dead``
-the number that cannot be met any more. A need is settled if its parent has reached a state that decides it, and this
-was propagated to the children. Most needs are decided by an end; a need with condition ``running`` is met by a start.
+Invariants between transactions: ``gate.unmet`` is the number of the gate's needs that are not met, and
+``gate.impossible`` the number that cannot be met any more. A need is settled if its parent has reached a state that
+decides it, and this was propagated to the children. Most needs are decided by an end; a need with condition ``running``
+is met by a start.
 
 Lock order: parents' job rows, needs, gates, children's job rows, each in id order.
 
@@ -23,8 +24,8 @@ Race of two finishing parents: each settles its own needs. The gate's row lock o
 transaction that brings the counter to zero opens the child. If an end is propagated twice, the second time settles
 nothing.
 
-A crash leaves a row in the propagation outbox (``owed``, see ``ledger.lifecycle.judgements``), and the groomer repeats
-the propagation.
+A crash leaves a row in the propagation outbox (``propagation_outbox``, see ``ledger.lifecycle.judgements``), and the
+groomer repeats the propagation.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -45,7 +46,7 @@ BATCH = 5_000
 _ENDED = sql_list(*sorted(TERMINAL))
 
 _INSERT_GATES = """
-INSERT INTO gate (child, gate, name, unmet, dead)
+INSERT INTO gate (child, gate, name, unmet, impossible)
 SELECT child, gate, name, unmet, 0
 FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(name)s::text[], %(unmet)s::int[])
      AS new (child, gate, name, unmet)
@@ -65,7 +66,7 @@ WITH held AS MATERIALIZED (
          AS given (child, gate, parent, claim) USING (child, gate, parent)
     ORDER BY child, gate, parent FOR UPDATE OF need
 )
-UPDATE need SET outlived = held.claim
+UPDATE need SET stale_claim = held.claim
 FROM held WHERE need.child = held.child AND need.gate = held.gate AND need.parent = held.parent
 """
 _OUTDATED = f"""
@@ -168,7 +169,7 @@ _MET, _DEAD = (
 #: True if a parent has failed for good and is about to be split. Its failure has decided nothing.
 UNSPLIT = f"(parent.{SPLIT.guard} AND {divisible('parent')})"
 #: True if a parent's last success was too old when the child was planned. Such a success has decided nothing either.
-OUTLIVED = f"(parent.state = '{State.SUCCEEDED}' AND parent.claim <= need.outlived)"
+OUTLIVED = f"(parent.state = '{State.SUCCEEDED}' AND parent.claim <= need.stale_claim)"
 #: True if the child needs a running parent with unbounded work, and that parent is claimed but its work is not started,
 #: or has just failed.
 UNSTARTED = (
@@ -185,15 +186,15 @@ _HOLD_PARENTS = """
 SELECT id FROM job WHERE id IN (SELECT parent FROM need WHERE child = ANY(%(jobs)s)) ORDER BY id FOR SHARE
 """
 _SETTLE_FOR_CHILDREN = f"""
-UPDATE need SET settled = {VERDICT}
+UPDATE need SET met = {VERDICT}
 FROM job parent
-WHERE need.child = ANY(%(jobs)s) AND parent.id = need.parent AND need.settled IS DISTINCT FROM {VERDICT}
+WHERE need.child = ANY(%(jobs)s) AND parent.id = need.parent AND need.met IS DISTINCT FROM {VERDICT}
 """
 _COUNT = """
-UPDATE gate SET unmet = counted.unmet, dead = counted.dead
+UPDATE gate SET unmet = counted.unmet, impossible = counted.impossible
 FROM (
-    SELECT gate.child, gate.gate, count(need.parent) FILTER (WHERE need.settled IS NOT TRUE) AS unmet,
-           count(need.parent) FILTER (WHERE need.settled IS FALSE) AS dead
+    SELECT gate.child, gate.gate, count(need.parent) FILTER (WHERE need.met IS NOT TRUE) AS unmet,
+           count(need.parent) FILTER (WHERE need.met IS FALSE) AS impossible
     FROM gate LEFT JOIN need USING (child, gate)
     WHERE gate.child = ANY(%(jobs)s) GROUP BY gate.child, gate.gate
 ) counted
@@ -202,13 +203,13 @@ WHERE gate.child = counted.child AND gate.gate = counted.gate
 # A CASE for the same reason as in ``transitions.guard``: otherwise each of 10,000 jobs is searched among all waiting
 # jobs.
 _OPEN = f"""
-UPDATE job SET open = counted.open, queued = job.queued AND counted.open
+UPDATE job SET unblocked = counted.unblocked, waiting_for_slot = job.waiting_for_slot AND counted.unblocked
 FROM (
-    SELECT child, coalesce(bool_or(gate.unmet = 0), true) AS open
+    SELECT child, coalesce(bool_or(gate.unmet = 0), true) AS unblocked
     FROM unnest(%(jobs)s::bigint[]) AS given (child) LEFT JOIN gate USING (child) GROUP BY child
 ) counted
 WHERE job.id = counted.child
-  AND CASE WHEN job.state = '{State.WAITING}' THEN job.open <> counted.open AND NOT job.flying END
+  AND CASE WHEN job.state = '{State.WAITING}' THEN job.unblocked <> counted.unblocked AND NOT job.saga_open END
 """
 
 # The parents' rows are locked before, so their states here are not older than the rows that this statement waits for.
@@ -217,22 +218,22 @@ WHERE job.id = counted.child
 _COUNT_DOWN = f"""
 WITH held_need AS MATERIALIZED (
     SELECT child FROM need
-    WHERE parent = ANY(%(jobs)s) AND settled IS NULL ORDER BY child + 0, gate, parent FOR UPDATE
-), settled AS (
-    UPDATE need SET settled = {VERDICT}
+    WHERE parent = ANY(%(jobs)s) AND met IS NULL ORDER BY child + 0, gate, parent FOR UPDATE
+), decided AS (
+    UPDATE need SET met = {VERDICT}
     FROM job parent
     WHERE (SELECT count(*) FROM held_need) > 0
       AND need.parent = ANY(%(jobs)s) AND parent.id = need.parent
-      AND need.settled IS NULL AND {VERDICT} IS NOT NULL
-    RETURNING need.child, need.gate, need.settled
+      AND need.met IS NULL AND {VERDICT} IS NOT NULL
+    RETURNING need.child, need.gate, need.met
 ), touched AS MATERIALIZED (
-    SELECT child, gate, count(*) FILTER (WHERE settled) AS met, count(*) FILTER (WHERE NOT settled) AS died
-    FROM settled GROUP BY child, gate
+    SELECT child, gate, count(*) FILTER (WHERE met) AS met, count(*) FILTER (WHERE NOT met) AS died
+    FROM decided GROUP BY child, gate
 ), held_gate AS MATERIALIZED (
     SELECT gate.child, gate.gate, touched.met, touched.died FROM gate JOIN touched USING (child, gate)
     ORDER BY gate.child, gate.gate FOR UPDATE OF gate
 )
-UPDATE gate SET unmet = gate.unmet - held.met, dead = gate.dead + held.died
+UPDATE gate SET unmet = gate.unmet - held.met, impossible = gate.impossible + held.died
 FROM held_gate held JOIN job ON job.id = held.child
 WHERE gate.child = held.child AND gate.gate = held.gate
 RETURNING gate.unmet = 0, held.died > 0, {MAY_BEGIN}, {READY_COLUMNS}
@@ -240,12 +241,12 @@ RETURNING gate.unmet = 0, held.died > 0, {MAY_BEGIN}, {READY_COLUMNS}
 # A need for a running parent is left as it is, because it stays met once it is met. The needs of a child with an open
 # flight are left too, because ends are not propagated to it.
 _UNTELL = """
-UPDATE need SET settled = NULL FROM job child
-WHERE need.child = ANY(%(jobs)s) AND child.id = need.child AND NOT child.flying AND need.condition <> 'running'
+UPDATE need SET met = NULL FROM job child
+WHERE need.child = ANY(%(jobs)s) AND child.id = need.child AND NOT child.saga_open AND need.condition <> 'running'
 """
 _STILL_TO_TELL = f"""
 SELECT DISTINCT parent.id FROM need JOIN job parent ON parent.id = need.parent
-WHERE need.child = ANY(%(jobs)s) AND need.settled IS NULL AND {VERDICT} IS NOT NULL
+WHERE need.child = ANY(%(jobs)s) AND need.met IS NULL AND {VERDICT} IS NOT NULL
 """
 _HOLD_ENDED = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 _HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"

@@ -23,7 +23,7 @@ from sluice.ledger.lifecycle import shared_kwargs
 _TERMS = {
     "app": "text[]",
     "state": "text[]",
-    "open": "bool[]",
+    "unblocked": "bool[]",
     "begins": "bool[]",
     "digest": "text[]",
     "priority": "int[]",
@@ -36,10 +36,10 @@ _TERMS = {
     "kwargs": "text[]",
     "not_before": "timestamptz[]",
     "end_before": "timestamptz[]",
-    "mark": "text[]",
-    "place": "text[]",
+    "freshness_scope": "text[]",
+    "output_table": "text[]",
     "bisect": "bool[]",
-    "collect": "bool[]",
+    "needs_collection": "bool[]",
     "pool": "text[]",
     "pool_limit": "int[]",
 }
@@ -74,7 +74,7 @@ _STEPS = ", ".join(
 _OWN = [name for name in _TERMS if name not in ("state", "begins")]
 _INSERT = f"""
 WITH made AS (
-    INSERT INTO job (key, work_ids, {", ".join(_OWN)}, state, announced_at, created_at, changed_at)
+    INSERT INTO job (key, work_ids, {", ".join(_OWN)}, state, dispatched_at, created_at, changed_at)
     SELECT key, work_ids::jsonb, {", ".join(map(_value, _OWN))},
            CASE WHEN {_BEGINS} THEN '{State.READY}' ELSE state END, CASE WHEN {_BEGINS} THEN {NOW} END, {NOW}, {NOW}
     FROM unnest(%(keys)s::text[], %(work_ids)s::text[], %(terms)s::int[], %(offsets_s)s::float8[])
@@ -118,7 +118,7 @@ _ANEW = {
         "retry": "retry",
         "not_before": "start_after",
         "bisect": "on_failure",
-        "collect": "archive",
+        "needs_collection": "archive",
         "pool_limit": "concurrency",
     }.items()
 } | {
@@ -130,7 +130,7 @@ _ANEW = {
     " THEN job.pool ELSE given.pool END",
     "overrides": "nullif(coalesce(job.overrides, '{}') || coalesce(given.overrides::jsonb, '{}'), '{}')",
     # A flight that goes on keeps the kwargs with which it began.
-    "kwargs": "CASE WHEN job.flying THEN job.kwargs ELSE coalesce(given.kwargs::jsonb, job.kwargs) END",
+    "kwargs": "CASE WHEN job.saga_open THEN job.kwargs ELSE coalesce(given.kwargs::jsonb, job.kwargs) END",
 }
 _RENEW = f"""
 UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _ANEW.items())}
@@ -147,7 +147,7 @@ WITH held AS MATERIALIZED (
     ORDER BY job.id FOR UPDATE OF job
 )
 UPDATE job SET pool = held.pool, pool_limit = held.pool_limit,
-    queued = job.queued AND job.pool IS NOT DISTINCT FROM held.pool
+    waiting_for_slot = job.waiting_for_slot AND job.pool IS NOT DISTINCT FROM held.pool
 FROM held WHERE job.id = held.id AND {_WAITS}
 RETURNING job.id, job.pool
 """
@@ -228,7 +228,7 @@ def _terms(tx: Tx, jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[s
     shared: dict[str, str] = {}
     for job in jobs:
         # The jobs of a walk share policies and options, so it is enough to compare their identities.
-        mark = (
+        freshness_scope = (
             job.name.app,
             job.standing,
             is_open(job),
@@ -236,14 +236,14 @@ def _terms(tx: Tx, jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[s
             id(job.policy),
             id(job.overrides),
             id(job.kwargs),
-            job.mark,
-            job.place,
+            job.freshness_scope,
+            job.output_table,
             job.pool,
         )
-        if mark not in places:
+        if freshness_scope not in places:
             rows.append(_row(job, shared, begin=begin))
-            places[mark] = len(rows)
-        terms.append(places[mark])
+            places[freshness_scope] = len(rows)
+        terms.append(places[freshness_scope])
     shared_kwargs.keep(tx, shared)
     return {"terms": terms, "offsets_s": [job.offset_s for job in jobs], **arrays(rows, *_TERMS)}
 
@@ -266,8 +266,8 @@ def _row(job: PlannedJob, shared: dict[str, str], *, begin: bool) -> tuple[objec
         shared_kwargs.stored(job.kwargs, shared),
         policy.start_after,
         policy.end_before,
-        job.mark,
-        job.place,
+        job.freshness_scope,
+        job.output_table,
         policy.on_failure == "bisect",
         policy.archive == "manual",
         job.pool,

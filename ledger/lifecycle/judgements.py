@@ -2,8 +2,8 @@
 
 Preconditions: the jobs are ``executed``, and each has one round with a recorded ending. Of two judges of the same jobs,
 the second waits for the row locks, finds no job ``executed``, and does nothing. A crash before the commit leaves
-everything to the next judge. After the commit, ``owed`` has the ended jobs that were not propagated, and the groomer
-starts their propagation.
+everything to the next judge. After the commit, ``propagation_outbox`` has the ended jobs that were not propagated, and
+the groomer starts their propagation.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from itertools import chain
 import msgspec
 
 from sluice.jobs.model.judgement import Case, Verdict
-from sluice.jobs.sagas.abort_reasons import TurnBack
+from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import CANCEL_UNDONE, EXPIRE_LATE, FAIL, MARK_FATAL, RETRY, SUCCEED, By, Verb
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, guard, move
@@ -29,37 +29,38 @@ from sluice.ledger.stats import runtimes
 _CASES = f"""
 SELECT job.id, job.app, job.key, round.ending, round.took_s, round.executed_at, job.fails, job.max_fails,
        job.end_before, coalesce(job.retry, '{{}}') AS retry, job.work_ids IS NOT NULL AS is_chunk,
-       job.place IS NOT NULL AS is_step, job.undoes IS NOT NULL AS is_compensation,
-       job.unbounded, job.failing, coalesce(round.final, false) AS final, round.retry_after_s,
-       extract(epoch FROM round.executed_at - round.running_at)::float8 AS ran_s, job.flying, job.turn_back
+       job.output_table IS NOT NULL AS is_step, job.undoes IS NOT NULL AS is_compensation,
+       job.unbounded, job.consecutive_fails, coalesce(round.final, false) AS final, round.retry_after_s,
+       extract(epoch FROM round.executed_at - round.running_at)::float8 AS ran_s, job.saga_open, job.abort_reason
 FROM job JOIN round ON round.job = job.id AND round.claim = job.claim
 WHERE job.id = ANY(%(jobs)s) AND {guard(SUCCEED)}
 ORDER BY job.id FOR UPDATE OF job
 """
 _FAILED = "fails = job.fails + 1"
-_LANDED = "flying = false"
+_LANDED = "saga_open = false"
 # The flight of a saga that could not be undone stays open: a rerun continues that flight.
 _END = {
     SUCCEED: move(SUCCEED, By.PLANNER, sets=_LANDED),
     FAIL: move(FAIL, By.PLANNER, sets=f"{_LANDED}, {_FAILED}"),
     MARK_FATAL: move(MARK_FATAL, By.PLANNER, sets=_FAILED),
     EXPIRE_LATE: move(EXPIRE_LATE, By.PLANNER, sets=_LANDED),
-    CANCEL_UNDONE: move(CANCEL_UNDONE, By.PLANNER, sets=_LANDED, note="turn_back"),
+    CANCEL_UNDONE: move(CANCEL_UNDONE, By.PLANNER, sets=_LANDED, note="abort_reason"),
 }
-_NEXT_FLIGHT = f"flight = job.flight + job.flying::int, turn_back = NULL, {_LANDED}"
+_NEXT_FLIGHT = f"flight = job.flight + job.saga_open::int, abort_reason = NULL, {_LANDED}"
 _TRY_AGAIN = move(
     RETRY,
     By.PLANNER,
-    given="unnest(%(jobs)s::bigint[], %(not_before)s::timestamptz[], %(failing)s::int[])"
-    " AS given (id, not_before, failing)",
-    sets=f"{_FAILED}, round = job.round + 1, not_before = given.not_before, failing = given.failing, {_NEXT_FLIGHT}",
+    given="unnest(%(jobs)s::bigint[], %(not_before)s::timestamptz[], %(consecutive_fails)s::int[])"
+    " AS given (id, not_before, consecutive_fails)",
+    sets=f"{_FAILED}, round = job.round + 1, not_before = given.not_before, "
+    f"consecutive_fails = given.consecutive_fails, {_NEXT_FLIGHT}",
 )
 # The saga was undone because no submission requested it, and one does by now. That is no failure, and no round of its
 # own.
 _BEGIN_ANEW = move(
     RETRY,
     By.PLANNER,
-    condition=f"job.turn_back = '{TurnBack.UNWANTED}' AND NOT ({UNWANTED})",
+    condition=f"job.abort_reason = '{AbortReason.UNWANTED}' AND NOT ({UNWANTED})",
     sets=f"not_before = {NOW}, {_NEXT_FLIGHT}",
     note="'undone, and requested again'",
 )
@@ -104,7 +105,7 @@ def judge(
     waiting = _try_again(tx, cases, [each for each in verdicts if each.verb is RETRY], budget_of)
     cancelled = cancel_unwanted(tx, waiting) if waiting else []
     waiting += requested_again
-    upstream_failed |= dependencies.shut(tx, [job for job in waiting if cases[job].flying])
+    upstream_failed |= dependencies.shut(tx, [job for job in waiting if cases[job].saga_open])
     owe(tx, [*upstream_failed])
     ready = make_ready(tx, By.PLANNER, waiting)
     runtimes.note(tx, [(case.app, case.took_s) for case in cases.values() if case.took_s is not None])
@@ -136,7 +137,11 @@ def _try_again(tx: Tx, cases: Mapping[int, Case], verdicts: list[Verdict], budge
         return []
     later = put_off(tx, [cases[each.id] for each in verdicts], budget_of)
     rows = [
-        (each.id, each.not_before and each.not_before + later.get(each.id, timedelta()), each.failing)
+        (
+            each.id,
+            each.not_before and each.not_before + later.get(each.id, timedelta()),
+            each.consecutive_fails,
+        )
         for each in verdicts
     ]
-    return tx.column(_TRY_AGAIN, **arrays(rows, "jobs", "not_before", "failing"))
+    return tx.column(_TRY_AGAIN, **arrays(rows, "jobs", "not_before", "consecutive_fails"))

@@ -48,7 +48,7 @@ _RECORD = move(
     By.EXECUTOR,
     given=CLAIMS,
     condition=HELD,
-    sets=f"announced_at = {NOW}, announcements = 0",
+    sets=f"dispatched_at = {NOW}, dispatch_attempts = 0",
     forgets_work=True,
 )
 _HAND_BACK = move(
@@ -56,7 +56,7 @@ _HAND_BACK = move(
     By.EXECUTOR,
     given=CLAIMS,
     condition=f"{HELD} AND NOT job.paused",
-    sets=f"announced_at = {NOW}, announcements = 0",
+    sets=f"dispatched_at = {NOW}, dispatch_attempts = 0",
     returning=READY_COLUMNS,
 )
 # Paused jobs wait. A job that was resumed between these two statements also waits for a moment, until the groomer finds
@@ -193,16 +193,16 @@ def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
 
 
 _UNCONTESTED = """
-job.end_before IS NULL AND job.work_ids IS NULL AND job.place IS NULL AND job.undoes IS NULL
-AND NOT job.flying AND NOT job.unbounded
+job.end_before IS NULL AND job.work_ids IS NULL AND job.output_table IS NULL AND job.undoes IS NULL
+AND NOT job.saga_open AND NOT job.unbounded
 """
-_SUCCEEDED = f"SELECT app, '{SUCCEEDED}' AS ending, NULL AS error, turn_back FROM moved"
+_SUCCEEDED = f"SELECT app, '{SUCCEEDED}' AS ending, NULL AS error, abort_reason FROM moved"
 _FINISH = move(
     RECORD,
     By.EXECUTOR,
     given=ENDED,
     condition=f"{HELD} AND {_UNCONTESTED}",
-    sets="said = NULL, announcements = 0",
+    sets="external_status = NULL, dispatch_attempts = 0",
     forgets_work=True,
     returning="id, app, pool",
     then=VerbBy(SUCCEED, By.PLANNER),

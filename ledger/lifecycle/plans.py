@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, RerunRequest, Wish
+from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, RequestReason, RerunRequest
 from sluice.jobs.states import By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.keyspaces import bisection
@@ -29,7 +29,7 @@ _FIND = f"SELECT job.id, job.app, job.key, job.state {_NAMED}"
 _LOOK = f"""
 SELECT job.id, job.app, job.key, job.state, job.changed_at, job.claim,
        CASE WHEN job.state = '{State.WAITING}' THEN ARRAY(
-           SELECT ARRAY[parent.app, parent.key, need.outlived::text]
+           SELECT ARRAY[parent.app, parent.key, need.stale_claim::text]
            FROM need JOIN job parent ON parent.id = need.parent
            WHERE need.child = job.id AND {dependencies.OUTLIVED}) END
 {_NAMED}
@@ -45,15 +45,15 @@ _HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id 
 
 # Waiting jobs of which every gate is dead or needs a parent that no submission has requested.
 _WITHOUT_PARENTS = f"""
-SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' AND NOT open AND NOT EXISTS (
-    SELECT 1 FROM gate WHERE gate.child = job.id AND gate.dead = 0 AND NOT EXISTS (
+SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' AND NOT unblocked AND NOT EXISTS (
+    SELECT 1 FROM gate WHERE gate.child = job.id AND gate.impossible = 0 AND NOT EXISTS (
         SELECT 1 FROM need JOIN job parent ON parent.id = need.parent
         WHERE need.child = gate.child AND need.gate = gate.gate AND parent.state = '{State.EXPECTED}'))
 """
 # Jobs that were planned with one dead gate and another gate that is neither dead nor met.
 _TURNED = """
 SELECT child FROM gate WHERE child = ANY(%(jobs)s) GROUP BY child
-HAVING bool_or(dead > 0) AND NOT bool_and(dead > 0) AND NOT bool_or(unmet = 0)
+HAVING bool_or(impossible > 0) AND NOT bool_and(impossible > 0) AND NOT bool_or(unmet = 0)
 """
 
 
@@ -111,7 +111,11 @@ class _Entered(Struct, frozen=True):
     @property
     def requested(self) -> set[int]:
         """Jobs that a submission requests itself, and that are not only pushed."""
-        return {self.ids[name] for _, name, wish in self.plan.wants if wish is not Wish.PUSHED}
+        return {
+            self.ids[name]
+            for _, name, request_reason in self.plan.requests
+            if request_reason is not RequestReason.PUSHED
+        }
 
 
 def plan(tx: Tx, plan: JobPlan) -> Propagated:
@@ -131,7 +135,7 @@ def plan(tx: Tx, plan: JobPlan) -> Propagated:
 
 def _enter(tx: Tx, plan: JobPlan) -> _Entered:
     """Insert the new jobs, lock the existing ones, and wake or skip jobs that were only expected."""
-    paused = pauses.hold_still(tx, {number for number, _, _ in plan.wants})
+    paused = pauses.hold_still(tx, {number for number, _, _ in plan.requests})
     made, begun = insertion.insert(tx, plan.jobs, begin=not paused)
     older, split, held_back = _hold(tx, plan, made)
     ids = made | older
@@ -164,7 +168,9 @@ def _connect(tx: Tx, entered: _Entered) -> tuple[list[int], list[int]]:
     changed = dependencies.outdated(tx, again, ids, asked=[*entered.requested], again=rerun)
     dependencies.replace(tx, changed, ids)
     dependencies.discount(tx, [job for job in plan.jobs if job.stale], ids)
-    demand.want(tx, [(number, ids[name], wish) for number, name, wish in plan.wants])
+    demand.request(
+        tx, [(number, ids[name], request_reason) for number, name, request_reason in plan.requests]
+    )
     halves = bisection.stand_in(tx, entered.split)
     decided = _decided(entered.fresh, entered.older.keys() | {job.name for job in entered.skipped})
     replanned = entered.numbers([*decided, *changed])
@@ -190,7 +196,9 @@ def _lend(tx: Tx, entered: _Entered, touched: list[int]) -> None:
 def _follow_pauses(tx: Tx, entered: _Entered, jobs: list[int]) -> list[ReadyJob]:
     """Pause or resume these jobs, and the older ones that a pause concerns, as their submissions are. Return the ready
     ones."""
-    wanted_in_vain = [entered.ids[name] for number, name, _ in entered.plan.wants if number in entered.paused]
+    wanted_in_vain = [
+        entered.ids[name] for number, name, _ in entered.plan.requests if number in entered.paused
+    ]
     return pauses.follow(tx, sorted({*entered.held_back, *jobs, *wanted_in_vain}))
 
 
@@ -269,7 +277,7 @@ def _rerun(tx: Tx, entered: _Entered) -> list[int]:
             continue
         note = reruns.STALE_INPUT if again.stale else None
         rerun_jobs = reruns.rerun(tx, named, downstream=again.downstream, note=note)
-        demand.want(tx, [(again.submission, job, Wish.PUSHED) for job in rerun_jobs.jobs])
+        demand.request(tx, [(again.submission, job, RequestReason.PUSHED) for job in rerun_jobs.jobs])
         begun, touched = begun + rerun_jobs.jobs, touched + rerun_jobs.touched
     restarted = set(begun)
     insertion.renew(tx, [job for job in jobs if ids[job.name] in restarted], ids)
@@ -278,5 +286,7 @@ def _rerun(tx: Tx, entered: _Entered) -> list[int]:
 
 def _as_asked(ready: list[ReadyJob], plan: JobPlan, ids: Mapping[JobName, int]) -> list[ReadyJob]:
     """Sort the jobs in the order of the requests, so that of two equally urgent jobs the earlier request runs first."""
-    places = {ids[name]: place for place, (_, name, _) in reversed([*enumerate(plan.wants)])} if ready else {}
+    places = (
+        {ids[name]: place for place, (_, name, _) in reversed([*enumerate(plan.requests)])} if ready else {}
+    )
     return sorted(ready, key=lambda job: places.get(job.job, len(places)))

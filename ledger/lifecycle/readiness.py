@@ -28,30 +28,30 @@ class ReadyJob(NamedTuple):
     app: str
     round: int
     priority: int
-    urgent_by: datetime | None
+    effective_deadline: datetime | None
     due_at: datetime
     alone: bool
     not_before: datetime | None = None
 
     @property
     def urgency(self) -> Urgency:
-        return Urgency.of(self.priority, self.urgent_by)
+        return Urgency.of(self.priority, self.effective_deadline)
 
 
-ALONE = "(losses > 0 OR half_of IS NOT NULL OR flying)"
+ALONE = "(losses > 0 OR bisected_from IS NOT NULL OR saga_open)"
 #: The columns that a statement on ``job`` returns for each ``ReadyJob``.
-READY_COLUMNS = f"id, app, round, priority, urgent_by, {DUE}, {ALONE}, not_before"
+READY_COLUMNS = f"id, app, round, priority, effective_deadline, {DUE}, {ALONE}, not_before"
 
 #: The groomer ends a job that has passed its ``end_before``, and no worker starts it. A saga that has started is
 #: claimed by a worker all the same, to be undone.
-UNEXPIRED = f"(job.flying OR coalesce(job.end_before > {NOW}, true))"
+UNEXPIRED = f"(job.saga_open OR coalesce(job.end_before > {NOW}, true))"
 _HAS_COME = f"coalesce(job.not_before <= {NOW}, true) AND {UNEXPIRED}"
 #: SQL that is true if at most a pause keeps a waiting job from running.
-MAY_RUN = f"job.open AND {_HAS_COME}"
+MAY_RUN = f"job.unblocked AND {_HAS_COME}"
 #: A job that is made ready counts as announced: the caller sends its notification.
-ANNOUNCED = f"announced_at = {NOW}, announcements = 0"
+ANNOUNCED = f"dispatched_at = {NOW}, dispatch_attempts = 0"
 #: Set instead if the job belongs to a pool: it waits for a slot.
-WAITS_FOR_SLOT = "queued = true"
+WAITS_FOR_SLOT = "waiting_for_slot = true"
 #: SQL that is true if a job behind a gate that has just opened may start and needs no slot.
 MAY_BEGIN = (
     f"(CASE WHEN job.{MAKE_READY.guard} "
@@ -74,19 +74,19 @@ _MAKE_OPENED_READY = {
         MAKE_READY,
         by,
         condition=f"{_HAS_COME} AND NOT job.paused",
-        sets=f"open = true, {ANNOUNCED}",
+        sets=f"unblocked = true, {ANNOUNCED}",
         returning=READY_COLUMNS,
-        waiting_for_slot=f"open = true, {WAITS_FOR_SLOT}",
+        waiting_for_slot=f"unblocked = true, {WAITS_FOR_SLOT}",
     )
     for by in sorted(MAKE_READY.by)
 }
 _ROWS = f"SELECT {READY_COLUMNS} FROM job WHERE id = ANY(%(jobs)s) ORDER BY id"
-_SET_OPEN = f"UPDATE job SET open = true WHERE id = ANY(%(jobs)s) AND NOT open AND state = '{State.WAITING}'"
+_SET_OPEN = f"UPDATE job SET unblocked = true WHERE id = ANY(%(jobs)s) AND NOT unblocked AND state = '{State.WAITING}'"
 
 # A job that has started already has its inputs, so the later outcomes of its parents do not matter.
 _EVERY_GATE_DEAD = """
-NOT job.flying AND EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
-AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.dead = 0)
+NOT job.saga_open AND EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
+AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.impossible = 0)
 """
 # A job is skipped instead of failed if nothing went wrong in some gate of it. That is so if the gate's dead parents
 # were skipped, or if they ended well while the job needed them to fail.
@@ -95,7 +95,7 @@ EXISTS (
     SELECT 1 FROM gate WHERE gate.child = job.id AND NOT EXISTS (
         SELECT 1 FROM need JOIN job parent ON parent.id = need.parent
         WHERE need.child = gate.child AND need.gate = gate.gate
-          AND need.settled = false AND need.condition <> 'failed' AND parent.state <> '{State.SKIPPED}'))
+          AND need.met = false AND need.condition <> 'failed' AND parent.state <> '{State.SKIPPED}'))
 """
 _SKIP = move(
     SKIP, By.PLANNER, condition=f"{_EVERY_GATE_DEAD} AND {_A_GATE_ONLY_SKIPPED}", returning="id, app"

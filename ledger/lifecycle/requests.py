@@ -19,7 +19,7 @@ from sluice.jobs.model.request_limits import DEPTH_MAX, DIGITS_MAX, is_deeper
 from sluice.jobs.model.submission import JSON, Refusal, Submission
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.stats import event_counters
-from sluice.ledger.stats.event_counters import What
+from sluice.ledger.stats.event_counters import CounterName
 
 #: Most bytes of a request as Postgres stores it: 8 MiB. A text of 1 MiB takes up to six times its size as jsonb.
 STORED_BYTES_MAX = 8 * 1024 * 1024
@@ -80,7 +80,7 @@ def note(tx: Tx, refused: Iterable[Refusal]) -> None:
 
 
 def _count(tx: Tx) -> None:
-    event_counters.add(tx, {(What.SUBMISSION_REFUSED, ""): len(tx.refused)})
+    event_counters.add(tx, {(CounterName.SUBMISSION_REFUSED, ""): len(tx.refused)})
 
 
 def _log(tx: Tx) -> None:

@@ -28,7 +28,7 @@ WITH RECURSIVE up (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
     UNION
     SELECT need.parent FROM up JOIN need ON need.child = up.id JOIN job ON job.id = need.parent
-    WHERE need.settled = false AND job.state IN ({_DEAD}) AND NOT {_FILTERED}
+    WHERE need.met = false AND job.state IN ({_DEAD}) AND NOT {_FILTERED}
 )
 SELECT id FROM up
 """
@@ -38,7 +38,7 @@ WITH RECURSIVE down (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
     UNION
     SELECT need.child FROM down JOIN need ON need.parent = down.id JOIN job ON job.id = need.child
-    WHERE need.settled = false AND job.state IN ('{State.UPSTREAM_FAILED}', '{State.SKIPPED}')
+    WHERE need.met = false AND job.state IN ('{State.UPSTREAM_FAILED}', '{State.SKIPPED}')
 )
 SELECT id FROM down
 """
@@ -63,10 +63,11 @@ _CANCELLED = f"SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.C
 _RERUN = move(
     RERUN,
     By.PLANNER,
-    sets="round = 0, fails = 0, timeouts = 0, losses = 0, open = job.flying, announced_at = NULL, event = NULL, "
+    sets="round = 0, fails = 0, timeouts = 0, losses = 0, unblocked = job.saga_open, "
+    "dispatched_at = NULL, event = NULL, "
     "not_before = CASE WHEN job.round = 0 THEN job.not_before END, "
-    "urgent_by = NULL, failing = 0, paused = false, archived_at = NULL, "
-    "flight = job.flight + (NOT job.flying)::int, turn_back = NULL",
+    "effective_deadline = NULL, consecutive_fails = 0, paused = false, archived_at = NULL, "
+    "flight = job.flight + (NOT job.saga_open)::int, abort_reason = NULL",
     forgets_work=True,
     note="CASE WHEN id = ANY(%(named)s::bigint[]) THEN %(note)s::text END",
 )
@@ -77,7 +78,7 @@ STALE_INPUT = "a stale input"
 _HOLD_OPEN_CHILDREN = f"""
 SELECT id FROM job
 WHERE id IN (SELECT child FROM need WHERE parent = ANY(%(jobs)s))
-  AND CASE WHEN state = '{State.WAITING}' THEN open AND NOT flying END
+  AND CASE WHEN state = '{State.WAITING}' THEN unblocked AND NOT saga_open END
 ORDER BY id FOR UPDATE
 """
 # Written to go from the parents to their children. The statistics on waiting jobs do not include the 100,000 jobs that
@@ -85,7 +86,7 @@ ORDER BY id FOR UPDATE
 _WAITING_CHILDREN = f"""
 SELECT DISTINCT need.child FROM unnest(%(jobs)s::bigint[]) AS given (id)
 JOIN need ON need.parent = given.id JOIN job ON job.id = need.child
-WHERE CASE WHEN job.state = '{State.WAITING}' THEN NOT job.flying END
+WHERE CASE WHEN job.state = '{State.WAITING}' THEN NOT job.saga_open END
 """
 
 

@@ -17,7 +17,7 @@ _CUT_SHORT = f"""
 WITH closed AS (
     UPDATE round SET executed_at = {NOW}, ending = %(ending)s, error = %(ending)s
     FROM job WHERE job.id = ANY(%(jobs)s) AND round.job = job.id AND round.claim = job.claim AND round.ending IS NULL
-    RETURNING job.app, round.ending, round.error, job.turn_back
+    RETURNING job.app, round.ending, round.error, job.abort_reason
 )
 {telling("SELECT * FROM closed")}
 """
@@ -53,7 +53,7 @@ def close_rounds(given: str = ENDED) -> str:
 
 def close_and_tell() -> str:
     """Return the statement that ends the rounds of these claims and reports them to the breakers of their apps."""
-    ended = "SELECT job.app, closed.ending, closed.error, job.turn_back FROM closed JOIN job ON job.id = closed.job"
+    ended = "SELECT job.app, closed.ending, closed.error, job.abort_reason FROM closed JOIN job ON job.id = closed.job"
     return f"WITH closed AS ({close_rounds()}) {telling(ended)}"
 
 

@@ -3,9 +3,9 @@
 A submission in state ``received`` is its own outbox: the groomer has it planned, however it was entered (message,
 command line or SQL function). While it waits to be planned, it can be locked, delayed or refused.
 
-``sentinel`` is one job that an active submission still waits for. Only when that job ends is another one searched for,
-so settling is cheap however many jobs a submission has. The sentinel is the job that was planned last: parents are
-planned before their children, and jobs run in that order. So when it ends, few unfinished jobs are left.
+``blocking_job`` is one job that an active submission still waits for. Only when that job ends is another one searched
+for, so settling is cheap however many jobs a submission has. The blocking job is the job that was planned last: parents
+are planned before their children, and jobs run in that order. So when it ends, few unfinished jobs are left.
 
 Race of planners: each locks the submissions that it plans until its transaction ends. It skips locked submissions, so
 that a large plan does not delay others. It sends a message about submissions that it locked and did not plan.
@@ -19,9 +19,9 @@ import msgspec
 from msgspec import Struct
 
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState, conflict
-from sluice.jobs.sagas.abort_reasons import TurnBack
+from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.driver import Row
@@ -32,7 +32,7 @@ from sluice.ledger.lifecycle.readiness import move_out
 from sluice.ledger.lifecycle.requests import BODY
 from sluice.ledger.lifecycle.rounds import cut_short
 from sluice.ledger.limits import pauses
-from sluice.ledger.sagas.abortion import turn_back
+from sluice.ledger.sagas.abortion import abort
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
@@ -62,7 +62,7 @@ WITH held AS MATERIALIZED (
 )
 UPDATE submission SET
     app = held.app, state = held.state, request = held.request::jsonb, push = held.push, message = held.message,
-    reason = NULL, sentinel = NULL, look_at = NULL, received_at = {NOW}, planned_at = NULL, paused_at = NULL,
+    reason = NULL, blocking_job = NULL, next_plan_at = NULL, received_at = {NOW}, planned_at = NULL, paused_at = NULL,
     ended_at = NULL
 FROM held WHERE submission.number = held.number AND submission.state = '{SubmissionState.REFUSED}'
 RETURNING submission.id
@@ -72,7 +72,7 @@ SELECT nth FROM submission JOIN {_GIVEN} USING (id)
 WHERE submission_content(submission.request) <> submission_content(new.request::jsonb) ORDER BY nth
 """
 _ACTIVATE = f"""
-UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, reason = NULL, sentinel = NULL
+UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, reason = NULL, blocking_job = NULL
 WHERE number = ANY(%(numbers)s)
 """
 _NOTE = "UPDATE submission SET reason = %(reason)s WHERE number = %(number)s"
@@ -86,20 +86,22 @@ WITH candidate AS (
     ORDER BY number FOR UPDATE
 ), looked AS (
     SELECT candidate.number, (
-        SELECT job.id FROM wants JOIN job ON job.id = wants.job
-        WHERE wants.submission = candidate.number
-          AND (job.state IN ({_LIVE}) OR EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id))
-          AND NOT (wants.wish = {Wish.PUSHED:d} AND job.state = '{State.WAITING}' AND NOT job.open)
-        ORDER BY wants.job DESC LIMIT 1) AS open
+        SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
+        WHERE submission_job.submission = candidate.number
+          AND (job.state IN ({_LIVE}) OR EXISTS (SELECT 1 FROM propagation_outbox
+              WHERE propagation_outbox.job = job.id))
+          AND NOT (submission_job.request_reason = {RequestReason.PUSHED:d} AND job.state = '{State.WAITING}'
+              AND NOT job.unblocked)
+        ORDER BY submission_job.job DESC LIMIT 1) AS open
     FROM candidate
 ), bad AS (
     SELECT looked.number FROM looked WHERE open IS NULL AND EXISTS (
-        SELECT 1 FROM wants JOIN job ON job.id = wants.job
-        WHERE wants.submission = looked.number AND wants.wish <> {Wish.PULLED:d}
+        SELECT 1 FROM submission_job JOIN job ON job.id = submission_job.job
+        WHERE submission_job.submission = looked.number AND submission_job.request_reason <> {RequestReason.PULLED:d}
           AND job.state NOT IN ({_GOOD}, {_LIVE}))
 )
 UPDATE submission SET
-    sentinel = looked.open,
+    blocking_job = looked.open,
     ended_at = CASE WHEN looked.open IS NULL THEN {NOW} END,
     state = CASE WHEN looked.open IS NOT NULL THEN '{SubmissionState.ACTIVE}'
                  WHEN looked.number IN (SELECT number FROM bad) THEN '{SubmissionState.FAILED}'
@@ -108,18 +110,18 @@ FROM looked WHERE submission.number = looked.number
 RETURNING submission.number, submission.state
 """
 _WATCHING = f"WITH woken AS ({WAKING}) {WATCHING}"
-#: Query for submissions that the groomer settles, because their sentinel has ended or is missing.
+#: Query for submissions that the groomer settles, because their blocking job has ended or is missing.
 UNWATCHED = f"""
-SELECT number FROM submission LEFT JOIN job ON job.id = submission.sentinel
+SELECT number FROM submission LEFT JOIN job ON job.id = submission.blocking_job
 WHERE submission.state = '{SubmissionState.ACTIVE}' AND (job.id IS NULL OR (job.state NOT IN ({_LIVE})
-      AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id)))
+      AND NOT EXISTS (SELECT 1 FROM propagation_outbox WHERE propagation_outbox.job = job.id)))
 LIMIT %(limit)s
 """
 
 # A saga that ends unsuccessfully is compensated by a submission of the same transaction. Its id belongs to the ledger:
 # a row that was inserted under it by SQL and is not a compensation has not been planned, and is overwritten.
 _COMPENSATE = f"""
-INSERT INTO submission (id, app, state, request, push, received_at, look_at)
+INSERT INTO submission (id, app, state, request, push, received_at, next_plan_at)
 SELECT id || '{COMPENSATION}', app, '{SubmissionState.RECEIVED}',
        jsonb_build_object('app', app, 'compensates', id, 'push', 'wanted'), false, {NOW}, {NOW}
 FROM submission
@@ -128,7 +130,7 @@ WHERE number = ANY(%(numbers)s) AND request ->> 'mode' = '{SAGA}' AND planned_at
 ORDER BY number
 ON CONFLICT (id) DO UPDATE SET
     app = excluded.app, state = excluded.state, request = excluded.request, push = excluded.push, reason = NULL,
-    received_at = excluded.received_at, look_at = excluded.look_at, planned_at = NULL, ended_at = NULL
+    received_at = excluded.received_at, next_plan_at = excluded.next_plan_at, planned_at = NULL, ended_at = NULL
 WHERE submission.state NOT IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
    OR NOT submission.request ? 'compensates'
 """
@@ -141,8 +143,8 @@ RETURNING number
 # The request stays, so the submission is planned again for the jobs that have not succeeded. A saga and the submission
 # that compensates it are never open at the same time.
 _RETRY = f"""
-UPDATE submission SET state = '{SubmissionState.RECEIVED}', ended_at = NULL, reason = NULL, sentinel = NULL,
-    look_at = {NOW}
+UPDATE submission SET state = '{SubmissionState.RECEIVED}', ended_at = NULL, reason = NULL, blocking_job = NULL,
+    next_plan_at = {NOW}
 WHERE id = %(id)s AND state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}') AND paused_at IS NULL
   AND NOT EXISTS (
       SELECT 1 FROM submission other
@@ -153,16 +155,18 @@ RETURNING number
 # An executed job cannot be stopped, but its judgement may retry it. It is locked like the others. Either this
 # transaction finds it waiting afterwards, or the judgement finds it no longer requested.
 _WANTED_BY = f"""
-SELECT job.id FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE}, '{State.EXECUTED}')
+SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
+WHERE submission_job.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE}, '{State.EXECUTED}')
 """
-_HOLD = "SELECT id, flying FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
-_CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=f"NOT job.flying AND {UNWANTED}")
-_CANCEL_ANYWAY = move(CANCEL, By.PLANNER, condition="NOT job.flying")
+_HOLD = "SELECT id, saga_open FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
+_CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=f"NOT job.saga_open AND {UNWANTED}")
+_CANCEL_ANYWAY = move(CANCEL, By.PLANNER, condition="NOT job.saga_open")
 _NAMED = "SELECT id FROM job WHERE app = %(app)s AND key = %(key)s"
-_OWE = f"INSERT INTO owed (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} ON CONFLICT (job) DO NOTHING"
+_OWE = f"""
+INSERT INTO propagation_outbox (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} ON CONFLICT (job) DO NOTHING
+"""
 
-_REPAY = "DELETE FROM owed WHERE job = ANY(%(jobs)s)"
+_REPAY = "DELETE FROM propagation_outbox WHERE job = ANY(%(jobs)s)"
 
 
 #: Id, app, state, request, whether children are pushed, reason for a refusal, and id of the message.
@@ -238,7 +242,7 @@ def note(tx: Tx, number: int, reason: str) -> None:
 
 
 def settle(tx: Tx, numbers: list[int]) -> None:
-    """End the submissions that have nothing left to wait for. Give the others a new sentinel."""
+    """End the submissions that have nothing left to wait for. Give the others a new blocking job."""
     settled = tx.rows(_SETTLE, numbers=sorted(numbers)) if numbers else []
     compensate(tx, [number for number, state in settled if state == SubmissionState.FAILED])
 
@@ -253,14 +257,14 @@ def compensate(tx: Tx, ended: list[int]) -> None:
 
 
 def settle_watchers(tx: Tx, jobs: list[int]) -> None:
-    """Settle submissions with a sentinel among these jobs. Unplanned submissions that wait for one become due."""
+    """Settle submissions with a blocking job among these jobs. Unplanned submissions that wait for one become due."""
     if not jobs:
         return
     settle(tx, tx.column(_WATCHING, jobs=jobs))
 
 
 def settle_unwatched(tx: Tx, limit: int) -> int:
-    """Settle the submissions that missed the end of their sentinel. Return how many were found."""
+    """Settle the submissions that missed the end of their blocking job. Return how many were found."""
     numbers = tx.column(UNWATCHED, limit=limit)
     settle(tx, numbers)
     return len(numbers)
@@ -298,32 +302,32 @@ def cancel_job(tx: Tx, name: JobName) -> list[int]:
     A saga that has started is undone first.
     """
     job = tx.column(_NAMED, app=name.app, key=name.key)
-    flying = _flying(tx.rows(_HOLD, jobs=job))
+    saga_open = _with_open_saga(tx.rows(_HOLD, jobs=job))
     cancelled = move_out(tx, _CANCEL_ANYWAY, jobs=job)
     cut_short(tx, cancelled, CANCEL.target)
     owe(tx, cancelled)
-    if flying:
-        turn_back(tx, By.PLANNER, flying, TurnBack.CANCELLED)
+    if saga_open:
+        abort(tx, By.PLANNER, saga_open, AbortReason.CANCELLED)
     return cancelled
 
 
 def cancel_unwanted(tx: Tx, jobs: list[int]) -> list[int]:
-    """Cancel the jobs that no active submission requests. Their ends go to the propagation outbox (``owed``)."""
-    flying = _flying(tx.rows(_HOLD, jobs=jobs))
+    """Cancel the jobs that no active submission requests. Their ends go to the propagation outbox."""
+    saga_open = _with_open_saga(tx.rows(_HOLD, jobs=jobs))
     cancelled = move_out(tx, _CANCEL_UNWANTED, jobs=jobs)
     cut_short(tx, cancelled, CANCEL.target)
     owe(tx, cancelled)
-    if flying:
-        turn_back(tx, By.PLANNER, flying, TurnBack.UNWANTED)
+    if saga_open:
+        abort(tx, By.PLANNER, saga_open, AbortReason.UNWANTED)
     return cancelled
 
 
-def _flying(held: Iterable[Row]) -> list[int]:
-    return [id for id, flying in held if flying]
+def _with_open_saga(held: Iterable[Row]) -> list[int]:
+    return [id for id, saga_open in held if saga_open]
 
 
 def owe(tx: Tx, ended: list[int]) -> None:
-    """Add these ended jobs to the propagation outbox (``owed``)."""
+    """Add these ended jobs to the propagation outbox."""
     if ended:
         tx.write(_OWE, jobs=ended)
 
@@ -356,10 +360,10 @@ request ->> 'key' IS NULL AND (request -> 'keys' -> 0 IS NULL OR request -> 'key
 """
 _HOLD_PILED_UP = f"""
 WITH named AS MATERIALIZED (
-    {_RECEIVED} AND id = ANY(%(ids)s) AND coalesce(look_at <= {NOW}, true)
+    {_RECEIVED} AND id = ANY(%(ids)s) AND coalesce(next_plan_at <= {NOW}, true)
     ORDER BY number FOR UPDATE SKIP LOCKED
 ), behind AS MATERIALIZED (
-    {_RECEIVED} AND id <> ALL(%(ids)s) AND look_at IS NULL AND request -> 'keys' -> {FEW_KEYS} IS NULL
+    {_RECEIVED} AND id <> ALL(%(ids)s) AND next_plan_at IS NULL AND request -> 'keys' -> {FEW_KEYS} IS NULL
     AND received_at >= (SELECT min(received_at) FROM submission WHERE id = ANY(%(ids)s))
     AND NOT EXISTS (SELECT 1 FROM submission WHERE id = ANY(%(ids)s) AND {_IS_LARGE})
     AND NOT {_ATTEMPTED} AND NOT EXISTS (SELECT 1 FROM named WHERE attempted)
@@ -368,11 +372,12 @@ WITH named AS MATERIALIZED (
 SELECT *, true AS named FROM named UNION ALL SELECT *, false FROM behind ORDER BY number
 """
 _SET_ASIDE = f"""
-UPDATE submission SET look_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
+UPDATE submission SET next_plan_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
 WHERE number = ANY(%(numbers)s)
 """
 _WAIT = f"""
-UPDATE submission SET sentinel = %(job)s, look_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
+UPDATE submission SET blocking_job = %(job)s, next_plan_at = {NOW} + make_interval(secs => %(seconds)s),
+    reason = %(reason)s
 WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
 """
 _REFUSE = f"""

@@ -59,10 +59,12 @@ RETURNING app
 _IN_POOLS = f"""
 SELECT id FROM job WHERE app = ANY(%(apps)s) AND state = '{State.READY}' AND {_IS_OF_SHARED_POOL} ORDER BY id
 """
-_LINE_UP = move(PAUSE, By.PLANNER, condition=HAS_TO_WAIT, sets="queued = true", note="'its app is paused'")
+_LINE_UP = move(
+    PAUSE, By.PLANNER, condition=HAS_TO_WAIT, sets="waiting_for_slot = true", note="'its app is paused'"
+)
 _RESUME = "DELETE FROM app_pause WHERE app = ANY(%(apps)s) RETURNING app"
 _FORGET = """
-WITH forgotten AS (DELETE FROM breaker_news WHERE app = ANY(%(apps)s))
+WITH forgotten AS (DELETE FROM breaker_event WHERE app = ANY(%(apps)s))
 UPDATE breaker SET fails = 0 WHERE app = ANY(%(apps)s) AND fails > 0
 """
 _PAUSES = "SELECT app, since, by, until, why, trial FROM app_pause ORDER BY app"

@@ -8,9 +8,10 @@ it fails, the breaker stays open for twice as long as before, up to ``pause_s_ma
 closes the breaker, a failure changes nothing.
 
 The statements that end rounds also report them to the breakers (``telling``). A transaction that ends rounds inserts
-one small row for each of their apps that has a breaker (``breaker_news``), and nothing else. ``mind`` adds the rows up.
+one small row for each of their apps that has a breaker (``breaker_event``), and nothing else. ``mind`` adds the rows
+up.
 
-Invariants of breakers: ``breaker.fails`` and the existing rows of ``breaker_news`` together account for the ended
+Invariants of breakers: ``breaker.fails`` and the existing rows of ``breaker_event`` together account for the ended
 rounds, each round only once. A closed breaker has counted fewer failures than open it. Rounds count in the order in
 which their rows were written. If a transaction reports both, a success outweighs the failures.
 
@@ -65,17 +66,17 @@ WHERE app = %(app)s
 _KNOWN = "SELECT app, fails_max, pause_s, pause_s_max FROM breaker ORDER BY app"
 # A transaction that read a breaker may have written its row after the breaker was dropped.
 _FORGET = (
-    "DELETE FROM breaker_news WHERE NOT EXISTS (SELECT 1 FROM breaker WHERE breaker.app = breaker_news.app)"
+    "DELETE FROM breaker_event WHERE NOT EXISTS (SELECT 1 FROM breaker WHERE breaker.app = breaker_event.app)"
 )
 _DROP = "DELETE FROM breaker WHERE app = %(app)s"
 _DUE = f"""
-SELECT app FROM breaker WHERE EXISTS (SELECT 1 FROM breaker_news WHERE breaker_news.app = breaker.app)
+SELECT app FROM breaker WHERE EXISTS (SELECT 1 FROM breaker_event WHERE breaker_event.app = breaker.app)
     OR EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = breaker.app AND until <= {NOW})
 ORDER BY app
 """
 _HOLD = "SELECT fails, fails_max, pause_s, pause_s_max FROM breaker WHERE app = %(app)s FOR UPDATE"
 _NEWS = """
-WITH told AS (DELETE FROM breaker_news WHERE app = %(app)s RETURNING *)
+WITH told AS (DELETE FROM breaker_event WHERE app = %(app)s RETURNING *)
 SELECT failed, succeeded, error FROM told ORDER BY id
 """
 _PAUSED = f"""
@@ -87,7 +88,7 @@ INSERT INTO app_pause (app, since, until, pause_s, why)
 VALUES (%(app)s, {NOW}, {NOW} + make_interval(secs => %(pause_s)s), %(pause_s)s, %(why)s)
 """
 _CLOSE = "DELETE FROM app_pause WHERE app = %(app)s AND until IS NOT NULL"
-_LINES = "SELECT DISTINCT pool FROM job WHERE queued AND app = %(app)s"
+_LINES = "SELECT DISTINCT pool FROM job WHERE waiting_for_slot AND app = %(app)s"
 _LONGER = f"""
 UPDATE app_pause SET pause_s = %(pause_s)s, until = {NOW} + make_interval(secs => %(pause_s)s),
                      trial = NULL, trial_claim = NULL
@@ -97,7 +98,7 @@ _ANOTHER = "UPDATE app_pause SET trial = NULL, trial_claim = NULL WHERE app = %(
 # A trial is under way while it is yet to be claimed, and while it runs. The next claim does not always have the next
 # number: in a restored ledger it is above all numbers that were ever given out.
 _TRIED = """
-SELECT job.state, job.queued, job.claim, job.turn_back IS NOT NULL AS turned_back, tried.ending
+SELECT job.state, job.waiting_for_slot, job.claim, job.abort_reason IS NOT NULL AS turned_back, tried.ending
 FROM job LEFT JOIN LATERAL (
     SELECT ending FROM round WHERE round.job = job.id AND round.claim > %(claim)s ORDER BY claim LIMIT 1
 ) tried ON true
@@ -105,11 +106,11 @@ WHERE job.id = %(trial)s
 """
 # The collation is that of the index job_urgency; the reason is given there.
 _IS_READY = f'job.state COLLATE "C" = \'{State.READY}\' AND {UNEXPIRED} AND job.app COLLATE "C" ='
-_STANDS_IN_LINE = f"queued AND {UNEXPIRED} AND job.app ="
+_STANDS_IN_LINE = f"waiting_for_slot AND {UNEXPIRED} AND job.app ="
 _CANDIDATES, _IN_LINE = (
     f"""
     SELECT id FROM (
-        SELECT id, round, priority, urgent_by, not_before, created_at FROM job
+        SELECT id, round, priority, effective_deadline, not_before, created_at FROM job
         WHERE {may_be_tried} %(app)s ORDER BY {IN_TURN} LIMIT {CANDIDATES}) first
     ORDER BY round, {IN_TURN}
     """
@@ -118,15 +119,15 @@ _CANDIDATES, _IN_LINE = (
 #: Returns a row if a breaker needs handling: for an uncounted row, or for a pause that is over if a job is the trial or
 #: could become the trial. A breaker in order needs none.
 IS_DUE = f"""
-SELECT 1 FROM breaker_news
+SELECT 1 FROM breaker_event
 UNION ALL SELECT 1 FROM app_pause JOIN breaker USING (app) WHERE until <= {NOW} AND (
     trial IS NOT NULL OR EXISTS (SELECT 1 FROM job WHERE {_IS_READY} app_pause.app)
     OR EXISTS (SELECT 1 FROM job WHERE {_STANDS_IN_LINE} app_pause.app))
 """
 _TAKE = f"""
-SELECT job.id, job.claim, job.pool, job.queued
+SELECT job.id, job.claim, job.pool, job.waiting_for_slot
 FROM job JOIN unnest(%(jobs)s::bigint[]) WITH ORDINALITY AS given (id, nth) ON given.id = job.id
-WHERE job.state = '{State.READY}' OR job.queued ORDER BY given.nth LIMIT 1 FOR UPDATE OF job SKIP LOCKED
+WHERE job.state = '{State.READY}' OR job.waiting_for_slot ORDER BY given.nth LIMIT 1 FOR UPDATE OF job SKIP LOCKED
 """
 _TRY = "UPDATE app_pause SET trial = %(trial)s, trial_claim = %(claim)s WHERE app = %(app)s"
 _ANNOUNCE = f"UPDATE job SET {ANNOUNCED} WHERE id = %(trial)s RETURNING {READY_COLUMNS}"
@@ -272,12 +273,12 @@ def _go_on(tx: Tx, app: str, terms: _Terms, pause: _Pause) -> Minded:
 
 
 def _stands(tx: Tx, pause: _Pause) -> _Trial:
-    for state, queued, claim, turned_back, ending in tx.rows(
+    for state, waiting_for_slot, claim, turned_back, ending in tx.rows(
         _TRIED, trial=pause.trial, claim=pause.trial_claim
     ):
         if ending is not None:
             return _ended(ending, turned_back=turned_back)
-        is_to_be_claimed = claim == pause.trial_claim and (state == State.READY or queued)
+        is_to_be_claimed = claim == pause.trial_claim and (state == State.READY or waiting_for_slot)
         if is_to_be_claimed or (claim != pause.trial_claim and state == State.RUNNING):
             return _Trial.UNDER_WAY
     return _Trial.NEITHER
@@ -295,9 +296,9 @@ def _choose(tx: Tx, app: str) -> list[ReadyJob]:
     If no job is ready, a job that waits for a slot of its pool is chosen. It may get one when its turn comes.
     """
     candidates = tx.column(_CANDIDATES, app=app) or tx.column(_IN_LINE, app=app)
-    for trial, claim, pool, queued in tx.rows(_TAKE, jobs=candidates):
+    for trial, claim, pool, waiting_for_slot in tx.rows(_TAKE, jobs=candidates):
         tx.write(_TRY, app=app, trial=trial, claim=claim)
-        if queued:
+        if waiting_for_slot:
             tx.pools.add(pool)
             return []
         return [ReadyJob(*row) for row in tx.rows(_ANNOUNCE, trial=trial)]
@@ -316,20 +317,21 @@ SUCCEEDED = Ending.DONE
 ERROR_CHARACTERS_MAX = 200
 
 _FAILED = ", ".join(f"'{ending}'" for ending in FAILED)
-_HAS_FAILED = f"ended.ending IN ({_FAILED}) AND ended.turn_back IS NULL"
+_HAS_FAILED = f"ended.ending IN ({_FAILED}) AND ended.abort_reason IS NULL"
 _MATTERS = """
-bool_or(breaker.fails > 0) OR EXISTS (SELECT 1 FROM breaker_news news WHERE news.app = breaker.app)
+bool_or(breaker.fails > 0) OR EXISTS (SELECT 1 FROM breaker_event news WHERE news.app = breaker.app)
 OR EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = breaker.app AND app_pause.until IS NOT NULL)
 """
 
 
 def telling(ended: str) -> str:
-    """Return the statement that reports ended rounds: ``ended`` yields ``app``, ``ending``, ``error``, ``turn_back``.
+    """Return the statement that reports ended rounds: ``ended`` yields ``app``, ``ending``, ``error``,
+    ``abort_reason``.
 
     If no app has a breaker, Postgres finds that out once, and reads none of the rows.
     """
     return f"""
-    INSERT INTO breaker_news (app, failed, succeeded, error)
+    INSERT INTO breaker_event (app, failed, succeeded, error)
     SELECT breaker.app, count(*) FILTER (WHERE {_HAS_FAILED}),
            count(*) FILTER (WHERE ended.ending = '{SUCCEEDED}'),
            max(left(split_part(ended.error, chr(10), 1), {ERROR_CHARACTERS_MAX})) FILTER (WHERE {_HAS_FAILED})

@@ -45,8 +45,8 @@ _HOLD_STILL = f"SELECT pg_advisory_xact_lock_shared({_STILL}, slot) FROM {_SLOTS
 _HOLD_ALONE = f"SELECT pg_advisory_xact_lock({_STILL}, slot) FROM {_SLOTS}"
 _PAUSED = "SELECT number FROM submission WHERE number = ANY(%(numbers)s) AND paused_at IS NOT NULL"
 _WANTERS = """
-SELECT DISTINCT submission.number FROM wants JOIN submission ON submission.number = wants.submission
-WHERE wants.job = ANY(%(jobs)s)
+SELECT DISTINCT submission.number FROM submission_job JOIN submission ON submission.number = submission_job.submission
+WHERE submission_job.job = ANY(%(jobs)s)
 """
 
 # A submission that is only received requests no job yet, and the planner that plans it holds its row.
@@ -55,7 +55,7 @@ UPDATE submission SET paused_at = coalesce(paused_at, {NOW})
 WHERE id = %(id)s AND state = '{SubmissionState.RECEIVED}' RETURNING number
 """
 _RESUME_RECEIVED = f"""
-UPDATE submission SET paused_at = NULL, look_at = {NOW}
+UPDATE submission SET paused_at = NULL, next_plan_at = {NOW}
 WHERE id = %(id)s AND state = '{SubmissionState.RECEIVED}' AND paused_at IS NOT NULL RETURNING number
 """
 _NUMBER = "SELECT number FROM submission WHERE id = %(id)s"
@@ -71,17 +71,18 @@ _RESUME_PLANNED = (
 # A CASE, so that no partial index answers it (see ``transitions.guard``).
 _LIVES = f"CASE WHEN job.state IN ({sql_list(*sorted(LIVE))}) THEN true END"
 _WANTED = f"""
-SELECT job.id FROM wants JOIN job ON job.id = wants.job WHERE wants.submission = %(number)s AND {_LIVES}
+SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
+    WHERE submission_job.submission = %(number)s AND {_LIVES}
 """
 _HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _WANTED_BY_PAUSED_ALONE = f"""
-SELECT wants.job FROM wants JOIN submission ON submission.number = wants.submission
-WHERE wants.job = ANY(%(jobs)s) AND {STILL_WANTS}
-GROUP BY wants.job HAVING bool_and(submission.paused_at IS NOT NULL) ORDER BY wants.job
+SELECT submission_job.job FROM submission_job JOIN submission ON submission.number = submission_job.submission
+WHERE submission_job.job = ANY(%(jobs)s) AND {STILL_WANTS}
+GROUP BY submission_job.job HAVING bool_and(submission.paused_at IS NOT NULL) ORDER BY submission_job.job
 """
 _HOLD_BACK_READY = move(PAUSE, By.PLANNER, sets="paused = true")
 _HOLD_BACK = f"""
-UPDATE job SET paused = true, queued = false WHERE id = ANY(%(jobs)s) AND NOT paused AND {_LIVES} RETURNING id
+UPDATE job SET paused = true, waiting_for_slot = false WHERE id = ANY(%(jobs)s) AND NOT paused AND {_LIVES} RETURNING id
 """
 # Release the jobs and end their pause in one statement, so that each row is written once.
 _LET_GO_READY = move(

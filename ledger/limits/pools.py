@@ -1,8 +1,8 @@
 """Admission to pools: which of the waiting jobs get a free slot.
 
-A job of a pool that may run is ``queued``: it waits for a slot, and only this module releases it. A slot is not a
-record: each job that is ready or running occupies one, so no slot can be lost. A transaction that queues a job, or
-takes a slot from one, notes the pool. As its last step it admits other jobs (``admit``).
+A job of a pool that may run is ``waiting_for_slot``: it waits for a slot, and only this module releases it. A slot is
+not a record: each job that is ready or running occupies one, so no slot can be lost. A transaction that queues a job,
+or takes a slot from one, notes the pool. As its last step it admits other jobs (``admit``).
 
 Invariants: no job is admitted while the number of ready and running jobs of its pool has reached the limit that it was
 planned with. The most urgent job is admitted first, then the job that was due first. A job over its limit does not
@@ -10,11 +10,11 @@ block a job behind it that has a higher limit.
 
 Races: transactions that admit jobs to one pool take its advisory lock in turn. Each counts in a statement after it has
 the lock, so the second one counts the jobs that the first one admitted. If one transaction frees a slot while another
-finds none, the later one sees the committed change of the earlier one: the free slot or the queued job.
+finds none, the later one sees the committed change of the earlier one: the free slot or the waiting job.
 
 The advisory lock is the last lock that a transaction waits for, and locked rows are skipped. So its holder waits for no
-other transaction. The groomer admits the jobs that were skipped: it searches for pools with a free slot and a queued
-job. A crash leaves nothing.
+other transaction. The groomer admits the jobs that were skipped: it searches for pools with a free slot and a job that
+waits. A crash leaves nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,40 +38,49 @@ SELECT pg_advisory_xact_lock({_TURNS}, turn) FROM (
     SELECT DISTINCT hashtext(pool) & {_TURNS_MAX - 1} AS turn FROM unnest(%(pools)s::text[]) AS given (pool)
     ORDER BY turn) turns
 """
-# One range of the index ``job_queue`` for each limit that occurs in a pool, which is mostly one.
+# One range of the index ``job_slot_queue`` for each limit that occurs in a pool, which is mostly one.
 _NEXT = f"""
 WITH RECURSIVE line (pool, pool_limit) AS (
-    SELECT given.pool, (SELECT min(pool_limit) FROM job WHERE queued AND job.pool = given.pool)
+    SELECT given.pool, (SELECT min(pool_limit) FROM job WHERE waiting_for_slot AND job.pool = given.pool)
     FROM unnest(%(pools)s::text[]) AS given (pool)
     UNION ALL
     SELECT line.pool,
-           (SELECT min(pool_limit) FROM job WHERE queued AND job.pool = line.pool AND job.pool_limit > line.pool_limit)
+           (SELECT min(pool_limit) FROM job WHERE waiting_for_slot AND job.pool = line.pool
+               AND job.pool_limit > line.pool_limit)
     FROM line WHERE line.pool_limit IS NOT NULL
 ), counted AS MATERIALIZED (
     SELECT pool, (SELECT count(*) FROM job WHERE job.pool = given.pool AND state IN ({_DISPATCHED})) AS taken
     FROM unnest(%(pools)s::text[]) AS given (pool)
 )
 SELECT next.id, line.pool, line.pool_limit, counted.taken FROM line JOIN counted USING (pool) CROSS JOIN LATERAL (
-    SELECT id, priority, urgent_by, {DUE} AS due_at FROM job
-    WHERE queued AND job.pool = line.pool AND job.pool_limit = line.pool_limit
+    SELECT id, priority, effective_deadline, {DUE} AS due_at FROM job
+    WHERE waiting_for_slot AND job.pool = line.pool AND job.pool_limit = line.pool_limit
       AND {UNEXPIRED} AND NOT {HAS_TO_WAIT}
     ORDER BY {IN_TURN}
     LIMIT greatest(line.pool_limit - counted.taken, 0) FOR UPDATE SKIP LOCKED
 ) next
 WHERE line.pool_limit IS NOT NULL
-ORDER BY -next.priority, coalesce(next.urgent_by, 'infinity'), next.due_at, next.id
+ORDER BY -next.priority, coalesce(next.effective_deadline, 'infinity'), next.due_at, next.id
 """
 _ADMIT = {
-    by: move(MAKE_READY, by, condition=f"job.queued AND {MAY_RUN}", sets=ANNOUNCED, returning=READY_COLUMNS)
+    by: move(
+        MAKE_READY,
+        by,
+        condition=f"job.waiting_for_slot AND {MAY_RUN}",
+        sets=ANNOUNCED,
+        returning=READY_COLUMNS,
+    )
     for by in sorted(MAKE_READY.by)
 }
-#: Pools with both a free slot and a queued job. Skips from pool to pool along the index, however many jobs are queued.
+#: Pools with both a free slot and a job that waits for one. Skips from pool to pool along the index, however many jobs
+#: wait.
 FREE = f"""
 WITH RECURSIVE line (pool, pool_limit) AS (
-    (SELECT pool, pool_limit FROM job WHERE queued ORDER BY pool, pool_limit LIMIT 1)
+    (SELECT pool, pool_limit FROM job WHERE waiting_for_slot ORDER BY pool, pool_limit LIMIT 1)
     UNION ALL
     SELECT next.* FROM line CROSS JOIN LATERAL (
-        SELECT pool, pool_limit FROM job WHERE queued AND (job.pool, job.pool_limit) > (line.pool, line.pool_limit)
+        SELECT pool, pool_limit FROM job WHERE waiting_for_slot
+            AND (job.pool, job.pool_limit) > (line.pool, line.pool_limit)
         ORDER BY pool, pool_limit LIMIT 1) next
 )
 SELECT pool FROM line WHERE pool_limit > (
@@ -93,7 +102,7 @@ def admit(tx: Tx, by: By) -> list[ReadyJob]:
 
 
 def look(tx: Tx, limit: int) -> None:
-    """Note at most ``limit`` pools that have both a free slot and a queued job."""
+    """Note at most ``limit`` pools that have both a free slot and a job that waits for one."""
     tx.pools.update(tx.column(FREE, limit=limit))
 
 

@@ -1,10 +1,10 @@
 """Urgency: a waiting job lends its priority and deadline to its parents, to any depth.
 
 Invariant after the commit of a plan: consider a job that waits at closed gates, and a parent of it that has not ended
-and for which it has an open need. The parent has at least the job's priority, and a deadline (``urgent_by``) no later
-than the job's. Both only ever become more urgent. A child that is cancelled or finds another way does not take back the
-urgency that it lent. Urgency decides only the order of jobs, and lowering it would require reading all other waiting
-children. A rerun job keeps its priority, and its deadline is that of its own terms again.
+and for which it has an open need. The parent has at least the job's priority, and a deadline (``effective_deadline``)
+no later than the job's. Both only ever become more urgent. A child that is cancelled or finds another way does not take
+back the urgency that it lent. Urgency decides only the order of jobs, and lowering it would require reading all other
+waiting children. A rerun job keeps its priority, and its deadline is that of its own terms again.
 
 Races: two plans with jobs that lend to the same parents, and a plan against a verb that moves such a parent. Each pass
 locks its rows in id order. But the passes go upstream and come late in a plan, which already holds its parents FOR
@@ -20,22 +20,24 @@ from sluice.ledger.database.connection import Tx
 
 _ENDED = sql_list(*sorted(TERMINAL))
 # Both are a CASE, so that no partial index answers them (see ``transitions.guard``): these jobs are found by their ids.
-_WAITS = f"CASE WHEN child.state = '{State.WAITING}' THEN NOT child.open END"
+_WAITS = f"CASE WHEN child.state = '{State.WAITING}' THEN NOT child.unblocked END"
 _LIVES = f"CASE WHEN parent.state NOT IN ({_ENDED}) THEN true END"
-_LENDS = "(child.priority > parent.priority OR child.urgent_by < coalesce(parent.urgent_by, 'infinity'))"
+_LENDS = """
+(child.priority > parent.priority OR child.effective_deadline < coalesce(parent.effective_deadline, 'infinity'))
+"""
 
 _SET_OUT = """
 WITH held AS MATERIALIZED (
     SELECT job.id FROM job JOIN unnest(%(jobs)s::bigint[]) AS given (id) USING (id)
-    WHERE job.end_before < coalesce(job.urgent_by, 'infinity') ORDER BY job.id FOR UPDATE OF job
+    WHERE job.end_before < coalesce(job.effective_deadline, 'infinity') ORDER BY job.id FOR UPDATE OF job
 )
-UPDATE job SET urgent_by = least(job.urgent_by, job.end_before) FROM held WHERE job.id = held.id
+UPDATE job SET effective_deadline = least(job.effective_deadline, job.end_before) FROM held WHERE job.id = held.id
 """
 # A job that was only expected, or had ended, may have had waiting children before this plan.
 _WAIT_ALREADY = f"""
 SELECT DISTINCT child.id
 FROM unnest(%(jobs)s::bigint[]) AS given (id)
-JOIN need ON need.parent = given.id AND need.settled IS NULL
+JOIN need ON need.parent = given.id AND need.met IS NULL
 JOIN job child ON child.id = need.child JOIN job parent ON parent.id = given.id
 WHERE NOT EXISTS (SELECT 1 FROM unnest(%(jobs)s::bigint[]) AS known (id) WHERE known.id = need.child)
   AND {_WAITS} AND {_LENDS}
@@ -44,15 +46,16 @@ WHERE NOT EXISTS (SELECT 1 FROM unnest(%(jobs)s::bigint[]) AS known (id) WHERE k
 # statement could not group, and would carry every pair of priority and deadline up to every ancestor.
 _RAISE = f"""
 WITH lent AS (
-    SELECT need.parent AS id, max(child.priority) AS priority, min(child.urgent_by) AS urgent_by
+    SELECT need.parent AS id, max(child.priority) AS priority, min(child.effective_deadline) AS effective_deadline
     FROM unnest(%(jobs)s::bigint[]) AS given (id) JOIN job child USING (id)
-    JOIN need ON need.child = child.id AND need.settled IS NULL
+    JOIN need ON need.child = child.id AND need.met IS NULL
     WHERE {_WAITS} GROUP BY need.parent
 ), held AS MATERIALIZED (
-    SELECT parent.id, child.priority, child.urgent_by FROM job parent JOIN lent child USING (id)
+    SELECT parent.id, child.priority, child.effective_deadline FROM job parent JOIN lent child USING (id)
     WHERE {_LIVES} AND {_LENDS} ORDER BY parent.id FOR UPDATE OF parent
 )
-UPDATE job SET priority = greatest(job.priority, held.priority), urgent_by = least(job.urgent_by, held.urgent_by)
+UPDATE job SET priority = greatest(job.priority, held.priority),
+    effective_deadline = least(job.effective_deadline, held.effective_deadline)
 FROM held WHERE job.id = held.id
 RETURNING job.id
 """

@@ -9,21 +9,21 @@ from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Tx
 
 _PAGE = """
-SELECT id, at, who, did, about, came_to FROM audit
+SELECT id, at, actor, action, target, result FROM audit
 WHERE id < %(before)s AND (%(since)s::timestamptz IS NULL OR at >= %(since)s) ORDER BY id DESC LIMIT %(limit)s
 """
 _MAX = 2**63 - 1
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """Entry of the audit log. ``about`` describes the subject of the act, ``came_to`` its result."""
+    """Entry of the audit log. ``target`` is the object of the action."""
 
     id: int
     at: datetime
-    who: str
-    did: str
-    about: Mapping[str, JSON]
-    came_to: Mapping[str, JSON]
+    actor: str
+    action: str
+    target: Mapping[str, JSON]
+    result: Mapping[str, JSON]
 
 
 def acts(tx: Tx, *, before: int | None = None, since: datetime | None = None, limit: int) -> list[AuditEntry]:

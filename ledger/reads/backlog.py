@@ -57,23 +57,24 @@ SELECT given.app,
     asked.paused, asked.many, EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = given.app) AS app_paused,
     EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = given.app AND until <= {_WITHIN}) AS tries_one
 FROM unnest(%(apps)s::text[]) AS given (app) CROSS JOIN LATERAL (
-    SELECT count(*) FILTER (WHERE open AND paused) AS paused, count(*) AS many FROM (
-        SELECT open, paused FROM job WHERE job.app = given.app AND state = '{State.WAITING}' LIMIT {ASKED_MAX}) waiting
+    SELECT count(*) FILTER (WHERE unblocked AND paused) AS paused, count(*) AS many FROM (
+        SELECT unblocked, paused FROM job WHERE job.app = given.app AND state = '{State.WAITING}'
+            LIMIT {ASKED_MAX}) waiting
 ) asked
 """
-_IN_LINE = (
-    f"SELECT app, count(*) FROM (SELECT app FROM job WHERE queued LIMIT {COUNTED_MAX}) line GROUP BY app"
-)
+_IN_LINE = f"""
+SELECT app, count(*) FROM (SELECT app FROM job WHERE waiting_for_slot LIMIT {COUNTED_MAX}) line GROUP BY app
+"""
 _ELSEWHERE = f"""
-SELECT app, count(*) FROM (SELECT app FROM job WHERE watch_at IS NOT NULL LIMIT {COUNTED_MAX}) watched GROUP BY app
+SELECT app, count(*) FROM (SELECT app FROM job WHERE next_poll_at IS NOT NULL LIMIT {COUNTED_MAX}) watched GROUP BY app
 """
 
 _TIMED = f"""
 SELECT id, false AS cut FROM (
-    (SELECT id FROM job WHERE state = '{State.WAITING}' AND open AND NOT paused AND NOT queued
+    (SELECT id FROM job WHERE state = '{State.WAITING}' AND unblocked AND NOT paused AND NOT waiting_for_slot
        AND not_before <= {_WITHIN} ORDER BY not_before LIMIT {COUNTED_MAX})
     UNION ALL
-    (SELECT id FROM job WHERE state = '{State.WAITING}' AND open AND NOT paused AND NOT queued
+    (SELECT id FROM job WHERE state = '{State.WAITING}' AND unblocked AND NOT paused AND NOT waiting_for_slot
        AND not_before IS NULL LIMIT {COUNTED_MAX})
     UNION ALL
     (SELECT id FROM job WHERE state = '{State.SUSPENDED}' AND not_before <= {_WITHIN}
@@ -83,8 +84,8 @@ SELECT id, false AS cut FROM (
 # Jobs of unknown duration count as short, so that the wait for them and the start of a worker overlap.
 _ENDS_SOON = f"""
 CASE parent.state WHEN '{State.EXECUTED}' THEN true
-    WHEN '{State.READY}' THEN coalesce(pace.mean_s, 0) <= %(horizon_s)s
-    ELSE coalesce(parent.changed_at + make_interval(secs => pace.mean_s) <= {_WITHIN}, true) END
+    WHEN '{State.READY}' THEN coalesce(app_runtime.mean_s, 0) <= %(horizon_s)s
+    ELSE coalesce(parent.changed_at + make_interval(secs => app_runtime.mean_s) <= {_WITHIN}, true) END
 """
 _PARENTS = " UNION ALL ".join(
     "(SELECT id, state, changed_at FROM job"
@@ -103,31 +104,33 @@ SELECT coming.child AS id, bool_or(coming.cut) AS cut, bool_or(gate.unmet = comi
     SELECT need.child, need.gate, count(*) AS many, bool_or(need.cut) AS cut FROM (
         SELECT followed.child, followed.gate,
             given.many OR count(*) OVER (PARTITION BY given.app) >= %(needs)s AS cut
-        FROM unnest(%(apps)s::text[], %(many)s::bool[]) AS given (app, many) LEFT JOIN pace USING (app)
+        FROM unnest(%(apps)s::text[], %(many)s::bool[]) AS given (app, many) LEFT JOIN app_runtime USING (app)
         CROSS JOIN LATERAL (
             SELECT need.child, need.gate FROM ({_PARENTS}) parent CROSS JOIN LATERAL (
-                SELECT child, gate, condition FROM need WHERE need.parent = parent.id AND settled IS NULL
+                SELECT child, gate, condition FROM need WHERE need.parent = parent.id AND met IS NULL
                 LIMIT %(needs)s) need
             WHERE need.condition = 'running' OR need.condition IN ('succeeded', 'finished') AND {_ENDS_SOON}
             LIMIT %(needs)s) followed
     ) need GROUP BY need.child, need.gate
-) coming JOIN gate ON gate.child = coming.child AND gate.gate = coming.gate AND gate.dead = 0
+) coming JOIN gate ON gate.child = coming.child AND gate.gate = coming.gate AND gate.impossible = 0
 GROUP BY coming.child
 """
 _FREE = f"""
 SELECT pool, (SELECT count(*) FROM (SELECT 1 FROM job WHERE job.pool = named.pool AND state IN ({_DISPATCHED})
                                     LIMIT {COUNTED_MAX}) taken)
-           + (SELECT count(*) FROM (SELECT 1 FROM job WHERE queued AND job.pool = named.pool
+           + (SELECT count(*) FROM (SELECT 1 FROM job WHERE waiting_for_slot AND job.pool = named.pool
                                     LIMIT {COUNTED_MAX}) behind) AS before
 FROM (SELECT DISTINCT pool FROM coming WHERE pool IS NOT NULL) named
 """
 _SOON = f"""
 WITH coming AS MATERIALIZED (
-    SELECT job.id, job.app, job.pool, job.pool_limit, job.priority, job.urgent_by, job.not_before, job.created_at,
+    SELECT job.id, job.app, job.pool, job.pool_limit, job.priority, job.effective_deadline, job.not_before,
+        job.created_at,
            named.opens, named.cut
     FROM (SELECT id, cut, true AS opens FROM ({_TIMED}) timed UNION ALL SELECT id, cut, opens FROM ({_OPENING}) opening
     ) named JOIN job USING (id)
-    WHERE job.state IN ('{State.WAITING}', '{State.SUSPENDED}') AND NOT job.paused AND NOT job.queued AND {UNEXPIRED}
+    WHERE job.state IN ('{State.WAITING}', '{State.SUSPENDED}') AND NOT job.paused AND NOT job.waiting_for_slot
+        AND {UNEXPIRED}
       AND NOT {IS_PAUSED}
       AND coalesce(job.not_before <= {_WITHIN}, true)
 ), free AS MATERIALIZED ({_FREE}), lined_up AS (
@@ -213,7 +216,7 @@ def _of(
         tried = min(ready, int(tries_one))
         ready, paused = tried, paused + ready - tried
     coming, cut = soon
-    queued, watched = waiting_for_slot.get(app, 0), elsewhere.get(app, 0)
+    in_pools, watched = waiting_for_slot.get(app, 0), elsewhere.get(app, 0)
     bounded = (
         max(ready, running, coming, sum(waiting_for_slot.values()), sum(elsewhere.values())) >= COUNTED_MAX
     )
@@ -222,7 +225,7 @@ def _of(
         ready=ready,
         running=running,
         soon=coming,
-        blocked=paused + queued,
+        blocked=paused + in_pools,
         elsewhere=watched,
         demand=max(ready + running + coming, min(watched, 1)),
         at_least=cut or bounded or asked >= ASKED_MAX,

@@ -212,10 +212,10 @@ _STOPPED = f"""
 SELECT {NOW} AS at,
   (SELECT min(received_at) FROM (
       SELECT received_at FROM submission
-      WHERE state = '{SubmissionState.RECEIVED}' AND sentinel IS NULL AND paused_at IS NULL AND look_at IS NULL
+      WHERE state = '{SubmissionState.RECEIVED}' AND blocking_job IS NULL AND paused_at IS NULL AND next_plan_at IS NULL
       ORDER BY received_at LIMIT 1) oldest
    WHERE received_at < {NOW} - make_interval(secs => {LATE_S})) AS unplanned_since,
-  (SELECT max(at) FROM pulse) AS led_at,
+  (SELECT max(at) FROM leader) AS led_at,
   coalesce((SELECT array_agg(id ORDER BY fire_at) FROM (
       SELECT id, fire_at FROM schedule
       WHERE retired_at IS NULL AND paused_at IS NULL AND fire_at < {NOW} - make_interval(secs => {LATE_S})

@@ -8,7 +8,7 @@ from msgspec import Struct
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.schedules.schedule import FiringOutcome
-from sluice.jobs.states import FLYING, LIVE, REQUEST, RERUN, SPLIT, STOPPABLE, State, sql_list
+from sluice.jobs.states import LIVE, REQUEST, RERUN, SAGA_OPEN, SPLIT, STOPPABLE, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces.bisection import divisible, together
 from sluice.ledger.lifecycle.demand import STILL_WANTS
@@ -29,7 +29,7 @@ WHERE coalesce(there.jobs, 0) <> coalesce(counted.jobs, 0)
 # Rules that a repair can restore (``ledger.recovery.repairs``).
 GATES_COUNT = "dependency groups count their dependencies correctly"
 TOLD = "a job that waits for ended parents is up to date, or its update is in the propagation outbox"
-OPEN = "a waiting job is open if and only if a dependency group of it is met"
+OPEN = "a waiting job is unblocked if and only if a dependency group of it is met"
 URGENT = "no job is more urgent than the parents that it waits for, or less urgent than its own end_before"
 PAUSED = "a job that has not ended is paused if and only if all submissions that request it are"
 SPLIT_OWED = "a job that must be split is in the propagation outbox"
@@ -84,79 +84,80 @@ _RULES = {
     """,
     "a job that ran had every dependency of a dependency group met": f"""
         SELECT job.id FROM job WHERE job.state IN ('{State.READY}', '{State.RUNNING}', '{State.EXECUTED}')
-          AND NOT job.flying AND EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
+          AND NOT job.saga_open AND EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
           AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND NOT EXISTS (
               SELECT 1 FROM need WHERE need.child = gate.child AND need.gate = gate.gate
-                AND need.settled IS NOT TRUE))
+                AND need.met IS NOT TRUE))
     """,
     GATES_COUNT: """
         SELECT gate.child FROM gate LEFT JOIN need USING (child, gate)
-        GROUP BY gate.child, gate.gate, gate.unmet, gate.dead
-        HAVING gate.unmet <> count(need.parent) FILTER (WHERE need.settled IS NOT TRUE)
-            OR gate.dead <> count(need.parent) FILTER (WHERE need.settled IS FALSE)
+        GROUP BY gate.child, gate.gate, gate.unmet, gate.impossible
+        HAVING gate.unmet <> count(need.parent) FILTER (WHERE need.met IS NOT TRUE)
+            OR gate.impossible <> count(need.parent) FILTER (WHERE need.met IS FALSE)
     """,
     TOLD: f"""
         SELECT need.child FROM need JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
-        WHERE child.state = '{State.WAITING}' AND NOT child.open AND need.settled IS DISTINCT FROM {VERDICT}
-          AND NOT (need.condition = 'running' AND need.settled IS TRUE)
-          AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = parent.id)
+        WHERE child.state = '{State.WAITING}' AND NOT child.unblocked AND need.met IS DISTINCT FROM {VERDICT}
+          AND NOT (need.condition = 'running' AND need.met IS TRUE)
+          AND NOT EXISTS (SELECT 1 FROM propagation_outbox WHERE propagation_outbox.job = parent.id)
     """,
     OPEN: f"""
-        SELECT id FROM job WHERE state = '{State.WAITING}' AND NOT flying AND open <> (
+        SELECT id FROM job WHERE state = '{State.WAITING}' AND NOT saga_open AND unblocked <> (
             NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
             OR EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id AND gate.unmet = 0))
     """,
     URGENT: f"""
         SELECT need.child FROM need JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
-        WHERE need.settled IS NULL AND child.state = '{State.WAITING}' AND NOT child.open
+        WHERE need.met IS NULL AND child.state = '{State.WAITING}' AND NOT child.unblocked
           AND parent.state IN ({_LIVE}) AND (child.priority > parent.priority
-              OR child.urgent_by < coalesce(parent.urgent_by, 'infinity'))
+              OR child.effective_deadline < coalesce(parent.effective_deadline, 'infinity'))
         UNION ALL SELECT id FROM job
-        WHERE state IN ({_STOPPABLE}) AND end_before < coalesce(urgent_by, 'infinity')
+        WHERE state IN ({_STOPPABLE}) AND end_before < coalesce(effective_deadline, 'infinity')
     """,
     "a job that can be stopped is requested by a submission that is not cancelled": f"""
-        SELECT job.id FROM job WHERE job.state IN ({_STOPPABLE}) AND NOT job.flying
-          AND EXISTS (SELECT 1 FROM wants WHERE wants.job = job.id)
+        SELECT job.id FROM job WHERE job.state IN ({_STOPPABLE}) AND NOT job.saga_open
+          AND EXISTS (SELECT 1 FROM submission_job WHERE submission_job.job = job.id)
           AND NOT EXISTS (
-              SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
-              WHERE wants.job = job.id AND submission.state <> '{SubmissionState.CANCELLED}')
+              SELECT 1 FROM submission_job JOIN submission ON submission.number = submission_job.submission
+              WHERE submission_job.job = job.id AND submission.state <> '{SubmissionState.CANCELLED}')
     """,
     PAUSED: f"""
         SELECT job.id FROM job WHERE job.state IN ({_LIVE}) AND job.paused <> coalesce((
             SELECT bool_and(submission.paused_at IS NOT NULL)
-            FROM wants JOIN submission ON submission.number = wants.submission
-            WHERE wants.job = job.id AND {STILL_WANTS}), false)
+            FROM submission_job JOIN submission ON submission.number = submission_job.submission
+            WHERE submission_job.job = job.id AND {STILL_WANTS}), false)
     """,
     "a job that waits for a slot of its pool waits for nothing else": f"""
-        SELECT id FROM job WHERE queued AND (state <> '{State.WAITING}' OR NOT open OR paused OR pool IS NULL)
+        SELECT id FROM job WHERE waiting_for_slot
+            AND (state <> '{State.WAITING}' OR NOT unblocked OR paused OR pool IS NULL)
     """,
     "a job that was split has two halves, and their work IDs are together its own": f"""
         SELECT id FROM job WHERE state = '{State.SPLIT}' AND NOT (
-            2 = (SELECT count(*) FROM job half WHERE half.half_of = job.id)
-            AND {together("job.work_ids", "SELECT half.work_ids FROM job half WHERE half.half_of = job.id")})
+            2 = (SELECT count(*) FROM job half WHERE half.bisected_from = job.id)
+            AND {together("job.work_ids", "SELECT half.work_ids FROM job half WHERE half.bisected_from = job.id")})
     """,
     "no job depends on a job that was split, and its submissions request its halves": f"""
         SELECT need.child FROM need JOIN job parent ON parent.id = need.parent WHERE parent.state = '{State.SPLIT}'
-        UNION ALL SELECT half.id FROM wants JOIN job half ON half.half_of = wants.job
-            JOIN submission ON submission.number = wants.submission
+        UNION ALL SELECT half.id FROM submission_job JOIN job half ON half.bisected_from = submission_job.job
+            JOIN submission ON submission.number = submission_job.submission
         WHERE submission.state = '{SubmissionState.ACTIVE}' AND NOT EXISTS (
-            SELECT 1 FROM wants own WHERE own.submission = wants.submission AND own.job = half.id)
+            SELECT 1 FROM submission_job own WHERE own.submission = submission_job.submission AND own.job = half.id)
     """,
     SPLIT_OWED: f"""
         SELECT id FROM job WHERE job.{SPLIT.guard} AND {divisible("job")}
-          AND NOT EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id)
+          AND NOT EXISTS (SELECT 1 FROM propagation_outbox WHERE propagation_outbox.job = job.id)
     """,
     BELONGS: """
-        SELECT partition.place || ', number ' || partition.partition
+        SELECT partition.table_name || ', number ' || partition.partition
         FROM partition LEFT JOIN job ON job.id = partition.job
-        WHERE partition.job IS NOT NULL AND partition.place IS DISTINCT FROM job.place
+        WHERE partition.job IS NOT NULL AND partition.table_name IS DISTINCT FROM job.output_table
     """,
     "the partitions of a step exist once it has succeeded": f"""
         SELECT job.id FROM partition JOIN job ON job.id = partition.job
         WHERE job.state = '{State.SUCCEEDED}' AND partition.done_at IS NULL
     """,
     "a step that has not run has partitions to make": f"""
-        SELECT job.id FROM job WHERE job.place IS NOT NULL AND job.state IN ({_LIVE})
+        SELECT job.id FROM job WHERE job.output_table IS NOT NULL AND job.state IN ({_LIVE})
           AND NOT EXISTS (SELECT 1 FROM partition WHERE partition.job = job.id)
           AND NOT EXISTS (
               SELECT 1 FROM transition ran WHERE ran.job = job.id AND ran.target = '{State.RUNNING}' AND ran.id > (
@@ -176,24 +177,26 @@ _RULES = {
         SELECT id FROM job WHERE archived_at < (SELECT max(at) FROM transition WHERE transition.job = job.id)
     """,
     COLLECTED: """
-        SELECT id FROM job WHERE overrides ? 'archive' AND collect <> (overrides ->> 'archive' = 'manual')
+        SELECT id FROM job WHERE overrides ? 'archive' AND needs_collection <> (overrides ->> 'archive' = 'manual')
     """,
     WATCHED: f"""
-        SELECT id FROM job WHERE (watch_at IS NOT NULL) <> (handle IS NOT NULL
+        SELECT id FROM job WHERE (next_poll_at IS NOT NULL) <> (handle IS NOT NULL
           AND (state NOT IN ({_LIVE}) OR state = '{State.RUNNING}' AND worker IS NULL))
     """,
     "the entries of a journal follow each other without gaps, and belong to a flight that has begun": """
-        SELECT step.job FROM step LEFT JOIN job ON job.id = step.job
-        GROUP BY step.job, step.flight, job.flight, job.claim
-        HAVING count(*) <> max(step.seq) OR step.flight > coalesce(job.flight, -1) OR max(step.claim) > job.claim
+        SELECT saga_journal.job FROM saga_journal LEFT JOIN job ON job.id = saga_journal.job
+        GROUP BY saga_journal.job, saga_journal.flight, job.flight, job.claim
+        HAVING count(*) <> max(saga_journal.seq) OR saga_journal.flight > coalesce(job.flight, -1)
+            OR max(saga_journal.claim) > job.claim
     """,
     "a saga that has begun has not ended, unless it could not be undone": f"""
-        SELECT id FROM job WHERE flying AND (NOT open OR state NOT IN ({sql_list(*FLYING)}))
+        SELECT id FROM job WHERE saga_open AND (NOT unblocked OR state NOT IN ({sql_list(*SAGA_OPEN)}))
     """,
     "no job is suspended while the event that it waits for exists": f"""
-        SELECT job.id FROM job JOIN event ON event.job = job.id AND event.flight = job.flight
-        WHERE job.state = '{State.SUSPENDED}' AND (event.name IS NULL OR job.event IS NULL OR event.name = job.event)
-          AND NOT EXISTS (SELECT 1 FROM step WHERE step.event = event.id)
+        SELECT job.id FROM job JOIN saga_signal ON saga_signal.job = job.id AND saga_signal.flight = job.flight
+        WHERE job.state = '{State.SUSPENDED}' AND (saga_signal.name IS NULL OR job.event IS NULL
+            OR saga_signal.name = job.event)
+          AND NOT EXISTS (SELECT 1 FROM saga_journal WHERE saga_journal.event = saga_signal.id)
     """,
     COUNTED: f"""
         SELECT app || ' ' || state || ': ' || coalesce(there.jobs, 0) || ', counted as ' || coalesce(counted.jobs, 0)
@@ -210,7 +213,7 @@ _RULES = {
     NAMED: """
         SELECT child FROM need WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.parent)
            OR NOT EXISTS (SELECT 1 FROM job WHERE job.id = need.child)
-        UNION ALL SELECT job FROM wants WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = wants.job)
+        UNION ALL SELECT job FROM submission_job WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = submission_job.job)
     """,
     KWARGS_EXIST: f"""
         SELECT id FROM job WHERE {IS_SHARED}

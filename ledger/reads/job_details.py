@@ -23,10 +23,12 @@ from sluice.ledger.reads.by_partition import table_partitions
 from sluice.ledger.reads.saga_details import FlightRecord
 
 _JOB = f"""
-SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, open, not_before, end_before,
-       deadline, created_at, changed_at, announced_at, worker::text, event, handle, {KWARGS} AS kwargs, work_ids,
-       paused, watch_at, watch_s, said, place, collect, archived_at, pruned_at, pool,
-       pool_limit, queued, flying, turn_back,
+SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, unblocked, not_before, end_before,
+       attempt_timeout_at, created_at, changed_at, dispatched_at, worker::text, event, handle, {KWARGS} AS kwargs,
+           work_ids,
+       paused, next_poll_at, poll_interval_s, external_status, output_table, needs_collection, archived_at,
+           pruned_at, pool,
+       pool_limit, waiting_for_slot, saga_open, abort_reason,
        (SELECT ARRAY[undo.app, undo.key, undo.state] FROM job undo
         WHERE undo.undoes = job.id AND undo.undoes_claim = job.claim ORDER BY undo.id DESC LIMIT 1) AS compensated_by,
        (SELECT ARRAY[done.app, done.key, done.state] FROM job done WHERE done.id = job.undoes) AS compensates
@@ -60,7 +62,7 @@ SELECT at, source, target, verb, by, round, claim, note FROM (
 ORDER BY id
 """
 _PARENTS = """
-SELECT need.gate, gate.name, parent.app, parent.key, parent.state, need.condition, need.settled
+SELECT need.gate, gate.name, parent.app, parent.key, parent.state, need.condition, need.met
 FROM need JOIN job parent ON parent.id = need.parent JOIN gate USING (child, gate)
 WHERE need.child = %(job)s ORDER BY need.gate, parent.app, parent.key LIMIT %(limit)s
 """
@@ -69,19 +71,20 @@ SELECT DISTINCT child.app, child.key, child.state FROM need JOIN job child ON ch
 WHERE need.parent = %(job)s ORDER BY child.app, child.key LIMIT %(limit)s
 """
 _WHOLE = """
-SELECT whole.app, whole.key, whole.state FROM job JOIN job whole ON whole.id = job.half_of WHERE job.id = %(job)s
+SELECT whole.app, whole.key, whole.state FROM job JOIN job whole ON whole.id = job.bisected_from WHERE job.id = %(job)s
 """
-_HALVES = "SELECT app, key, state FROM job WHERE half_of = %(job)s ORDER BY id"
+_HALVES = "SELECT app, key, state FROM job WHERE bisected_from = %(job)s ORDER BY id"
 _SUBMISSIONS = """
 SELECT id FROM (
-    SELECT submission.number, submission.id FROM wants JOIN submission ON submission.number = wants.submission
-    WHERE wants.job = %(job)s ORDER BY submission.number DESC LIMIT %(limit)s::bigint) last
+    SELECT submission.number, submission.id FROM submission_job
+        JOIN submission ON submission.number = submission_job.submission
+    WHERE submission_job.job = %(job)s ORDER BY submission.number DESC LIMIT %(limit)s::bigint) last
 ORDER BY number
 """
 _COUNTS = """
 SELECT (SELECT count(*) FROM round WHERE job = %(job)s) AS rounds,
        (SELECT count(*) FROM transition WHERE job = %(job)s) AS history,
-       (SELECT count(*) FROM wants WHERE job = %(job)s) AS submissions
+       (SELECT count(*) FROM submission_job WHERE job = %(job)s) AS submissions
 """
 #: Maximum number of parents and of children that are read. A job may have a hundred thousand parents, but no reader
 #: needs more than this together.
@@ -114,31 +117,31 @@ class JobRow(Struct, frozen=True):
     timeouts: int
     losses: int
     priority: int
-    open: bool
+    unblocked: bool
     not_before: datetime | None
     end_before: datetime | None
-    deadline: datetime | None
+    attempt_timeout_at: datetime | None
     created_at: datetime
     changed_at: datetime
-    announced_at: datetime | None
+    dispatched_at: datetime | None
     worker: str | None
     event: str | None
     handle: JSON = None
     kwargs: JSON = None
     work_ids: JSON = None
     paused: bool = False
-    watch_at: datetime | None = None
-    watch_s: float | None = None
-    said: str | None = None
-    place: str | None = None
-    collect: bool = False
+    next_poll_at: datetime | None = None
+    poll_interval_s: float | None = None
+    external_status: str | None = None
+    output_table: str | None = None
+    needs_collection: bool = False
     archived_at: datetime | None = None
     pruned_at: datetime | None = None
     pool: str | None = None
     pool_limit: int | None = None
-    queued: bool = False
-    flying: bool = False
-    turn_back: str | None = None
+    waiting_for_slot: bool = False
+    saga_open: bool = False
+    abort_reason: str | None = None
     compensated_by: Related | None = None
     compensates: Related | None = None
 
@@ -149,12 +152,12 @@ class JobRow(Struct, frozen=True):
     @property
     def span(self) -> tuple[str, str] | None:
         """First and last partition of a step; None for other jobs."""
-        return ends_of(self.key) if self.place is not None else None
+        return ends_of(self.key) if self.output_table is not None else None
 
     @property
     def is_left(self) -> bool:
         """True if the job runs as external work that no worker holds: a worker polls it now and then."""
-        return self.state is State.RUNNING and self.watch_at is not None
+        return self.state is State.RUNNING and self.next_poll_at is not None
 
     @property
     def is_to_be_ended(self) -> bool:
@@ -175,7 +178,7 @@ class JobRow(Struct, frozen=True):
     def is_uncollected(self) -> bool:
         """True if the job has ended and its result has yet to be archived. A split job is not collected; its halves
         are."""
-        return self.collect and self.state in RERUNNABLE and self.archived_at is None
+        return self.needs_collection and self.state in RERUNNABLE and self.archived_at is None
 
 
 class Parent(Struct, frozen=True):
@@ -185,7 +188,7 @@ class Parent(Struct, frozen=True):
     key: str
     state: State
     condition: str
-    settled: bool | None
+    met: bool | None
 
 
 class Child(Struct, frozen=True):
@@ -226,9 +229,9 @@ class EntryCounts(Struct, frozen=True, kw_only=True):
 class Dossier(Struct, frozen=True):
     """Job with its history and related jobs.
 
-    ``half_of`` is the split job in place of which this job runs; ``halves`` run in place of this job. ``done`` are the
-    existing partitions of a step. ``flight`` is the last flight of a saga. ``counts`` are read last, so they include
-    everything that is listed.
+    ``bisected_from`` is the split job in place of which this job runs; ``halves`` run in place of this job. ``done``
+    are the existing partitions of a step. ``flight`` is the last flight of a saga. ``counts`` are read last, so they
+    include everything that is listed.
     """
 
     job: JobRow
@@ -237,7 +240,7 @@ class Dossier(Struct, frozen=True):
     history: list[Transition]
     parents: list[Parent]
     children: list[Child]
-    half_of: Half | None
+    bisected_from: Half | None
     halves: list[Half]
     done: list[Span]
     flight: FlightRecord
@@ -271,9 +274,9 @@ def dossier(tx: Tx, name: JobName, bounds: ReadLimits = ALL) -> Dossier | None:
         rounds=rounds(tx, found.id, bounds),
         parents=parents(tx, found.id),
         children=tx.structs(Child, _CHILDREN, job=found.id, limit=RELATIVES_MAX),
-        half_of=next(iter(tx.structs(Half, _WHOLE, job=found.id)), None),
+        bisected_from=next(iter(tx.structs(Half, _WHOLE, job=found.id)), None),
         halves=tx.structs(Half, _HALVES, job=found.id),
-        done=table_partitions.done(tx, found.id) if found.place is not None else [],
+        done=table_partitions.done(tx, found.id) if found.output_table is not None else [],
         flight=saga_details.flight(tx, found.id),
         counts=tx.structs(EntryCounts, _COUNTS, job=found.id)[0],
     )

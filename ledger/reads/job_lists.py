@@ -228,7 +228,7 @@ def _json(value: object) -> str:
 
 LISTED = f"""
 job.id, job.app, job.key, job.state, job.round, job.priority, job.created_at, job.changed_at, job.not_before,
-job.paused AND job.state = '{State.WAITING}' AS paused, job.place, {UNCOLLECTED} AS uncollected, job.archived_at
+job.paused AND job.state = '{State.WAITING}' AS paused, job.output_table, {UNCOLLECTED} AS uncollected, job.archived_at
 """
 # A null parameter does not restrict anything; Postgres drops the condition when it plans the query.
 _WANTED = f"""
@@ -236,7 +236,7 @@ _WANTED = f"""
 AND (%(states)s::text[] IS NULL OR job.state = ANY(%(states)s))
 AND (%(since)s::timestamptz IS NULL OR job.changed_at >= %(since)s)
 AND (%(submission)s::text IS NULL OR job.id IN (
-    SELECT wants.job FROM wants JOIN submission ON submission.number = wants.submission
+    SELECT submission_job.job FROM submission_job JOIN submission ON submission.number = submission_job.submission
     WHERE submission.id = %(submission)s))
 AND (NOT %(uncollected)s OR {UNCOLLECTED})
 """
@@ -264,14 +264,14 @@ class ListedJob(Struct, frozen=True, kw_only=True):
     changed_at: datetime
     not_before: datetime | None
     paused: bool
-    place: str | None
+    output_table: str | None
     uncollected: bool
     archived_at: datetime | None
 
     @property
     def span(self) -> tuple[str, str] | None:
         """First and last partition of a step; None for other jobs."""
-        return ends_of(self.key) if self.place is not None else None
+        return ends_of(self.key) if self.output_table is not None else None
 
 
 class JobListFilter(Struct, frozen=True, kw_only=True):

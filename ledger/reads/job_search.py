@@ -46,10 +46,10 @@ WHERE job.key COLLATE "C" LIKE %(pattern)s AND (job.key COLLATE "C", job.id) > (
 ORDER BY job.key COLLATE "C", job.id LIMIT %(scanned)s
 """
 _WANTED = """
-SELECT job.* FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = (SELECT number FROM submission WHERE submission.id = %(submission)s)
-  AND wants.job < %(id)s::bigint
-ORDER BY wants.job DESC LIMIT %(scanned)s
+SELECT job.* FROM submission_job JOIN job ON job.id = submission_job.job
+WHERE submission_job.submission = (SELECT number FROM submission WHERE submission.id = %(submission)s)
+  AND submission_job.job < %(id)s::bigint
+ORDER BY submission_job.job DESC LIMIT %(scanned)s
 """
 
 

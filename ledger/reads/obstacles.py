@@ -4,7 +4,7 @@
 much of something: a job may have a hundred thousand parents.
 
 - ``obstacles``: all facts about one job.
-- ``alternatives``, ``unsettled``, ``root`` and ``causes``: the unmet needs of a job. These are its alternatives, the
+- ``alternatives``, ``unmet``, ``root`` and ``causes``: the unmet needs of a job. These are its alternatives, the
   parents that they lack, and the causes further upstream.
 - ``pieces``: jobs that run in place of a split job. They are its halves, or the halves of these, to any depth.
 """
@@ -31,13 +31,13 @@ LOOKED_AT_MAX = 10_000
 TOLD_MAX = 20
 
 # Expected parents of a step stand for partitions of external tables: see ``to_land``.
-_OF_STEP = "(SELECT place IS NOT NULL FROM job WHERE id = %(job)s) AS of_step"
+_OF_STEP = "(SELECT output_table IS NOT NULL FROM job WHERE id = %(job)s) AS of_step"
 _LACKED = """
-SELECT parent, condition, settled, outlived FROM need
-WHERE need.child = gate.child AND need.gate = gate.gate AND settled IS NOT TRUE LIMIT %(looked)s
+SELECT parent, condition, met, stale_claim FROM need
+WHERE need.child = gate.child AND need.gate = gate.gate AND met IS NOT TRUE LIMIT %(looked)s
 """
 _ALTERNATIVES = f"""
-SELECT gate.name, gate.unmet, gate.dead, coalesce(tally.states, '{{}}') AS states, {_OF_STEP}
+SELECT gate.name, gate.unmet, gate.impossible, coalesce(tally.states, '{{}}') AS states, {_OF_STEP}
 FROM gate LEFT JOIN LATERAL (
     SELECT jsonb_object_agg(state, count) AS states FROM (
         SELECT parent.state, count(*) FROM ({_LACKED}) lacked JOIN job parent ON parent.id = lacked.parent
@@ -50,28 +50,28 @@ LEFT JOIN LATERAL (
 """
 # First the parents that can no longer meet the need, then the parents that no submission has requested. In both cases a
 # person must act.
-_UNSETTLED = f"""
+_UNMET = f"""
 SELECT gate.name AS group, told.*, last.error, {_OF_STEP}
 FROM gate CROSS JOIN LATERAL (
     SELECT parent.id, parent.app, parent.key, parent.state, parent.changed_at AS since, condition,
-           settled IS FALSE AS dead,
-           coalesce(parent.state = '{State.SUCCEEDED}' AND parent.claim <= outlived, false) AS stale
+           met IS FALSE AS impossible,
+           coalesce(parent.state = '{State.SUCCEEDED}' AND parent.claim <= stale_claim, false) AS stale
     FROM ({_LACKED}) lacked JOIN job parent ON parent.id = lacked.parent
-    ORDER BY settled, parent.state = '{State.EXPECTED}' DESC, parent.app, parent.key LIMIT %(limit)s) told
+    ORDER BY met, parent.state = '{State.EXPECTED}' DESC, parent.app, parent.key LIMIT %(limit)s) told
 {_LAST_ERROR.format(job="told.id")}
-WHERE gate.child = %(job)s ORDER BY told.dead DESC, gate.gate
+WHERE gate.child = %(job)s ORDER BY told.impossible DESC, gate.gate
 """
 # Upstream through dead parents, to parents that did not end because of their own parents.
 _CAUSES = f"""
 WITH RECURSIVE up (id) AS (
     SELECT %(job)s::bigint
     UNION
-    SELECT need.parent FROM up JOIN need ON need.child = up.id WHERE need.settled IS FALSE
+    SELECT need.parent FROM up JOIN need ON need.child = up.id WHERE need.met IS FALSE
 )
 SELECT job.app, job.key, job.state, job.changed_at AS since, last.error
 FROM (SELECT id FROM up LIMIT %(looked)s) reached JOIN job USING (id) {_LAST_ERROR.format(job="job.id")}
 WHERE job.id <> %(job)s AND (job.state NOT IN ({sql_list(State.UPSTREAM_FAILED, State.SKIPPED)}) OR NOT EXISTS (
-    SELECT 1 FROM need WHERE need.child = job.id AND need.settled IS FALSE))
+    SELECT 1 FROM need WHERE need.child = job.id AND need.met IS FALSE))
 ORDER BY job.changed_at, job.id LIMIT %(limit)s
 """
 # Upstream through jobs that wait for their parents, to jobs that wait for something else. A job that no submission has
@@ -82,12 +82,12 @@ WITH RECURSIVE up (id, sole) AS (
     SELECT %(job)s::bigint, true
     UNION
     SELECT need.parent, NOT EXISTS (SELECT 1 FROM gate other WHERE other.child = up.id AND other.gate <> gate.gate)
-    FROM up JOIN job ON job.id = up.id AND job.state = '{State.WAITING}' AND NOT job.open
-         JOIN gate ON gate.child = up.id AND gate.dead = 0
-         JOIN need ON need.child = gate.child AND need.gate = gate.gate AND need.settled IS NULL
+    FROM up JOIN job ON job.id = up.id AND job.state = '{State.WAITING}' AND NOT job.unblocked
+         JOIN gate ON gate.child = up.id AND gate.impossible = 0
+         JOIN need ON need.child = gate.child AND need.gate = gate.gate AND need.met IS NULL
 )
 SELECT job.app, job.key FROM (SELECT * FROM up LIMIT %(looked)s) reached JOIN job USING (id)
-WHERE job.id <> %(job)s AND job.state = ANY(%(order)s) AND (job.state <> '{State.WAITING}' OR job.open)
+WHERE job.id <> %(job)s AND job.state = ANY(%(order)s) AND (job.state <> '{State.WAITING}' OR job.unblocked)
 ORDER BY job.state = '{State.EXPECTED}' AND reached.sole DESC, array_position(%(order)s::text[], job.state),
          job.changed_at, job.id LIMIT 1
 """
@@ -95,12 +95,13 @@ _ROOT_ORDER = (State.SUSPENDED, State.READY, State.WAITING, State.EXECUTED, Stat
 
 
 class UnmetAlternative(Struct, frozen=True):
-    """Alternative of a job. ``unmet`` is the number of its needs that are not met, ``dead`` how many of these never
+    """Alternative of a job. ``unmet`` is the number of its needs that are not met, ``impossible`` how many of these
+    never
     will be. ``states`` counts the parents of unmet needs by state."""
 
     name: str
     unmet: int
-    dead: int
+    impossible: int
     states: Mapping[State, int]
     of_step: bool = False
 
@@ -110,8 +111,9 @@ class UnmetAlternative(Struct, frozen=True):
         return self.states.get(State.EXPECTED, 0) if self.of_step else 0
 
 
-class Unsettled(Struct, frozen=True):
-    """Parent that does not meet the need of the job. ``dead``: it never will. ``stale``: it has succeeded, but too long
+class UnmetDependency(Struct, frozen=True):
+    """Parent that does not meet the need of the job. ``impossible``: it never will. ``stale``: it has succeeded, but
+    too long
     ago, and no rerun has been requested. ``error`` is its last error."""
 
     group: str
@@ -120,7 +122,7 @@ class Unsettled(Struct, frozen=True):
     state: State
     since: datetime
     condition: When
-    dead: bool
+    impossible: bool
     error: str | None = None
     stale: bool = False
     of_step: bool = False
@@ -153,9 +155,9 @@ def alternatives(tx: Tx, job: int) -> list[UnmetAlternative]:
     return tx.structs(UnmetAlternative, _ALTERNATIVES, job=job, looked=LOOKED_AT_MAX)
 
 
-def unsettled(tx: Tx, job: int) -> list[Unsettled]:
+def unmet_dependencies(tx: Tx, job: int) -> list[UnmetDependency]:
     """Return the parents that do not meet a need: dead ones first, and the first few of each alternative."""
-    return tx.structs(Unsettled, _UNSETTLED, job=job, looked=LOOKED_AT_MAX, limit=TOLD_MAX)
+    return tx.structs(UnmetDependency, _UNMET, job=job, looked=LOOKED_AT_MAX, limit=TOLD_MAX)
 
 
 def root(tx: Tx, job: int) -> JobName | None:
@@ -170,7 +172,7 @@ def causes(tx: Tx, job: int) -> list[Cause]:
 
 _PIECES = f"""
 WITH RECURSIVE within (id) AS (
-    SELECT %(job)s::bigint UNION ALL SELECT half.id FROM within JOIN job half ON half.half_of = within.id
+    SELECT %(job)s::bigint UNION ALL SELECT half.id FROM within JOIN job half ON half.bisected_from = within.id
 ), piece AS (
     SELECT job.* FROM within JOIN job USING (id) WHERE job.state <> '{State.SPLIT}'
 )
@@ -199,7 +201,8 @@ class Piece(Struct, frozen=True):
 
 
 class Pieces(Struct, frozen=True):
-    """Pieces of a split job. ``tally`` counts them by state. ``undone`` are the first pieces that have not succeeded,
+    """Pieces of a split job. ``state_count`` counts them by state. ``undone`` are the first pieces that have not
+    succeeded,
     dead ones before live ones."""
 
     tally: Mapping[State, int] = {}
@@ -235,7 +238,7 @@ SELECT error FROM round WHERE job = %(job)s AND error IS NOT NULL ORDER BY claim
 """
 _LAST_NOTE = "SELECT note FROM transition WHERE job = %(job)s ORDER BY id DESC LIMIT 1"
 _CHILD = """
-SELECT child.app, child.key, child.place FROM need JOIN job child ON child.id = need.child
+SELECT child.app, child.key, child.output_table FROM need JOIN job child ON child.id = need.child
 WHERE need.parent = %(job)s LIMIT 1
 """
 
@@ -273,7 +276,7 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     wanted_by: list[requesters.Wanter] = []
     paused_by: list[requesters.Pauser] = []
     alternatives: list[UnmetAlternative] = []
-    unsettled: list[Unsettled] = []
+    unmet: list[UnmetDependency] = []
     causes: list[Cause] = []
     crew: fleet.QueueWorkers | None = None
     ahead: int = 0
@@ -312,8 +315,8 @@ def _of(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:
         last_error=next(iter(tx.column(_LAST_ERROR_OF_JOB, job=job.id)), None),
         note=next(iter(tx.column(_LAST_NOTE, job=job.id)), None),
         crew=fleet.crew(tx, job.app) if job.is_left or job.is_to_be_ended else None,
-        flight=saga_details.flight(tx, job.id) if job.flying else None,
-        app_pause=pause_of(tx, job.app) if job.state is State.READY or job.queued else None,
+        flight=saga_details.flight(tx, job.id) if job.saga_open else None,
+        app_pause=pause_of(tx, job.app) if job.state is State.READY or job.waiting_for_slot else None,
     )
     if job.state is State.WAITING or job.state in DEAD:
         return _with_parents(tx, job, found)
@@ -331,19 +334,19 @@ def _of(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:
 
 
 def _with_parents(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:
-    unmet = unsettled(tx, job.id)
-    first_cause = root(tx, job.id) if job.state is State.WAITING and not job.open else None
+    unmet = unmet_dependencies(tx, job.id)
+    first_cause = root(tx, job.id) if job.state is State.WAITING and not job.unblocked else None
     if first_cause in {parent.name for parent in unmet if parent.state is State.EXPECTED}:
-        first_cause = None  # ``unsettled`` contains everything about it.
+        first_cause = None  # ``unmet`` contains everything about it.
     return replace(
         found,
         alternatives=alternatives(tx, job.id),
-        unsettled=unmet,
-        causes=causes(tx, job.id) if any(parent.dead for parent in unmet) else [],
+        unmet=unmet,
+        causes=causes(tx, job.id) if any(parent.impossible for parent in unmet) else [],
         wanted_by=requesters.wanted_by(tx, job.id) if job.state is State.CANCELLED else [],
         paused_by=requesters.paused_by(tx, job.id) if job.is_held_back else [],
         root=_alone(tx, first_cause, found) if first_cause else None,
-        line=line(tx, job.id, job.pool) if job.queued and job.pool else None,
+        line=line(tx, job.id, job.pool) if job.waiting_for_slot and job.pool else None,
     )
 
 

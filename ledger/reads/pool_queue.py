@@ -20,7 +20,7 @@ SLOTS_MAX = 5
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
 _AHEAD = f"""
 SELECT count(*) FROM (
-    SELECT 1 FROM job WHERE queued AND job.pool = %(pool)s
+    SELECT 1 FROM job WHERE waiting_for_slot AND job.pool = %(pool)s
       AND ({IN_TURN}) < (SELECT {IN_TURN} FROM job WHERE job.id = %(job)s) LIMIT %(limit)s) ahead
 """
 _TAKEN = f"""
@@ -32,13 +32,13 @@ SELECT job.app, job.key, job.state, job.changed_at AS since, worker.host, worker
 FROM job LEFT JOIN worker ON worker.id = job.worker
 WHERE job.pool = %(pool)s AND job.state IN ({_DISPATCHED}) ORDER BY job.changed_at, job.id LIMIT %(limit)s
 """
-# Steps from pool to pool along the index ``job_queue``, however many jobs wait.
+# Steps from pool to pool along the index ``job_slot_queue``, however many jobs wait.
 _POOLS = """
 WITH RECURSIVE line (pool) AS (
-    (SELECT pool FROM job WHERE queued ORDER BY pool LIMIT 1)
+    (SELECT pool FROM job WHERE waiting_for_slot ORDER BY pool LIMIT 1)
     UNION ALL
     SELECT next.pool FROM line CROSS JOIN LATERAL (
-        SELECT pool FROM job WHERE queued AND job.pool > line.pool ORDER BY pool LIMIT 1) next
+        SELECT pool FROM job WHERE waiting_for_slot AND job.pool > line.pool ORDER BY pool LIMIT 1) next
 )
 SELECT pool FROM line LIMIT %(limit)s
 """
@@ -46,10 +46,10 @@ SELECT pool FROM line LIMIT %(limit)s
 _LINED_UP = f"""
 SELECT pool, limit_min, limit_max, behind, taken FROM (
     SELECT given.pool, place,
-    (SELECT min(pool_limit) FROM job WHERE queued AND job.pool = given.pool) AS limit_min,
-    (SELECT max(pool_limit) FROM job WHERE queued AND job.pool = given.pool) AS limit_max,
+    (SELECT min(pool_limit) FROM job WHERE waiting_for_slot AND job.pool = given.pool) AS limit_min,
+    (SELECT max(pool_limit) FROM job WHERE waiting_for_slot AND job.pool = given.pool) AS limit_max,
     (SELECT count(*) FROM (
-        SELECT 1 FROM job WHERE queued AND job.pool = given.pool LIMIT %(limit)s) behind) AS behind,
+        SELECT 1 FROM job WHERE waiting_for_slot AND job.pool = given.pool LIMIT %(limit)s) behind) AS behind,
     (SELECT count(*) FROM (
         SELECT 1 FROM job WHERE job.pool = given.pool AND state IN ({_DISPATCHED}) LIMIT %(limit)s) taken) AS taken
     FROM unnest(%(pools)s::text[]) WITH ORDINALITY AS given (pool, place)) lined_up

@@ -24,13 +24,13 @@ from sluice.ledger.limits.app_pauses import HAS_TO_STAY, IS_STOPPED
 # be ended no longer counts once an attempt to end it has failed.
 _BUSY = f"""
 SELECT EXISTS (SELECT 1 FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL)
-    OR EXISTS (SELECT 1 FROM owed)
+    OR EXISTS (SELECT 1 FROM propagation_outbox)
     OR EXISTS (SELECT 1 FROM job WHERE state = '{State.EXECUTED}' OR state = '{State.READY}' AND NOT {IS_STOPPED}
                OR state = '{State.RUNNING}' AND worker IS NOT NULL
-               OR state = '{State.WAITING}' AND open AND NOT paused AND NOT (unbounded AND fails > 0)
-                  AND NOT (queued AND {HAS_TO_STAY})
+               OR state = '{State.WAITING}' AND unblocked AND NOT paused AND NOT (unbounded AND fails > 0)
+                  AND NOT (waiting_for_slot AND {HAS_TO_STAY})
                OR state = '{State.SUSPENDED}' AND (not_before IS NOT NULL OR end_before IS NOT NULL))
-    OR EXISTS (SELECT 1 FROM job WHERE watch_at IS NOT NULL AND state <> '{State.RUNNING}' AND misses = 0)
+    OR EXISTS (SELECT 1 FROM job WHERE next_poll_at IS NOT NULL AND state <> '{State.RUNNING}' AND failed_polls = 0)
     OR EXISTS (SELECT 1 FROM schedule WHERE source = ANY(%(loaded)s::text[]) AND retired_at IS NULL
                AND (fire_at <= {NOW} OR paused_at IS NULL AND EXISTS (
                    SELECT 1 FROM firing WHERE schedule = schedule.id AND outcome = '{FiringOutcome.QUEUED}')))
@@ -57,13 +57,16 @@ WITH RECURSIVE excused (id) AS (
     SELECT id FROM job WHERE state = '{State.EXPECTED}'
     UNION
     SELECT need.child FROM excused JOIN need ON need.parent = excused.id JOIN job ON job.id = need.child
-    WHERE need.settled IS NULL AND job.state = '{State.WAITING}'
+    WHERE need.met IS NULL AND job.state = '{State.WAITING}'
 )
 SELECT job.app || '/' || job.key || ' ' || job.state FROM job
 WHERE state IN ('{State.WAITING}', '{State.READY}', '{State.RUNNING}', '{State.EXECUTED}', '{State.SUSPENDED}')
   AND NOT EXISTS (SELECT 1 FROM excused WHERE excused.id = job.id)
 """
-_UNTOLD = "SELECT app || '/' || key || ' has news for its children' FROM owed JOIN job ON job.id = owed.job"
+_UNTOLD = """
+SELECT app || '/' || key || ' has news for its children' FROM propagation_outbox
+    JOIN job ON job.id = propagation_outbox.job
+"""
 
 
 def has_written(tx: Tx) -> bool:

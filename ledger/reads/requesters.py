@@ -7,7 +7,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
@@ -30,7 +30,7 @@ SELECT waiting.id, received_at, coalesce({_NAMES_IT}, true) AS asks_for_it, reas
        paused_at
 FROM (
     SELECT * FROM submission WHERE state = '{SubmissionState.RECEIVED}' ORDER BY received_at LIMIT %(looked)s) waiting
-LEFT JOIN job ON job.id = waiting.sentinel
+LEFT JOIN job ON job.id = waiting.blocking_job
 WHERE waiting.app = %(app)s ORDER BY asks_for_it DESC, number LIMIT %(limit)s
 """
 _REFUSED = f"""
@@ -39,14 +39,14 @@ WHERE state = '{SubmissionState.REFUSED}' AND app = %(app)s AND {_NAMES_IT} ORDE
 """
 _WANTED_BY = f"""
 SELECT submission.id, submission.state, submission.ended_at, submission.request->>'user' AS user,
-       wants.wish = {Wish.PUSHED:d} AS pushed
-FROM wants JOIN submission ON submission.number = wants.submission
-WHERE wants.job = %(job)s ORDER BY wants.submission DESC LIMIT %(limit)s
+       submission_job.request_reason = {RequestReason.PUSHED:d} AS pushed
+FROM submission_job JOIN submission ON submission.number = submission_job.submission
+WHERE submission_job.job = %(job)s ORDER BY submission_job.submission DESC LIMIT %(limit)s
 """
 _PAUSED_BY = f"""
 SELECT submission.id, submission.paused_at, submission.request->>'user' AS user
-FROM wants JOIN submission ON submission.number = wants.submission
-WHERE wants.job = %(job)s AND {STILL_WANTS} AND submission.paused_at IS NOT NULL
+FROM submission_job JOIN submission ON submission.number = submission_job.submission
+WHERE submission_job.job = %(job)s AND {STILL_WANTS} AND submission.paused_at IS NOT NULL
 ORDER BY submission.paused_at DESC, submission.number LIMIT %(limit)s
 """
 

@@ -30,22 +30,22 @@ FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (job, claim)
 JOIN round ON round.job = given.job AND round.claim = given.claim
 JOIN LATERAL (
     SELECT submission.id, submission.app, submission.received_at, submission.request->>'traceparent' AS traceparent
-    FROM wants JOIN submission ON submission.number = wants.submission
-    WHERE wants.job = given.job AND submission.planned_at <= round.running_at
+    FROM submission_job JOIN submission ON submission.number = submission_job.submission
+    WHERE submission_job.job = given.job AND submission.planned_at <= round.running_at
       AND (submission.ended_at IS NULL OR submission.ended_at >= round.running_at)
-    ORDER BY wants.submission LIMIT 1
+    ORDER BY submission_job.submission LIMIT 1
 ) origin ON true
 """
 _PARENTS = f"""
 SELECT given.id, parent.id, parent.claim FROM unnest(%(jobs)s::bigint[]) AS given (id)
 JOIN LATERAL (
     SELECT job.id, job.claim FROM need JOIN job ON job.id = need.parent
-    WHERE need.child = given.id AND need.settled AND job.claim > 0 ORDER BY job.id LIMIT {PARENTS_MAX}
+    WHERE need.child = given.id AND need.met AND job.claim > 0 ORDER BY job.id LIMIT {PARENTS_MAX}
 ) parent ON true
 """
 _ENDED = f"""
 SELECT round.job, round.claim, round.round, job.app, job.key, round.running_at AS began_at,
-       round.executed_at AS ended_at, round.ending, job.place, left(round.error, {ERROR_MAX}) AS error
+       round.executed_at AS ended_at, round.ending, job.output_table, left(round.error, {ERROR_MAX}) AS error
 FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (job, claim)
 JOIN round ON round.job = given.job AND round.claim = given.claim JOIN job ON job.id = round.job
 """
@@ -60,7 +60,7 @@ JOIN LATERAL (
 _LAST = "SELECT id, claim FROM job WHERE id = ANY(%(jobs)s)"
 _VERDICTS = f"""
 SELECT DISTINCT ON (transition.job) transition.job, transition.claim, transition.round, job.app, job.key,
-       round.executed_at AS began_at, transition.at AS ended_at, transition.target AS ending, job.place,
+       round.executed_at AS began_at, transition.at AS ended_at, transition.target AS ending, job.output_table,
        left(round.error, {ERROR_MAX}) AS error
 FROM transition JOIN job ON job.id = transition.job
 JOIN round ON round.job = transition.job AND round.claim = transition.claim
@@ -93,7 +93,7 @@ class PlannedSubmission(RunOrigin, frozen=True, kw_only=True):
 class LifeStretch(Struct, frozen=True, kw_only=True):
     """Part of a job's life: a run that was lost, or the time from the record to the verdict.
 
-    ``ending`` is how it ended, and ``error`` is the error, if any. ``place`` is the table of a job that makes
+    ``ending`` is how it ended, and ``error`` is the error, if any. ``output_table`` is the table of a job that makes
     partitions.
     """
 
@@ -105,7 +105,7 @@ class LifeStretch(Struct, frozen=True, kw_only=True):
     began_at: datetime
     ended_at: datetime
     ending: str
-    place: str | None = None
+    output_table: str | None = None
     error: str | None = None
 
     @property

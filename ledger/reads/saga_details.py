@@ -1,7 +1,8 @@
 """Flights of sagas: those in progress, and each with its journal.
 
 ``flight`` returns how the last flight of a saga got to its present state, and the results of the earlier ones.
-``aloft`` lists the sagas that are under way or could not be undone, the newest first, along the index ``job_flights``.
+``aloft`` lists the sagas that are under way or could not be undone, the newest first, along the index
+``job_open_sagas``.
 
 The lists of entries and events are bounded, however long a flight is, because a step that runs repeatedly leaves an
 entry each time.
@@ -26,38 +27,41 @@ LINES_MAX = 1000
 EARLIER_MAX = 20
 
 _FAILURE = f"""
-(SELECT began.failure FROM step began
+(SELECT began.failure FROM saga_journal began
  WHERE began.job = {{job}} AND began.flight = {{flight}} AND began.direction = '{Direction.SWITCH}'
  ORDER BY began.seq DESC LIMIT 1) AS failure
 """
 _JOB = f"""
-SELECT flight, flying, turn_back, {journals.CRASHES} AS crashes, {_FAILURE.format(job="job.id", flight="job.flight")}
+SELECT flight, saga_open, abort_reason, {journals.CRASHES} AS crashes,
+    {_FAILURE.format(job="job.id", flight="job.flight")}
 FROM job WHERE id = %(job)s
 """
 _LINES = """
-SELECT seq, at, claim, step, name, steps, direction, mark, awaits, event, failure, note
-FROM step WHERE job = %(job)s AND flight = %(flight)s ORDER BY seq DESC LIMIT %(limit)s
+SELECT seq, at, claim, step, name, steps, direction, result, awaits, event, failure, note
+FROM saga_journal WHERE job = %(job)s AND flight = %(flight)s ORDER BY seq DESC LIMIT %(limit)s
 """
 _SAID = """
-SELECT event.id, event.name, event.payload, event.by, event.at, step.step AS taken_by, step.seq AS taken_at
-FROM event LEFT JOIN step ON step.event = event.id
-WHERE event.job = %(job)s AND event.flight = %(flight)s ORDER BY event.id DESC LIMIT %(limit)s
+SELECT saga_signal.id, saga_signal.name, saga_signal.payload, saga_signal.by, saga_signal.at,
+    saga_journal.step AS taken_by, saga_journal.seq AS taken_at
+FROM saga_signal LEFT JOIN saga_journal ON saga_journal.event = saga_signal.id
+WHERE saga_signal.job = %(job)s AND saga_signal.flight = %(flight)s ORDER BY saga_signal.id DESC LIMIT %(limit)s
 """
 _METERS = """
-SELECT name, done, total, at FROM meter WHERE job = %(job)s AND flight = %(flight)s ORDER BY at, name
+SELECT name, done, total, at FROM saga_progress WHERE job = %(job)s AND flight = %(flight)s ORDER BY at, name
 """
 _EARLIER = f"""
 SELECT flight AS number, count(*) AS entries, min(at) AS began_at, max(at) AS ended_at,
-       {_FAILURE.format(job="step.job", flight="step.flight")}
-FROM step WHERE job = %(job)s AND flight < %(flight)s
+       {_FAILURE.format(job="saga_journal.job", flight="saga_journal.flight")}
+FROM saga_journal WHERE job = %(job)s AND flight < %(flight)s
 GROUP BY job, flight ORDER BY flight DESC LIMIT %(limit)s
 """
 _CALLED_OFF = """
-SELECT count(*) FROM wants JOIN submission ON submission.number = wants.submission JOIN job ON job.id = wants.job
-WHERE submission.id = %(submission)s AND job.flying AND job.turn_back IS NOT NULL
+SELECT count(*) FROM submission_job JOIN submission ON submission.number = submission_job.submission
+    JOIN job ON job.id = submission_job.job
+WHERE submission.id = %(submission)s AND job.saga_open AND job.abort_reason IS NOT NULL
 """
 _IS_CALLED_OFF = f"""
-SELECT 1 FROM job WHERE app = %(app)s AND key = %(key)s AND turn_back IS NOT NULL
+SELECT 1 FROM job WHERE app = %(app)s AND key = %(key)s AND abort_reason IS NOT NULL
   AND state IN ({sql_list(*sorted(LIVE))})
 """
 
@@ -73,7 +77,7 @@ class JournalLine(Struct, frozen=True):
     name: str
     steps: int
     direction: Direction
-    mark: EntryResult
+    result: EntryResult
     awaits: Await | None
     event: int | None
     failure: Failure | None
@@ -114,7 +118,7 @@ class EarlierFlight(Struct, frozen=True):
 
 
 class FlightRecord(Struct, frozen=True, kw_only=True):
-    """Present flight of a job, or its last one if the job has ended. ``flying``: it has begun and not ended.
+    """Present flight of a job, or its last one if the job has ended. ``saga_open``: it has begun and not ended.
 
     ``lines`` are in order. If there are too many, only the last are here, and the first of these shows by its number
     how many are missing. ``failure`` is why the flight is undone, if it is. ``crashes`` is the number of workers lost
@@ -122,8 +126,8 @@ class FlightRecord(Struct, frozen=True, kw_only=True):
     """
 
     number: int
-    flying: bool
-    turn_back: str | None
+    saga_open: bool
+    abort_reason: str | None
     crashes: int
     failure: Failure | None
     last: JournalEntry | None
@@ -149,7 +153,7 @@ class FlightRecord(Struct, frozen=True, kw_only=True):
     @property
     def wait(self) -> JournalLine | None:
         """Entry of the wait that the flight is in; None if it does not wait."""
-        return self.lines[-1] if self.lines and self.lines[-1].mark is EntryResult.AWAITS else None
+        return self.lines[-1] if self.lines and self.lines[-1].result is EntryResult.AWAITS else None
 
     @property
     def until(self) -> datetime | None:
@@ -166,18 +170,18 @@ class FlightRecord(Struct, frozen=True, kw_only=True):
     @property
     def failed_undo(self) -> JournalLine | None:
         """Entry of the failed undo that the flight stopped at; None if it did not."""
-        return self.lines[-1] if self.lines and self.lines[-1].mark is EntryResult.UNDO_FAILED else None
+        return self.lines[-1] if self.lines and self.lines[-1].result is EntryResult.UNDO_FAILED else None
 
     @property
     def is_blank(self) -> bool:
         """True if the ledger has no trace of any flight."""
-        return not (self.flying or self.lines or self.events or self.earlier)
+        return not (self.saga_open or self.lines or self.events or self.earlier)
 
 
 class _Standing(Struct, frozen=True):
     flight: int
-    flying: bool
-    turn_back: str | None
+    saga_open: bool
+    abort_reason: str | None
     crashes: int
     failure: Failure | None
 
@@ -188,8 +192,8 @@ def flight(tx: Tx, job: int) -> FlightRecord:
     named = {"job": job, "flight": standing.flight, "limit": LINES_MAX}
     return FlightRecord(
         number=standing.flight,
-        flying=standing.flying,
-        turn_back=standing.turn_back,
+        saga_open=standing.saga_open,
+        abort_reason=standing.abort_reason,
         crashes=standing.crashes,
         failure=standing.failure,
         last=journals.last(tx, job),
@@ -212,12 +216,12 @@ def is_called_off(tx: Tx, name: JobName) -> bool:
 
 
 _ALOFT = """
-SELECT job.id, job.app, job.key, job.state, last.direction, last.step, last.steps, last.name, last.mark, job.event,
-       job.changed_at AS since, job.not_before AS until, job.turn_back
+SELECT job.id, job.app, job.key, job.state, last.direction, last.step, last.steps, last.name, last.result, job.event,
+       job.changed_at AS since, job.not_before AS until, job.abort_reason
 FROM job LEFT JOIN LATERAL (
-    SELECT direction, step, steps, name, mark FROM step
-    WHERE step.job = job.id AND step.flight = job.flight ORDER BY seq DESC LIMIT 1) last ON true
-WHERE job.flying AND job.id < %(before)s ORDER BY job.id DESC LIMIT %(limit)s
+    SELECT direction, step, steps, name, result FROM saga_journal
+    WHERE saga_journal.job = job.id AND saga_journal.flight = job.flight ORDER BY seq DESC LIMIT 1) last ON true
+WHERE job.saga_open AND job.id < %(before)s ORDER BY job.id DESC LIMIT %(limit)s
 """
 _MAX = 2**63 - 1
 
@@ -225,7 +229,7 @@ _MAX = 2**63 - 1
 class SagaLine(Struct, frozen=True, kw_only=True):
     """Saga in a list.
 
-    ``step`` (of ``steps``), ``name``, ``direction`` and ``mark`` are from the last entry of its journal; None before
+    ``step`` (of ``steps``), ``name``, ``direction`` and ``result`` are from the last entry of its journal; None before
     the first entry. It waits for ``event``, at most ``until`` if that is set.
     """
 
@@ -236,11 +240,11 @@ class SagaLine(Struct, frozen=True, kw_only=True):
     step: int | None
     steps: int | None
     name: str | None
-    mark: EntryResult | None
+    result: EntryResult | None
     event: str | None
     since: datetime
     until: datetime | None
-    turn_back: str | None
+    abort_reason: str | None
 
 
 class Aloft(SagaLine, frozen=True, kw_only=True):

@@ -24,19 +24,19 @@ from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.reads.submission_progress import Share, shares
 from sluice.ledger.recovery.grooming_steps import Chore
-from sluice.ledger.stats.event_counters import What, happened
+from sluice.ledger.stats.event_counters import CounterName, happened
 from sluice.ledger.stats.state_counts import BUCKETS_S
 
 # Transitions that are not counted yet, one row each. With both bounds, Postgres correctly estimates few rows. With only
 # a lower bound, it estimates a third of the whole history, and would read that from end to end.
 UNCOUNTED = """
 (SELECT * FROM transition
- WHERE id > (SELECT counted FROM tally_place) AND id <= (SELECT max(id) FROM transition)) step
+ WHERE id > (SELECT counted FROM aggregation_cursor) AND id <= (SELECT max(id) FROM transition)) step
 CROSS JOIN LATERAL (SELECT app FROM job WHERE job.id = step.job LIMIT 1) job
 """
 # Counted and uncounted transitions are read in one statement, so both are of one snapshot.
 SIDES = f"""
-SELECT app, state, jobs FROM tally
+SELECT app, state, jobs FROM state_count
 UNION ALL SELECT job.app, side.state, side.jobs
 FROM {UNCOUNTED} CROSS JOIN LATERAL (VALUES (step.target, 1), (step.source, -1)) AS side (state, jobs)
 WHERE side.state <> '-'
@@ -46,7 +46,7 @@ SELECT app, state, sum(jobs)::bigint FROM ({SIDES}) side GROUP BY 1, 2 HAVING su
 """
 _MINUTES = f"""
 SELECT minute, app, state, sum(entered)::bigint AS entered FROM (
-    SELECT minute, app, state, entered FROM tally_minute
+    SELECT minute, app, state, entered FROM state_count_minute
     WHERE minute > date_trunc('minute', {NOW}, 'UTC') - make_interval(mins => %(minutes)s)
     UNION ALL SELECT date_trunc('minute', step.at, 'UTC'), job.app, step.target, 1 FROM {UNCOUNTED}
 ) entry WHERE state = ANY(%(states)s)
@@ -82,12 +82,12 @@ LOST_S = 3600.0
 # Counted and uncounted transitions are read in one statement. Both are of one snapshot, so no number ever falls.
 _ENTERED = f"""
 SELECT app, state, sum(entered)::bigint FROM (
-    SELECT app, state, entered FROM tally
+    SELECT app, state, entered FROM state_count
     UNION ALL SELECT job.app, step.target, 1 FROM {UNCOUNTED}
 ) entry GROUP BY 1, 2 HAVING sum(entered) > 0 ORDER BY 1, 2
 """
-_STAYS = "SELECT app, state, bucket, stays, seconds FROM tally_stay ORDER BY app, state, bucket"
-_STEPS = "SELECT verb, by, lost, steps FROM tally_verb"
+_STAYS = "SELECT app, state, bucket, stays, seconds FROM state_duration ORDER BY app, state, bucket"
+_STEPS = "SELECT verb, by, lost, steps FROM transition_count"
 _WORKERS = f"""
 SELECT count(*) FILTER (WHERE alive), count(*) FILTER (WHERE NOT alive),
        coalesce(sum(threads) FILTER (WHERE alive), 0)::bigint,
@@ -172,10 +172,10 @@ def troubles(tx: Tx) -> Troubles:
         if by == By.GROOMER and kind:
             repairs[kind] = repairs.get(kind, 0) + steps
     found = happened(tx)
-    hints = {kind: times for (what, kind), times in found.items() if what == What.REPAIRED}
+    hints = {kind: times for (what, kind), times in found.items() if what == CounterName.REPAIRED}
     return Troubles(
         lease_losses=repairs.get(Chore.TAKE_LOST, 0),
-        refused=found.get((What.REFUSED, ""), 0),
+        refused=found.get((CounterName.REFUSED, ""), 0),
         repairs=repairs | hints,
     )
 

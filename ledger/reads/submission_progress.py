@@ -7,9 +7,9 @@
 - ``of_job`` and ``of_submission``: jobs that can be run again, and the code of their last runs.
 
 ``shares`` counts a small submission. For a larger one, the range of its jobs' ids is cut into equal stretches. The
-first few jobs that it wants in each stretch are read along the primary key of ``wants``. Their density determines the
-number of jobs in the stretch, and a single job determines the state. If a submission wants all ids of its range, as
-most do, the total is exact.
+first few jobs that it wants in each stretch are read along the primary key of ``submission_job``. Their density
+determines the number of jobs in the stretch, and a single job determines the state. If a submission wants all ids of
+its range, as most do, the total is exact.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,12 +74,12 @@ def recent(tx: Tx, limit: int) -> list[SubmissionStatus]:
 
 
 _TALLY = """
-SELECT job.app, job.state, count(*) FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = %(number)s GROUP BY job.app, job.state ORDER BY job.app, job.state
+SELECT job.app, job.state, count(*) FROM submission_job JOIN job ON job.id = submission_job.job
+WHERE submission_job.submission = %(number)s GROUP BY job.app, job.state ORDER BY job.app, job.state
 """
 _RUNNING = f"""
-SELECT job.app, job.key, job.round, job.changed_at AS since FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = %(number)s AND job.state = '{State.RUNNING}'
+SELECT job.app, job.key, job.round, job.changed_at AS since FROM submission_job JOIN job ON job.id = submission_job.job
+WHERE submission_job.submission = %(number)s AND job.state = '{State.RUNNING}'
 ORDER BY job.changed_at, job.id LIMIT %(limit)s
 """
 _LAST_ERROR = """
@@ -88,15 +88,15 @@ LEFT JOIN LATERAL (
 """
 _RETRYING = f"""
 SELECT job.app, job.key, job.state, job.round, last.error
-FROM wants JOIN job ON job.id = wants.job {_LAST_ERROR}
-WHERE wants.submission = %(number)s AND job.state = '{State.WAITING}' AND job.round > 0
+FROM submission_job JOIN job ON job.id = submission_job.job {_LAST_ERROR}
+WHERE submission_job.submission = %(number)s AND job.state = '{State.WAITING}' AND job.round > 0
 ORDER BY job.changed_at, job.id LIMIT %(limit)s
 """
 # Jobs that ended because of a parent come last. Usually that parent is listed too, and its error explains more.
 _TROUBLES = f"""
 SELECT job.app, job.key, job.state, job.round, last.error
-FROM wants JOIN job ON job.id = wants.job {_LAST_ERROR}
-WHERE wants.submission = %(number)s AND job.state IN (
+FROM submission_job JOIN job ON job.id = submission_job.job {_LAST_ERROR}
+WHERE submission_job.submission = %(number)s AND job.state IN (
     {sql_list(State.FAILED, State.FATAL, State.TIMED_OUT, State.EXPIRED, State.UPSTREAM_FAILED)})
 ORDER BY job.state = '{State.UPSTREAM_FAILED}', job.changed_at, job.id LIMIT %(limit)s
 """
@@ -105,9 +105,10 @@ _WORK = """
 SELECT job.app, count(*) AS runs, min(round.running_at) AS began_at, max(round.executed_at) AS ended_at,
        coalesce(sum(coalesce(round.took_s, extract(epoch FROM round.executed_at - round.running_at))), 0)::float8
        AS work_s
-FROM wants JOIN submission ON submission.number = wants.submission JOIN job ON job.id = wants.job
+FROM submission_job JOIN submission ON submission.number = submission_job.submission
+    JOIN job ON job.id = submission_job.job
      JOIN round ON round.job = job.id AND round.running_at >= submission.received_at
-WHERE wants.submission = %(number)s GROUP BY job.app ORDER BY min(round.running_at)
+WHERE submission_job.submission = %(number)s GROUP BY job.app ORDER BY min(round.running_at)
 """
 #: Maximum number of jobs that are listed of each kind.
 TOLD_MAX = 10
@@ -144,7 +145,8 @@ class AppDuration(Struct, frozen=True):
 
 
 class SubmissionProgress(Struct, frozen=True, kw_only=True):
-    """Progress of a submission. ``tally`` counts its jobs by app and state. ``running``, ``retrying`` and ``troubles``
+    """Progress of a submission. ``state_count`` counts its jobs by app and state. ``running``, ``retrying`` and
+    ``troubles``
     are the first jobs of each kind. ``planners`` is the number of living workers that can plan it."""
 
     status: SubmissionStatus
@@ -200,7 +202,8 @@ _COUNT = """
 SELECT asked.number, job.state, count(*)::float8
 FROM unnest(%(numbers)s::bigint[]) AS asked (number)
      CROSS JOIN LATERAL (
-         SELECT wants.job FROM wants WHERE wants.submission = asked.number LIMIT %(limit)s) wanted
+         SELECT submission_job.job FROM submission_job WHERE submission_job.submission = asked.number
+             LIMIT %(limit)s) wanted
      JOIN job ON job.id = wanted.job
 GROUP BY asked.number, job.state
 """
@@ -211,8 +214,8 @@ GROUP BY asked.number, job.state
 _DENSE = f"({_NEAR} - 1.0) / (near.last - stretch.first) * (stretch.behind - stretch.first)"
 _PROBE = f"""
 WITH ends AS MATERIALIZED (
-    SELECT number, (SELECT min(job) FROM wants WHERE submission = number) AS low,
-           (SELECT max(job) FROM wants WHERE submission = number) + 1 AS high
+    SELECT number, (SELECT min(job) FROM submission_job WHERE submission = number) AS low,
+           (SELECT max(job) FROM submission_job WHERE submission = number) + 1 AS high
     FROM unnest(%(numbers)s::bigint[]) AS asked (number)
 ), stretch AS MATERIALIZED (
     SELECT number, low + (high - low) * step / %(probes)s AS first,
@@ -223,13 +226,14 @@ SELECT stretch.number, job.state, sum(CASE WHEN near.found < {_NEAR} THEN near.f
 FROM stretch
     CROSS JOIN LATERAL (
         SELECT count(*) AS found, min(job) AS next, max(job) AS last FROM (
-            SELECT wants.job FROM wants
-            WHERE wants.submission = stretch.number AND wants.job >= stretch.first AND wants.job < stretch.behind
-            ORDER BY wants.job LIMIT {_NEAR}) looked) near
+            SELECT submission_job.job FROM submission_job
+            WHERE submission_job.submission = stretch.number AND submission_job.job >= stretch.first
+                AND submission_job.job < stretch.behind
+            ORDER BY submission_job.job LIMIT {_NEAR}) looked) near
     CROSS JOIN LATERAL (
-        SELECT min(wants.job) AS job FROM wants
-        WHERE wants.submission = stretch.number AND wants.job < stretch.behind
-          AND wants.job >= stretch.first + chance %% greatest(stretch.behind - stretch.first, 1)) other
+        SELECT min(submission_job.job) AS job FROM submission_job
+        WHERE submission_job.submission = stretch.number AND submission_job.job < stretch.behind
+          AND submission_job.job >= stretch.first + chance %% greatest(stretch.behind - stretch.first, 1)) other
     JOIN job ON job.id = coalesce(other.job, near.next)
 GROUP BY 1, 2
 """
@@ -280,12 +284,13 @@ LEFT JOIN LATERAL (
 """
 _OF_SUBMISSION = f"""
 SELECT job.app, job.key, job.state, last.digest, last.code,
-       job.place IS NOT NULL AS is_step, job.pruned_at IS NOT NULL AND last.digest IS NULL AS is_pruned
-FROM submission JOIN wants ON wants.submission = submission.number JOIN job ON job.id = wants.job {_LAST_RUN}
+       job.output_table IS NOT NULL AS is_step, job.pruned_at IS NOT NULL AND last.digest IS NULL AS is_pruned
+FROM submission JOIN submission_job ON submission_job.submission = submission.number
+    JOIN job ON job.id = submission_job.job {_LAST_RUN}
 WHERE submission.id = %(id)s AND job.state IN ({_UNSUCCESSFUL}) ORDER BY job.id
 """
 _OF_JOB = f"""
-SELECT job.app, job.key, job.state, last.digest, last.code, job.place IS NOT NULL AS is_step,
+SELECT job.app, job.key, job.state, last.digest, last.code, job.output_table IS NOT NULL AS is_step,
        job.pruned_at IS NOT NULL AND last.digest IS NULL AS is_pruned
 FROM job {_LAST_RUN}
 WHERE job.app = %(app)s AND job.key = %(key)s

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sluice.jobs.model.history import Lost
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.sagas.abort_reasons import TurnBack
+from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import EXPIRE, FAIL_LOST, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import DUE, IN_TURN, NOW, move
@@ -21,7 +21,7 @@ from sluice.ledger.lifecycle.rounds import cut_short
 from sluice.ledger.lifecycle.submissions import UNWATCHED, owe
 from sluice.ledger.limits import breakers
 from sluice.ledger.limits.pools import FREE
-from sluice.ledger.sagas.abortion import turn_back
+from sluice.ledger.sagas.abortion import abort
 from sluice.ledger.sagas.events import KEPT_EARLY
 from sluice.ledger.sagas.journals import CRASHES
 from sluice.ledger.sagas.suspension import LATE
@@ -46,19 +46,19 @@ _STOPPABLE = sql_list(*sorted(STOPPABLE))
 # These three sort by a sum, which no index has as its order. Otherwise Postgres might search for the first of a few
 # among all jobs, in id order.
 _OVERDUE = f"""
-SELECT id, flying FROM job
+SELECT id, saga_open FROM job
 WHERE end_before <= {NOW} AND state IN ({_STOPPABLE})
-  AND NOT (flying AND coalesce(turn_back <> '{TurnBack.UNWANTED}', false))
+  AND NOT (saga_open AND coalesce(abort_reason <> '{AbortReason.UNWANTED}', false))
 ORDER BY id + 0 LIMIT %(limit)s
 """
-_EXPIRE = move(EXPIRE, By.GROOMER, condition=f"NOT job.flying AND job.end_before <= {NOW}")
+_EXPIRE = move(EXPIRE, By.GROOMER, condition=f"NOT job.saga_open AND job.end_before <= {NOW}")
 
 _TIMED_OUT = f"""
-SELECT id FROM job WHERE state = '{State.RUNNING}' AND deadline <= {NOW} - make_interval(secs => {GRACE_S})
+SELECT id FROM job WHERE state = '{State.RUNNING}' AND attempt_timeout_at <= {NOW} - make_interval(secs => {GRACE_S})
 ORDER BY id + 0 LIMIT %(limit)s
 """
 # Jobs that have also passed their ``end_before`` are left to ``expire``.
-_STILL_LATE = f"job.deadline <= {NOW} AND {UNEXPIRED}"
+_STILL_LATE = f"job.attempt_timeout_at <= {NOW} AND {UNEXPIRED}"
 _REQUEUE_TIMED_OUT = move(
     REQUEUE,
     By.GROOMER,
@@ -92,42 +92,44 @@ _WAS_DUE = "coalesce(job.not_before, job.created_at)"
 _REQUEUE_LOST = move(
     REQUEUE,
     By.GROOMER,
-    condition=f"{_STILL_LOST} AND (job.flying OR job.losses < job.max_losses)",
-    sets="losses = job.losses + (NOT job.flying)::int, round = job.round + (NOT job.flying)::int, "
-    f"not_before = coalesce({_RETAKEN}, job.not_before), urgent_by = least(job.urgent_by, {_WAS_DUE})",
+    condition=f"{_STILL_LOST} AND (job.saga_open OR job.losses < job.max_losses)",
+    sets="losses = job.losses + (NOT job.saga_open)::int, round = job.round + (NOT job.saga_open)::int, "
+    f"not_before = coalesce({_RETAKEN}, job.not_before), "
+    f"effective_deadline = least(job.effective_deadline, {_WAS_DUE})",
     note=f"'{Lost.LEASE_LOST}'",
 )
 _GIVE_UP = move(
     FAIL_LOST,
     By.GROOMER,
-    condition=f"{_STILL_LOST} AND NOT job.flying AND job.losses >= job.max_losses",
+    condition=f"{_STILL_LOST} AND NOT job.saga_open AND job.losses >= job.max_losses",
     sets="losses = job.losses + 1",
     note="'lease lost too often'",
 )
 
 _DUE = f"""
 SELECT id FROM job
-WHERE state = '{State.WAITING}' AND open AND NOT paused AND NOT queued AND (not_before IS NULL OR not_before <= {NOW})
-ORDER BY priority DESC, urgent_by, {DUE}, id LIMIT %(limit)s
+WHERE state = '{State.WAITING}' AND unblocked AND NOT paused AND NOT waiting_for_slot
+    AND (not_before IS NULL OR not_before <= {NOW})
+ORDER BY priority DESC, effective_deadline, {DUE}, id LIMIT %(limit)s
 """
 
 
 def _announced_before(patience_s: float) -> str:
     """Return the condition that a job was announced longer ago than this, doubled with each announcement so far."""
     return f"""
-    announced_at < {NOW} - make_interval(
-        secs => {patience_s} * power(2, least(announcements, {PATIENCE_DOUBLINGS_MAX})))
+    dispatched_at < {NOW} - make_interval(
+        secs => {patience_s} * power(2, least(dispatch_attempts, {PATIENCE_DOUBLINGS_MAX})))
     """
 
 
 _FORGOTTEN = _announced_before(PATIENCE_S)
 _ANNOUNCE = {
     state: f"""
-    UPDATE job SET announced_at = {NOW}, announcements = least(announcements + 1, 100)
+    UPDATE job SET dispatched_at = {NOW}, dispatch_attempts = least(dispatch_attempts + 1, 100)
     WHERE id IN (
-        SELECT id FROM job WHERE state = '{state}' AND ({_FORGOTTEN} OR announced_at < %(before)s::timestamptz)
+        SELECT id FROM job WHERE state = '{state}' AND ({_FORGOTTEN} OR dispatched_at < %(before)s::timestamptz)
           AND (%(app)s::text IS NULL OR app = %(app)s)
-        ORDER BY announced_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+        ORDER BY dispatched_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
     RETURNING {READY_COLUMNS}
     """
     for state in (State.READY, State.EXECUTED)
@@ -135,38 +137,38 @@ _ANNOUNCE = {
 # The first ready job of each app decides, because every claim would take it. Collations: as in index job_urgency.
 _LATE = f"""
 SELECT asked.app FROM unnest(%(apps)s::text[]) AS asked (app) CROSS JOIN LATERAL (
-    SELECT announced_at, announcements FROM job
+    SELECT dispatched_at, dispatch_attempts FROM job
     WHERE job.app COLLATE "C" = asked.app AND job.state COLLATE "C" = '{State.READY}'
     ORDER BY {IN_TURN} LIMIT 1) AS first
 WHERE {_announced_before(IDLE_PATIENCE_S)}
 """
 _ANNOUNCE_IDLE = f"""
-UPDATE job SET announced_at = {NOW}, announcements = least(announcements + 1, 100)
+UPDATE job SET dispatched_at = {NOW}, dispatch_attempts = least(dispatch_attempts + 1, 100)
 WHERE id IN (
     SELECT id FROM job WHERE app = ANY(%(apps)s) AND state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}
-    ORDER BY announced_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    ORDER BY dispatched_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
 RETURNING {READY_COLUMNS}
 """
 _OWED = f"""
-SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S}) ORDER BY since LIMIT %(limit)s
+SELECT job FROM propagation_outbox WHERE since < {NOW} - make_interval(secs => {GRACE_S}) ORDER BY since LIMIT %(limit)s
 """
 # Each repetition delays the next by the time since the end of the job. Otherwise a planner that is behind would get its
 # whole backlog again in every tick, and never catch up.
 _TELL_AGAIN = f"""
-UPDATE owed SET since = {NOW} + least({NOW} - job.changed_at, make_interval(secs => {PUT_OFF_S_MAX}))
-FROM job WHERE job.id = owed.job AND owed.job IN (
-    SELECT job FROM owed WHERE since < {NOW} - make_interval(secs => {GRACE_S})
+UPDATE propagation_outbox SET since = {NOW} + least({NOW} - job.changed_at, make_interval(secs => {PUT_OFF_S_MAX}))
+FROM job WHERE job.id = propagation_outbox.job AND propagation_outbox.job IN (
+    SELECT job FROM propagation_outbox WHERE since < {NOW} - make_interval(secs => {GRACE_S})
     ORDER BY since LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
-RETURNING owed.job
+RETURNING propagation_outbox.job
 """
 # In the order in which they are due, so that submissions that are put off repeatedly do not keep others from their
 # turn.
 _UNPLANNED = f"""
 SELECT id FROM submission
 WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
-  AND (coalesce(look_at <= {NOW}, received_at < {NOW} - make_interval(secs => {GRACE_S}))
+  AND (coalesce(next_plan_at <= {NOW}, received_at < {NOW} - make_interval(secs => {GRACE_S}))
        OR received_at < %(before)s::timestamptz)
-ORDER BY coalesce(look_at, received_at) LIMIT %(limit)s
+ORDER BY coalesce(next_plan_at, received_at) LIMIT %(limit)s
 """
 _UNPLANNED_IN_NO_HAND = f"{_UNPLANNED} FOR KEY SHARE SKIP LOCKED"
 
@@ -206,13 +208,13 @@ _SIGNS = {
     Chore.ANNOUNCE_IDLE: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}",
     Chore.ANNOUNCE_EXECUTED: f"SELECT 1 FROM job WHERE state = '{State.EXECUTED}' AND {_FORGOTTEN}",
     Chore.BREAK: breakers.IS_DUE,
-    Chore.WATCH: f"SELECT 1 FROM job WHERE watch_at <= {NOW}",
+    Chore.WATCH: f"SELECT 1 FROM job WHERE next_poll_at <= {NOW}",
     Chore.SETTLE: UNWATCHED,
     Chore.FORGET_ATTEMPTS: SETTLED,
 }
 _IS_DUE = "SELECT " + " OR ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())
 # The groomer has the definitions. A breaker may differ there from the ledger, so every breaker makes the chore due.
-_LOOKED_FOR = _SIGNS | {Chore.BREAK: "SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_news"}
+_LOOKED_FOR = _SIGNS | {Chore.BREAK: "SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_event"}
 _LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _LOOKED_FOR.values())
 
 
@@ -240,13 +242,13 @@ def expire(tx: Tx, limit: int) -> list[int]:
     ended = move_out(tx, _EXPIRE, jobs=[id for id, _ in overdue])
     cut_short(tx, ended, EXPIRE.target)
     owe(tx, ended)
-    if flying := [id for id, flies in overdue if flies]:
-        turn_back(tx, By.GROOMER, flying, TurnBack.EXPIRED)
+    if saga_open := [id for id, flies in overdue if flies]:
+        abort(tx, By.GROOMER, saga_open, AbortReason.EXPIRED)
     return ended
 
 
 def time_out(tx: Tx, limit: int) -> list[int]:
-    """Take back runs past their deadline that their worker has not ended; return the jobs without tries left."""
+    """Take back runs past their timeout that their worker has not ended; return the jobs without tries left."""
     late = tx.column(_TIMED_OUT, limit=limit)
     return _take_back(tx, late, Lost.TIMED_OUT, _REQUEUE_TIMED_OUT, _TIME_OUT).ended
 

@@ -50,9 +50,9 @@ _LEAVE = f"UPDATE worker SET left_at = {NOW}, lease_until = least(lease_until, {
 
 # A pulse only saves work: everything that it guards may safely run twice.
 _PULSE = f"""
-INSERT INTO pulse (name, holder, at) VALUES (%(name)s, %(holder)s, {NOW})
+INSERT INTO leader (name, holder, at) VALUES (%(name)s, %(holder)s, {NOW})
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, at = excluded.at
-WHERE pulse.holder = excluded.holder OR pulse.at < {NOW} - make_interval(secs => %(term_s)s)
+WHERE leader.holder = excluded.holder OR leader.at < {NOW} - make_interval(secs => %(term_s)s)
 RETURNING name
 """
 

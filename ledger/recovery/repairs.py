@@ -35,9 +35,9 @@ BATCH = 1_000
 TURNS_MAX = 20
 
 _COUNT = f"""
-INSERT INTO tally (app, state, jobs, entered)
+INSERT INTO state_count (app, state, jobs, entered)
 SELECT app, state, coalesce(there.jobs, 0) - coalesce(counted.jobs, 0), 0 FROM {invariants.MISCOUNTED}
-ON CONFLICT (app, state) DO UPDATE SET jobs = tally.jobs + excluded.jobs
+ON CONFLICT (app, state) DO UPDATE SET jobs = state_count.jobs + excluded.jobs
 """
 _END_ROUNDS = f"""
 UPDATE round SET executed_at = {NOW}, ending = '{Lost.LEASE_LOST}', error = '{Lost.LEASE_LOST}'
@@ -45,12 +45,13 @@ WHERE job = ANY(%(jobs)s) AND ending IS NULL AND NOT EXISTS (
     SELECT 1 FROM job WHERE job.id = round.job AND job.claim = round.claim AND job.state = '{State.RUNNING}')
 """
 _WATCH = f"""
-UPDATE job SET watch_at = CASE WHEN handle IS NOT NULL
+UPDATE job SET next_poll_at = CASE WHEN handle IS NOT NULL
     AND (state NOT IN ({sql_list(*sorted(LIVE))}) OR state = '{State.RUNNING}' AND worker IS NULL) THEN {NOW} END
 WHERE id = ANY(%(jobs)s)
 """
 _COLLECT = """
-UPDATE job SET collect = (overrides ->> 'archive' = 'manual') WHERE id = ANY(%(jobs)s) AND overrides ? 'archive'
+UPDATE job SET needs_collection = (overrides ->> 'archive' = 'manual') WHERE id = ANY(%(jobs)s)
+    AND overrides ? 'archive'
 """
 _UNARCHIVE = """
 UPDATE job SET archived_at = NULL
@@ -62,9 +63,9 @@ DELETE FROM need WHERE child = ANY(%(jobs)s)
   AND NOT (EXISTS (SELECT 1 FROM job WHERE id = parent) AND EXISTS (SELECT 1 FROM job WHERE id = child))
 RETURNING child
 """
-_WANT_NO_MORE = (
-    "DELETE FROM wants WHERE job = ANY(%(jobs)s) AND NOT EXISTS (SELECT 1 FROM job WHERE id = wants.job)"
-)
+_WANT_NO_MORE = """
+DELETE FROM submission_job WHERE job = ANY(%(jobs)s) AND NOT EXISTS (SELECT 1 FROM job WHERE id = submission_job.job)
+"""
 
 
 def _count_anew(tx: Tx, jobs: list[int]) -> None:

@@ -14,18 +14,19 @@ from sluice.ledger.database.transitions import NOW
 PATIENCE_S = 60.0
 
 _TAKE = f"""
-UPDATE litter SET try_at = {NOW} + make_interval(secs => {PATIENCE_S})
-WHERE blob IN (SELECT blob FROM litter WHERE try_at <= {NOW} ORDER BY try_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+UPDATE blob_deletion SET next_attempt_at = {NOW} + make_interval(secs => {PATIENCE_S})
+WHERE blob IN (SELECT blob FROM blob_deletion WHERE next_attempt_at <= {NOW} ORDER BY next_attempt_at
+    LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
 RETURNING blob
 """
-_GONE = "DELETE FROM litter WHERE blob = ANY(%(blobs)s)"
-_COUNT = "SELECT count(*) FROM litter"
+_GONE = "DELETE FROM blob_deletion WHERE blob = ANY(%(blobs)s)"
+_COUNT = "SELECT count(*) FROM blob_deletion"
 # By the two partial indexes of rounds with blobs.
 _UNKNOWN = """
 SELECT given.blob FROM unnest(%(blobs)s::text[]) AS given (blob)
 WHERE NOT EXISTS (SELECT 1 FROM round WHERE round.output_blob = given.blob)
   AND NOT EXISTS (SELECT 1 FROM round WHERE round.stderr_blob = given.blob)
-  AND NOT EXISTS (SELECT 1 FROM litter WHERE litter.blob = given.blob)
+  AND NOT EXISTS (SELECT 1 FROM blob_deletion WHERE blob_deletion.blob = given.blob)
 """
 
 

@@ -8,7 +8,7 @@ history was removed.
 
 Spared, however old:
 
-- jobs that have not ended, are in ``owed``, or have external work that must still be ended;
+- jobs that have not ended, are in ``propagation_outbox``, or have external work that must still be ended;
 - jobs with `archive: manual` that are not archived, and sagas that could not be undone;
 - jobs of a submission that has not ended, or of a saga across apps with a compensation that is still to be planned;
 - jobs that a compensation has yet to undo, and that compensation.
@@ -22,7 +22,7 @@ removed. A submission's failure and its compensation are entered in one transact
 reader may find rounds without their transitions, or the reverse.
 
 A crash leaves whole jobs, pruned or not, because a batch is one transaction. From then on the blobs of removed rounds
-are in ``litter`` until they are deleted (``litter``).
+are in ``blob_deletion`` until they are deleted (``blob_deletion``).
 
 Pruning waits for no other transaction. A batch costs as much as the jobs that it examines: it continues along the index
 ``job_prunable`` from where the last batch ended. Spared jobs are skipped once per sweep, not in each step.
@@ -57,10 +57,10 @@ OR submission.request ->> 'mode' = '{SAGA}'
 """
 _SPARED = f"""
 (job.handle IS NOT NULL
- OR EXISTS (SELECT 1 FROM owed WHERE owed.job = job.id)
+ OR EXISTS (SELECT 1 FROM propagation_outbox WHERE propagation_outbox.job = job.id)
  OR EXISTS (
-     SELECT 1 FROM wants JOIN submission ON submission.number = wants.submission
-     WHERE wants.job = job.id AND ({_IS_KEPT}))
+     SELECT 1 FROM submission_job JOIN submission ON submission.number = submission_job.submission
+     WHERE submission_job.job = job.id AND ({_IS_KEPT}))
  OR job.state = '{State.SUCCEEDED}' AND EXISTS (
      SELECT 1 FROM job undo
      WHERE undo.undoes = job.id AND undo.undoes_claim = job.claim AND undo.state <> '{State.SUCCEEDED}')
@@ -83,13 +83,13 @@ WHERE job.id = ANY(%(jobs)s) AND CASE WHEN {HAS_HISTORY} THEN changed_at < {_BEF
 ORDER BY job.id
 """
 _HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE SKIP LOCKED"
-_KINDS = ("transition", "round", "step", "event", "meter")
+_KINDS = ("transition", "round", "saga_journal", "saga_signal", "saga_progress")
 _REMOVE = {kind: f"DELETE FROM {kind} WHERE job = ANY(%(jobs)s)" for kind in _KINDS if kind != "round"}
 _REMOVE_ROUNDS = f"""
 WITH gone AS (
     DELETE FROM round WHERE job = ANY(%(jobs)s) RETURNING output_blob, stderr_blob
 ), dropped AS (
-    INSERT INTO litter (blob, try_at)
+    INSERT INTO blob_deletion (blob, next_attempt_at)
     SELECT blob, {NOW} FROM gone CROSS JOIN LATERAL (VALUES (output_blob), (stderr_blob)) each (blob)
     WHERE blob IS NOT NULL
     ON CONFLICT (blob) DO NOTHING
@@ -105,20 +105,21 @@ SELECT {", ".join(f"(SELECT count(*) FROM {kind} WHERE job = ANY(%(jobs)s))" for
 
 _SWEEP = "history"
 _BEGIN = f"""
-INSERT INTO sweep (name, ended_at, job, rests_until) VALUES ('{_SWEEP}', '-infinity', 0, '-infinity')
+INSERT INTO retention_cursor (name, ended_at, job, rests_until) VALUES ('{_SWEEP}', '-infinity', 0, '-infinity')
 ON CONFLICT (name) DO NOTHING
 """
 _TAKE_UP = f"""
-SELECT nullif(ended_at, '-infinity'), job FROM sweep
+SELECT nullif(ended_at, '-infinity'), job FROM retention_cursor
 WHERE name = '{_SWEEP}' AND rests_until <= {NOW} FOR UPDATE SKIP LOCKED
 """
-_IS_KNOWN = f"SELECT 1 FROM sweep WHERE name = '{_SWEEP}'"
+_IS_KNOWN = f"SELECT 1 FROM retention_cursor WHERE name = '{_SWEEP}'"
 _IS_DUE = f"""
-SELECT EXISTS (SELECT 1 FROM sweep WHERE rests_until <= {NOW}) OR EXISTS (SELECT 1 FROM litter WHERE try_at <= {NOW})
+SELECT EXISTS (SELECT 1 FROM retention_cursor WHERE rests_until <= {NOW})
+    OR EXISTS (SELECT 1 FROM blob_deletion WHERE next_attempt_at <= {NOW})
 """
-_LEAVE_OFF = f"UPDATE sweep SET ended_at = %(ended_at)s, job = %(job)s WHERE name = '{_SWEEP}'"
+_LEAVE_OFF = f"UPDATE retention_cursor SET ended_at = %(ended_at)s, job = %(job)s WHERE name = '{_SWEEP}'"
 _REST = f"""
-UPDATE sweep SET ended_at = '-infinity', job = 0, rests_until = {NOW} + make_interval(secs => %(rest_s)s)
+UPDATE retention_cursor SET ended_at = '-infinity', job = 0, rests_until = {NOW} + make_interval(secs => %(rest_s)s)
 WHERE name = '{_SWEEP}'
 """
 
@@ -149,7 +150,7 @@ START = RemovalPosition(datetime.min.replace(tzinfo=UTC), 0)
 
 
 class Removed(Struct, frozen=True, kw_only=True):
-    """Numbers of pruned jobs and removed rows. The ``blobs`` are in ``litter`` and not deleted yet."""
+    """Numbers of pruned jobs and removed rows. The ``blobs`` are in ``blob_deletion`` and not deleted yet."""
 
     jobs: int = 0
     transitions: int = 0

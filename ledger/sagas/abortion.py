@@ -1,17 +1,17 @@
 """Abortion of a running saga, and forcing of an undo that has failed.
 
-If a flight is aborted, the effects of the started saga are undone before it ends (``turn_back``). An undo that has
+If a flight is aborted, the effects of the started saga are undone before it ends (``abort_reason``). An undo that has
 failed for good can be forced: it counts as done, because a person has done it by hand (``force_done``).
 
-Invariants of aborted flights: a job that is ``flying`` is neither cancelled nor expired. It gets a ``turn_back``
+Invariants of aborted flights: a job that is ``saga_open`` is neither cancelled nor expired. It gets an ``abort_reason``
 instead. Its run notices this at the next boundary between two steps, or when it resumes the flight. If the last step of
 the flight is done, it is too late, and the job succeeds. A flight that is already being undone continues to be. The
 judgement of the flight's end decides the state of the job.
 
 Races:
 
-- A cancellation against a run that is handed back or lost. In any state the job keeps its ``turn_back``, and the next
-  run reads it.
+- A cancellation against a run that is handed back or lost. In any state the job keeps its ``abort_reason``, and the
+  next run reads it.
 - A cancellation against the entry of the last step: see ``ledger.sagas.journals``.
 - A cancellation against the end of a run that asked to wait, or ``end_before`` against a wait: see
   ``ledger.sagas.suspension``.
@@ -27,7 +27,7 @@ A crash leaves nothing.
 from msgspec import Struct
 
 from sluice.jobs.model.names import Claim, JobName
-from sluice.jobs.sagas.abort_reasons import TurnBack
+from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.sagas.journal import Direction, EntryResult, JournalEntry
 from sluice.jobs.states import STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import Tx
@@ -35,35 +35,36 @@ from sluice.ledger.database.transitions import NOW
 from sluice.ledger.lifecycle.demand import UNWANTED
 from sluice.ledger.sagas import journals, suspension
 
-_FLIES = f"CASE WHEN job.flying AND job.state IN ({sql_list(*sorted(STOPPABLE))}) THEN true END"
+_FLIES = f"CASE WHEN job.saga_open AND job.state IN ({sql_list(*sorted(STOPPABLE))}) THEN true END"
 _CONDITIONS = {
-    TurnBack.UNWANTED: UNWANTED,
-    TurnBack.CANCELLED: "true",
-    TurnBack.EXPIRED: f"job.end_before <= {NOW}",
+    AbortReason.UNWANTED: UNWANTED,
+    AbortReason.CANCELLED: "true",
+    AbortReason.EXPIRED: f"job.end_before <= {NOW}",
 }
 # ``UNWANTED`` is the weakest reason, because it may cease to apply, so the other reasons overwrite it.
-_TURN_BACK = {
+_ABORT = {
     why: f"""
     WITH held AS MATERIALIZED (
         SELECT id FROM job
-        WHERE id = ANY(%(jobs)s) AND {_FLIES} AND coalesce(turn_back = '{TurnBack.UNWANTED}', true) AND ({condition})
+        WHERE id = ANY(%(jobs)s) AND {_FLIES} AND coalesce(abort_reason = '{AbortReason.UNWANTED}', true)
+            AND ({condition})
         ORDER BY id FOR UPDATE
     )
-    UPDATE job SET turn_back = '{why}' FROM held WHERE job.id = held.id RETURNING job.id
+    UPDATE job SET abort_reason = '{why}' FROM held WHERE job.id = held.id RETURNING job.id
     """
     for why, condition in _CONDITIONS.items()
 }
 
 
-def turn_back(tx: Tx, by: By, jobs: list[int], why: TurnBack) -> None:
-    """Have the ``flying`` jobs among these undone. Suspended ones among them resume for that."""
-    turned = tx.column(_TURN_BACK[why], jobs=jobs)
+def abort(tx: Tx, by: By, jobs: list[int], why: AbortReason) -> None:
+    """Have the ``saga_open`` jobs among these undone. Suspended ones among them resume for that."""
+    turned = tx.column(_ABORT[why], jobs=jobs)
     suspension.resume_turned(tx, by, turned)
 
 
 _HOLD = f"""
 SELECT id, claim, flight FROM job
-WHERE app = %(app)s AND key = %(key)s AND state = '{State.FATAL}' AND flying FOR UPDATE
+WHERE app = %(app)s AND key = %(key)s AND state = '{State.FATAL}' AND saga_open FOR UPDATE
 """
 
 
@@ -85,7 +86,7 @@ def force_done(tx: Tx, name: JobName, by: str) -> ForcedUndo | None:
         return None
     job, claim, flight = held[0]
     last = journals.last(tx, job)
-    if last is None or last.mark is not EntryResult.UNDO_FAILED:
+    if last is None or last.result is not EntryResult.UNDO_FAILED:
         return None
     entry = JournalEntry(
         seq=last.seq + 1,
@@ -93,7 +94,7 @@ def force_done(tx: Tx, name: JobName, by: str) -> ForcedUndo | None:
         name=last.name,
         steps=last.steps,
         direction=Direction.UNDO,
-        mark=EntryResult.FORCED,
+        result=EntryResult.FORCED,
         working=last.working,
         note=by,
     )

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.compensation import EarlierCompensation, Effect
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import COMPENSATION, SAGA, SubmissionState
 from sluice.jobs.states import LIVE, UNDO, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
@@ -46,9 +46,9 @@ WITH RECURSIVE fellow (number) AS (
     SELECT %(number)s::bigint
     UNION
     SELECT saga.number FROM fellow
-    JOIN wants own ON own.submission = fellow.number
+    JOIN submission_job own ON own.submission = fellow.number
     JOIN job ON job.id = own.job AND job.state = '{State.SUCCEEDED}' AND job.claim > 0
-    JOIN wants other ON other.job = job.id JOIN submission saga ON saga.number = other.submission
+    JOIN submission_job other ON other.job = job.id JOIN submission saga ON saga.number = other.submission
     JOIN submission undo ON undo.id = saga.id || '{COMPENSATION}' AND undo.state = '{SubmissionState.RECEIVED}'
     WHERE saga.request ->> 'mode' = '{SAGA}'
       AND saga.state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}')
@@ -56,39 +56,41 @@ WITH RECURSIVE fellow (number) AS (
 SELECT saga.id || '{COMPENSATION}', saga.number FROM fellow JOIN submission saga USING (number)
 """
 _RELIED_ON = f"""
-EXISTS (SELECT 1 FROM wants other JOIN submission ON submission.number = other.submission
+EXISTS (SELECT 1 FROM submission_job other JOIN submission ON submission.number = other.submission
         WHERE other.job = job.id
           AND submission.state IN ('{SubmissionState.ACTIVE}', '{SubmissionState.SUCCEEDED}'))
 """
 # A job that was only pushed, and waits for parents that no submission requested, goes on when a submission does.
 _UNDER_WAY = f"""
-SELECT job.id, job.app, job.key, saga.id AS saga FROM wants JOIN job ON job.id = wants.job
-JOIN submission saga ON saga.number = wants.submission
-WHERE wants.submission = ANY(%(sagas)s) AND job.state IN ({_LIVE})
-  AND NOT (wants.wish = {Wish.PUSHED:d} AND job.state = '{State.WAITING}' AND NOT job.open)
+SELECT job.id, job.app, job.key, saga.id AS saga FROM submission_job JOIN job ON job.id = submission_job.job
+JOIN submission saga ON saga.number = submission_job.submission
+WHERE submission_job.submission = ANY(%(sagas)s) AND job.state IN ({_LIVE})
+  AND NOT (submission_job.request_reason = {RequestReason.PUSHED:d} AND job.state = '{State.WAITING}'
+      AND NOT job.unblocked)
   AND NOT {_RELIED_ON}
 ORDER BY job.id LIMIT 1
 """
 _HOLD = f"""
-SELECT job.id FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = ANY(%(sagas)s) AND job.state = '{State.SUCCEEDED}' ORDER BY job.id FOR UPDATE OF job
+SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
+WHERE submission_job.submission = ANY(%(sagas)s) AND job.state = '{State.SUCCEEDED}' ORDER BY job.id FOR UPDATE OF job
 """
 # A success from before the submission was planned is not an effect of it.
 _EFFECTS = f"""
 SELECT job.id, job.app, job.key, job.claim, {KWARGS} AS kwargs, array_agg(asked.number ORDER BY asked.number) AS sagas
-FROM wants JOIN job ON job.id = wants.job JOIN submission asked ON asked.number = wants.submission
-WHERE wants.submission = ANY(%(sagas)s) AND job.state = '{State.SUCCEEDED}' AND job.claim > 0
+FROM submission_job JOIN job ON job.id = submission_job.job
+    JOIN submission asked ON asked.number = submission_job.submission
+WHERE submission_job.submission = ANY(%(sagas)s) AND job.state = '{State.SUCCEEDED}' AND job.claim > 0
   AND job.changed_at >= asked.planned_at AND NOT {_RELIED_ON}
 GROUP BY job.id ORDER BY job.id
 """
 # Only if the child began after the parent had ended: needs of earlier runs belong to another life of the job.
 _TIES = """
 SELECT DISTINCT need.parent, need.child
-FROM wants JOIN need ON need.child = wants.job
-JOIN wants of_parent ON of_parent.submission = ANY(%(sagas)s) AND of_parent.job = need.parent
+FROM submission_job JOIN need ON need.child = submission_job.job
+JOIN submission_job of_parent ON of_parent.submission = ANY(%(sagas)s) AND of_parent.job = need.parent
 JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
 JOIN round ON round.job = child.id AND round.claim = child.claim
-WHERE wants.submission = ANY(%(sagas)s) AND need.settled AND round.running_at >= parent.changed_at
+WHERE submission_job.submission = ANY(%(sagas)s) AND need.met AND round.running_at >= parent.changed_at
 """
 # Children that ran for a saga that failed before. They are about to be undone, or could not be undone.
 _BEHIND = f"""
@@ -96,7 +98,7 @@ SELECT DISTINCT parent.id, undo.app, undo.key
 FROM job parent JOIN need ON need.parent = parent.id JOIN job child ON child.id = need.child
 JOIN round ON round.job = child.id AND round.claim = child.claim
 JOIN job undo ON undo.undoes = child.id AND undo.undoes_claim = child.claim
-WHERE parent.id = ANY(%(effects)s) AND need.settled AND round.running_at >= parent.changed_at
+WHERE parent.id = ANY(%(effects)s) AND need.met AND round.running_at >= parent.changed_at
   AND child.state = '{State.SUCCEEDED}' AND undo.state <> '{State.SUCCEEDED}'
 """
 _EARLIER = """

@@ -23,41 +23,43 @@ from sluice.ledger.lifecycle.readiness import ReadyJob
 from sluice.ledger.sagas import suspension
 
 _HOLD = "SELECT id, state, flight, event FROM job WHERE app = %(app)s AND key = %(key)s FOR UPDATE"
-_HEARD = "SELECT id FROM event WHERE job = %(job)s AND token = %(token)s"
+_HEARD = "SELECT id FROM saga_signal WHERE job = %(job)s AND token = %(token)s"
 _ADD = f"""
-INSERT INTO event (job, flight, token, name, payload, by, at)
+INSERT INTO saga_signal (job, flight, token, name, payload, by, at)
 SELECT %(job)s, %(flight)s, %(token)s, %(name)s, %(payload)s::jsonb, %(by)s, {NOW}
 ON CONFLICT (job, token) DO NOTHING
 """
 #: Seconds for which an event is kept if its job does not exist: a day.
 KEPT_S = 86_400.0
 _KEEP_EARLY = f"""
-INSERT INTO early (app, key, token, name, payload, by, at)
+INSERT INTO saga_signal_early (app, key, token, name, payload, by, at)
 VALUES (%(app)s, %(key)s, %(token)s, %(name)s, %(payload)s::jsonb, %(by)s, {NOW})
 ON CONFLICT (app, key, token) DO NOTHING
 """
-_STALE = f"early.at < {NOW} - make_interval(secs => {KEPT_S})"
+_STALE = f"saga_signal_early.at < {NOW} - make_interval(secs => {KEPT_S})"
 #: Finds events that were kept early and can be handed on by now, or were kept for long enough. The groomer uses it.
 KEPT_EARLY = f"""
-SELECT 1 FROM early
-WHERE {_STALE} OR (SELECT true FROM job WHERE job.app = early.app AND job.key = early.key)
+SELECT 1 FROM saga_signal_early
+WHERE {_STALE} OR (SELECT true FROM job WHERE job.app = saga_signal_early.app AND job.key = saga_signal_early.key)
 """
 # The jobs are held. If two transactions hand on the same event, the second finds it gone. For a job that has ended, an
 # event comes too late.
 _HAND_ON = f"""
 WITH held AS MATERIALIZED (
-    SELECT early.id, job.id AS job, job.state, job.flight FROM early JOIN job USING (app, key)
-    ORDER BY job.id, early.id LIMIT %(limit)s FOR UPDATE OF job
+    SELECT saga_signal_early.id, job.id AS job, job.state, job.flight FROM saga_signal_early JOIN job USING (app, key)
+    ORDER BY job.id, saga_signal_early.id LIMIT %(limit)s FOR UPDATE OF job
 ), kept AS (
-    DELETE FROM early USING held WHERE early.id = held.id
-    RETURNING early.*, held.job, held.state, held.flight
+    DELETE FROM saga_signal_early USING held WHERE saga_signal_early.id = held.id
+    RETURNING saga_signal_early.*, held.job, held.state, held.flight
 )
-INSERT INTO event (job, flight, token, name, payload, by, at)
+INSERT INTO saga_signal (job, flight, token, name, payload, by, at)
 SELECT job, flight, token, name, payload, by, at FROM kept
 WHERE state NOT IN ({sql_list(*sorted(TERMINAL))}) ORDER BY id
 ON CONFLICT (job, token) DO NOTHING RETURNING job
 """
-_DROP_STALE = f"DELETE FROM early WHERE id IN (SELECT id FROM early WHERE {_STALE} LIMIT %(limit)s)"
+_DROP_STALE = f"""
+DELETE FROM saga_signal_early WHERE id IN (SELECT id FROM saga_signal_early WHERE {_STALE} LIMIT %(limit)s)
+"""
 
 
 class EventRequest(Struct, frozen=True, kw_only=True):

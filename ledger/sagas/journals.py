@@ -39,26 +39,29 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW, interval
 
 _STANDS = f"job.id = %(job)s AND job.state = '{State.RUNNING}' AND job.claim = %(claim)s"
-_HEED = f"SELECT turn_back FROM job WHERE {_STANDS}"
-_HOLD = f"SELECT turn_back FROM job WHERE {_STANDS} AND flight = %(flight)s FOR UPDATE"
+_HEED = f"SELECT abort_reason FROM job WHERE {_STANDS}"
+_HOLD = f"SELECT abort_reason FROM job WHERE {_STANDS} AND flight = %(flight)s FOR UPDATE"
 
 #: When the wait that the entry began is over. Null if it has no limit.
-UNTIL = "step.at + " + interval("(step.awaits ->> 'within_s')::float8")
+UNTIL = "saga_journal.at + " + interval("(saga_journal.awaits ->> 'within_s')::float8")
 #: The last entry of a job's flight.
-LAST = "SELECT step.* FROM step WHERE step.job = job.id AND step.flight = job.flight ORDER BY step.seq DESC LIMIT 1"
+LAST = """
+SELECT saga_journal.* FROM saga_journal WHERE saga_journal.job = job.id AND saga_journal.flight = job.flight
+    ORDER BY saga_journal.seq DESC LIMIT 1
+"""
 #: Crashes that are counted at most.
 CRASHES_MAX = 12
 #: Number of workers that a job's flight has lost since the last entry of its journal.
 CRASHES = f"""
 (SELECT count(*) FROM (
      SELECT ending FROM round
-     WHERE job.flying AND round.job = job.id AND round.ending IS NOT NULL
-       AND round.claim >= greatest(job.took_off, (SELECT last.claim FROM ({LAST}) last))
+     WHERE job.saga_open AND round.job = job.id AND round.ending IS NOT NULL
+       AND round.claim >= greatest(job.saga_first_claim, (SELECT last.claim FROM ({LAST}) last))
      ORDER BY round.claim DESC LIMIT {CRASHES_MAX}) ended
  WHERE ended.ending = '{Lost.LEASE_LOST}')
 """
 
-_COLUMNS = ("step", "name", "steps", "direction", "mark", "working", "awaits", "event", "failure", "note")
+_COLUMNS = ("step", "name", "steps", "direction", "result", "working", "awaits", "event", "failure", "note")
 _CASTS = {"working": "::json", "awaits": "::jsonb", "failure": "::jsonb"}
 _GIVEN = ", ".join(f"%({name})s{_CASTS.get(name, '')}" for name in _COLUMNS)
 # Values of type json can be compared only as texts. The same value is always written as the same text.
@@ -66,12 +69,12 @@ _SAME = ", ".join(("claim", *(f"{name}::text" if name == "working" else name for
 # If the job is not held, nothing is written. An existing entry that is the same is written again, so that it is
 # returned.
 _APPEND = f"""
-INSERT INTO step (job, flight, seq, claim, at, {", ".join(_COLUMNS)})
+INSERT INTO saga_journal (job, flight, seq, claim, at, {", ".join(_COLUMNS)})
 SELECT %(job)s, %(flight)s, %(seq)s, %(claim)s, {NOW}, {_GIVEN}
 FROM held WHERE %(seq)s = 1 OR EXISTS (
-    SELECT 1 FROM step WHERE job = %(job)s AND flight = %(flight)s AND seq = %(seq)s - 1)
+    SELECT 1 FROM saga_journal WHERE job = %(job)s AND flight = %(flight)s AND seq = %(seq)s - 1)
 ON CONFLICT (job, flight, seq) DO UPDATE SET seq = excluded.seq
-WHERE ({", ".join(f"step.{name}" for name in _SAME.split(", "))})
+WHERE ({", ".join(f"saga_journal.{name}" for name in _SAME.split(", "))})
     IS NOT DISTINCT FROM ({", ".join(f"excluded.{name}" for name in _SAME.split(", "))})
 RETURNING seq
 """
@@ -79,25 +82,25 @@ RETURNING seq
 # does no harm: the previous entry existed when the run began, or is the run's own.
 _WRITE = f"""
 WITH held AS MATERIALIZED ({_HOLD}), written AS ({_APPEND})
-SELECT turn_back, EXISTS (SELECT 1 FROM written) FROM held
+SELECT abort_reason, EXISTS (SELECT 1 FROM written) FROM held
 """
 _APPEND_ANYWAY = f"WITH held AS (SELECT 1) {_APPEND}"
 #: Endings of a run that has not called the user's code.
 _IDLE = f"'{Ending.NOT_STARTED}', '{Ending.VERSION_UNAVAILABLE}'"
 _READ = f"""
-SELECT job.turn_back,
-       CASE WHEN step.seq IS NOT NULL THEN json_build_object(
-           'seq', step.seq, {", ".join(f"'{name}', step.{name}" for name in _COLUMNS)}) END AS last,
-       (SELECT began.failure FROM step began
+SELECT job.abort_reason,
+       CASE WHEN saga_journal.seq IS NOT NULL THEN json_build_object(
+           'seq', saga_journal.seq, {", ".join(f"'{name}', saga_journal.{name}" for name in _COLUMNS)}) END AS last,
+       (SELECT began.failure FROM saga_journal began
         WHERE began.job = job.id AND began.flight = job.flight AND began.direction = '{Direction.SWITCH}'
         ORDER BY began.seq DESC LIMIT 1) AS failure,
-       coalesce((SELECT jsonb_agg(DISTINCT jsonb_build_array(named.step, named.name)) FROM step named
+       coalesce((SELECT jsonb_agg(DISTINCT jsonb_build_array(named.step, named.name)) FROM saga_journal named
                  WHERE named.job = job.id AND named.flight = job.flight), '[]') AS names,
-       coalesce(step.mark = '{EntryResult.AWAITS}' AND {UNTIL} <= {NOW}, false) AS overdue,
+       coalesce(saga_journal.result = '{EntryResult.AWAITS}' AND {UNTIL} <= {NOW}, false) AS overdue,
        EXISTS (SELECT 1 FROM round
-               WHERE round.job = job.id AND round.claim >= job.took_off AND round.claim < job.claim
+               WHERE round.job = job.id AND round.claim >= job.saga_first_claim AND round.claim < job.claim
                  AND coalesce(round.ending NOT IN ({_IDLE}), true)) AS taken_up
-FROM job LEFT JOIN LATERAL ({LAST}) step ON true
+FROM job LEFT JOIN LATERAL ({LAST}) saga_journal ON true
 WHERE {_STANDS} AND job.flight = %(flight)s
 """
 _LAST = f"""
@@ -105,19 +108,19 @@ SELECT {", ".join(f"last.{name}" for name in ("seq", *_COLUMNS))}
 FROM job CROSS JOIN LATERAL ({LAST}) last WHERE job.id = %(job)s
 """
 _EVENTS = """
-SELECT id, name, payload, EXISTS (SELECT 1 FROM step WHERE step.event = event.id) AS taken
-FROM event WHERE job = %(job)s AND flight = %(flight)s ORDER BY id
+SELECT id, name, payload, EXISTS (SELECT 1 FROM saga_journal WHERE saga_journal.event = saga_signal.id) AS taken
+FROM saga_signal WHERE job = %(job)s AND flight = %(flight)s ORDER BY id
 """
 # Without a lock: the value of a late worker may be shown for a moment longer, and decides nothing.
 _METER = f"""
-INSERT INTO meter (job, flight, name, done, total, at)
+INSERT INTO saga_progress (job, flight, name, done, total, at)
 SELECT id, flight, %(name)s, %(done)s, %(total)s, {NOW} FROM job WHERE {_STANDS} AND flight = %(flight)s
 ON CONFLICT (job, flight, name) DO UPDATE SET done = excluded.done, total = excluded.total, at = excluded.at
 """
 
 
 class _Found(Struct, frozen=True):
-    turn_back: str | None
+    abort_reason: str | None
     last: JournalEntry | None
     failure: Failure | None
     names: list[tuple[int, str]]
@@ -138,7 +141,7 @@ def read(tx: Tx, right: Claim, flight: int) -> Log | None:
         failure=found[0].failure,
         events=tuple(events),
         overdue=found[0].overdue,
-        turn_back=found[0].turn_back,
+        abort_reason=found[0].abort_reason,
         taken_up=found[0].taken_up,
     )
 
@@ -154,9 +157,9 @@ def write(tx: Tx, right: Claim, flight: int, entry: JournalEntry) -> JournalRepl
     held = tx.rows(_WRITE, job=right.job, flight=flight, claim=right.number, **_columns(entry))
     if not held:
         return JournalReply(stands=False)
-    turn_back, is_written = held[0]
+    abort_reason, is_written = held[0]
     _require(is_written, right, entry)
-    return JournalReply(stands=True, turn_back=turn_back)
+    return JournalReply(stands=True, abort_reason=abort_reason)
 
 
 def append(tx: Tx, right: Claim, flight: int, entry: JournalEntry) -> None:
@@ -168,7 +171,7 @@ def append(tx: Tx, right: Claim, flight: int, entry: JournalEntry) -> None:
 def heed(tx: Tx, right: Claim) -> JournalReply:
     """Return whether the claim is current, and whether the flight was called off."""
     found = tx.column(_HEED, job=right.job, claim=right.number)
-    return JournalReply(stands=bool(found), turn_back=found[0] if found else None)
+    return JournalReply(stands=bool(found), abort_reason=found[0] if found else None)
 
 
 def meter(tx: Tx, right: Claim, flight: int, name: str, *, done: int, total: int | None) -> None:
@@ -191,7 +194,7 @@ def _columns(entry: JournalEntry) -> Mapping[str, Any]:
         "name": entry.name,
         "steps": entry.steps,
         "direction": entry.direction,
-        "mark": entry.mark,
+        "result": entry.result,
         "working": _json(entry.working),
         "awaits": entry.awaits and _json(entry.awaits),
         "event": entry.event,

@@ -25,15 +25,13 @@ from sluice.ledger.sagas.journals import LAST
 # It is due from now on, so jobs that became due during its wait come first.
 _GOES_ON = f"event = NULL, not_before = least(job.not_before, {NOW})"
 _HAS_COME = """
-EXISTS (SELECT 1 FROM event
-        WHERE event.job = job.id AND event.flight = job.flight
-          AND (event.name IS NULL OR job.event IS NULL OR event.name = job.event)
-          AND NOT EXISTS (SELECT 1 FROM step WHERE step.event = event.id))
+EXISTS (SELECT 1 FROM saga_signal
+        WHERE saga_signal.job = job.id AND saga_signal.flight = job.flight
+          AND (saga_signal.name IS NULL OR job.event IS NULL OR saga_signal.name = job.event)
+          AND NOT EXISTS (SELECT 1 FROM saga_journal WHERE saga_journal.event = saga_signal.id))
 """
 # A flight that is already being undone continues to wait.
-_TURNS = (
-    f"job.turn_back IS NOT NULL AND coalesce((SELECT direction = '{Direction.DO}' FROM ({LAST}) last), true)"
-)
+_TURNS = f"job.abort_reason IS NOT NULL AND coalesce((SELECT direction = '{Direction.DO}' FROM ({LAST}) last), true)"
 _OVER = f"job.not_before <= {NOW}"
 
 _RESUME = move(RESUME, By.PLANNER, sets=_GOES_ON)

@@ -1,13 +1,14 @@
 """Tables of workers, schedules, stored definitions, and the state of apps.
 
-- Workers: ``worker`` has the processes, ``pace`` the mean duration of each app's jobs, and ``pulse`` the leadership.
+- Workers: ``worker`` has the processes, ``app_runtime`` the mean duration of each app's jobs, and ``leader`` the
+  leadership.
 - Schedules: ``schedule`` has the position of each schedule, and ``firing`` the outcome of each due time.
 - Definitions, stored by content: ``app_version`` has the versions of apps, and ``branch`` the versions that each branch
   has.
-- Breakers of apps (``breaker``), and the ended rounds that they have not counted yet (``breaker_news``).
+- Breakers of apps (``breaker``), and the ended rounds that they have not counted yet (``breaker_event``).
 - ``app_pause``: paused apps. No worker begins their jobs.
 - ``retry_budget``: the remaining retry budgets of apps.
-- ``counter``: the numbers that tasks without a key of their own have received.
+- ``task_sequence``: the numbers that tasks without a key of their own have received.
 - ``installation``: the identity of the installation to which the ledger belongs.
 """
 
@@ -47,28 +48,28 @@ worker = Table(
         Integer,
         nullable=False,
         server_default="1",
-        comment="how many jobs it runs at once; 0 for one that runs none",
+        comment="number of jobs it runs at once; 0 if it runs none",
     ),
-    Column("code", Text, comment="the version of the users' code that it has, where it knows it"),
+    Column("code", Text, comment="version of the user's code, if known"),
     _moment("started_at", nullable=False),
     _moment("lease_until", nullable=False),
     _moment("left_at"),
     Column("catalogue", Text, comment="digest of its definitions; null for a worker of an earlier version"),
     Column("definitions", JSONB, comment="digest of each app, by name"),
-    _moment("definitions_at", comment="since when it goes by them"),
-    Column("definitions_problem", Text, comment="why it has not taken up a change"),
+    _moment("definitions_at", comment="time since which it uses these definitions"),
+    Column("definitions_problem", Text, comment="reason why it did not load a change"),
     Index("worker_lease", "lease_until"),
 )
 
-pace = Table(
-    "pace",
+app_runtime = Table(
+    "app_runtime",
     metadata,
     Column("app", Text, primary_key=True),
-    Column("mean_s", Double, nullable=False, comment="a moving mean of what one job takes"),
+    Column("mean_s", Double, nullable=False, comment="moving average of the run time of one job"),
 )
 
-pulse = Table(
-    "pulse",
+leader = Table(
+    "leader",
     metadata,
     Column("name", Text, primary_key=True),
     Column("holder", UUID(as_uuid=True)),
@@ -85,16 +86,16 @@ schedule = Table(
     Column("id", Text, primary_key=True),
     Column("app", Text, nullable=False),
     Column("source", Text, nullable=False, comment="processes that load this source decide on the row"),
-    Column("digest", Text, nullable=False, comment="of the definition that it goes by"),
+    Column("digest", Text, nullable=False, comment="digest of the definition in use"),
     Column("rule", Text, nullable=False),
     Column("timezone", Text, nullable=False),
-    _moment("next_due", comment="the first due time that nothing has become of; null: none will come"),
-    _moment("fire_at", comment="the same with its jitter"),
+    _moment("next_due", comment="first due time without an outcome; null if there is none"),
+    _moment("fire_at", comment="next_due with jitter"),
     _moment("paused_at"),
-    _moment("resumed_at", comment="what was due until then is not made up for"),
-    _moment("retired_at", comment="it has left its source"),
+    _moment("resumed_at", comment="due times before this one are not caught up"),
+    _moment("retired_at", comment="time at which it was removed from its source"),
     _moment("created_at", nullable=False),
-    _moment("changed_at", nullable=False, comment="when its definition was taken up"),
+    _moment("changed_at", nullable=False, comment="time at which its definition was loaded"),
     CheckConstraint("(next_due IS NULL) = (fire_at IS NULL)", name="schedule_due"),
 )
 
@@ -105,7 +106,7 @@ firing = Table(
     Column("due", DateTime(timezone=True), primary_key=True),
     Column("number", BigInteger, Identity(), nullable=False),
     Column("outcome", Text, nullable=False),
-    Column("submission", Text, unique=True, comment="its id"),
+    Column("submission", Text, unique=True, comment="id of the submission"),
     _moment("at", nullable=False),
     Column("note", Text),
     CheckConstraint(f"outcome IN ({_OUTCOMES})", name="firing_outcome"),
@@ -124,12 +125,20 @@ app_version = Table(
     "app_version",
     metadata,
     Column("app", Text, primary_key=True),
-    Column("version", Text, primary_key=True, comment="of what it and all that it reads from do"),
     Column(
-        "code", Text, nullable=False, comment="a digest of the function that does its work; empty for none"
+        "version",
+        Text,
+        primary_key=True,
+        comment="digest of the behaviour of the app and of all apps that it reads from",
     ),
-    Column("words", JSONB, nullable=False, comment="its definition, as it was last seen in this version"),
-    _required_moment("seen_at", "when that was"),
+    Column(
+        "code",
+        Text,
+        nullable=False,
+        comment="digest of the function that does the work; empty if it has none",
+    ),
+    Column("options", JSONB, nullable=False, comment="definition of the app, as last loaded in this version"),
+    _required_moment("seen_at", "time of the last load"),
 )
 
 branch = Table(
@@ -144,7 +153,7 @@ branch_sync = Table(
     "branch_sync",
     metadata,
     Column("branch", Text, primary_key=True),
-    Column("confs", JSONB, nullable=False, comment="each with the app that it ends in, by mode"),
+    Column("confs", JSONB, nullable=False, comment="confs by mode, each with the app at its end"),
     Column("synced_by", Text),
     _required_moment("synced_at", "cached definitions are read again after this time"),
 )
@@ -154,21 +163,31 @@ breaker = Table(
     "breaker",
     metadata,
     Column("app", Text, primary_key=True),
-    Column("fails_max", Integer, nullable=False, comment="so many failed rounds in a row open it"),
-    Column("pause_s", Double, nullable=False, comment="how long its first pause lasts"),
-    Column("pause_s_max", Double, nullable=False, comment="how long any of them lasts at the most"),
-    Column("fails", Integer, nullable=False, comment="in a row, as far as they are counted"),
+    Column(
+        "fails_max",
+        Integer,
+        nullable=False,
+        comment="number of consecutive failed rounds that open the breaker",
+    ),
+    Column("pause_s", Double, nullable=False, comment="duration of the first pause"),
+    Column("pause_s_max", Double, nullable=False, comment="longest duration of a pause"),
+    Column("fails", Integer, nullable=False, comment="consecutive failed rounds that have been counted"),
     CheckConstraint("fails >= 0 AND fails < fails_max", name="breaker_fails"),
 )
 
-breaker_news = Table(
-    "breaker_news",
+breaker_event = Table(
+    "breaker_event",
     metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("app", Text, nullable=False),
-    Column("failed", Integer, nullable=False, comment="rounds that one transaction has ended so"),
-    Column("succeeded", Integer, nullable=False, comment="number of succeeded rounds"),
-    Column("error", Text, comment="the beginning of what one of the failed ones said"),
+    Column(
+        "failed",
+        Integer,
+        nullable=False,
+        comment="number of rounds that one transaction ended with a failure",
+    ),
+    Column("succeeded", Integer, nullable=False, comment="number of rounds that it ended with a success"),
+    Column("error", Text, comment="beginning of the error of one failed round"),
 )
 
 
@@ -177,14 +196,16 @@ app_pause = Table(
     metadata,
     Column("app", Text, primary_key=True),
     Column("since", DateTime(timezone=True), nullable=False),
-    Column("by", Text, comment="who has paused it, where that is known"),
+    Column("by", Text, comment="user who paused the app, if known"),
     Column(
-        "until", DateTime(timezone=True), comment="when its breaker has one job tried; null of a person's"
+        "until",
+        DateTime(timezone=True),
+        comment="time at which the breaker tries one job; null for a pause by a user",
     ),
-    Column("pause_s", Double, comment="how long its breaker waits for that"),
-    Column("why", Text, comment="what its breaker has opened for"),
-    Column("trial", BigInteger, comment="the job that may be claimed all the same"),
-    Column("trial_claim", BigInteger, comment="the last claim of it before that"),
+    Column("pause_s", Double, comment="duration of the breaker's pause"),
+    Column("why", Text, comment="reason for which the breaker opened"),
+    Column("trial", BigInteger, comment="job that may be claimed despite the pause"),
+    Column("trial_claim", BigInteger, comment="last claim of the trial job before the trial"),
     CheckConstraint(
         "(until IS NULL) = (pause_s IS NULL) AND (until IS NULL) = (why IS NULL) "
         "AND (trial IS NULL) = (trial_claim IS NULL) AND (trial IS NULL OR until IS NOT NULL)",
@@ -206,24 +227,24 @@ retry_budget = Table(
 )
 
 
-counter = Table(
-    "counter",
+task_sequence = Table(
+    "task_sequence",
     metadata,
     Column("app", Text, primary_key=True),
-    Column("last", BigInteger, nullable=False, comment="no number up to this one is given out again"),
+    Column("last", BigInteger, nullable=False, comment="no number up to this one is issued again"),
 )
 
 
 installation = Table(
     "installation",
     metadata,
-    Column("one", Boolean, primary_key=True, comment="there is one row"),
+    Column("one", Boolean, primary_key=True, comment="always true, so the table has one row"),
     Column(
         "id",
         UUID(as_uuid=True),
         nullable=False,
-        comment="a copy that runs beside its original needs another one",
+        comment="a copy that runs beside the original needs another id",
     ),
-    Column("since", DateTime(timezone=True), nullable=False, comment="when it was given this id"),
+    Column("since", DateTime(timezone=True), nullable=False, comment="time at which the id was assigned"),
     CheckConstraint('"one"', name="installation_one"),
 )

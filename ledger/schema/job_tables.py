@@ -4,8 +4,9 @@ Every rule that can be a constraint is one, so a bug causes an error instead of 
 keys. The rows of one job are written together in one transaction and removed together by retention. `sluice db check`
 finds orphaned rows.
 
-- Submissions and jobs: ``submission``, ``job``, ``wants``, ``need``, ``gate`` and ``owed``. Partial indexes serve the
-  screens that list few rows of large tables: sagas in progress, and submissions that ended badly.
+- Submissions and jobs: ``submission``, ``job``, ``submission_job``, ``need``, ``gate`` and ``propagation_outbox``.
+  Partial indexes serve the screens that list few rows of large tables: sagas in progress, and submissions that ended
+  badly.
 - History of jobs: ``round_`` has their claims by workers, and ``transition`` every step from state to state.
 - ``freshness``: the age of results, per work ID.
 - ``partition``: the existing partitions, and the job that has to make each missing one.
@@ -33,7 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 
 from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
-from sluice.jobs.states import DISPATCHED, FLYING, RERUNNABLE, TERMINAL, VERBS, State, sql_list
+from sluice.jobs.states import DISPATCHED, RERUNNABLE, SAGA_OPEN, TERMINAL, VERBS, State, sql_list
 from sluice.ledger.database.transitions import one_of
 
 metadata = MetaData()
@@ -64,25 +65,25 @@ submission = Table(
     Column("push", Boolean, nullable=False),
     Column("reason", Text),
     Column(
-        "sentinel",
+        "blocking_job",
         BigInteger,
-        comment="one job it waits for, to be planned or to end; when that ends it looks again",
+        comment="one job whose end the submission waits for; then it is checked again",
     ),
-    _moment("look_at", comment="received, and waits to be planned: when that is tried again"),
+    _moment("next_plan_at", comment="time of the next planning attempt, while it is received"),
     _moment("received_at", nullable=False),
     _moment("planned_at"),
-    _moment("paused_at", comment="what it alone wants is not begun"),
+    _moment("paused_at", comment="jobs that only paused submissions request are not started"),
     _moment("ended_at"),
-    Column("message", Text, comment="the id of the message that brought it, if one did"),
+    Column("message", Text, comment="id of the message that submitted it, if any"),
     CheckConstraint(f"state IN ({_SUBMISSION_STATES})", name="submission_state"),
     Index(
         "submission_received", "received_at", postgresql_where=text(f"state = '{SubmissionState.RECEIVED}'")
     ),
-    Index("submission_active", "sentinel", postgresql_where=text(f"state = '{SubmissionState.ACTIVE}'")),
+    Index("submission_active", "blocking_job", postgresql_where=text(f"state = '{SubmissionState.ACTIVE}'")),
     Index(
         "submission_waiting",
-        "sentinel",
-        postgresql_where=text(f"state = '{SubmissionState.RECEIVED}' AND sentinel IS NOT NULL"),
+        "blocking_job",
+        postgresql_where=text(f"state = '{SubmissionState.RECEIVED}' AND blocking_job IS NOT NULL"),
     ),
     Index(
         "submission_succeeded",
@@ -100,66 +101,77 @@ job = Table(
     Column("key", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("round", Integer, nullable=False, server_default="0"),
-    Column("claim", BigInteger, nullable=False, server_default="0", comment="the fencing token"),
+    Column("claim", BigInteger, nullable=False, server_default="0", comment="fencing token"),
     Column("fails", Integer, nullable=False, server_default="0"),
     Column("timeouts", Integer, nullable=False, server_default="0"),
     Column("losses", Integer, nullable=False, server_default="0"),
-    _flag("open", "a gate has nothing unmet"),
+    _flag("unblocked", "a gate has no unmet needs, or the job has no gate"),
     Column("priority", Integer, nullable=False, server_default="0"),
     Column("max_fails", Integer, nullable=False, server_default="0"),
     Column("max_timeouts", Integer, nullable=False, server_default="0"),
     Column("max_losses", Integer, nullable=False, server_default="0"),
     Column("timeout_s", Double),
-    Column("retry", JSONB, comment="the retry rule; null waits for nothing"),
-    Column("overrides", JSONB, comment="the policy words of the submission; null has none"),
-    Column("kwargs", JSONB, comment="an object; or a text, the digest of those in shared_kwargs"),
+    Column("retry", JSONB, comment="retry rule; null retries at once"),
+    Column("overrides", JSONB, comment="policy options of the submission; null if it has none"),
+    Column("kwargs", JSONB, comment="an object, or the digest of a row of shared_kwargs"),
     _moment("not_before"),
     _moment("end_before"),
     _moment(
-        "urgent_by", comment="the earliest end_before of those who wait for it; orders jobs of one priority"
+        "effective_deadline",
+        comment="earliest end_before of this job and of the jobs that wait for it",
     ),
-    Column("digest", Text, comment="of the definition that its gates come from"),
+    Column("digest", Text, comment="digest of the definition that the gates come from"),
+    Column("handle", JSONB, comment="handle of external work; null if none was started"),
+    Column("work_ids", JSONB, comment="work IDs of a chunk: ranges by first and last number, or texts"),
+    Column("freshness_scope", Text, comment="freshness scope of a chunk"),
+    Column("output_table", Text, comment="table whose partitions this step makes"),
+    _flag("bisect", "if the job fails for good, its halves run in its place"),
     Column(
-        "handle", JSONB, comment="where a job manager finds what it started; null: it has started nothing"
+        "bisected_from",
+        BigInteger,
+        comment="split job in whose place this job and the other half run",
     ),
-    Column("work_ids", JSONB, comment="of a chunk, in parts: a run of numbers by first and last, or a text"),
-    Column("mark", Text, comment="of a chunk: under which its freshness is kept"),
-    Column("place", Text, comment="of a step: the table whose partitions it makes"),
-    _flag("bisect", "once it has failed for good, its halves run in its place"),
-    Column("half_of", BigInteger, comment="the job that was split, in whose place it and the other half run"),
     Column("worker", UUID(as_uuid=True)),
-    _flag("unbounded", "its work goes on until it is stopped; once that is started no worker holds the job"),
-    _moment(
-        "watch_at", comment="of work that no worker looks after: when to look how it stands, or to end it"
-    ),
-    Column("watch_s", Double, comment="how long such work is left alone between two looks"),
-    Column("misses", SmallInteger, nullable=False, server_default="0", comment="looks in a row that failed"),
-    Column("said", Text, comment="what the last look that had anything to say heard"),
+    _flag("unbounded", "long-running service: no worker holds the job once it was started"),
+    _moment("next_poll_at", comment="next poll of external work, or next attempt to end it"),
+    Column("poll_interval_s", Double, comment="seconds between two polls"),
     Column(
-        "failing",
+        "failed_polls",
+        SmallInteger,
+        nullable=False,
+        server_default="0",
+        comment="number of consecutive failed polls",
+    ),
+    Column("external_status", Text, comment="last status that a poll returned"),
+    Column(
+        "consecutive_fails",
         Integer,
         nullable=False,
         server_default="0",
-        comment="of unbounded work: fails in a row, without a round between that went on for a while",
+        comment="consecutive failures of a long-running service without a healthy round",
     ),
-    _flag("paused", "all who want it are paused: it stays waiting"),
-    _flag("collect", "once it has ended it is uncollected until somebody archives it"),
-    _moment("archived_at", comment="when that was; what it came to stays its state"),
-    Column("pool", Text, comment="of which no more than a number may be ready or running; null: of none"),
-    Column("pool_limit", Integer, comment="that number, as this job was planned with it"),
-    _flag("queued", "it may run, and waits for a slot of its pool"),
-    _moment("deadline"),
-    _moment("announced_at"),
-    Column("announcements", SmallInteger, nullable=False, server_default="0"),
+    _flag("paused", "all submissions that request the job are paused"),
+    _flag("needs_collection", "the finished job is uncollected until it is archived"),
+    _moment("archived_at", comment="time of the archiving; the outcome stays in state"),
+    Column("pool", Text, comment="pool that limits the number of ready and running jobs; null if none"),
+    Column("pool_limit", Integer, comment="limit of the pool when the job was planned"),
+    _flag("waiting_for_slot", "the job may run, and waits for a slot of its pool"),
+    _moment("attempt_timeout_at"),
+    _moment("dispatched_at"),
+    Column("dispatch_attempts", SmallInteger, nullable=False, server_default="0"),
+    Column("event", Text, comment="event that a suspended job waits for; null accepts any event"),
     Column(
-        "event", Text, comment="of one that is suspended: what it waits for; null: for anybody to resume it"
+        "flight",
+        Integer,
+        nullable=False,
+        server_default="0",
+        comment="number of the current flight of a saga",
     ),
-    Column("flight", Integer, nullable=False, server_default="0", comment="of a saga: which flight this is"),
-    _flag("flying", "a flight of a saga that has begun: it goes on, or is undone"),
-    Column("took_off", BigInteger, comment="of a saga: the claim by which its flight began"),
-    Column("turn_back", Text, comment="why that is to be undone though nothing has failed"),
-    Column("undoes", BigInteger, comment="of a compensation: the job whose effect it undoes"),
-    Column("undoes_claim", BigInteger, comment="the claim under which that had succeeded"),
+    _flag("saga_open", "a flight has begun and has neither ended nor been undone"),
+    Column("saga_first_claim", BigInteger, comment="claim under which the flight began"),
+    Column("abort_reason", Text, comment="reason for undoing a flight in which nothing has failed"),
+    Column("undoes", BigInteger, comment="compensation: job whose effect this job undoes"),
+    Column("undoes_claim", BigInteger, comment="compensation: claim under which that job succeeded"),
     _moment("created_at", nullable=False),
     _moment("changed_at", nullable=False),
     UniqueConstraint("app", "key", name="job_name"),
@@ -170,17 +182,20 @@ job = Table(
     ),
     CheckConstraint(f"worker IS NULL OR state = '{State.RUNNING}'", name="job_worker"),
     CheckConstraint(
-        f"state <> '{State.RUNNING}' OR worker IS NOT NULL OR watch_at IS NOT NULL", name="job_looked_after"
+        f"state <> '{State.RUNNING}' OR worker IS NOT NULL OR next_poll_at IS NOT NULL",
+        name="job_looked_after",
     ),
-    CheckConstraint(f"state NOT IN ('{State.READY}', '{State.RUNNING}') OR open", name="job_open"),
+    CheckConstraint(f"state NOT IN ('{State.READY}', '{State.RUNNING}') OR unblocked", name="job_unblocked"),
     CheckConstraint(f"state <> '{State.READY}' OR NOT paused", name="job_paused"),
-    CheckConstraint(f"archived_at IS NULL OR collect AND state IN ({_COLLECTED})", name="job_archived"),
+    CheckConstraint(
+        f"archived_at IS NULL OR needs_collection AND state IN ({_COLLECTED})", name="job_archived"
+    ),
     CheckConstraint("(pool IS NULL) = (pool_limit IS NULL) AND pool_limit > 0", name="job_pool"),
     CheckConstraint(
-        f"NOT queued OR state = '{State.WAITING}' AND open AND NOT paused AND pool IS NOT NULL",
-        name="job_queued",
+        f"NOT waiting_for_slot OR state = '{State.WAITING}' AND unblocked AND NOT paused AND pool IS NOT NULL",
+        name="job_waiting_for_slot",
     ),
-    CheckConstraint(f"NOT flying OR open AND {one_of('state', FLYING)}", name="job_flying"),
+    CheckConstraint(f"NOT saga_open OR unblocked AND {one_of('state', SAGA_OPEN)}", name="job_saga_open"),
     CheckConstraint("(undoes IS NULL) = (undoes_claim IS NULL)", name="job_undoes"),
     Index(
         "job_suspended",
@@ -190,7 +205,9 @@ job = Table(
     Index(
         "job_due",
         "not_before",
-        postgresql_where=text(f"state = '{State.WAITING}' AND open AND NOT paused AND NOT queued"),
+        postgresql_where=text(
+            f"state = '{State.WAITING}' AND unblocked AND NOT paused AND NOT waiting_for_slot"
+        ),
     ),
     # The index has ``id + 0``, an order that no other index has. Otherwise a query for the first hundred uncollected
     # jobs could read all jobs along the primary key.
@@ -199,31 +216,31 @@ job = Table(
         "app",
         "state",
         text("(id + 0)"),
-        postgresql_where=text(f"collect AND archived_at IS NULL AND state IN ({_COLLECTED})"),
+        postgresql_where=text(f"needs_collection AND archived_at IS NULL AND state IN ({_COLLECTED})"),
     ),
     # Jobs that hold a slot of a pool, and jobs that wait for one in the order of admission.
     Index("job_slot", "pool", postgresql_where=text(f"pool IS NOT NULL AND state IN ({_DISPATCHED})")),
     Index(
-        "job_queue",
+        "job_slot_queue",
         "pool",
         "pool_limit",
         text("(-priority)"),
-        text("coalesce(urgent_by, 'infinity')"),
+        text("coalesce(effective_deadline, 'infinity')"),
         text("coalesce(not_before, created_at)"),
         "id",
-        postgresql_where=text("queued"),
+        postgresql_where=text("waiting_for_slot"),
     ),
-    Index("job_watch", "watch_at", postgresql_where=text("watch_at IS NOT NULL")),
+    Index("job_next_poll", "next_poll_at", postgresql_where=text("next_poll_at IS NOT NULL")),
     Index(
-        "job_announced",
-        "announced_at",
+        "job_dispatched",
+        "dispatched_at",
         postgresql_where=text(f"state IN ('{State.READY}', '{State.EXECUTED}')"),
     ),
     Index("job_running", "worker", postgresql_where=text(f"state = '{State.RUNNING}'")),
     Index(
-        "job_deadline",
-        "deadline",
-        postgresql_where=text(f"state = '{State.RUNNING}' AND deadline IS NOT NULL"),
+        "job_attempt_timeout_at",
+        "attempt_timeout_at",
+        postgresql_where=text(f"state = '{State.RUNNING}' AND attempt_timeout_at IS NOT NULL"),
     ),
     Index(
         "job_end_before",
@@ -242,7 +259,7 @@ job = Table(
         postgresql_where=text("jsonb_typeof(kwargs) = 'string'"),
     ),
     Index("job_undoes", "undoes", postgresql_where=text("undoes IS NOT NULL")),
-    Index("job_half_of", "half_of", postgresql_where=text("half_of IS NOT NULL")),
+    Index("job_bisected_from", "bisected_from", postgresql_where=text("bisected_from IS NOT NULL")),
     # The column ``app`` has the collation "C" in this index, which Alembic cannot express. Only queries with this
     # collation use the index, and they can use no other. With statistics from before 100,000 jobs became ready, every
     # other index would look cheap.
@@ -250,7 +267,7 @@ job = Table(
         "job_urgency",
         "app",
         text("(-priority)"),
-        text("coalesce(urgent_by, 'infinity')"),
+        text("coalesce(effective_deadline, 'infinity')"),
         text("coalesce(not_before, created_at)"),
         "id",
         postgresql_where=text(f"state COLLATE \"C\" = '{State.READY}'"),
@@ -260,7 +277,7 @@ job = Table(
         "job_start",
         "app",
         text("(-priority)"),
-        text("coalesce(urgent_by, 'infinity')"),
+        text("coalesce(effective_deadline, 'infinity')"),
         "not_before",
         "id",
         postgresql_where=text(f"state COLLATE \"C\" = '{State.READY}' AND not_before IS NOT NULL"),
@@ -268,15 +285,18 @@ job = Table(
     postgresql_with={"fillfactor": 80},
 )
 
-wants = Table(
-    "wants",
+submission_job = Table(
+    "submission_job",
     metadata,
     Column("submission", BigInteger, primary_key=True),
     Column("job", BigInteger, primary_key=True),
     Column(
-        "wish", SmallInteger, nullable=False, comment="0 asked by name, 1 pulled, 2 pushed; see jobs.plan"
+        "request_reason",
+        SmallInteger,
+        nullable=False,
+        comment="0 asked by name, 1 pulled, 2 pushed; see jobs.model.plan",
     ),
-    Index("wants_job", "job"),
+    Index("submission_job_job", "job"),
 )
 
 need = Table(
@@ -286,10 +306,10 @@ need = Table(
     Column("gate", SmallInteger, primary_key=True),
     Column("parent", BigInteger, primary_key=True),
     Column("condition", Text, nullable=False),
-    Column("settled", Boolean, comment="null: open; true: met; false: it cannot be met any more"),
-    Column("outlived", BigInteger, comment="the claim of the parent whose success was too old"),
+    Column("met", Boolean, comment="null: open; true: met; false: cannot be met any more"),
+    Column("stale_claim", BigInteger, comment="claim of a success of the parent that is too old"),
     Index("need_parent", "parent"),
-    Index("need_running", "parent", postgresql_where=text("condition = 'running' AND settled IS NULL")),
+    Index("need_running", "parent", postgresql_where=text("condition = 'running' AND met IS NULL")),
 )
 
 gate = Table(
@@ -298,29 +318,34 @@ gate = Table(
     Column("child", BigInteger, primary_key=True),
     Column("gate", SmallInteger, primary_key=True),
     Column("name", Text, nullable=False),
-    Column("unmet", Integer, nullable=False, comment="needs that are not met, dead ones among them"),
-    Column("dead", Integer, nullable=False),
-    CheckConstraint("unmet >= dead AND dead >= 0", name="gate_counts"),
+    Column(
+        "unmet",
+        Integer,
+        nullable=False,
+        comment="number of needs that are not met, including impossible ones",
+    ),
+    Column("impossible", Integer, nullable=False),
+    CheckConstraint("unmet >= impossible AND impossible >= 0", name="gate_counts"),
 )
 
-owed = Table(
-    "owed",
+propagation_outbox = Table(
+    "propagation_outbox",
     metadata,
     Column(
         "job",
         BigInteger,
         primary_key=True,
         autoincrement=False,
-        comment="terminal, and its children have not been told",
+        comment="finished job whose end has not been propagated to its children",
     ),
     _moment("since", nullable=False),
-    Index("owed_since", "since"),
+    Index("propagation_outbox_since", "since"),
 )
 
 
 _UNFORTUNATE = ", ".join(f"'{state}'" for state in UNFORTUNATE)
 
-Index("job_flights", job.c.id, postgresql_where=text("flying"))
+Index("job_open_sagas", job.c.id, postgresql_where=text("saga_open"))
 Index(
     "submission_unfortunate",
     submission.c.number,
@@ -340,20 +365,20 @@ round_ = Table(
     Column("running_at", DateTime(timezone=True), nullable=False),
     Column("executed_at", DateTime(timezone=True)),
     Column("ending", Text),
-    Column(
-        "took_s", Double, comment="by the clock of the worker, without the wait for the rest of its parcel"
-    ),
+    Column("took_s", Double, comment="duration of the work by the worker's clock, without waits in a batch"),
     Column("exit_code", Integer),
-    Column("digest", Text, comment="of the definition that ran"),
+    Column("digest", Text, comment="digest of the definition that ran"),
     Column("error", Text),
     Column("output", Text),
     Column("stderr", Text),
-    Column("output_blob", Text, comment="the name of the blob that has the whole of it"),
+    Column("output_blob", Text, comment="name of the blob with the whole output"),
     Column("stderr_blob", Text, comment="name of the blob with all of stderr"),
-    Column("log", Text, comment="what its runner had to say, line by line"),
+    Column("log", Text, comment="messages of the runner, one per line"),
     Column("final", Boolean, comment="the run requested that the job fails without another round"),
     Column("retry_after_s", Double, comment="the delay before the next round, if the run requested one"),
-    Column("error_after_commit", Text, comment="what failed after the run had committed its own success"),
+    Column(
+        "error_after_commit", Text, comment="error that was raised after the run had committed its success"
+    ),
     # Partial indexes: most rounds have no blob.
     Index("round_output_blob", "output_blob", postgresql_where=text("output_blob IS NOT NULL")),
     Index("round_stderr_blob", "stderr_blob", postgresql_where=text("stderr_blob IS NOT NULL")),
@@ -365,7 +390,7 @@ transition = Table(
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("job", BigInteger, nullable=False),
     Column("at", DateTime(timezone=True), nullable=False),
-    Column("source", Text, nullable=False, comment="- where the row was made"),
+    Column("source", Text, nullable=False, comment="- if the verb created the row"),
     Column("target", Text, nullable=False),
     Column("verb", Text, nullable=False),
     Column("by", Text, nullable=False),
@@ -382,17 +407,17 @@ freshness = Table(
     metadata,
     Column("app", Text, primary_key=True),
     Column(
-        "mark",
+        "freshness_scope",
         Text,
         primary_key=True,
-        comment="the kwargs that the app tells its results apart by; empty where there are none",
+        comment="values of the kwargs in freshness_by; empty if the app has none",
     ),
     Column("work_id", Text, primary_key=True),
     Column(
         "at",
         DateTime(timezone=True),
         nullable=False,
-        comment="when a chunk with this work ID last succeeded",
+        comment="last success of a chunk with this work ID",
     ),
 )
 
@@ -402,16 +427,16 @@ freshness = Table(
 partition = Table(
     "partition",
     metadata,
-    Column("place", Text, primary_key=True, comment="the name of the table that it is a partition of"),
+    Column("table_name", Text, primary_key=True, comment="name of the table"),
     Column(
         "version",
         Text,
         primary_key=True,
-        comment="of the app that fills the table; of one that others fill, the unit of its partitions",
+        comment="version of the app that makes it; for external tables, the unit of the partitions",
     ),
-    Column("partition", Integer, primary_key=True, comment="as jobs.calendar counts them"),
-    Column("job", BigInteger, comment="who is to make it, or has; null: it came from elsewhere"),
-    Column("done_at", DateTime(timezone=True), comment="when it was made; null: it is not there"),
+    Column("partition", Integer, primary_key=True, comment="number, as counted by jobs.keys.calendar"),
+    Column("job", BigInteger, comment="job that makes or made it; null if it landed from outside"),
+    Column("done_at", DateTime(timezone=True), comment="time at which it was made; null if it is missing"),
     CheckConstraint("job IS NOT NULL OR done_at IS NOT NULL", name="partition_made"),
     Index("partition_job", "job", postgresql_where=text("job IS NOT NULL")),
 )
@@ -420,7 +445,9 @@ partition = Table(
 shared_kwargs = Table(
     "shared_kwargs",
     metadata,
-    Column("digest", Text, primary_key=True, comment="SHA-256 of their JSON, by which jobs refer to them"),
+    Column(
+        "digest", Text, primary_key=True, comment="SHA-256 of the kwargs as JSON, by which jobs refer to them"
+    ),
     Column("kwargs", JSONB, nullable=False),
     Column("at", DateTime(timezone=True), nullable=False),
 )
@@ -429,9 +456,14 @@ shared_kwargs = Table(
 plan_attempt = Table(
     "plan_attempt",
     metadata,
-    Column("submission", BigInteger, primary_key=True, autoincrement=False, comment="its number"),
     Column(
-        "worker", UUID(as_uuid=True), primary_key=True, comment="the process that plans it, or died of it"
+        "submission", BigInteger, primary_key=True, autoincrement=False, comment="number of the submission"
+    ),
+    Column(
+        "worker",
+        UUID(as_uuid=True),
+        primary_key=True,
+        comment="process that plans it, or that died while planning it",
     ),
     Column("since", DateTime(timezone=True), nullable=False),
     Index("plan_attempt_worker", "worker"),

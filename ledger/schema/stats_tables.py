@@ -1,11 +1,11 @@
 """Tables of counts, of requested acts, of retention, and of restorations.
 
-- ``tally``, ``tally_minute``, ``tally_stay``, ``tally_verb``: counts derived from the history, as far as it has been
-  counted (``tally_place``).
-- ``happening``: counters of events that leave no row, for example rejected results.
+- ``state_count``, ``state_count_minute``, ``state_duration``, ``transition_count``: counts derived from the history, as
+  far as it has been counted (``aggregation_cursor``).
+- ``event_counter``: counters of events that leave no row, for example rejected results.
 - ``audit``: the acts that people requested in the console, and their results.
-- Retention: which jobs have been pruned (``job``), the position of the sweep (``sweep``), and pending blob deletions
-  (``litter``).
+- Retention: which jobs have been pruned (``job``), the position of the sweep (``retention_cursor``), and pending blob
+  deletions (``blob_deletion``).
 - ``restoration``: restorations to an earlier moment, with the number above which new numbers are issued since.
 """
 
@@ -28,26 +28,28 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sluice.ledger.retention.prunable import HAS_HISTORY
 from sluice.ledger.schema.job_tables import job, metadata
 
-tally = Table(
-    "tally",
+state_count = Table(
+    "state_count",
     metadata,
     Column("app", Text, primary_key=True),
     Column("state", Text, primary_key=True),
-    Column("jobs", BigInteger, nullable=False, comment="that were in the state"),
-    Column("entered", BigInteger, nullable=False, comment="how often a job came into it"),
+    Column("jobs", BigInteger, nullable=False, comment="number of jobs in the state"),
+    Column("entered", BigInteger, nullable=False, comment="number of transitions into the state"),
 )
 
-tally_minute = Table(
-    "tally_minute",
+state_count_minute = Table(
+    "state_count_minute",
     metadata,
     Column("minute", DateTime(timezone=True), primary_key=True),
     Column("app", Text, primary_key=True),
     Column("state", Text, primary_key=True),
-    Column("entered", BigInteger, nullable=False, comment="how often a job came into it in that minute"),
+    Column(
+        "entered", BigInteger, nullable=False, comment="number of transitions into the state in this minute"
+    ),
 )
 
-tally_stay = Table(
-    "tally_stay",
+state_duration = Table(
+    "state_duration",
     metadata,
     Column("app", Text, primary_key=True),
     Column("state", Text, primary_key=True),
@@ -56,49 +58,57 @@ tally_stay = Table(
         SmallInteger,
         primary_key=True,
         autoincrement=False,
-        comment="how many of ledger.tallies.BUCKETS_S are shorter",
+        comment="number of shorter entries of ledger.stats.state_counts.BUCKETS_S",
     ),
-    Column("stays", BigInteger, nullable=False, comment="in the state, that have ended"),
-    Column("seconds", Double, nullable=False, comment="of all of them together"),
+    Column("stays", BigInteger, nullable=False, comment="number of stays in the state that have ended"),
+    Column("seconds", Double, nullable=False, comment="total duration of these stays"),
 )
 
-tally_verb = Table(
-    "tally_verb",
+transition_count = Table(
+    "transition_count",
     metadata,
     Column("verb", Text, primary_key=True),
     Column("by", Text, primary_key=True),
     Column(
-        "lost", Text, primary_key=True, comment="why a run was taken from its worker; empty where none was"
+        "lost",
+        Text,
+        primary_key=True,
+        comment="reason for which a run was taken from its worker; empty if none was",
     ),
     Column("steps", BigInteger, nullable=False),
 )
 
-tally_place = Table(
-    "tally_place",
+aggregation_cursor = Table(
+    "aggregation_cursor",
     metadata,
-    Column("one", Boolean, primary_key=True, comment="there is one row"),
-    Column("counted", BigInteger, nullable=False, comment="all transitions up to this id are counted"),
-    Column("settled", BigInteger, nullable=False, comment="none up to this id is yet to be committed"),
+    Column("one", Boolean, primary_key=True, comment="always true, so the table has one row"),
+    Column("counted", BigInteger, nullable=False, comment="last counted id of a transition"),
     Column(
-        "mark", BigInteger, nullable=False, comment="the last id that was given out when that was looked at"
+        "committed", BigInteger, nullable=False, comment="no transition up to this id is still uncommitted"
     ),
+    Column("issued", BigInteger, nullable=False, comment="last id that had been issued at the last look"),
     Column(
-        "mark_xid",
+        "issued_xid",
         BigInteger,
         nullable=False,
-        comment="the number of the transaction that looked",
+        comment="transaction number of the last look",
     ),
     Column("at", DateTime(timezone=True), nullable=False),
-    CheckConstraint('"one"', name="tally_place_one"),
+    CheckConstraint('"one"', name="aggregation_cursor_one"),
 )
 
 
-happening = Table(
-    "happening",
+event_counter = Table(
+    "event_counter",
     metadata,
-    Column("what", Text, primary_key=True),
-    Column("kind", Text, primary_key=True, comment="which of several; empty where there is one"),
-    Column("times", BigInteger, nullable=False),
+    Column("name", Text, primary_key=True),
+    Column(
+        "label",
+        Text,
+        primary_key=True,
+        comment="distinguishes counters of one name; empty if there is only one",
+    ),
+    Column("count", BigInteger, nullable=False),
 )
 
 
@@ -106,35 +116,42 @@ audit = Table(
     "audit",
     metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
-    Column("token", Text, nullable=False, unique=True, comment="an act that is written twice is one"),
+    Column("token", Text, nullable=False, unique=True, comment="makes a repeated write a no-op"),
     Column("at", DateTime(timezone=True), nullable=False),
-    Column("who", Text, nullable=False, comment="his role, and from where he asked"),
-    Column("did", Text, nullable=False),
-    Column("about", JSONB, nullable=False),
-    Column("came_to", JSONB, nullable=False),
+    Column("actor", Text, nullable=False, comment="role of the user, and the address of the request"),
+    Column("action", Text, nullable=False),
+    Column("target", JSONB, nullable=False),
+    Column("result", JSONB, nullable=False),
 )
 
 
 job.append_column(
-    Column("pruned_at", DateTime(timezone=True), comment="what had happened to it until then was removed")
+    Column("pruned_at", DateTime(timezone=True), comment="history before this time was removed")
 )
 Index("job_prunable", job.c.changed_at, job.c.id, postgresql_where=text(HAS_HISTORY))
 
-sweep = Table(
-    "sweep",
+retention_cursor = Table(
+    "retention_cursor",
     metadata,
     Column("name", Text, primary_key=True),
-    Column("ended_at", DateTime(timezone=True), nullable=False, comment="of the last job that was looked at"),
-    Column("job", BigInteger, nullable=False, comment="that one"),
-    Column("rests_until", DateTime(timezone=True), nullable=False, comment="no step is due before this time"),
+    Column("ended_at", DateTime(timezone=True), nullable=False, comment="end of the last examined job"),
+    Column("job", BigInteger, nullable=False, comment="id of the last examined job"),
+    Column(
+        "rests_until", DateTime(timezone=True), nullable=False, comment="no batch is due before this time"
+    ),
 )
 
-litter = Table(
-    "litter",
+blob_deletion = Table(
+    "blob_deletion",
     metadata,
-    Column("blob", Text, primary_key=True, comment="of a round that was removed"),
-    Column("try_at", DateTime(timezone=True), nullable=False, comment="when to throw it away"),
-    Index("litter_try_at", "try_at"),
+    Column("blob", Text, primary_key=True, comment="name of a blob of a removed round"),
+    Column(
+        "next_attempt_at",
+        DateTime(timezone=True),
+        nullable=False,
+        comment="time of the next attempt to delete it",
+    ),
+    Index("blob_deletion_next_attempt_at", "next_attempt_at"),
 )
 
 
@@ -142,11 +159,11 @@ restoration = Table(
     "restoration",
     metadata,
     Column(
-        "above",
+        "id_floor",
         BigInteger,
         primary_key=True,
         autoincrement=False,
-        comment="no number up to this one is given out again",
+        comment="no number up to this one is issued again",
     ),
     Column("at", DateTime(timezone=True), nullable=False),
 )

@@ -18,8 +18,8 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import LONGEST_S, NOW
 
 _NOTE = f"""
-INSERT INTO audit (token, at, who, did, about, came_to)
-VALUES (%(token)s, {NOW}, %(who)s, %(did)s, %(about)s::jsonb, %(came_to)s::jsonb)
+INSERT INTO audit (token, at, actor, action, target, result)
+VALUES (%(token)s, {NOW}, %(actor)s, %(action)s, %(target)s::jsonb, %(result)s::jsonb)
 ON CONFLICT (token) DO NOTHING
 """
 _BEFORE = f"{NOW} - make_interval(secs => least(%(keep_s)s, {LONGEST_S}))"
@@ -35,14 +35,14 @@ def note(
     tx: Tx,
     *,
     token: str,
-    who: str,
-    did: str,
-    about: Mapping[str, JSON],
-    came_to: Mapping[str, JSON],
+    actor: str,
+    action: str,
+    target: Mapping[str, JSON],
+    result: Mapping[str, JSON],
 ) -> None:
     """Log the act that this transaction carries out."""
-    told = {"about": _written(about), "came_to": _written(came_to)}
-    tx.write(_NOTE, token=token, who=who, did=did, **told)
+    told = {"target": _written(target), "result": _written(result)}
+    tx.write(_NOTE, token=token, actor=actor, action=action, **told)
 
 
 def prune(tx: Tx, *, keep_s: float, limit: int) -> int:

@@ -14,15 +14,16 @@ from enum import StrEnum
 from sluice.ledger.database.connection import Tx, arrays
 
 _ADD = """
-INSERT INTO happening (what, kind, times)
-SELECT what, kind, times FROM unnest(%(what)s::text[], %(kind)s::text[], %(times)s::bigint[]) AS new (what, kind, times)
-ORDER BY what, kind
-ON CONFLICT (what, kind) DO UPDATE SET times = happening.times + excluded.times
+INSERT INTO event_counter (name, label, count)
+SELECT name, label, count FROM unnest(%(names)s::text[], %(labels)s::text[], %(counts)s::bigint[]) AS new (name,
+    label, count)
+ORDER BY name, label
+ON CONFLICT (name, label) DO UPDATE SET count = event_counter.count + excluded.count
 """
-_ALL = "SELECT what, kind, times FROM happening"
+_ALL = "SELECT name, label, count FROM event_counter"
 
 
-class What(StrEnum):
+class CounterName(StrEnum):
     #: A worker recorded the outcome of a claim that was not its own any more.
     REFUSED = "refused"
     #: The planner refused a submission.
@@ -35,13 +36,13 @@ class What(StrEnum):
     LINEAGE_DROPPED = "lineage_dropped"
 
 
-def add(tx: Tx, times: Mapping[tuple[What, str], int]) -> None:
-    """Add these counts, each by event and kind."""
-    rows = [(what, kind, many) for (what, kind), many in times.items() if many]
+def add(tx: Tx, counts: Mapping[tuple[CounterName, str], int]) -> None:
+    """Add these counts, each by name and label."""
+    rows = [(name, label, count) for (name, label), count in counts.items() if count]
     if rows:
-        tx.write(_ADD, **arrays(rows, "what", "kind", "times"))
+        tx.write(_ADD, **arrays(rows, "names", "labels", "counts"))
 
 
 def happened(tx: Tx) -> dict[tuple[str, str], int]:
-    """Return the count of each event and kind, over all processes and times."""
-    return {(what, kind): times for what, kind, times in tx.rows(_ALL)}
+    """Return the value of each counter, over all processes and times."""
+    return {(name, label): count for name, label, count in tx.rows(_ALL)}

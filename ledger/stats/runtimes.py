@@ -10,16 +10,16 @@ WITH seen AS (
     SELECT app, avg(seconds) AS mean_s FROM unnest(%(app)s::text[], %(seconds)s::float8[]) AS run (app, seconds)
     GROUP BY app
 ), free AS (
-    SELECT app FROM pace WHERE app IN (SELECT app FROM seen) ORDER BY app FOR UPDATE SKIP LOCKED
+    SELECT app FROM app_runtime WHERE app IN (SELECT app FROM seen) ORDER BY app FOR UPDATE SKIP LOCKED
 ), updated AS (
-    UPDATE pace SET mean_s = 0.8 * pace.mean_s + 0.2 * seen.mean_s
-    FROM seen JOIN free USING (app) WHERE pace.app = seen.app
+    UPDATE app_runtime SET mean_s = 0.8 * app_runtime.mean_s + 0.2 * seen.mean_s
+    FROM seen JOIN free USING (app) WHERE app_runtime.app = seen.app
 )
-INSERT INTO pace (app, mean_s)
-SELECT app, mean_s FROM seen WHERE NOT EXISTS (SELECT 1 FROM pace WHERE pace.app = seen.app)
+INSERT INTO app_runtime (app, mean_s)
+SELECT app, mean_s FROM seen WHERE NOT EXISTS (SELECT 1 FROM app_runtime WHERE app_runtime.app = seen.app)
 ON CONFLICT (app) DO NOTHING
 """
-_KNOWN = "SELECT app, mean_s FROM pace WHERE app = ANY(%(apps)s)"
+_KNOWN = "SELECT app, mean_s FROM app_runtime WHERE app = ANY(%(apps)s)"
 
 
 def note(tx: Tx, runs: Sequence[tuple[str, float]]) -> None:

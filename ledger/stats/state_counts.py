@@ -8,14 +8,14 @@ in the same statement (``reads.state_statistics``) gets the exact counts of its 
 
 Races: ids are issued in order and committed in any order. A row with a larger id may be committed before one with a
 smaller id, which would then be missed. So no transition is counted before all transactions that may have an id up to it
-have ended. Counting first reads the last id issued (``mark``). Only then it takes a transaction number, as every
-writing transaction does (``mark_xid``). A transaction with an id up to the mark had moved a job before, so its number
-is smaller. Once the oldest open transaction has this number or a larger one, no id up to the mark is still to be
-committed. A long transaction delays the counting, but nothing is lost.
+have ended. Counting first reads the last id issued (``issued``). Only then it takes a transaction number, as every
+writing transaction does (``issued_xid``). A transaction with an id up to the issued had moved a job before, so its
+number is smaller. Once the oldest open transaction has this number or a larger one, no id up to the issued is still to
+be committed. A long transaction delays the counting, but nothing is lost.
 
-If two transactions count concurrently, one holds the row of ``tally_place`` and the other gives up. A crash leaves
-nothing, because all of it is one transaction. History is usually removed long after it was counted. Otherwise the
-transaction that removes it counts it (``count_of``). Rows of jobs are never removed.
+If two transactions count concurrently, one holds the row of ``aggregation_cursor`` and the other gives up. A crash
+leaves nothing, because all of it is one transaction. History is usually removed long after it was counted. Otherwise
+the transaction that removes it counts it (``count_of``). Rows of jobs are never removed.
 """
 
 from sluice.jobs.model.history import Lost
@@ -41,10 +41,10 @@ TIMED = (State.READY, State.RUNNING, State.SUSPENDED, State.EXECUTED)
 
 _NEWEST = "(SELECT max(id) FROM transition)"
 _IS_DUE = f"""
-SELECT 1 FROM tally_place WHERE counted < {_NEWEST}
+SELECT 1 FROM aggregation_cursor WHERE counted < {_NEWEST}
   AND (at < {NOW} - make_interval(secs => {EVERY_S}) OR counted < {_NEWEST} - {LIMIT})
 """
-_HOLD = "SELECT counted, settled, mark, mark_xid FROM tally_place FOR UPDATE SKIP LOCKED"
+_HOLD = "SELECT counted, committed, issued, issued_xid FROM aggregation_cursor FOR UPDATE SKIP LOCKED"
 # Null before the first id. From Postgres 18 on also null for a role without the right to read it; older versions raise.
 _GIVEN_OUT = f"SELECT coalesce(pg_sequence_last_value('{SEQUENCE}'), 0)"
 # In a snapshot of its own: the rows of a transaction that has ended in this snapshot are visible to later statements.
@@ -52,35 +52,35 @@ _NUMBERS = """
 SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 """
 _PLACE = f"""
-UPDATE tally_place
-SET counted = %(counted)s, settled = %(settled)s, mark = %(mark)s, mark_xid = %(mark_xid)s, at = {NOW}
+UPDATE aggregation_cursor
+SET counted = %(counted)s, committed = %(committed)s, issued = %(issued)s, issued_xid = %(issued_xid)s, at = {NOW}
 """
-_HOLD_FOR_US = "SELECT counted FROM tally_place FOR UPDATE"
+_HOLD_FOR_US = "SELECT counted FROM aggregation_cursor FOR UPDATE"
 _IS_UNCOUNTED = """
-SELECT 1 FROM transition WHERE job = ANY(%(jobs)s) AND id > (SELECT counted FROM tally_place) LIMIT 1
+SELECT 1 FROM transition WHERE job = ANY(%(jobs)s) AND id > (SELECT counted FROM aggregation_cursor) LIMIT 1
 """
 # Adds to the earlier counts.
 _ADD = """, moved AS (
-    INSERT INTO tally (app, state, jobs, entered)
+    INSERT INTO state_count (app, state, jobs, entered)
     SELECT app, state, sum(jobs), sum(entered) FROM (
         SELECT app, target AS state, steps AS jobs, steps AS entered FROM step
         UNION ALL SELECT app, source, -steps, 0 FROM step WHERE source <> '-') side
     GROUP BY app, state
     ON CONFLICT (app, state) DO UPDATE
-        SET jobs = tally.jobs + excluded.jobs, entered = tally.entered + excluded.entered
+        SET jobs = state_count.jobs + excluded.jobs, entered = state_count.entered + excluded.entered
 ), minutes AS (
-    INSERT INTO tally_minute (minute, app, state, entered)
+    INSERT INTO state_count_minute (minute, app, state, entered)
     SELECT minute, app, target, sum(steps) FROM step GROUP BY 1, 2, 3
-    ON CONFLICT (minute, app, state) DO UPDATE SET entered = tally_minute.entered + excluded.entered
+    ON CONFLICT (minute, app, state) DO UPDATE SET entered = state_count_minute.entered + excluded.entered
 ), stays AS (
-    INSERT INTO tally_stay (app, state, bucket, stays, seconds)
+    INSERT INTO state_duration (app, state, bucket, stays, seconds)
     SELECT app, source, bucket, sum(steps), sum(seconds) FROM step WHERE bucket IS NOT NULL GROUP BY 1, 2, 3
     ON CONFLICT (app, state, bucket) DO UPDATE
-        SET stays = tally_stay.stays + excluded.stays, seconds = tally_stay.seconds + excluded.seconds
+        SET stays = state_duration.stays + excluded.stays, seconds = state_duration.seconds + excluded.seconds
 )
-INSERT INTO tally_verb (verb, by, lost, steps)
+INSERT INTO transition_count (verb, by, lost, steps)
 SELECT verb, by, lost, sum(steps) FROM step GROUP BY 1, 2, 3
-ON CONFLICT (verb, by, lost) DO UPDATE SET steps = tally_verb.steps + excluded.steps
+ON CONFLICT (verb, by, lost) DO UPDATE SET steps = transition_count.steps + excluded.steps
 """
 
 
@@ -118,7 +118,7 @@ _COUNT = _counting("id > %(counted)s AND id <= %(upto)s")
 _COUNT_OF = _counting("job = ANY(%(jobs)s) AND id > %(counted)s")
 #: Bounds as ``_counting`` passes them to ``width_bucket``.
 _BOUNDS = sorted(-bound for bound in BUCKETS_S)
-_FORGET = f"DELETE FROM tally_minute WHERE minute < {NOW} - make_interval(secs => {MINUTES_KEPT_S})"
+_FORGET = f"DELETE FROM state_count_minute WHERE minute < {NOW} - make_interval(secs => {MINUTES_KEPT_S})"
 
 
 def is_due(tx: Tx) -> bool:
@@ -126,7 +126,7 @@ def is_due(tx: Tx) -> bool:
 
 
 def count(tx: Tx) -> int:
-    """Count settled transitions that are not counted yet, at most ``LIMIT`` ids. Return the number of ids.
+    """Count committed transitions that are not counted yet, at most ``LIMIT`` ids. Return the number of ids.
 
     The transaction must not have written anything before.
     """
@@ -136,18 +136,18 @@ def count(tx: Tx) -> int:
     if not (held := tx.rows(_HOLD)):  # This lock assigns our transaction number.
         return 0
     counted: int
-    settled: int
-    counted, settled, mark, mark_xid = held[0]
+    committed: int
+    counted, committed, issued, issued_xid = held[0]
     ours, oldest = tx.rows(_NUMBERS)[0]
-    if oldest >= mark_xid:
-        settled, mark, mark_xid = mark, given_out, ours
-    if oldest >= mark_xid:
-        settled = mark
-    upto = min(settled, counted + LIMIT)
+    if oldest >= issued_xid:
+        committed, issued, issued_xid = issued, given_out, ours
+    if oldest >= issued_xid:
+        committed = issued
+    upto = min(committed, counted + LIMIT)
     if upto > counted:
         tx.write(_COUNT, counted=counted, upto=upto, bounds=_BOUNDS)
         tx.write(_FORGET)
-    tx.write(_PLACE, counted=max(upto, counted), settled=settled, mark=mark, mark_xid=mark_xid)
+    tx.write(_PLACE, counted=max(upto, counted), committed=committed, issued=issued, issued_xid=issued_xid)
     return max(upto - counted, 0)
 
 
@@ -167,7 +167,7 @@ def hold(tx: Tx) -> None:
 
 
 def go_on_from(tx: Tx, place: int) -> None:
-    """Count all transitions, and mark them as counted up to this id, which is above all issued ids.
+    """Count all transitions, and set them as counted up to this id, which is above all issued ids.
 
     The caller keeps all other transactions from moving jobs. The stored transaction number is reset, because it may be
     of a server that no longer exists.
@@ -176,4 +176,4 @@ def go_on_from(tx: Tx, place: int) -> None:
     newest = tx.column(f"SELECT coalesce({_NEWEST}, 0)")[0]
     if newest > counted:
         tx.write(_COUNT, counted=counted, upto=newest, bounds=_BOUNDS)
-    tx.write(_PLACE, counted=place, settled=place, mark=place, mark_xid=0)
+    tx.write(_PLACE, counted=place, committed=place, issued=place, issued_xid=0)

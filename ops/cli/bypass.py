@@ -259,7 +259,7 @@ def fly(run: Run, stop: Event) -> Outcome:
         elif outcome.ending is not Ending.HANDED_BACK:
             return replace(outcome, output=output)
         elif stop.is_set():
-            journal.turn_back, stop = "it was interrupted", Event()
+            journal.abort_reason, stop = "it was interrupted", Event()
 
 
 def _end_wait(journal: MemoryJournal, outcome: Outcome) -> None:
@@ -268,4 +268,4 @@ def _end_wait(journal: MemoryJournal, outcome: Outcome) -> None:
         journal.tell(outcome.event)
         return
     what = outcome.event or "a resume command"
-    journal.turn_back = f"it waits for {what}, which --bypass cannot deliver"
+    journal.abort_reason = f"it waits for {what}, which --bypass cannot deliver"

@@ -50,7 +50,7 @@ def facts(flight: FlightRecord, state: State) -> Iterator[str]:
     if state is State.FATAL:
         turned = "turned back" if flight.undoing else f"{place(flight)}, cannot continue"
         yield f"flight {flight.number}, {turned}{began}"
-    elif flight.flying:
+    elif flight.saga_open:
         back = undone(flight)
         yield f"flight {flight.number}, {place(flight)}{f'; it {back}' if back else ''}"
     elif flight.lines:
@@ -71,7 +71,7 @@ def steps(flight: FlightRecord, state: State) -> Table:
     rows: dict[int, _Row] = {}
     for line in flight.lines:
         _note(rows.setdefault(line.step, _Row()), line)
-    if flight.flying and state in _GOES_ON and flight.wait is None:
+    if flight.saga_open and state in _GOES_ON and flight.wait is None:
         _note_next(rows, flight, _GOES_ON[state])
     return Table(
         ("step", "name", "do", "at (UTC)", "undo", "at (UTC)"),
@@ -139,13 +139,13 @@ def _note(row: _Row, line: Entry) -> None:
     row.name = line.name
     match line.direction:
         case Direction.DO:
-            row.do, row.do_at = _DO[line.mark], line.at
+            row.do, row.do_at = _DO[line.result], line.at
         case Direction.SWITCH:
             # A step that was done before the flight turned back keeps its text.
             if row.do != _DO[EntryResult.DONE]:
                 row.do, row.do_at = _CUT.get(line.failure.type if line.failure else "", "failed"), line.at
         case Direction.UNDO:
-            row.undo, row.undo_at = _UNDO[line.mark], line.at
+            row.undo, row.undo_at = _UNDO[line.result], line.at
             row.undo += f" ({line.note})" if line.note else ""
 
 

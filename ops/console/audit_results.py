@@ -31,7 +31,7 @@ def witness(who: str, did: str, about: Mapping[str, JSON], reading: Reading) -> 
     def write(tx: Tx, found: Any) -> None:
         came_to = reading(tx, found)
         if came_to is not None:
-            audit.note(tx, token=token, who=who, did=did, about=about, came_to=came_to)
+            audit.note(tx, token=token, actor=who, action=did, target=about, result=came_to)
 
     return write
 

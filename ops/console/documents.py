@@ -65,13 +65,13 @@ class StepDocument(Document, frozen=True, kw_only=True, rename={"source": "from"
 
 class WatchDocument(Document, frozen=True, kw_only=True):
     """Monitoring of external work that no worker holds. ``to`` is ``look`` for the next poll, or ``end`` for the next
-    attempt to end the work. ``at`` is the time of either, and ``said`` the external status.
+    attempt to end the work. ``at`` is the time of either, and ``external_status`` the last status that a poll returned.
     """
 
     to: Literal["look", "end"]
     every_s: float | None
     at: datetime | None
-    said: str | None
+    external_status: str | None
 
 
 class FailureDocument(Document, frozen=True, kw_only=True):
@@ -111,7 +111,7 @@ class EntryDocument(Document, frozen=True, kw_only=True):
     step: int
     name: str
     direction: Direction
-    mark: EntryResult
+    result: EntryResult
     awaits: str | None
     event: int | None
     failure: FailureDocument | None
@@ -128,16 +128,16 @@ class EarlierDocument(Document, frozen=True, kw_only=True):
 
 class FlightDocument(Document, frozen=True, kw_only=True):
     flight: int
-    flying: bool
+    saga_open: bool
     direction: Literal["do", "undo"]
     step: int | None
     steps: int | None
     name: str | None
-    mark: EntryResult | None
+    result: EntryResult | None
     waits_for: WaitDocument | None
     working: Words
     meters: Sequence[MeterDocument]
-    turn_back: str | None
+    abort_reason: str | None
     crashes: int
     failure: FailureDocument | None
     trouble: FailureDocument | None
@@ -171,7 +171,7 @@ class JobDocument(Document, frozen=True, kw_only=True):
     paused: bool
     pool: str | None
     pool_limit: int | None
-    queued: bool
+    waiting_for_slot: bool
     round: int
     claim: int
     fails: int
@@ -198,7 +198,7 @@ class JobDocument(Document, frozen=True, kw_only=True):
     log: Sequence[str] | UnsetType = UNSET
     parents: Sequence[Related]
     children: Sequence[Related]
-    half_of: Related | None
+    bisected_from: Related | None
     compensated_by: Related | None
     compensates: Related | None
     halves: Sequence[Related]
@@ -261,7 +261,7 @@ class PoolDocument(Document, frozen=True, kw_only=True):
     pool: str
     pool_limit: int
     pool_limit_min: int
-    queued: int
+    waiting_for_slot: int
     taken: int
     slots: Sequence[SlotDocument]
 

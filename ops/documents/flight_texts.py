@@ -43,7 +43,7 @@ def undone(flight: FlightRecord) -> str:
     """
     if flight.undoing and flight.failure:
         return f"is being undone, since {cause(flight.failure)}"
-    return f"will be undone, since {flight.turn_back}" if flight.turn_back else ""
+    return f"will be undone, since {flight.abort_reason}" if flight.abort_reason else ""
 
 
 def crashes(flight: FlightRecord) -> str:

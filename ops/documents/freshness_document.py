@@ -16,8 +16,9 @@ from sluice.ledger.reads.by_partition.last_successes import LastSuccess
 
 
 class FreshnessReport(Struct, frozen=True, kw_only=True):
-    """Successes of an app. ``runs`` has the last successful submission by mark. ``never`` has the work IDs or keys that
-    were named in the request and have not succeeded, by mark. ``more``: there may be further successes.
+    """Successes of an app. ``runs`` has the last successful submission by freshness_scope. ``never`` has the work IDs
+    or keys that were named in the request and have not succeeded, by freshness_scope. ``more``: there may be further
+    successes.
     """
 
     now: datetime
@@ -30,7 +31,7 @@ class FreshnessReport(Struct, frozen=True, kw_only=True):
 class Alike(Struct, frozen=True, kw_only=True):
     """Work IDs or keys that last succeeded at the same time, or never succeeded."""
 
-    mark: str
+    freshness_scope: str
     names: Sequence[WorkId]
     at: datetime | None = None
 
@@ -41,7 +42,7 @@ def as_document(app: App, told: FreshnessReport) -> dict[str, Any]:
     """
     times: dict[str, dict[str, datetime]] = {}
     for each in told.successes:
-        times.setdefault(each.mark, {})[each.name] = each.at
+        times.setdefault(each.freshness_scope, {})[each.name] = each.at
     if app.chunking is None:
         return {"freshness": {app.name: times.get("", {})}}
     if app.chunking.freshness_by:
@@ -54,32 +55,45 @@ def alike(told: FreshnessReport) -> Iterator[Alike]:
     """Yield the work IDs or keys grouped by their last success. Groups that never succeeded come first, then the
     oldest.
     """
-    yield from (Alike(mark=mark, names=names) for mark, names in told.never.items() if names)
-    ordered = sorted(told.successes, key=lambda each: (each.at, each.mark))
-    for (at, mark), members in groupby(ordered, key=lambda each: (each.at, each.mark)):
-        yield Alike(mark=mark, names=sorted(map(_id, (each.name for each in members)), key=in_order), at=at)
+    yield from (
+        Alike(freshness_scope=freshness_scope, names=names)
+        for freshness_scope, names in told.never.items()
+        if names
+    )
+    ordered = sorted(told.successes, key=lambda each: (each.at, each.freshness_scope))
+    for (at, freshness_scope), members in groupby(ordered, key=lambda each: (each.at, each.freshness_scope)):
+        yield Alike(
+            freshness_scope=freshness_scope,
+            names=sorted(map(_id, (each.name for each in members)), key=in_order),
+            at=at,
+        )
 
 
-def is_kept(mark: str, chunking: Chunking) -> bool:
-    """Return whether the app's current definition stores results under marks of this kind."""
-    return [*_kwargs(mark)] == sorted(chunking.freshness_by)
+def is_kept(freshness_scope: str, chunking: Chunking) -> bool:
+    """Return whether the app's current definition stores results under freshness_scopes of this kind."""
+    return [*_kwargs(freshness_scope)] == sorted(chunking.freshness_by)
 
 
-def in_words(mark: str) -> str:
-    """Return a mark as text, like ``region=eu, year=2024``."""
-    return ", ".join(f"{name}={_plain(value)}" for name, value in masked_kwargs(_kwargs(mark)).items())
+def in_words(freshness_scope: str) -> str:
+    """Return a freshness_scope as text, like ``region=eu, year=2024``."""
+    return ", ".join(
+        f"{name}={_plain(value)}" for name, value in masked_kwargs(_kwargs(freshness_scope)).items()
+    )
 
 
 def never(
-    ids: Sequence[WorkId], marks: Iterable[str], successes: Iterable[LastSuccess]
+    ids: Sequence[WorkId], freshness_scopes: Iterable[str], successes: Iterable[LastSuccess]
 ) -> dict[str, list[WorkId]]:
-    """Return the IDs that have not succeeded, by mark."""
-    known = {(each.mark, each.name) for each in successes}
-    return {mark: [each for each in ids if (mark, str(each)) not in known] for mark in marks}
+    """Return the IDs that have not succeeded, by freshness_scope."""
+    known = {(each.freshness_scope, each.name) for each in successes}
+    return {
+        freshness_scope: [each for each in ids if (freshness_scope, str(each)) not in known]
+        for freshness_scope in freshness_scopes
+    }
 
 
-def _kwargs(mark: str) -> dict[str, Any]:
-    return msgspec.json.decode(mark, type=dict[str, Any]) if mark else {}
+def _kwargs(freshness_scope: str) -> dict[str, Any]:
+    return msgspec.json.decode(freshness_scope, type=dict[str, Any]) if freshness_scope else {}
 
 
 def _plain(value: object) -> str:

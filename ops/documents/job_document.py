@@ -9,7 +9,7 @@ from sluice.jobs.keys.partitions import span_text
 from sluice.jobs.keys.work_ids import ids_of
 from sluice.jobs.model.history import Round, Transition, log_of, record_of
 from sluice.jobs.text.redaction import masked, masked_kwargs, masked_value
-from sluice.ledger.reads.job_details import Dossier, JobRow
+from sluice.ledger.reads.job_details import Child, Dossier, Half, JobRow
 from sluice.ops.documents import saga_document
 
 
@@ -24,7 +24,7 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
         "paused": job.is_held_back,
         "pool": job.pool and masked(job.pool),
         "pool_limit": job.pool_limit,
-        "queued": job.queued,
+        "waiting_for_slot": job.waiting_for_slot,
         "round": job.round,
         "claim": job.claim,
         "fails": job.fails,
@@ -49,12 +49,16 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
         "history": [_step(each) for each in found.history],
         **(_record(found) if found.is_told_whole else {}),
         "parents": list(dict.fromkeys((each.app, each.key, each.state) for each in found.parents)),
-        "children": [[each.app, each.key, each.state] for each in found.children],
-        "half_of": found.half_of and [found.half_of.app, found.half_of.key, found.half_of.state],
+        "children": [_state_of(each) for each in found.children],
+        "bisected_from": found.bisected_from and _state_of(found.bisected_from),
         "compensated_by": job.compensated_by and [*job.compensated_by],
         "compensates": job.compensates and [*job.compensates],
-        "halves": [[each.app, each.key, each.state] for each in found.halves],
+        "halves": [_state_of(each) for each in found.halves],
     }
+
+
+def _state_of(each: Child | Half) -> list[str]:
+    return [each.app, each.key, each.state]
 
 
 def done(found: Dossier, calendar: Calendar) -> list[str]:
@@ -112,7 +116,7 @@ def _watch(job: JobRow) -> dict[str, Any] | None:
         return None
     return {
         "to": "look" if job.is_left else "end",
-        "every_s": job.watch_s if job.is_left else None,
-        "at": job.watch_at,
-        "said": job.said,
+        "every_s": job.poll_interval_s if job.is_left else None,
+        "at": job.next_poll_at,
+        "external_status": job.external_status,
     }

@@ -158,10 +158,12 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Whose(NamedTuple):
-    """Results of an app under the kwargs of a freshness mark. If ``mark`` is None, they hold for any kwargs."""
+    """Results of an app under the kwargs of a freshness freshness_scope. If ``freshness_scope`` is None, they hold for
+    any kwargs.
+    """
 
     app: str
-    mark: str | None
+    freshness_scope: str | None
 
 
 class GivenFacts(Struct, frozen=True, kw_only=True):
@@ -185,14 +187,14 @@ class GivenPast(Struct, frozen=True):
     now: datetime
     given: GivenFacts
 
-    def ages(self, app: str, mark: str, chunks: Sequence[Sequence[WorkId]]) -> list[Age]:
+    def ages(self, app: str, freshness_scope: str, chunks: Sequence[Sequence[WorkId]]) -> list[Age]:
         fresh = self.given.fresh
-        times = {**fresh.get(Whose(app, None), {}), **fresh.get(Whose(app, mark), {})}
+        times = {**fresh.get(Whose(app, None), {}), **fresh.get(Whose(app, freshness_scope), {})}
         return [_age([times.get(str(work_id)) for work_id in chunk]) for chunk in chunks]
 
-    def last_run(self, app: str, mark: str) -> datetime | None:
+    def last_run(self, app: str, freshness_scope: str) -> datetime | None:
         runs = self.given.runs
-        return runs.get(Whose(app, mark)) or runs.get(Whose(app, None))
+        return runs.get(Whose(app, freshness_scope)) or runs.get(Whose(app, None))
 
     def look_up(self, names: Collection[JobName]) -> dict[JobName, KnownJob]:
         return self.given.look_up(names)
@@ -223,7 +225,9 @@ def _given(facts: Facts, catalogue: Catalogue) -> GivenFacts:
     for app in {*facts.freshness, *(facts.runs or ()), *(active.app for active in facts.active)}:
         catalogue.app(app)
     told = {app: _told_apart(times) for app, times in facts.freshness.items()}
-    fresh = {Whose(app, mark): times for app in told for mark, times in told[app].items()}
+    fresh = {
+        Whose(app, freshness_scope): times for app in told for freshness_scope, times in told[app].items()
+    }
     latest = {whose: max(times.values()) for whose, times in fresh.items() if times}
     return GivenFacts(
         jobs={job.name: job for job in (*_succeeded(fresh, catalogue), *_jobs(facts.jobs, catalogue))},
@@ -248,11 +252,11 @@ def _makings(facts: Facts, catalogue: Catalogue) -> Iterator[Making]:
 
 
 def _told_apart(times: Mapping[str, Moment | Mapping[str, Moment]]) -> dict[str | None, dict[str, datetime]]:
-    """Return the times by freshness mark. Times without a mark are under None."""
+    """Return the times by freshness freshness_scope. Times without a freshness_scope are under None."""
     found: dict[str | None, dict[str, datetime]] = {}
     for named, at in times.items():
         if isinstance(at, Mapping):
-            found.setdefault(_mark(named), {}).update(
+            found.setdefault(_freshness_scope(named), {}).update(
                 {each: parse_instant(when) for each, when in at.items()}
             )
         else:
@@ -263,12 +267,18 @@ def _told_apart(times: Mapping[str, Moment | Mapping[str, Moment]]) -> dict[str 
 def _runs(runs: Mapping[str, Moment | Mapping[str, Moment]]) -> dict[Whose, datetime]:
     found = {}
     for app, at in runs.items():
-        each = {_mark(mark): when for mark, when in at.items()} if isinstance(at, Mapping) else {None: at}
-        found.update({Whose(app, mark): parse_instant(when) for mark, when in each.items()})
+        each = (
+            {_freshness_scope(freshness_scope): when for freshness_scope, when in at.items()}
+            if isinstance(at, Mapping)
+            else {None: at}
+        )
+        found.update(
+            {Whose(app, freshness_scope): parse_instant(when) for freshness_scope, when in each.items()}
+        )
     return found
 
 
-def _mark(text: str) -> str:
+def _freshness_scope(text: str) -> str:
     """Return the kwargs as canonical JSON, independent of spaces and order."""
     try:
         kwargs = msgspec.json.decode(text, type=dict[str, JSON])

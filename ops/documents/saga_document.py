@@ -12,23 +12,23 @@ from sluice.ledger.reads.saga_details import FlightRecord, JournalLine, SentEven
 
 
 def as_document(flight: FlightRecord, *, whole: bool) -> Mapping[str, Any]:
-    """Return the flight as plain data for JSON. The field names are a public contract. ``step``, ``name`` and ``mark``
-    belong to the last journal entry. ``direction`` is the direction in which the flight goes on. With ``whole``,
-    failures include their tracebacks.
+    """Return the flight as plain data for JSON. The field names are a public contract. ``step``, ``name`` and
+    ``result`` belong to the last journal entry. ``direction`` is the direction in which the flight goes on. With
+    ``whole``, failures include their tracebacks.
     """
     last = flight.last
     return {
         "flight": flight.number,
-        "flying": flight.flying,
+        "saga_open": flight.saga_open,
         "direction": "undo" if flight.undoing else "do",
         "step": last and last.step,
         "steps": last and last.steps,
         "name": last and last.name,
-        "mark": last and last.mark,
+        "result": last and last.result,
         "waits_for": _wait(flight),
         "working": masked_kwargs(flight.working),
         "meters": [asdict(each) for each in flight.meters],
-        "turn_back": flight.turn_back,
+        "abort_reason": flight.abort_reason,
         "crashes": flight.crashes,
         "failure": _failure(flight.failure, whole=whole),
         "trouble": _failure(flight.failed_undo.failure, whole=whole) if flight.failed_undo else None,
@@ -82,7 +82,7 @@ def _entry(each: JournalLine, *, whole: bool) -> Mapping[str, Any]:
         "step": each.step,
         "name": each.name,
         "direction": each.direction,
-        "mark": each.mark,
+        "result": each.result,
         "awaits": each.awaits.event if each.awaits else None,
         "event": each.event,
         "failure": _failure(each.failure, whole=whole),

@@ -27,7 +27,7 @@ def _of_pool(pool: PoolWaits, pools: Pools) -> dict[str, Any]:
         "pool": masked(pool.pool),
         "pool_limit": pool.limit_max,
         "pool_limit_min": pool.limit_min,
-        "queued": pool.behind,
+        "waiting_for_slot": pool.behind,
         "taken": pool.taken,
         "slots": [
             {

@@ -39,7 +39,7 @@ def _refusal(name: JobName, found: job_details.JobRow | None, unknown: BadReques
         return unknown or BadRequest(f"The ledger has no job {name}.", advice=why)
     if found.state not in TERMINAL:
         return BadRequest(f"{name} is {found.state}; only finished jobs can be archived.", advice=why)
-    if not found.collect:
+    if not found.needs_collection:
         return BadRequest(
             f"{name} is {found.state}, and does not need to be collected.",
             advice="Only jobs with `archive: manual` are archived.",

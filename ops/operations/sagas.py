@@ -65,7 +65,7 @@ def not_fatal(name: JobName, state: State) -> BadRequest:
 
 
 def _nothing_failed(name: JobName, last: JournalEntry | None) -> BadRequest:
-    if last is not None and last.mark is EntryResult.FORCED:
+    if last is not None and last.result is EntryResult.FORCED:
         return BadRequest(
             f"The undo of {last.name} counts as done already.",
             advice=f"`{command('saga retry-undo', name)}` continues {name} after it.",

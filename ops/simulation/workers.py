@@ -147,7 +147,7 @@ class SimulatedWorker:
             return
         claimed = line.popleft()
         self._lines[claimed.right] = line
-        if claimed.flying:
+        if claimed.saga_open:
             self._flights[claimed.right] = self._fly(claimed)
             return
         effort = self._shore.work.effort(claimed)

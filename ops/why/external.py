@@ -10,16 +10,16 @@ from sluice.ops.why.control_workers import TIME, absent
 
 def detached(job: JobRow, facts: Obstacles) -> Reason:
     """Explain a running job without a worker."""
-    said = f"; last status: {first_line(job.said)}" if job.said else ""
+    said = f"; last status: {first_line(job.external_status)}" if job.external_status else ""
     again = f", started {_times(job.round + 1)}" if job.round else ""
-    because = f"is running as external work{again}, and is polled every {span(job.watch_s)}{said}"
+    because = f"is running as external work{again}, and is polled every {span(job.poll_interval_s)}{said}"
     stop = remedy("cancel", job.name, "stops it")
     return Reason(because, _look(job, facts, "the next poll"), [*_nobody_looks(job, facts), stop])
 
 
 def still_to_end(job: JobRow, facts: Obstacles) -> Reason:
     """Return the addition for an ended job with external work that has to be ended."""
-    said = f": {first_line(job.said)}" if job.said else ""
+    said = f": {first_line(job.external_status)}" if job.external_status else ""
     because = f"; its external work has not been stopped yet{said}"
     return Reason(
         because, _look(job, facts, "the next attempt to stop its external work"), _nobody_looks(job, facts)
@@ -27,11 +27,11 @@ def still_to_end(job: JobRow, facts: Obstacles) -> Reason:
 
 
 def _look(job: JobRow, facts: Obstacles, what: str) -> list[WaitsFor]:
-    if job.watch_at is None:
+    if job.next_poll_at is None:
         return []
-    left_s = (job.watch_at - facts.now).total_seconds()
+    left_s = (job.next_poll_at - facts.now).total_seconds()
     when = f"in {span(left_s)}" if left_s > 0 else "due now"
-    return [WaitsFor(kind="look", what=f"{what}, at {moment(job.watch_at)} UTC, {when}")]
+    return [WaitsFor(kind="look", what=f"{what}, at {moment(job.next_poll_at)} UTC, {when}")]
 
 
 def _nobody_looks(job: JobRow, facts: Obstacles) -> list[Remedy]:

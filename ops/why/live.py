@@ -33,7 +33,7 @@ def _expected(job: JobRow, facts: Obstacles) -> Reason:
 
 def _waiting(job: JobRow, facts: Obstacles) -> Reason:
     time = list(_time(job, facts))
-    if not job.open:
+    if not job.unblocked:
         otherwise = _waiting_for_parents(job, facts, time)
     elif time:
         otherwise = Reason(_until(job, facts), time, absent(facts, *TIME))
@@ -54,9 +54,9 @@ def _waiting_for_parents(job: JobRow, facts: Obstacles, time: Sequence[WaitsFor]
     root = facts.root.job if facts.root else None
     end = reason(root, facts.root) if facts.root and root else Reason("")
     fates = {root.name: f"which {end.because}"} if root else {}
-    because, waits, remedies = parents.waiting(job.name, facts.alternatives, facts.unsettled, fates)
+    because, waits, remedies = parents.waiting(job.name, facts.alternatives, facts.unmet, fates)
     keepers = absent(facts, PLANNER) if any(each.kind == "planner" for each in waits) else ()
-    is_far = root and root.name not in {parent.name for parent in facts.unsettled}
+    is_far = root and root.name not in {parent.name for parent in facts.unmet}
     far = [_root(root, end.because)] if root and is_far else []
     return Reason(because, [*waits, *time, *far], [*keepers, *end.remedies, *remedies])
 
@@ -92,7 +92,7 @@ def _running(job: JobRow, facts: Obstacles) -> Reason:
     lease = facts.lease
     holder = lease.holder if lease else "a worker that is no longer known"
     if lease and lease.stands:
-        until = f", and times out at {moment(job.deadline)} UTC" if job.deadline else ""
+        until = f", and times out at {moment(job.attempt_timeout_at)} UTC" if job.attempt_timeout_at else ""
         follow = remedy("logs --follow", job.name, "follows its output")
         return Reason(f"is running on {holder} in round {job.round}{until}", [], [follow])
     since = lease.lease_until if lease else None

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sluice.jobs.model.dependency import When
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import TERMINAL, State
-from sluice.ledger.reads.obstacles import Cause, UnmetAlternative, Unsettled
+from sluice.ledger.reads.obstacles import Cause, UnmetAlternative, UnmetDependency
 from sluice.ops.text import first_line
 from sluice.ops.why import partitions
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
@@ -16,15 +16,15 @@ _TO: Mapping[When, str] = {"succeeded": "succeed", "failed": "fail", "finished":
 def waiting(
     name: JobName,
     alternatives: Sequence[UnmetAlternative],
-    parents: Sequence[Unsettled],
+    parents: Sequence[UnmetDependency],
     fates: Mapping[JobName, str],
 ) -> Reason:
     """Explain a job that no alternative lets run yet. For some parents, ``fates`` has more detail than their state."""
-    lost = {each.name for each in alternatives if each.dead}
+    lost = {each.name for each in alternatives if each.impossible}
     several = len(alternatives) > 1
     awaited = [parent for parent in parents if parent.group not in lost and not parent.to_land]
     to_land = [parent for parent in parents if parent.to_land]
-    dead = [parent for parent in parents if parent.dead]
+    dead = [parent for parent in parents if parent.impossible]
     return Reason(
         _waits(alternatives, several=several),
         [
@@ -40,9 +40,9 @@ def waiting(
     )
 
 
-def dead_end(parents: Sequence[Unsettled], found: Sequence[Cause]) -> str:
+def dead_end(parents: Sequence[UnmetDependency], found: Sequence[Cause]) -> str:
     """Return why the dependencies will not be met, as near to the cause as it is known. Empty if they still may be."""
-    dead = [parent for parent in parents if parent.dead]
+    dead = [parent for parent in parents if parent.impossible]
     if found and all(parent.condition == "succeeded" for parent in dead):
         told = [f"{cause.name} is {cause.state}{_after(cause.error)}" for cause in found]
     else:
@@ -50,11 +50,11 @@ def dead_end(parents: Sequence[Unsettled], found: Sequence[Cause]) -> str:
     return f"{told[0]} (and {len(told) - 1} more)" if len(told) > 1 else "".join(told)
 
 
-def causes(parents: Sequence[Unsettled], found: Sequence[Cause]) -> list[WaitsFor]:
+def causes(parents: Sequence[UnmetDependency], found: Sequence[Cause]) -> list[WaitsFor]:
     """Return the failed jobs that are the cause, however far upstream. If these are unknown, return the dead
     parents.
     """
-    told: Sequence[Cause | Unsettled] = found or [parent for parent in parents if parent.dead]
+    told: Sequence[Cause | UnmetDependency] = found or [parent for parent in parents if parent.impossible]
     return [
         WaitsFor(
             kind="cause",
@@ -69,11 +69,11 @@ def causes(parents: Sequence[Unsettled], found: Sequence[Cause]) -> list[WaitsFo
 
 
 def _waits(alternatives: Sequence[UnmetAlternative], *, several: bool) -> str:
-    possible = [each for each in alternatives if not each.dead]
+    possible = [each for each in alternatives if not each.impossible]
     if not several:
         return f"waits for {' or '.join(map(_counted, possible)) or 'parents that can no longer meet its dependencies'}"
     ways = " or ".join(f"alternative {each.name} ({_counted(each)})" for each in possible)
-    lost = ", ".join(each.name for each in alternatives if each.dead)
+    lost = ", ".join(each.name for each in alternatives if each.impossible)
     return f"waits for {ways}{f'; alternative {lost} can no longer be met' if lost else ''}"
 
 
@@ -100,7 +100,7 @@ def _standing(state: State) -> str:
     return "which no submission has requested" if state is State.EXPECTED else f"which is {state}"
 
 
-def _awaited(parent: Unsettled, fate: str | None, *, named: bool) -> WaitsFor:
+def _awaited(parent: UnmetDependency, fate: str | None, *, named: bool) -> WaitsFor:
     group = f" (alternative {parent.group})" if named else ""
     wish = "" if parent.condition == "succeeded" else f" to {_TO[parent.condition]}"
     what = f"{parent.name}{wish}{group}, {fate or _standing(parent.state)}"
@@ -119,7 +119,7 @@ def _awaited(parent: Unsettled, fate: str | None, *, named: bool) -> WaitsFor:
     )
 
 
-def _lost(parent: Unsettled, *, named: bool) -> WaitsFor:
+def _lost(parent: UnmetDependency, *, named: bool) -> WaitsFor:
     group = f"alternative {parent.group}: " if named else ""
     return WaitsFor(
         kind="lost",
@@ -131,12 +131,12 @@ def _lost(parent: Unsettled, *, named: bool) -> WaitsFor:
     )
 
 
-def _fate(parent: Unsettled) -> str:
+def _fate(parent: UnmetDependency) -> str:
     wish = "" if parent.condition == "succeeded" else f", but had to {_TO[parent.condition]}"
     return f"{parent.name} is {parent.state}{wish}"
 
 
-def _about_awaited(name: JobName, awaited: Sequence[Unsettled]) -> Iterator[Remedy]:
+def _about_awaited(name: JobName, awaited: Sequence[UnmetDependency]) -> Iterator[Remedy]:
     """Yield one remedy. If an alternative may still be met by itself, it explains a parent. Otherwise it requests a
     missing parent, or the job with all its parents.
     """
@@ -152,7 +152,7 @@ def _about_awaited(name: JobName, awaited: Sequence[Unsettled]) -> Iterator[Reme
         yield remedy("submit", name, "requests this job, and so all its missing parents")
 
 
-def _about_lost(parent: Unsettled) -> Remedy:
+def _about_lost(parent: UnmetDependency) -> Remedy:
     return remedy("retry", parent.name, "runs it again, with the upstream jobs that it needs")
 
 

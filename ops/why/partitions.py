@@ -6,7 +6,7 @@ from shlex import quote
 
 from sluice.jobs.keys.partitions import OR_LATER
 from sluice.jobs.model.names import JobName
-from sluice.ledger.reads.obstacles import Unsettled
+from sluice.ledger.reads.obstacles import UnmetDependency
 from sluice.ops.why.answer import Remedy, WaitsFor
 
 
@@ -14,7 +14,7 @@ def counted(count: int) -> str:
     return f"{count} partitions that have not landed" if count > 1 else "1 partition that has not landed"
 
 
-def awaited(parent: Unsettled) -> WaitsFor:
+def awaited(parent: UnmetDependency) -> WaitsFor:
     return WaitsFor(
         kind="landing",
         what=f"{in_words(parent.name)} to land",
@@ -25,7 +25,7 @@ def awaited(parent: Unsettled) -> WaitsFor:
     )
 
 
-def remedies(parents: Sequence[Unsettled]) -> Iterator[Remedy]:
+def remedies(parents: Sequence[UnmetDependency]) -> Iterator[Remedy]:
     """Yield the command that lands the partitions, for each table."""
     names = sorted(parent.name for parent in parents)
     for table, names_of in groupby(names, key=lambda name: name.app):

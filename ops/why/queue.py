@@ -33,8 +33,8 @@ def ready(job: JobRow, facts: Obstacles) -> Reason:
     if before:
         are = "is" if facts.ahead == 1 else "are"
         return Reason(f"is ready to run, but {_count(job, facts)} {are} before it", before, [more])
-    taken = WaitsFor(kind="worker", what=f"a worker on queue {job.app} to take it", since=job.announced_at)
-    is_late = job.announced_at is not None and facts.now - job.announced_at > SOON
+    taken = WaitsFor(kind="worker", what=f"a worker on queue {job.app} to take it", since=job.dispatched_at)
+    is_late = job.dispatched_at is not None and facts.now - job.dispatched_at > SOON
     look = [Remedy("sluice workers", "lists the workers and their queues")] if is_late else []
     return Reason("is ready to run, and a thread is free", [taken], [*absent(facts, *TIME), *look])
 

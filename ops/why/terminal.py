@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 from sluice.jobs.model.names import JobName
-from sluice.jobs.sagas.abort_reasons import TurnBack
+from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
@@ -17,7 +17,7 @@ from sluice.ops.why.submissions import canceller
 #: Time that a rerun of an expired job gets in the suggested command.
 ANOTHER = timedelta(hours=1)
 #: Notes of the last transition of a saga that was cancelled after it had begun.
-_CALLED_OFF = frozenset(TurnBack)
+_CALLED_OFF = frozenset(AbortReason)
 
 
 def reason(job: JobRow, facts: Obstacles) -> Reason:
@@ -61,11 +61,11 @@ def _cancelled(job: JobRow, facts: Obstacles) -> Reason:
 
 
 def _skipped(_: JobRow, facts: Obstacles) -> Reason:
-    because = parents.dead_end(facts.unsettled, facts.causes)
+    because = parents.dead_end(facts.unmet, facts.causes)
     if not because:
         return Reason("was skipped: it does not pass its app's valid_if_or")
     look = [remedy("why", cause.name, "shows the cause") for cause in facts.causes[:1]]
-    return Reason(f"was skipped, because {because}", parents.causes(facts.unsettled, facts.causes), look)
+    return Reason(f"was skipped, because {because}", parents.causes(facts.unmet, facts.causes), look)
 
 
 def _upstream_failed(job: JobRow, facts: Obstacles) -> Reason:
@@ -74,12 +74,10 @@ def _upstream_failed(job: JobRow, facts: Obstacles) -> Reason:
     """
     look = [remedy("why", cause.name, "shows the cause") for cause in facts.causes[:1]]
     again = remedy("retry", job.name, "runs it again, with its failed upstream jobs")
-    because = (
-        parents.dead_end(facts.unsettled, facts.causes) or "its parents can no longer meet its dependencies"
-    )
+    because = parents.dead_end(facts.unmet, facts.causes) or "its parents can no longer meet its dependencies"
     ways = f" by any of its {len(facts.alternatives)} alternatives" if len(facts.alternatives) > 1 else ""
     return Reason(
-        f"cannot run{ways}, because {because}", parents.causes(facts.unsettled, facts.causes), [*look, again]
+        f"cannot run{ways}, because {because}", parents.causes(facts.unmet, facts.causes), [*look, again]
     )
 
 

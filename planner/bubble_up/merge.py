@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RerunRequest, Wish
+from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RequestReason, RerunRequest
 from sluice.jobs.model.pool import pool_of
 from sluice.jobs.model.submission import JSON
 from sluice.planner.bubble_up.walk import Walk, terms_of
@@ -22,14 +22,14 @@ def merge(catalogue: Catalogue, walks: Iterable[Walk]) -> JobPlan:
     """Merge all walks, which have arrived, into one plan. If two want a job under different terms, the first one's
     terms apply."""
     jobs: dict[JobName, PlannedJob] = {}
-    wants: list[tuple[int, JobName, Wish]] = []
+    requests: list[tuple[int, JobName, RequestReason]] = []
     reruns: list[RerunRequest] = []
     for walk in walks:
         for job in walk.jobs():
             put(jobs, job)
-        wants.extend(walk.wants())
+        requests.extend(walk.requests())
         reruns.extend(walk.reruns())
-    return JobPlan(jobs=in_order(catalogue, jobs.values()), wants=tuple(wants), reruns=tuple(reruns))
+    return JobPlan(jobs=in_order(catalogue, jobs.values()), requests=tuple(requests), reruns=tuple(reruns))
 
 
 class Push(Struct, frozen=True, eq=False):
@@ -80,8 +80,10 @@ def merge_pushes(catalogue: Catalogue, pushes: Mapping[Push, tuple[PlannedJob, .
     for planned in pushes.values():
         for job in planned:
             put(jobs, job)
-    wants = tuple((number, push.child, Wish.PUSHED) for push in pushes for number in push.submissions)
-    return JobPlan(jobs=in_order(catalogue, jobs.values()), wants=wants)
+    requests = tuple(
+        (number, push.child, RequestReason.PUSHED) for push in pushes for number in push.submissions
+    )
+    return JobPlan(jobs=in_order(catalogue, jobs.values()), requests=requests)
 
 
 def in_order(catalogue: Catalogue, jobs: Iterable[PlannedJob]) -> tuple[PlannedJob, ...]:

@@ -24,7 +24,7 @@ from sluice.jobs.errors import BadKey, BadRequest
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import DEAD_FOR, MET, Gate, Need
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob, RerunRequest, Wish
+from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob, RequestReason, RerunRequest
 from sluice.jobs.model.pool import pool_of, require_names
 from sluice.jobs.model.request_limits import large_policy
 from sluice.jobs.model.submission import JSON, Submission
@@ -169,11 +169,15 @@ class Walk:
         """Return every wanted job, and every parent that a wanted job names."""
         return self._planned.values()
 
-    def wants(self) -> Iterator[tuple[int, JobName, Wish]]:
+    def requests(self) -> Iterator[tuple[int, JobName, RequestReason]]:
         """Yield the jobs that this submission requests, each with the reason."""
         for name, job in self._planned.items():
             if job.standing is not EntryState.EXPECTED:
-                yield self.number, name, Wish.ASKED if name in self._asked_for else Wish.PULLED
+                yield (
+                    self.number,
+                    name,
+                    RequestReason.ASKED if name in self._asked_for else RequestReason.PULLED,
+                )
 
     def reruns(self) -> Iterator[RerunRequest]:
         """Yield the requested reruns, and the reruns of parents that are too old. Jobs that do not pass their filter

@@ -15,8 +15,10 @@ _JOBS = """
 SELECT job.id, app, key, state, kwargs, work_ids, array_remove(array_agg(need.parent), NULL)
 FROM job LEFT JOIN need ON need.child = job.id GROUP BY job.id ORDER BY job.id
 """
-_FRESHNESS = "SELECT app, mark, work_id, at FROM freshness ORDER BY app, mark, work_id"
-_MAKE_FRESH = "INSERT INTO freshness (app, mark, work_id, at) VALUES (%(app)s, '', %(work_id)s, %(at)s)"
+_FRESHNESS = "SELECT app, freshness_scope, work_id, at FROM freshness ORDER BY app, freshness_scope, work_id"
+_MAKE_FRESH = (
+    "INSERT INTO freshness (app, freshness_scope, work_id, at) VALUES (%(app)s, '', %(work_id)s, %(at)s)"
+)
 _HAVE_RUN = f"""
 INSERT INTO submission (id, app, state, request, push, received_at, planned_at, ended_at)
 VALUES (%(id)s, %(app)s, '{SubmissionState.SUCCEEDED}', jsonb_build_object('app', %(app)s::text), true,
@@ -70,6 +72,6 @@ def remember(
 
 
 def freshness(world: World) -> dict[tuple[str, str, str], datetime]:
-    """Return the time of the last success, by app, freshness mark and work ID."""
+    """Return the time of the last success, by app, freshness freshness_scope and work ID."""
     rows = world.ledger.transact(lambda tx: tx.rows(_FRESHNESS))
-    return {(app, mark, work_id): at for app, mark, work_id, at in rows}
+    return {(app, freshness_scope, work_id): at for app, freshness_scope, work_id, at in rows}

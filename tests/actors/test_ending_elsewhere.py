@@ -68,10 +68,10 @@ def test_a_worker_of_the_app_ends_the_work_of_a_cancelled_service(started: Site)
     started.passes(POLL_S)
     started.world.cancel("s")
     assert (started.world.state("far"), started.field("handle")) == (State.CANCELLED, "w1")
-    assert started.field("said") is None, "it does not say why it is not ended"
+    assert started.field("external_status") is None, "it does not say why it is not ended"
     started.passes(0)
     assert started.asked == ["run", "check", "cancel"]
-    assert (started.field("handle"), started.field("watch_at")) == (None, None)
+    assert (started.field("handle"), started.field("next_poll_at")) == (None, None)
 
 
 def test_ending_the_work_is_retried_with_pauses_that_grow_to_an_hour(started: Site) -> None:
@@ -80,8 +80,8 @@ def test_ending_the_work_is_retried_with_pauses_that_grow_to_an_hour(started: Si
     pauses = []
     started.passes(0)
     while started.field("handle") is not None:
-        pauses.append((started.field("watch_at") - started.world.now).total_seconds())
-        assert "the grid does not answer" in started.field("said")
+        pauses.append((started.field("next_poll_at") - started.world.now).total_seconds())
+        assert "the grid does not answer" in started.field("external_status")
         started.passes(pauses[-1])
     assert pauses == [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600, 3600]
     assert started.asked == ["run", *["cancel"] * 13]

@@ -134,7 +134,7 @@ def test_an_event_in_a_repeated_message_is_kept_once(agency: Agency) -> None:
     for _ in range(2):
         agency.told(app="trip", key="1", event="approved", payload="ann", id="said")
     assert agency.run() is State.READY
-    events = agency.world.ledger.transact(lambda tx: tx.column("SELECT id FROM event"))
+    events = agency.world.ledger.transact(lambda tx: tx.column("SELECT id FROM saga_signal"))
     assert len(events) == 1
 
 
@@ -250,7 +250,7 @@ ENTRY = JournalEntry(seq=1, step=0, name="Ask", steps=2, direction=Direction.DO)
 
 def test_writing_an_entry_is_retried_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sluice.actors.executor.ledger_retry.AGAIN_S", 0.001)
-    heard = JournalReply(stands=True, turn_back="cancelled")
+    heard = JournalReply(stands=True, abort_reason="cancelled")
     assert _journaling(3, heard, Event()).write(ENTRY) == heard
     assert _journaling(3, Log(), Event()).read() == Log()
 
@@ -270,10 +270,10 @@ def test_a_run_that_must_stop_still_writes_an_entry_to_a_reachable_ledger() -> N
 
 def test_heed_returns_the_last_known_answer_while_the_ledger_is_away() -> None:
     stop = Event()
-    journal = _journaling(0, JournalReply(stands=True, turn_back="cancelled"), stop)
+    journal = _journaling(0, JournalReply(stands=True, abort_reason="cancelled"), stop)
     journal.heed()
     journal._ledger = cast(Ledger, _Away(99, None))
-    assert journal.heed() == JournalReply(stands=True, turn_back="cancelled")
+    assert journal.heed() == JournalReply(stands=True, abort_reason="cancelled")
     journal.meter("files", 1, 2)
     stop.set()
     assert not journal.heed().stands

@@ -32,7 +32,7 @@ def test_used_numbers_are_skipped_and_never_given_again(crew: Crew) -> None:
     crew.world.submit("a", "002")
     assert crew.tasks.open_many([NewTask(), NewTask()]) == ["1", "3"]
     crew.world.ledger.transact(
-        lambda tx: [tx.write(f"DELETE FROM {table}") for table in ("job", "wants", "transition")]
+        lambda tx: [tx.write(f"DELETE FROM {table}") for table in ("job", "submission_job", "transition")]
     )
     crew.world.ledger.transact(lambda tx: tx.write("DELETE FROM submission"))
     assert crew.tasks.open() == "4"
@@ -186,7 +186,7 @@ def _submission_of(crew: Crew, job: str) -> str:
     known = crew.world.known(job)
     found = crew.world.ledger.transact(
         lambda tx: tx.column(
-            "SELECT submission.id FROM wants JOIN submission ON number = submission WHERE job = %(job)s",
+            "SELECT submission.id FROM submission_job JOIN submission ON number = submission WHERE job = %(job)s",
             job=known.id,
         )
     )

@@ -12,14 +12,14 @@ from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.reads import submission_progress
-from sluice.ledger.stats.event_counters import What, happened
+from sluice.ledger.stats.event_counters import CounterName, happened
 from tests.world import World, catalogue_of
 
 APPS = {"a": {"job_id": "{x}", "bash_cmd": "true"}}
 
 
 def refusals(world: World) -> int:
-    return world.ledger.transact(happened).get((What.SUBMISSION_REFUSED, ""), 0)
+    return world.ledger.transact(happened).get((CounterName.SUBMISSION_REFUSED, ""), 0)
 
 
 def test_a_submission_for_an_unknown_app_is_planned_once_the_app_is_defined(

@@ -68,7 +68,7 @@ def test_an_event_that_comes_before_its_submission_is_not_lost(agency: Agency) -
     agency.told(app="trip", key="2", event="approved", payload="ann", id="early")
     agency.world.submit("trip", "2")
     agency.world.tick()
-    found = agency.world.ledger.transact(lambda tx: tx.rows("SELECT name, payload FROM event"))
+    found = agency.world.ledger.transact(lambda tx: tx.rows("SELECT name, payload FROM saga_signal"))
     assert found == [("approved", "ann")]
 
 

@@ -124,7 +124,7 @@ def test_a_breaker_needs_ticks_only_for_uncounted_rounds_or_a_trial(
     assert ticks(2) == [True, True]
 
 
-_FAILED = "INSERT INTO breaker_news (app, failed, succeeded) VALUES ('a', 1, 0)"
+_FAILED = "INSERT INTO breaker_event (app, failed, succeeded) VALUES ('a', 1, 0)"
 
 
 def test_the_groomer_gets_ticks_when_a_retention_sweep_is_due(world: World) -> None:

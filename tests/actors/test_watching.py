@@ -78,7 +78,7 @@ def test_a_repeated_status_is_written_to_the_output_once(started: Site) -> None:
         started.passes(POLL_S)
     lines = [line.rpartition(" INFO ")[2] for line in started.round("output").splitlines()]
     assert lines == ["starting 1", "at offset 7", "at offset 9"]
-    assert started.field("said") == "at offset 9"
+    assert started.field("external_status") == "at offset 9"
 
 
 @pytest.mark.parametrize("end", ["failed", "succeeded"])
@@ -98,12 +98,12 @@ def test_failed_polls_are_counted_and_repeated_with_growing_pauses(started: Site
     for pause_s in (POLL_S, 2 * POLL_S, 4 * POLL_S):
         started.passes(pause_s)
         assert started.world.state("far") is State.RUNNING
-    assert (started.field("misses"), started.asked[1:]) == (3, ["check"] * 3)
-    assert "503" in started.field("said")
+    assert (started.field("failed_polls"), started.asked[1:]) == (3, ["check"] * 3)
+    assert "503" in started.field("external_status")
     started.passes(8 * POLL_S - 1)
     assert started.asked[1:] == ["check"] * 3, "the pauses grow"
     started.passes(1)
-    assert (started.field("misses"), started.field("said")) == (0, None)
+    assert (started.field("failed_polls"), started.field("external_status")) == (0, None)
 
 
 def test_after_too_many_failed_polls_the_work_is_ended_and_retried(started: Site) -> None:

@@ -17,7 +17,7 @@ from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.reads.run_records import PlannedSubmission
 from sluice.ledger.recovery import restoration
-from sluice.ledger.stats.event_counters import What
+from sluice.ledger.stats.event_counters import CounterName
 from tests.actors.bench import Bench
 from tests.world import LEASE_S, World
 
@@ -64,7 +64,7 @@ class Scribe:
     def planned(self, submission: PlannedSubmission) -> None:
         self.told.append(f"planned {submission.submission}: {submission.reason}")
 
-    def counts(self) -> Mapping[What, Count]:
+    def counts(self) -> Mapping[CounterName, Count]:
         return {}
 
     def close(self) -> None:

@@ -49,7 +49,7 @@ def functions_of_rows(place: Installation) -> str:
     words = json.dumps({"output_table": "daily", "function": f"{code}:leave_a_mark"})
     version = ("daily", "0123456789abcdef", words)
     insert = (
-        "INSERT INTO app_version (app, version, code, words, seen_at) VALUES (%s, %s, '', %s::jsonb, now())"
+        "INSERT INTO app_version (app, version, code, options, seen_at) VALUES (%s, %s, '', %s::jsonb, now())"
     )
     refusal = place.refused_by_sql("worker", insert, *version)
     with place.connect("control") as connection:

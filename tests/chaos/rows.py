@@ -18,7 +18,7 @@ class Job(Struct, frozen=True):
     state: State
     round: int
     claim: int
-    place: str | None
+    output_table: str | None
     pool: str | None
     pool_limit: int | None
     is_held: bool
@@ -56,8 +56,8 @@ class Need(Struct, frozen=True):
     gate: int
     parent: int
     condition: str
-    outlived: int | None
-    settled: bool | None
+    stale_claim: int | None
+    met: bool | None
 
 
 class Gate(Struct, frozen=True):
@@ -77,7 +77,7 @@ class Submission(Struct, frozen=True):
 class Want(Struct, frozen=True):
     submission: int
     job: int
-    wish: int
+    request_reason: int
 
 
 class Schedule(Struct, frozen=True):
@@ -103,12 +103,12 @@ class Step(Struct, frozen=True):
     claim: int
     name: str
     direction: str
-    mark: str
+    result: str
     at: float
 
 
 class Partition(Struct, frozen=True):
-    place: str
+    table_name: str
     partition: int
     job: int | None
     is_there: bool
@@ -161,8 +161,8 @@ def _epoch(column: str) -> str:
 
 
 _JOBS = """
-SELECT id, app, key, state, round, claim, place, pool, pool_limit, pruned_at IS NOT NULL AS is_pruned,
-       worker IS NOT NULL OR queued OR watch_at IS NOT NULL AS is_held
+SELECT id, app, key, state, round, claim, output_table, pool, pool_limit, pruned_at IS NOT NULL AS is_pruned,
+       worker IS NOT NULL OR waiting_for_slot OR next_poll_at IS NOT NULL AS is_held
 FROM job ORDER BY id
 """
 _TRANSITIONS = f"""
@@ -177,10 +177,11 @@ SELECT number, id, app, state, {_epoch("ended_at")}, request ->> 'rerun' AS reru
 _SCHEDULES = f"SELECT id, rule, timezone, {_epoch('next_due')} FROM schedule ORDER BY id"
 _FIRINGS = f"SELECT schedule, {_epoch('due')}, outcome, submission FROM firing ORDER BY schedule, due"
 _STEPS = f"""
-SELECT job, flight, seq, claim, name, direction, mark, {_epoch("at")} FROM step ORDER BY job, flight, seq
+SELECT job, flight, seq, claim, name, direction, result, {_epoch("at")} FROM saga_journal ORDER BY job, flight, seq
 """
 _PARTITIONS = """
-SELECT place, partition, job, done_at IS NOT NULL AS is_there FROM partition ORDER BY place, version, partition
+SELECT table_name, partition, job, done_at IS NOT NULL AS is_there FROM partition
+    ORDER BY table_name, version, partition
 """
 _TABLES: dict[str, tuple[type[Struct], str]] = {
     "jobs": (Job, _JOBS),
@@ -189,10 +190,10 @@ _TABLES: dict[str, tuple[type[Struct], str]] = {
     "needs": (Need, "SELECT * FROM need ORDER BY child, gate, parent"),
     "gates": (Gate, "SELECT child, gate FROM gate ORDER BY child, gate"),
     "submissions": (Submission, _SUBMISSIONS),
-    "wants": (Want, "SELECT submission, job, wish FROM wants ORDER BY submission, job"),
+    "wants": (Want, "SELECT submission, job, request_reason FROM submission_job ORDER BY submission, job"),
     "schedules": (Schedule, _SCHEDULES),
     "firings": (Firing, _FIRINGS),
     "steps": (Step, _STEPS),
     "partitions": (Partition, _PARTITIONS),
-    "owed": (Owed, "SELECT job FROM owed ORDER BY job"),
+    "owed": (Owed, "SELECT job FROM propagation_outbox ORDER BY job"),
 }

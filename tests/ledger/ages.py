@@ -10,8 +10,8 @@ DAY_S = 86400.0
 KEEP_S = 30 * DAY_S
 
 _LEFT = """
-SELECT (SELECT count(*) FROM transition) + (SELECT count(*) FROM round) + (SELECT count(*) FROM step)
-     + (SELECT count(*) FROM event) + (SELECT count(*) FROM meter)
+SELECT (SELECT count(*) FROM transition) + (SELECT count(*) FROM round) + (SELECT count(*) FROM saga_journal)
+     + (SELECT count(*) FROM saga_signal) + (SELECT count(*) FROM saga_progress)
 """
 
 

@@ -43,7 +43,9 @@ def fails(world: World) -> int:
 
 
 def news(world: World) -> list[tuple[int, int]]:
-    rows = world.ledger.transact(lambda tx: tx.rows("SELECT failed, succeeded FROM breaker_news ORDER BY id"))
+    rows = world.ledger.transact(
+        lambda tx: tx.rows("SELECT failed, succeeded FROM breaker_event ORDER BY id")
+    )
     return [(failed, succeeded) for failed, succeeded in rows]
 
 

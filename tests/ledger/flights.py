@@ -89,10 +89,10 @@ class Sagas:
 
 
 def did(
-    seq: int, step: int | None = None, working: Mapping[str, Any] = {}, mark: EntryResult = EntryResult.DONE
+    seq: int, step: int | None = None, working: Mapping[str, Any] = {}, result: EntryResult = EntryResult.DONE
 ) -> JournalEntry:
     """Return the entry of a do that is over. Default of ``step``: ``seq - 1``."""
-    return _entry(seq, seq - 1 if step is None else step, Direction.DO, mark, working)
+    return _entry(seq, seq - 1 if step is None else step, Direction.DO, result, working)
 
 
 def awaits(
@@ -116,21 +116,28 @@ def switched(seq: int, step: int) -> JournalEntry:
     return _entry(seq, step, Direction.SWITCH, failure=Failure(type="ValueError", message="x"))
 
 
-def undid(seq: int, step: int, mark: EntryResult = EntryResult.DONE) -> JournalEntry:
-    """Return the entry of an undo that is over, or that has failed if ``mark`` is ``UNDO_FAILED``."""
-    failure = Failure(type="OSError", message="gone") if mark is EntryResult.UNDO_FAILED else None
-    return _entry(seq, step, Direction.UNDO, mark, failure=failure)
+def undid(seq: int, step: int, result: EntryResult = EntryResult.DONE) -> JournalEntry:
+    """Return the entry of an undo that is over, or that has failed if ``result`` is ``UNDO_FAILED``."""
+    failure = Failure(type="OSError", message="gone") if result is EntryResult.UNDO_FAILED else None
+    return _entry(seq, step, Direction.UNDO, result, failure=failure)
 
 
 def _entry(
     seq: int,
     step: int,
     direction: Direction,
-    mark: EntryResult = EntryResult.DONE,
+    result: EntryResult = EntryResult.DONE,
     working: Mapping[str, Any] = {},
     **words: Any,
 ) -> JournalEntry:
     name = f"S{step}"
     return JournalEntry(
-        seq=seq, step=step, name=name, steps=STEPS, direction=direction, mark=mark, working=working, **words
+        seq=seq,
+        step=step,
+        name=name,
+        steps=STEPS,
+        direction=direction,
+        result=result,
+        working=working,
+        **words,
     )

@@ -4,7 +4,9 @@ from tests.world import World
 
 
 def waiting_for_slot(world: World) -> list[str]:
-    rows = world.ledger.transact(lambda tx: tx.rows("SELECT app, key FROM job WHERE queued ORDER BY id"))
+    rows = world.ledger.transact(
+        lambda tx: tx.rows("SELECT app, key FROM job WHERE waiting_for_slot ORDER BY id")
+    )
     return [f"{app}/{key}" for app, key in rows]
 
 

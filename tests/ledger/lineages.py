@@ -25,7 +25,7 @@ FROM need JOIN job child ON child.id = need.child JOIN job parent ON parent.id =
 _PARTITIONS = """
 SELECT partition.partition, partition.done_at IS NOT NULL, job.app, job.key
 FROM partition LEFT JOIN job ON job.id = partition.job
-WHERE partition.place = %(place)s AND partition.version = %(version)s ORDER BY partition.partition
+WHERE partition.table_name = %(place)s AND partition.version = %(version)s ORDER BY partition.partition
 """
 _SUCCESSES = f"""
 SELECT job.key FROM transition JOIN job ON job.id = transition.job

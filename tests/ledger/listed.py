@@ -16,7 +16,7 @@ from tests.world import World
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 _INSERT = """
-INSERT INTO job (app, key, state, round, fails, open, worker, priority, kwargs, created_at, changed_at)
+INSERT INTO job (app, key, state, round, fails, unblocked, worker, priority, kwargs, created_at, changed_at)
 SELECT app, key, state, round, round, true, CASE WHEN state = %(running)s THEN %(worker)s::uuid END, priority,
        kwargs::jsonb, created_at, changed_at
 FROM unnest(%(app)s::text[], %(key)s::text[], %(state)s::text[], %(round)s::int[], %(priority)s::int[],

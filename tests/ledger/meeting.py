@@ -113,7 +113,7 @@ class Meeting:
         self.record(name, Ending.HANDED_BACK).do(self.world.ledger)
 
     def go_unheard(self) -> None:
-        """Let a minute pass with the lease renewed, so that the groomer repeats all announcements."""
+        """Let a minute pass with the lease renewed, so that the groomer repeats all notifications."""
         self.world.now += timedelta(minutes=1)
         self.world.beat(self.world.worker, [claimed.right for claimed in self.claims.values()])
 

@@ -32,7 +32,7 @@ Act = Callable[[Ledger], Any]
 _CONTENTS = " UNION ALL ".join(
     f"SELECT '{table}', md5(string_agg(each::text, chr(10) ORDER BY each::text)) FROM {table} AS each"
     for table in TABLES
-    if not table.startswith(("tally", "happening"))
+    if not table.startswith(("state_", "transition_count", "event_counter"))
 )
 _WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 #: Seconds: longer than Postgres takes to notice a deadlock.

@@ -100,8 +100,8 @@ class Meeting:
         return self.world.state("a")
 
     @property
-    def turn_back(self) -> str | None:
-        why: str | None = self.world.field("a", "turn_back")
+    def abort_reason(self) -> str | None:
+        why: str | None = self.world.field("a", "abort_reason")
         return why
 
     def taken_up(self) -> ClaimedJob:

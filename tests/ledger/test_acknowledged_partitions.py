@@ -156,4 +156,4 @@ def test_a_claim_of_a_job_without_partitions_has_none(world: World) -> None:
     assert claimed.partitions is None
     world.define(lineage("g"))
     ask(world, "g", "2024-04-01")
-    assert world.field(named(world, "g/2024-04-01"), "place") == "g"
+    assert world.field(named(world, "g/2024-04-01"), "output_table") == "g"

@@ -18,11 +18,11 @@ from tests.world import LEASE_S, World
 ONE_WORLD = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-#: Columns that a half does not inherit from the whole. Its failures and announcements are counted as of a new job.
+#: Columns that a half does not inherit from the whole. Its failures and dispatches are counted as of a new job.
 OF_ITS_OWN = {
-    *("id", "key", "work_ids", "half_of", "state", "open", "created_at", "changed_at"),
+    *("id", "key", "work_ids", "bisected_from", "state", "unblocked", "created_at", "changed_at"),
     *("round", "claim", "fails", "timeouts", "losses", "worker", "deadline", "handle", "event"),
-    *("not_before", "announced_at", "announcements"),
+    *("not_before", "dispatched_at", "dispatch_attempts"),
 }
 
 
@@ -177,7 +177,7 @@ def test_a_half_is_announced_in_its_own_notification(world: World) -> None:
     """One half may kill its worker, and must not take other jobs along."""
     farm = Farm(world, "a:4")
     farm.submit("a", [[1, 16]])
-    world.ledger.transact(lambda tx: tx.write("INSERT INTO pace (app, mean_s) VALUES ('a', 0.001)"))
+    world.ledger.transact(lambda tx: tx.write("INSERT INTO app_runtime (app, mean_s) VALUES ('a', 0.001)"))
     world.offered.clear()
     farm.run("a/5-8@1", fails=True)
     assert [len(message.jobs) for message in world.offered] == [1, 1]

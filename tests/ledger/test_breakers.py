@@ -192,7 +192,7 @@ def test_a_breaker_that_is_removed_from_the_definition_closes(world: World) -> N
     assert world.claim("a/3") is not None
     assert (
         world.ledger.transact(
-            lambda tx: tx.rows("SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_news")
+            lambda tx: tx.rows("SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_event")
         )
         == []
     )

@@ -15,8 +15,8 @@ from tests.world import World
 LINEAGE = lineage("s, g*7: s-6, j: g, k: g")
 G = "g/2024-04-01..2024-04-07"
 _WANTS = """
-SELECT submission.id, job.app FROM wants JOIN submission ON submission.number = wants.submission
-JOIN job ON job.id = wants.job GROUP BY 1, 2
+SELECT submission.id, job.app FROM submission_job JOIN submission ON submission.number = submission_job.submission
+JOIN job ON job.id = submission_job.job GROUP BY 1, 2
 """
 
 

@@ -12,15 +12,18 @@ THERE = "the partitions of a step exist once it has succeeded"
 YET = "a step that has not run has partitions to make"
 DAMAGE = {
     "a job that nobody knows": (
-        "UPDATE partition SET job = 99 WHERE place = 's' AND done_at IS NULL",
+        "UPDATE partition SET job = 99 WHERE table_name = 's' AND done_at IS NULL",
         [BELONGS, YET],
     ),
-    "a job of another table": ("UPDATE job SET place = 's' WHERE app = 'g' AND state = 'waiting'", [BELONGS]),
+    "a job of another table": (
+        "UPDATE job SET output_table = 's' WHERE app = 'g' AND state = 'waiting'",
+        [BELONGS],
+    ),
     "a success without its partitions": (
         "UPDATE partition SET done_at = NULL WHERE done_at IS NOT NULL",
         [THERE],
     ),
-    "a step without partitions": ("DELETE FROM partition WHERE place = 'g'", [YET]),
+    "a step without partitions": ("DELETE FROM partition WHERE table_name = 'g'", [YET]),
 }
 
 

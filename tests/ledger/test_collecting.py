@@ -164,7 +164,7 @@ def test_the_halves_of_a_split_chunk_are_collected(world: World) -> None:
     ended = {state: keys(finished(world, state)) for state in (State.SUCCEEDED, State.FAILED)}
     assert [len(each) for each in ended.values()] == [2, 1]
     states = world.ledger.transact(
-        lambda tx: tx.rows("SELECT key, state FROM job WHERE collect AND archived_at IS NULL")
+        lambda tx: tx.rows("SELECT key, state FROM job WHERE needs_collection AND archived_at IS NULL")
     )
     assert {key for key, state in states if state != State.SPLIT} == {
         *ended[State.SUCCEEDED],
@@ -200,7 +200,7 @@ def test_the_ledger_detects_jobs_that_were_archived_wrongly(world: World) -> Non
         world.ledger.transact(
             lambda tx: tx.write("UPDATE job SET archived_at = changed_at, overrides = NULL")
         )
-    for change in ("collect = false", f"state = '{State.RUNNING}'", f"state = '{State.SPLIT}'"):
+    for change in ("needs_collection = false", f"state = '{State.RUNNING}'", f"state = '{State.SPLIT}'"):
         with pytest.raises(psycopg.errors.CheckViolation):
             world.ledger.transact(lambda tx, change=change: tx.write(f"UPDATE job SET {change}"))
 
@@ -215,12 +215,12 @@ def test_uncollected_jobs_are_found_without_reading_archived_jobs(world: World) 
         world.finish(f"a/{key}")
     world.ledger.transact(lambda tx: tx.write("ANALYZE job"))
     many = """
-        INSERT INTO job (app, key, state, open, collect, archived_at, created_at, changed_at)
+        INSERT INTO job (app, key, state, unblocked, needs_collection, archived_at, created_at, changed_at)
         SELECT 'a', 'old' || n, %(state)s, true, true, now(), now(), now() FROM generate_series(1, 30000) n
     """
 
     world.ledger.transact(lambda tx: tx.write(many, state=State.SUCCEEDED))
-    world.ledger.transact(lambda tx: tx.write("INSERT INTO tally VALUES ('a', 'succeeded', 30000, 0)"))
+    world.ledger.transact(lambda tx: tx.write("INSERT INTO state_count VALUES ('a', 'succeeded', 30000, 0)"))
     words = {"app": "a", "state": State.SUCCEEDED, "after": 0, "limit": PAGE}
     for sql in (managed_tasks._FINISHED, managed_tasks._HOLD_ENDED):
         (plan,) = world.ledger.transact(

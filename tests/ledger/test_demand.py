@@ -17,7 +17,7 @@ from tests.ledger.lineages import ask, lineage
 from tests.world import World
 
 _MANY = """
-INSERT INTO job (app, key, state, open, created_at, changed_at)
+INSERT INTO job (app, key, state, unblocked, created_at, changed_at)
 SELECT 'old' || mod(n, 3), %(state)s::text || n, %(state)s::text, false, now(), now() FROM generate_series(1, 20000) n
 """
 APP = {"job_id": "{x}", "bash_cmd": "true"}
@@ -228,7 +228,7 @@ def test_external_work_needs_one_worker_that_polls_it(world: World) -> None:
     for job in ("far", "far/2"):
         claimed = world.claim(job)
         assert claimed is not None
-        world.ledger.transact(lambda tx, right=claimed.right: leave(tx, right, "w1", watch_s=60.0))
+        world.ledger.transact(lambda tx, right=claimed.right: leave(tx, right, "w1", poll_interval_s=60.0))
     assert _asked(world) == {"far": Demand(app="far", elsewhere=2, demand=1)}
 
 

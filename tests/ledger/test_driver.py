@@ -121,7 +121,9 @@ def test_an_error_is_the_same_as_with_a_cursor(swift: Swift, plain: Plain) -> No
     errors = []
     for connection in (swift, plain):
         with pytest.raises(psycopg.errors.CheckViolation) as caught, connection.begun():
-            connection.write("INSERT INTO gate (child, gate, name, unmet, dead) VALUES (1, 0, '', 0, 1)", {})
+            connection.write(
+                "INSERT INTO gate (child, gate, name, unmet, impossible) VALUES (1, 0, '', 0, 1)", {}
+            )
         errors.append((caught.value.sqlstate, caught.value.diag.constraint_name))
     assert errors == [("23514", "gate_counts")] * 2
 

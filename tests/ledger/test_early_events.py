@@ -31,7 +31,9 @@ def _heard(sagas: Sagas) -> list[FlightEvent]:
 
 
 def _kept(sagas: Sagas) -> list[str]:
-    return sagas.world.ledger.transact(lambda tx: tx.column("SELECT token FROM early ORDER BY id"))
+    return sagas.world.ledger.transact(
+        lambda tx: tx.column("SELECT token FROM saga_signal_early ORDER BY id")
+    )
 
 
 def test_an_event_that_comes_before_its_job_is_handed_on_to_its_flight(sagas: Sagas) -> None:
@@ -85,7 +87,10 @@ def test_an_early_event_for_a_job_that_has_ended_is_dropped(sagas: Sagas) -> Non
     sagas.world.submit("a")
     sagas.end(sagas.claim())
     sagas.world.tick()
-    assert (_kept(sagas), sagas.world.ledger.transact(lambda tx: tx.column("SELECT id FROM event"))) == (
+    assert (
+        _kept(sagas),
+        sagas.world.ledger.transact(lambda tx: tx.column("SELECT id FROM saga_signal")),
+    ) == (
         [],
         [],
     )

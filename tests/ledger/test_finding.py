@@ -15,7 +15,7 @@ from sluice.ledger.reads.job_search import JobSearch
 from tests.world import World
 
 _MANY = """
-INSERT INTO job (app, key, state, open, created_at, changed_at)
+INSERT INTO job (app, key, state, unblocked, created_at, changed_at)
 SELECT app, to_char(n, 'FM0000000') || '_' || app, CASE WHEN n %% 100 = 7 THEN 'failed' ELSE 'succeeded' END, true,
        now(), now()
 FROM generate_series(1, %(each)s) n, unnest('{a, b, c}'::text[]) app ORDER BY n
@@ -122,9 +122,11 @@ def fill(ledger: Ledger, each: int) -> None:
     ledger.transact(lambda tx: tx.write(_MANY, each=each))
     ledger.transact(lambda tx: tx.write(_LOGGED))
     ledger.transact(
-        lambda tx: tx.write("INSERT INTO tally SELECT app, state, count(*), 1 FROM job GROUP BY 1, 2")
+        lambda tx: tx.write("INSERT INTO state_count SELECT app, state, count(*), 1 FROM job GROUP BY 1, 2")
     )
-    ledger.transact(lambda tx: tx.write("UPDATE tally_place SET counted = (SELECT max(id) FROM transition)"))
+    ledger.transact(
+        lambda tx: tx.write("UPDATE aggregation_cursor SET counted = (SELECT max(id) FROM transition)")
+    )
     ledger.transact(lambda tx: tx.write("ANALYZE job"))
 
 

@@ -149,14 +149,14 @@ def test_a_retry_begins_a_new_flight(world: World) -> None:
     for entry in (switched(1, 0), undid(2, 0)):
         sagas.write(first, entry)
     sagas.end(first, Ending.ERROR)
-    assert not world.field("a", "flying")
+    assert not world.field("a", "saga_open")
     second = sagas.claim()
     log = sagas.read(second)
     assert log is not None
     assert (second.round, second.flight, log.last, log.failure) == (1, 1, None, None)
     assert sagas.write(second, did(1)).stands
     sagas.end(second)
-    assert (world.state("a"), world.field("a", "flying")) == (State.SUCCEEDED, False)
+    assert (world.state("a"), world.field("a", "saga_open")) == (State.SUCCEEDED, False)
 
 
 def test_a_rerun_of_a_succeeded_saga_begins_a_new_flight(sagas: Sagas) -> None:
@@ -196,7 +196,7 @@ def test_a_rerun_of_a_cancelled_fatal_saga_removes_the_abort_reason(world: World
     second = sagas.claim()
     log = sagas.read(second)
     assert log is not None
-    assert log.turn_back is None
+    assert log.abort_reason is None
     sagas.write(second, undid(3, 0))
     sagas.end(second, Ending.ERROR, "x")
     assert world.state("a") is State.FAILED
@@ -213,7 +213,7 @@ def test_a_forced_undo_counts_as_done(sagas: Sagas) -> None:
     assert log is not None
     assert log.last is not None
     last = log.last
-    assert (last.seq, last.step, last.direction, last.mark) == (4, 1, Direction.UNDO, EntryResult.FORCED)
+    assert (last.seq, last.step, last.direction, last.result) == (4, 1, Direction.UNDO, EntryResult.FORCED)
     assert (last.note, last.failure, last.working) == ("ann", None, {})
     assert (second.flight, log.failure) == (first.flight, switched(2, 1).failure)
     assert sagas.write(second, undid(5, 0)).stands
@@ -248,7 +248,7 @@ def test_a_saga_that_has_begun_ignores_later_outcomes_of_its_parents(world: Worl
     sagas.suspend(sagas.claim(), 1, "approved")
     world.submit("p", rerun="job")
     sagas.say("approved")
-    assert world.field("a", "open")
+    assert world.field("a", "unblocked")
     world.finish("p", Ending.ERROR)
     assert world.state("a") is State.READY
 

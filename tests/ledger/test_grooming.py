@@ -52,7 +52,7 @@ def test_a_lost_executed_message_is_repeated(world: World) -> None:
 
 
 def test_the_groomer_makes_up_for_a_propagation_that_a_planner_missed(world: World) -> None:
-    """A planner that dies between its two transactions leaves a row in ``owed``."""
+    """A planner that dies between its two transactions leaves a row in ``propagation_outbox``."""
     world.apps("a -> b")
     world.submit("a")
     claimed = world.claim("a")

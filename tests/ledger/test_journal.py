@@ -25,7 +25,7 @@ def sagas(world: World) -> Sagas:
 def test_a_flight_that_has_not_begun_has_an_empty_journal(sagas: Sagas) -> None:
     log = sagas.read(sagas.claim())
     assert log is not None
-    assert (log.last, log.failure, log.events, log.overdue, log.turn_back) == (None, None, (), False, None)
+    assert (log.last, log.failure, log.events, log.overdue, log.abort_reason) == (None, None, (), False, None)
 
 
 def test_the_next_run_reads_the_entries_of_the_last_run(sagas: Sagas) -> None:
@@ -36,7 +36,7 @@ def test_the_next_run_reads_the_entries_of_the_last_run(sagas: Sagas) -> None:
     log = sagas.read(second)
     assert log is not None
     assert log.last == did(1, working={"ABC": "foo", "n": [1, 2.5, None, {"ü": True}]})
-    assert (second.flight, second.flying, second.claim) == (first.flight, True, first.claim + 1)
+    assert (second.flight, second.saga_open, second.claim) == (first.flight, True, first.claim + 1)
 
 
 @pytest.mark.parametrize("number", [1e300, 1e16, 123456789012345680000.0, 5.0, -0.0, 1e-300, 2**63 - 1])
@@ -163,6 +163,6 @@ def _meters(sagas: Sagas, claimed: ClaimedJob, done: int, total: int | None) -> 
 
     def work(tx: Tx) -> list[Row]:
         journals.meter(tx, claimed.right, claimed.flight, "files", done=done, total=total)
-        return tx.rows("SELECT flight, name, done, total FROM meter")
+        return tx.rows("SELECT flight, name, done, total FROM saga_progress")
 
     return sagas.world.ledger.transact(work)

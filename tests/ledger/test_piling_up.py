@@ -148,7 +148,7 @@ def test_a_paused_or_postponed_submission_is_not_planned_with_others(pile: Pile)
     pile.world.ledger.transact(
         lambda tx: tx.write(
             "UPDATE submission SET paused_at = CASE id WHEN 'paused' THEN received_at END,"
-            " look_at = CASE id WHEN 'put off' THEN received_at END WHERE id <> 'named'"
+            " next_plan_at = CASE id WHEN 'put off' THEN received_at END WHERE id <> 'named'"
         )
     )
     pile.plan("named")

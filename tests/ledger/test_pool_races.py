@@ -34,7 +34,7 @@ class Meeting(Acts):
         claimed = self.world.claim("a")
         assert claimed is not None
         self.claimed = claimed
-        assert [self.world.field(app, "queued") for app in "abc"] == [False, False, True]
+        assert [self.world.field(app, "waiting_for_slot") for app in "abc"] == [False, False, True]
 
     def lose_the_lease(self) -> None:
         self.world.tick()

@@ -230,10 +230,10 @@ def test_a_parent_gets_the_earliest_deadline_of_its_children_but_does_not_expire
 ) -> None:
     world.apps("a -> b, a -> c")
     world.submit("a", policy={"end_before": LATER})
-    assert world.field("a", "urgent_by::date::text") == "2026-03-01"
+    assert world.field("a", "effective_deadline::date::text") == "2026-03-01"
     world.submit("b", policy={"end_before": SOON})
     world.submit("c", policy={"end_before": "2026-02-15T00:00:00Z"})
-    assert world.field("a", "urgent_by::date::text") == "2026-02-01"
+    assert world.field("a", "effective_deadline::date::text") == "2026-02-01"
     assert world.field("a", "end_before::date::text") == "2026-03-01"
 
 
@@ -286,9 +286,9 @@ def test_a_rerun_job_has_its_own_deadline_and_not_the_lent_one(world: World) -> 
     world.finish("a")
     world.finish("b")
     world.submit("a", rerun="job", push="wanted")
-    assert world.field("a", "urgent_by") is None
+    assert world.field("a", "effective_deadline") is None
     world.submit("b", rerun="job")
-    assert world.field("b", "urgent_by::date::text") == "2026-02-01"
+    assert world.field("b", "effective_deadline::date::text") == "2026-02-01"
 
 
 def test_lending_an_equal_priority_writes_no_row(world: World) -> None:

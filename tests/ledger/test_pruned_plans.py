@@ -20,15 +20,15 @@ RUNS_MAX = 60
 
 # All columns that plans depend on, except times. IDs are equal in both worlds, because both are built the same way.
 _KEPT = {
-    "job": "id, app, key, state, round, claim, fails, open, priority, max_fails, overrides, kwargs, end_before,"
-    " work_ids, mark, place, half_of, collect, pool, queued, undoes",
-    "need": "child, gate, parent, condition, settled, outlived",
-    "gate": "child, gate, name, unmet, dead",
-    "wants": "submission, job, wish",
-    "submission": "number, id, state, reason, request, sentinel",
-    "partition": "place, version, partition, job, done_at",
-    "freshness": "app, mark, work_id, at",
-    "owed": "job",
+    "job": "id, app, key, state, round, claim, fails, unblocked, priority, max_fails, overrides, kwargs, end_before,"
+    " work_ids, freshness_scope, output_table, bisected_from, needs_collection, pool, waiting_for_slot, undoes",
+    "need": "child, gate, parent, condition, met, stale_claim",
+    "gate": "child, gate, name, unmet, impossible",
+    "submission_job": "submission, job, request_reason",
+    "submission": "number, id, state, reason, request, blocking_job",
+    "partition": "table_name, version, partition, job, done_at",
+    "freshness": "app, freshness_scope, work_id, at",
+    "propagation_outbox": "job",
 }
 
 

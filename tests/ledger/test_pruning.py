@@ -80,7 +80,7 @@ def test_a_job_with_pending_propagation_is_not_pruned(world: World) -> None:
     world.submit("a")
     world.finish("a")
     later(world)
-    owes = "INSERT INTO owed (job, since) SELECT id, now() FROM job"
+    owes = "INSERT INTO propagation_outbox (job, since) SELECT id, now() FROM job"
     world.ledger.transact(lambda tx: tx.write(owes))
     assert prune(world) == Removed()
 
@@ -89,7 +89,7 @@ def test_a_job_is_not_pruned_while_its_external_work_must_be_ended(world: World)
     world.apps("a")
     world.submit("a")
     world.finish("a")
-    detached = "UPDATE job SET handle = '{}', watch_at = changed_at + interval '9 years'"
+    detached = "UPDATE job SET handle = '{}', next_poll_at = changed_at + interval '9 years'"
     world.ledger.transact(lambda tx: tx.write(detached))
     later(world)
     assert prune(world) == Removed()
@@ -127,7 +127,7 @@ def test_a_suspended_saga_keeps_its_whole_history(world: World) -> None:
     assert left(world) == before
     sagas.say("approved")
     world.tick()
-    taken = world.ledger.transact(lambda tx: tx.column("SELECT id FROM event"))[0]
+    taken = world.ledger.transact(lambda tx: tx.column("SELECT id FROM saga_signal"))[0]
     claimed = sagas.claim()
     assert sagas.write(claimed, came(2, taken)).stands
 
@@ -153,7 +153,7 @@ def test_the_jobs_of_a_saga_across_apps_are_not_pruned_until_they_are_undone(wor
 def test_jobs_are_not_pruned_while_their_compensation_is_not_planned(world: World) -> None:
     chain(world)
     fail(world, "book", "pay", at="send")
-    back = "UPDATE submission SET state = %(state)s, look_at = NULL, planned_at = NULL WHERE id = %(id)s"
+    back = "UPDATE submission SET state = %(state)s, next_plan_at = NULL, planned_at = NULL WHERE id = %(id)s"
     unmarked = "UPDATE job SET undoes = NULL, undoes_claim = NULL"
     for state in (SubmissionState.RECEIVED, SubmissionState.REFUSED):
         world.ledger.transact(
@@ -263,7 +263,7 @@ def test_a_sweep_continues_where_it_stopped_past_spared_jobs_and_then_pauses(wor
         world.finish(f"b/{key}")
     world.submit("b", "1", id="wants")
     reopened = """
-        UPDATE submission SET state = 'active', sentinel = (SELECT id FROM job WHERE app = 'a') WHERE id = 'wants'
+        UPDATE submission SET state = 'active', blocking_job = (SELECT id FROM job WHERE app = 'a') WHERE id = 'wants'
     """
     world.ledger.transact(lambda tx: tx.write(reopened))
     later(world)

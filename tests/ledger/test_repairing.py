@@ -31,10 +31,10 @@ from tests.ledger.bisecting import Farm
 from tests.world import World
 
 
-def _telling(which: str, settled: str, gate: str) -> str:
+def _telling(which: str, met: str, gate: str) -> str:
     return f"""
     WITH told AS (
-        UPDATE need SET settled = {settled} FROM job
+        UPDATE need SET met = {met} FROM job
         WHERE job.id = child AND app = 'bottom' AND {which} RETURNING child)
     UPDATE gate SET {gate} FROM told WHERE gate.child = told.child
     """
@@ -47,38 +47,41 @@ MANY = 3_000
 DAMAGE = {
     "a gate that says open": ("UPDATE gate SET unmet = 0 WHERE unmet > 0", {GATES_COUNT, OPEN}),
     "a gate that says shut": ("UPDATE gate SET unmet = 9", {GATES_COUNT}),
-    "a gate that mourns": ("UPDATE gate SET dead = 1 WHERE unmet > 0", {GATES_COUNT}),
-    "a job that says open": ("UPDATE job SET open = true WHERE state = 'waiting'", {OPEN}),
-    "a need that says met": (_telling("settled IS NULL", "true", "unmet = 0"), {TOLD, OPEN}),
-    "a need that says open": (_telling("settled", "NULL", "unmet = unmet + 1"), {TOLD}),
-    "a need that says dead": (_telling("settled", "false", "unmet = unmet + 1, dead = 1"), {TOLD}),
+    "a gate that mourns": ("UPDATE gate SET impossible = 1 WHERE unmet > 0", {GATES_COUNT}),
+    "a job that says open": ("UPDATE job SET unblocked = true WHERE state = 'waiting'", {OPEN}),
+    "a need that says met": (_telling("met IS NULL", "true", "unmet = 0"), {TOLD, OPEN}),
+    "a need that says open": (_telling("met", "NULL", "unmet = unmet + 1"), {TOLD}),
+    "a need that says dead": (_telling("met", "false", "unmet = unmet + 1, impossible = 1"), {TOLD}),
     "a parent that dawdles": ("UPDATE job SET priority = -5 WHERE app = 'left'", {URGENT}),
     "a pause of nobody": ("UPDATE job SET paused = true WHERE state = 'waiting'", {PAUSED}),
     "a round that goes on": (
         "UPDATE round SET ending = NULL, executed_at = NULL WHERE job = (SELECT id FROM job WHERE app = 'top')",
         {ROUNDS_END},
     ),
-    "a job to look at": ("UPDATE job SET watch_at = now() WHERE app = 'left'", {WATCHED}),
+    "a job to look at": ("UPDATE job SET next_poll_at = now() WHERE app = 'left'", {WATCHED}),
     "a word on archiving": (
         """UPDATE job SET overrides = '{"archive": "manual"}' WHERE app = 'top'""",
         {COLLECTED},
     ),
     "an archive of yesterday": (
-        "UPDATE job SET collect = true, archived_at = '2020-01-01' WHERE app = 'top'",
+        "UPDATE job SET needs_collection = true, archived_at = '2020-01-01' WHERE app = 'top'",
         {ARCHIVED},
     ),
     "a breaker that is not": (
         "INSERT INTO app_pause (app, since, until, pause_s, why) VALUES ('left', now(), now(), 1, 'x')",
         {BREAKER_PAUSES},
     ),
-    "a count": ("INSERT INTO tally VALUES ('left', 'ready', 3, 0), ('right', 'waiting', 1, 0)", {COUNTED}),
+    "a count": (
+        "INSERT INTO state_count VALUES ('left', 'ready', 3, 0), ('right', 'waiting', 1, 0)",
+        {COUNTED},
+    ),
     "a need for nobody": (
         """INSERT INTO need (child, gate, parent, condition)
            SELECT child, gate, 999, condition FROM need JOIN job ON job.id = child WHERE app = 'bottom' LIMIT 1""",
         {NAMED, GATES_COUNT},
     ),
-    "a wish for nothing": (
-        "INSERT INTO wants (submission, job, wish) SELECT number, 999, 0 FROM submission",
+    "a request for nothing": (
+        "INSERT INTO submission_job (submission, job, request_reason) SELECT number, 999, 0 FROM submission",
         {NAMED},
     ),
 }
@@ -118,7 +121,10 @@ def test_the_whole_ledger_is_checked_once_per_pass_however_many_rows_are_wrong(
     world.apps("top -> bottom")
     world.submit("bottom", None, keys=[str(number) for number in range(MANY)])
     shut = "UPDATE gate SET unmet = 9"
-    lost = f"INSERT INTO wants (submission, job, wish) SELECT 1, 1000000 + n, 0 FROM generate_series(1, {MANY}) n"
+    lost = (
+        "INSERT INTO submission_job (submission, job, request_reason) "
+        f"SELECT 1, 1000000 + n, 0 FROM generate_series(1, {MANY}) n"
+    )
     assert world.ledger.transact(lambda tx: (tx.write(shut), tx.write(lost))) == (MANY, MANY)
     assert repair(world.ledger) == (sorted((GATES_COUNT, NAMED)), [])
     assert len(looks) == 2, "one that finds what is wrong, and one that finds nothing"
@@ -133,7 +139,7 @@ def test_a_failed_chunk_without_pending_propagation_is_split_after_the_repair(wo
     outcome = Outcome(ending=Ending.ERROR, error="it broke")
     transactions.record(world.ledger, {claimed.right: outcome})
     world.ledger.transact(lambda tx: judgements.judge(tx, [claimed.right.job], judge))
-    assert world.ledger.transact(lambda tx: tx.write("DELETE FROM owed")) == 1
+    assert world.ledger.transact(lambda tx: tx.write("DELETE FROM propagation_outbox")) == 1
     assert [breach.rule for breach in world.ledger.transact(breaches)] == [SPLIT_OWED]
     assert repair(world.ledger) == ([SPLIT_OWED], [])
     world.tick(after_s=60)
@@ -147,7 +153,7 @@ def test_each_kind_of_repair_has_damage_that_tests_it() -> None:
 
 def test_a_breach_that_cannot_be_repaired_is_left_and_reported(world: World) -> None:
     world.apps("a")
-    astray = "INSERT INTO partition (place, version, partition, job) VALUES ('a', '', 1, 999)"
+    astray = "INSERT INTO partition (table_name, version, partition, job) VALUES ('a', '', 1, 999)"
     assert world.ledger.transact(lambda tx: tx.write(astray)) == 1
     repaired, left = repair(world.ledger)
     assert repaired == []

@@ -14,9 +14,11 @@ from tests.world import LEASE_S, World
 
 _IDS = "SELECT max(id) FROM job"
 _CLAIM = "SELECT claim FROM job WHERE app = %(app)s"
-_PLACE = "SELECT counted FROM tally_place"
+_PLACE = "SELECT counted FROM aggregation_cursor"
 #: Statement that simulates a backup from a server with more transactions than this server will have for a long time.
-_FROM_AN_OLDER_SERVER = "UPDATE tally_place SET mark = 0, settled = 0, counted = 0, mark_xid = 1e15"
+_FROM_AN_OLDER_SERVER = (
+    "UPDATE aggregation_cursor SET issued = 0, committed = 0, counted = 0, issued_xid = 1e15"
+)
 
 
 def _restored(world: World) -> int:
@@ -93,7 +95,7 @@ def test_counting_continues_after_a_restoration_to_lower_transaction_numbers(wor
     world.submit("a", None, keys=["1", "2"])
 
     def from_elsewhere(tx: Tx) -> None:
-        tx.write("TRUNCATE tally, tally_minute, tally_stay, tally_verb")
+        tx.write("TRUNCATE state_count, state_count_minute, state_duration, transition_count")
         tx.write(_FROM_AN_OLDER_SERVER)
 
     def counted() -> int:

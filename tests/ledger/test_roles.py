@@ -178,8 +178,8 @@ def test_a_role_that_was_granted_resume_can_send_an_event(place: Roled) -> None:
         ).fetchone()
     assert answer == ("kept",)
     with psycopg.connect(place.admin_url) as admin:
-        assert admin.execute("SELECT by FROM early").fetchall() == [(place.names["submitter"],)]
-        admin.execute("DELETE FROM early")
+        assert admin.execute("SELECT by FROM saga_signal_early").fetchall() == [(place.names["submitter"],)]
+        admin.execute("DELETE FROM saga_signal_early")
         admin.execute(grant.replace("GRANT", "REVOKE").replace(" TO ", " FROM ").encode())
 
 
@@ -243,7 +243,7 @@ def test_a_leader_with_the_control_role_counts_transitions(place: Roled) -> None
             assert ledger.transact(lambda tx: tx.rows(_COUNTED)) == [(True,)]
 
 
-_COUNTED = "SELECT counted = (SELECT max(id) FROM transition) FROM tally_place"
+_COUNTED = "SELECT counted = (SELECT max(id) FROM transition) FROM aggregation_cursor"
 
 
 def test_each_role_has_its_timeouts(place: Roled) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.jobs.model.job import Ending
-from sluice.jobs.sagas.abort_reasons import TurnBack
+from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.sagas.journal import EntryResult, JournalReply, Log
 from sluice.jobs.states import State
 from sluice.ledger.sagas import abortion
@@ -39,8 +39,8 @@ def test_a_cancellation_that_races_the_suspension_reaches_the_next_run(
         return m.cancelled(), m.suspends()
 
     def check(m: Meeting, _: object, refused: list[Any]) -> None:
-        assert (m.turn_back, refused) == (TurnBack.UNWANTED, [])
-        assert m.sagas.heed(m.taken_up()).turn_back == TurnBack.UNWANTED
+        assert (m.abort_reason, refused) == (AbortReason.UNWANTED, [])
+        assert m.sagas.heed(m.taken_up()).abort_reason == AbortReason.UNWANTED
 
     meet(ledger_url, arrange, check, swapped=swapped)
 
@@ -97,7 +97,7 @@ def test_a_cancellation_that_races_an_event_reaches_the_next_run(ledger_url: str
 
     def check(m: Meeting, became: Became, _: object) -> None:
         assert became in {Became.RESUMED, Became.KEPT}
-        assert m.sagas.heed(m.taken_up()).turn_back == TurnBack.UNWANTED
+        assert m.sagas.heed(m.taken_up()).abort_reason == AbortReason.UNWANTED
 
     meet(ledger_url, arrange, check, swapped=swapped)
 
@@ -127,7 +127,7 @@ def test_a_cancellation_that_races_a_journal_entry_reaches_the_run(ledger_url: s
 
     def check(m: Meeting, heard: JournalReply, _: object) -> None:
         assert heard.stands
-        assert m.sagas.heed(m.claimed) == JournalReply(stands=True, turn_back=TurnBack.UNWANTED)
+        assert m.sagas.heed(m.claimed) == JournalReply(stands=True, abort_reason=AbortReason.UNWANTED)
         assert m.state is State.RUNNING
 
     meet(ledger_url, lambda m: (m.writes(), m.cancelled()), check, swapped=swapped)
@@ -137,7 +137,7 @@ def test_a_cancellation_that_races_a_journal_entry_reaches_the_run(ledger_url: s
 def test_a_cancellation_that_races_a_hand_back_reaches_the_next_run(ledger_url: str, swapped: bool) -> None:
     def check(m: Meeting, refused: list[Any], _: object) -> None:
         assert (refused, m.state) == ([], State.READY)
-        assert m.sagas.heed(m.taken_up()).turn_back == TurnBack.UNWANTED
+        assert m.sagas.heed(m.taken_up()).abort_reason == AbortReason.UNWANTED
 
     meet(ledger_url, lambda m: (m.ends(Ending.HANDED_BACK), m.cancelled()), check, swapped=swapped)
 
@@ -163,7 +163,7 @@ def test_a_failed_saga_is_not_tried_again_if_a_cancellation_races_its_judgement(
         return m.judged(), m.cancelled()
 
     def check(m: Meeting, _: object, __: object) -> None:
-        assert (m.state, m.world.field("a", "flying")) == (State.CANCELLED, False)
+        assert (m.state, m.world.field("a", "saga_open")) == (State.CANCELLED, False)
 
     meet(ledger_url, arrange, check, swapped=swapped)
 
@@ -190,12 +190,12 @@ def test_a_deadline_that_races_an_event_reaches_the_next_run(ledger_url: str, sw
     def arrange(m: Meeting) -> tuple[Act, Act]:
         m.waits()
         m.world.ledger.transact(
-            lambda tx: tx.write("UPDATE job SET end_before = %(now)s, urgent_by = %(now)s")
+            lambda tx: tx.write("UPDATE job SET end_before = %(now)s, effective_deadline = %(now)s")
         )
         return m.groomed(), m.hears()
 
     def check(m: Meeting, _: object, __: object) -> None:
-        assert m.sagas.heed(m.taken_up()).turn_back == TurnBack.EXPIRED
+        assert m.sagas.heed(m.taken_up()).abort_reason == AbortReason.EXPIRED
 
     meet(ledger_url, arrange, check, swapped=swapped)
 
@@ -219,7 +219,7 @@ def test_forcing_an_undo_that_races_a_rerun_takes_effect_first_or_is_refused(
         log = m.sagas.read(claimed)
         assert log is not None
         assert log.last is not None
-        assert log.last.mark is (EntryResult.FORCED if forced else EntryResult.UNDO_FAILED)
+        assert log.last.result is (EntryResult.FORCED if forced else EntryResult.UNDO_FAILED)
         assert claimed.flight == m.claimed.flight
 
     meet(ledger_url, arrange, check, swapped=swapped)

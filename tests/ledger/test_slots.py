@@ -129,7 +129,10 @@ def test_long_running_work_keeps_its_slot_while_no_worker_holds_it(world: World)
     world.define({"a": {"job_id": "{x}", "concurrency": 1, **manager}})
     world.submit("a", "one", id="one")
     world.submit("a", "two")
-    assert transactions.leave(world.ledger, _taken(world).right, {"pid": 7}, every_s=5.0, said="") is not None
+    assert (
+        transactions.leave(world.ledger, _taken(world).right, {"pid": 7}, every_s=5.0, external_status="")
+        is not None
+    )
     world.tick(after_s=100)
     assert waiting_for_slot(world) == ["a/two"]
     world.cancel("one")

@@ -17,7 +17,7 @@ from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.reads import submission_progress
-from sluice.ledger.stats.event_counters import What, happened
+from sluice.ledger.stats.event_counters import CounterName, happened
 from tests.world import World
 
 KEYED = {"app": "a", "key": "1", "id": "x"}
@@ -62,7 +62,7 @@ def listed(world: World) -> dict[str, SubmissionState]:
 
 
 def refusals(world: World) -> int:
-    return world.ledger.transact(happened).get((What.SUBMISSION_REFUSED, ""), 0)
+    return world.ledger.transact(happened).get((CounterName.SUBMISSION_REFUSED, ""), 0)
 
 
 @pytest.mark.parametrize("way", WAYS)

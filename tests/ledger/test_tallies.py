@@ -21,8 +21,8 @@ from tests.jobs.runners.runner_bench import eventually
 from tests.world import World
 
 _TRUTH = "SELECT app, state, count(*) FROM job GROUP BY app, state"
-_UNCOUNTED = "SELECT 1 FROM transition WHERE id > (SELECT counted FROM tally_place)"
-_COUNTED = "SELECT app, state, jobs FROM tally WHERE jobs <> 0"
+_UNCOUNTED = "SELECT 1 FROM transition WHERE id > (SELECT counted FROM aggregation_cursor)"
+_COUNTED = "SELECT app, state, jobs FROM state_count WHERE jobs <> 0"
 
 
 def counts_all(world: World) -> int:
@@ -108,7 +108,7 @@ def test_the_time_that_jobs_stay_in_a_state_is_counted(world: World) -> None:
     assert world.record(claimed)
     counts_all(world)
     stays = rows(
-        world, "SELECT state, bucket, stays, seconds FROM tally_stay WHERE state IN ('ready', 'running')"
+        world, "SELECT state, bucket, stays, seconds FROM state_duration WHERE state IN ('ready', 'running')"
     )
     assert stays == {
         ("ready", state_counts.BUCKETS_S.index(10.0), 1, 10.0),
@@ -139,7 +139,7 @@ def test_counts_by_the_minute_are_removed_after_25_hours(world: World) -> None:
     world.now += timedelta(seconds=state_counts.MINUTES_KEPT_S + 60)
     world.submit("a", "2")
     counts_all(world)
-    assert len(rows(world, "SELECT minute FROM tally_minute")) == 1
+    assert len(rows(world, "SELECT minute FROM state_count_minute")) == 1
 
 
 def test_lost_runs_are_counted_with_the_component_that_found_them(world: World) -> None:
@@ -148,7 +148,7 @@ def test_lost_runs_are_counted_with_the_component_that_found_them(world: World) 
     assert world.claim("a") is not None
     world.tick(after_s=60)
     counts_all(world)
-    lost = rows(world, "SELECT by, steps FROM tally_verb WHERE lost = 'lease lost'")
+    lost = rows(world, "SELECT by, steps FROM transition_count WHERE lost = 'lease lost'")
     assert (lost, str(Lost.LEASE_LOST)) == ({("groomer", 1)}, "lease lost")
 
 
@@ -183,7 +183,7 @@ def test_the_counts_are_exact_with_concurrent_transitions_and_counts(world: Worl
     counts_all(world)
     assert rows(world, _COUNTED) == rows(world, _TRUTH)
     entered = dict(
-        world.ledger.transact(lambda tx: tx.rows("SELECT state, sum(entered) FROM tally GROUP BY 1"))
+        world.ledger.transact(lambda tx: tx.rows("SELECT state, sum(entered) FROM state_count GROUP BY 1"))
     )
     assert (entered["ready"], entered["waiting"]) == (60 + moved["ready"], 60 + moved["waiting"])
 
@@ -251,5 +251,5 @@ def test_pruning_counts_the_transitions_that_were_not_counted_before(world: Worl
     }
     counts_all(world)
     assert rows(world, _COUNTED) == rows(world, _TRUTH)
-    ends = "SELECT steps FROM tally_verb WHERE verb = 'succeed'"
+    ends = "SELECT steps FROM transition_count WHERE verb = 'succeed'"
     assert rows(world, ends) == {(2,)}

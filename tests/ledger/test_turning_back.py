@@ -6,7 +6,7 @@ import pytest
 
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.sagas.abort_reasons import TurnBack
+from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.recovery import grooming_steps
@@ -36,10 +36,10 @@ def test_a_saga_that_has_not_started_is_cancelled_like_any_job(sagas: Sagas) -> 
 def test_a_running_saga_that_is_cancelled_is_notified_and_ends_when_it_is_undone(sagas: Sagas) -> None:
     submission = sagas.world.submit("a")
     claimed = sagas.claim()
-    assert sagas.write(claimed, did(1)).turn_back is None
+    assert sagas.write(claimed, did(1)).abort_reason is None
     sagas.world.cancel(submission)
     assert sagas.world.state("a") is State.RUNNING
-    assert sagas.heed(claimed).turn_back == TurnBack.UNWANTED
+    assert sagas.heed(claimed).abort_reason == AbortReason.UNWANTED
     _undone(sagas, claimed)
     assert sagas.world.state("a") is State.CANCELLED
     assert sagas.world.submission(submission) is SubmissionState.CANCELLED
@@ -50,7 +50,7 @@ def test_the_answer_to_the_next_journal_entry_reports_the_cancellation(sagas: Sa
     claimed = sagas.claim()
     sagas.world.cancel(submission)
     heard = sagas.write(claimed, did(1))
-    assert (heard.stands, heard.turn_back) == (True, TurnBack.UNWANTED)
+    assert (heard.stands, heard.abort_reason) == (True, AbortReason.UNWANTED)
 
 
 def test_a_suspended_saga_that_is_cancelled_resumes_and_is_undone(sagas: Sagas) -> None:
@@ -61,7 +61,7 @@ def test_a_suspended_saga_that_is_cancelled_resumes_and_is_undone(sagas: Sagas) 
     claimed = sagas.claim()
     log = sagas.read(claimed)
     assert log is not None
-    assert log.turn_back == TurnBack.UNWANTED
+    assert log.abort_reason == AbortReason.UNWANTED
     _undone(sagas, claimed)
     assert sagas.world.state("a") is State.CANCELLED
 
@@ -101,7 +101,7 @@ def test_a_cancelled_saga_that_is_handed_back_or_lost_is_notified_in_its_next_ru
     third = sagas.claim()
     log = sagas.read(third)
     assert log is not None
-    assert (log.last, log.turn_back) == (did(1), TurnBack.UNWANTED)
+    assert (log.last, log.abort_reason) == (did(1), AbortReason.UNWANTED)
 
 
 def test_a_cancelled_saga_succeeds_if_its_last_step_is_done(sagas: Sagas) -> None:
@@ -131,7 +131,7 @@ def test_a_cancelled_saga_that_fails_has_no_flight_any_more(world: World) -> Non
     world.cancel(submission)
     assert world.record(claimed, Ending.ERROR)
     assert world.state("a") is State.CANCELLED
-    assert not world.field("a", "flying")
+    assert not world.field("a", "saga_open")
 
 
 def test_a_saga_that_is_requested_again_while_it_is_undone_gets_another_flight(sagas: Sagas) -> None:
@@ -146,7 +146,7 @@ def test_a_saga_that_is_requested_again_while_it_is_undone_gets_another_flight(s
     assert second.flight == claimed.flight + 1
     log = sagas.read(second)
     assert log is not None
-    assert (log.last, log.turn_back) == (None, None)
+    assert (log.last, log.abort_reason) == (None, None)
     sagas.end(second)
     assert sagas.world.submission(again) is SubmissionState.SUCCEEDED
 
@@ -155,14 +155,14 @@ def test_a_saga_that_another_submission_requests_continues(sagas: Sagas) -> None
     first, _ = sagas.world.submit("a"), sagas.world.submit("a")
     claimed = sagas.claim()
     sagas.world.cancel(first)
-    assert sagas.heed(claimed).turn_back is None
+    assert sagas.heed(claimed).abort_reason is None
 
 
 def test_a_saga_that_is_cancelled_by_name_is_undone_although_it_is_requested(sagas: Sagas) -> None:
     submission = sagas.world.submit("a")
     claimed = sagas.claim()
     sagas.cancel_job("a")
-    assert sagas.heed(claimed).turn_back == TurnBack.CANCELLED
+    assert sagas.heed(claimed).abort_reason == AbortReason.CANCELLED
     _undone_at_once(sagas, claimed)
     assert sagas.world.state("a") is State.CANCELLED
     assert sagas.world.submission(submission) is SubmissionState.FAILED
@@ -188,7 +188,7 @@ def test_a_saga_past_its_deadline_is_undone_and_then_expired(sagas: Sagas, suspe
     sagas.world.tick(after_s=11)
     if suspended:
         claimed = sagas.claim()
-    assert sagas.heed(claimed).turn_back == TurnBack.EXPIRED
+    assert sagas.heed(claimed).abort_reason == AbortReason.EXPIRED
     _undone_at_once(sagas, claimed)
     assert sagas.world.state("a") is State.EXPIRED
 
@@ -199,7 +199,7 @@ def test_a_saga_that_is_handed_back_past_its_deadline_is_claimed_again_and_notif
     sagas.world.tick(after_s=11)
     sagas.end(first, Ending.HANDED_BACK)
     sagas.world.tick(after_s=1)
-    assert sagas.heed(sagas.claim()).turn_back == TurnBack.EXPIRED
+    assert sagas.heed(sagas.claim()).abort_reason == AbortReason.EXPIRED
 
 
 def test_a_saga_that_ends_well_past_its_deadline_succeeds(sagas: Sagas) -> None:
@@ -224,7 +224,7 @@ def test_a_saga_that_was_paused_before_it_was_cancelled_is_undone(sagas: Sagas) 
     sagas.world.pause(submission)
     sagas.world.cancel(submission)
     sagas.world.tick()
-    assert sagas.heed(sagas.claim()).turn_back == TurnBack.UNWANTED
+    assert sagas.heed(sagas.claim()).abort_reason == AbortReason.UNWANTED
 
 
 def _undone_at_once(sagas: Sagas, claimed: ClaimedJob) -> None:

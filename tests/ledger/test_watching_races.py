@@ -58,7 +58,7 @@ class Meeting(Acts):
 
     def leave(self) -> Act:
         right = self.claimed.right
-        return lambda ledger: transactions.leave(ledger, right, HANDLE, every_s=5.0, said="")
+        return lambda ledger: transactions.leave(ledger, right, HANDLE, every_s=5.0, external_status="")
 
     def announce(self) -> None:
         """Let a poll become due, and send its notification."""
@@ -70,11 +70,19 @@ class Meeting(Acts):
         return lambda ledger: ledger.transact(lambda tx: external_work.take(tx, "far", [job]))
 
     def goes_on(self) -> Act:
-        seen = PollOutcome(right=self.claimed.right, is_over=False, watch_s=5.0, said="fine", line="fine\n")
+        seen = PollOutcome(
+            right=self.claimed.right,
+            is_over=False,
+            poll_interval_s=5.0,
+            external_status="fine",
+            line="fine\n",
+        )
         return lambda ledger: ledger.transact(lambda tx: external_work.note(tx, [seen]))
 
     def missed(self) -> Act:
-        seen = PollOutcome(right=self.claimed.right, is_over=False, missed=True, said="503", line="503\n")
+        seen = PollOutcome(
+            right=self.claimed.right, is_over=False, missed=True, external_status="503", line="503\n"
+        )
         return lambda ledger: ledger.transact(lambda tx: external_work.note(tx, [seen]))
 
     def ends(self) -> Act:
@@ -88,7 +96,7 @@ class Meeting(Acts):
     @property
     def far(self) -> tuple[State, Any, bool]:
         """State and handle of ``far``, and True if a poll of its work is planned."""
-        watched = self.world.field("far", "watch_at") is not None
+        watched = self.world.field("far", "next_poll_at") is not None
         return self.world.state("far"), self.world.field("far", "handle"), watched
 
 
@@ -140,8 +148,8 @@ def test_a_poll_that_races_a_cancellation_does_not_delay_the_end_of_the_work(
 
     def check(m: Meeting, _: object, __: object) -> None:
         assert m.far == (State.CANCELLED, HANDLE, True)
-        assert m.world.field("far", "watch_at") == m.world.now
-        assert m.world.field("far", "misses") == 0
+        assert m.world.field("far", "next_poll_at") == m.world.now
+        assert m.world.field("far", "failed_polls") == 0
 
     meet(ledger_url, lambda m: (getattr(m, what)(), m.cancel(m.submission)), check, swapped=swapped)
 

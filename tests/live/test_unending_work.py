@@ -96,8 +96,8 @@ def test_a_service_outlives_its_worker_restarts_after_its_death_and_stops_when_c
         assert far.field("state") == State.RUNNING, "its reader ran while it runs"
 
         far.workers.kill_one(random.Random(1))
-        before = far.field("watch_at")
-        far.waits_for(lambda: far.field("watch_at") > before and far.field("announcements") == 0)
+        before = far.field("next_poll_at")
+        far.waits_for(lambda: far.field("next_poll_at") > before and far.field("dispatch_attempts") == 0)
         assert (alive(), far.starts(), far.field("claim")) == ([process], ["1"], 1)
 
         os.kill(process, signal.SIGKILL)
@@ -106,7 +106,7 @@ def test_a_service_outlives_its_worker_restarts_after_its_death_and_stops_when_c
         assert (alive(), far.starts()) == ([other], ["1", "2"])
 
         far.client.cancel(submission)
-        far.waits_until(state=State.CANCELLED, handle=None, watch_at=None)
+        far.waits_until(state=State.CANCELLED, handle=None, next_poll_at=None)
         assert alive() == []
 
 
@@ -135,10 +135,10 @@ def test_a_dead_service_is_started_again_but_a_silent_one_is_left_alone(
         far.client.submit(Submission(app="stream", key="1"))
         process = far.waits_until_left(claim=1)
         far.say("mute")
-        far.waits_for(lambda: far.field("misses") > 0)
+        far.waits_for(lambda: far.field("failed_polls") > 0)
         assert "no answer" in far.field("said")
         far.unsay("mute")
-        far.waits_until(misses=0)
+        far.waits_until(failed_polls=0)
         assert (far.starts(), alive()) == (["1"], [process])
     with streaming(ledger, live_ledger_url, broker_url, folder) as far:
         other = far.waits_until_left(claim=2)

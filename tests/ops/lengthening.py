@@ -25,12 +25,12 @@ _SUBMISSIONS = """
 INSERT INTO submission (id, app, state, request, push, received_at, planned_at, ended_at)
 SELECT 'again ' || n, app, state, request, push, received_at, planned_at, ended_at
 FROM submission, generate_series(1, %(submissions)s) n
-WHERE number = (SELECT wants.submission FROM wants JOIN job ON job.id = wants.job
+WHERE number = (SELECT submission_job.submission FROM submission_job JOIN job ON job.id = submission_job.job
                 WHERE job.app = %(app)s AND job.key = %(key)s)
 ORDER BY n
 """
 _WANTS = """
-INSERT INTO wants (submission, job, wish)
+INSERT INTO submission_job (submission, job, request_reason)
 SELECT submission.number, job.id, 0 FROM submission, job
 WHERE submission.id LIKE 'again %%' AND job.app = %(app)s AND job.key = %(key)s
 """

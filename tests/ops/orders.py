@@ -74,7 +74,7 @@ def saga_of(orders: Typist, n: str, app: str = "order") -> Mapping[str, Any]:
 
 def course(saga: Mapping[str, Any]) -> str:
     """Return the journal as one line, with a word for each entry."""
-    return " ".join(f"{each['direction']}{each['step']}:{each['mark']}" for each in saga["journal"])
+    return " ".join(f"{each['direction']}{each['step']}:{each['result']}" for each in saga["journal"])
 
 
 def why(orders: Typist, n: str) -> tuple[str, list[str]]:

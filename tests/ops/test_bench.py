@@ -111,7 +111,13 @@ def test_a_multiplied_history_is_a_valid_one(embedded_url: str) -> None:
         assert world.ledger.transact(lambda tx: fixtures.jobs(tx, State.SUCCEEDED)) == 8
         assert world.history("a/7") == history
         assert world.ledger.transact(fixtures.has_work) is False
-        assert [size.table for size in sizes] == ["job", "round", "submission", "transition", "wants"]
+        assert [size.table for size in sizes] == [
+            "job",
+            "round",
+            "submission",
+            "submission_job",
+            "transition",
+        ]
         world.submit("a", "8")
         world.finish("a/8")
         assert world.history("a/8") == history

@@ -50,8 +50,8 @@ class Notes:
     def one(self) -> tuple[str, Any, Any]:
         """Return the only new entry: the action, its object and its result."""
         (found,) = self.new()
-        assert found.who == "operate from 127.0.0.1"
-        return found.did, found.about, found.came_to
+        assert found.actor == "operate from 127.0.0.1"
+        return found.action, found.target, found.result
 
     def _all(self) -> list[AuditEntry]:
         return self._desk.ledger.transact(lambda tx: acts(tx, limit=1000))
@@ -175,7 +175,7 @@ def test_a_repeated_pause_of_an_app_has_no_audit_entry(caller: Caller, notes: No
     assert notes.one() == ("apps pause", {"app": "mail"}, {"paused": ["mail"]})
     assert done(caller, "/api/apps/mail/pause") == {"paused": []}
     assert done(caller, "/api/apps/mail/resume") == {"resumed": ["mail"]}
-    assert [each.did for each in notes.new()] == ["apps resume"]
+    assert [each.action for each in notes.new()] == ["apps resume"]
 
 
 def test_the_outcome_of_a_job_is_archived(caller: Caller, desk: Typist, notes: Notes) -> None:

@@ -25,8 +25,8 @@ def test_an_app_is_paused_and_resumed(caller: Caller, orders: Typist) -> None:
     assert caller.posts("/api/apps/fetch/resume").document == {"resumed": ["fetch"]}
     drained(orders)
     assert orders.asks("show", "fetch", "2026-11-20_oslo")["state"] == "succeeded"
-    deeds = [each for each in caller.reads("/api/audit")["audit"] if each["did"].startswith("apps")]
-    assert [(each["did"], each["about"], each["came_to"]) for each in deeds] == [
+    deeds = [each for each in caller.reads("/api/audit")["audit"] if each["action"].startswith("apps")]
+    assert [(each["action"], each["target"], each["result"]) for each in deeds] == [
         ("apps resume", {"app": "fetch"}, {"resumed": ["fetch"]}),
         ("apps pause", {"app": "fetch"}, {"paused": ["fetch"]}),
     ]

@@ -18,7 +18,7 @@ from sluice.jobs.model.names import Claim
 from sluice.jobs.states import State
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.recovery import leases
-from sluice.ledger.stats.event_counters import What
+from sluice.ledger.stats.event_counters import CounterName
 from sluice.ops.observe.metrics import families
 from sluice.ops.observe.metrics.exposition import Histogram, text
 from sluice.ops.observe.metrics.families import FAMILIES, Family, MetricKind
@@ -147,7 +147,7 @@ def keeps_failing(world: World) -> None:
 
 
 def drops_lineage(world: World) -> None:
-    meter = ProcessCounters(world.ledger, {What.LINEAGE_DROPPED: lambda: 3})
+    meter = ProcessCounters(world.ledger, {CounterName.LINEAGE_DROPPED: lambda: 3})
     meter.read()
     meter.read()
 

@@ -37,7 +37,7 @@ def test_no_command_prints_a_password_in_kwargs(site: Site) -> None:
         site.says("graph"),
     ]
     pages = [site.in_words(job, command) for job in ("a/2", "b/2") for command in ("show", "why")]
-    assert [pool["queued"] for worker in site.says("workers") for pool in worker["pools"]] == [1]
+    assert [pool["waiting_for_slot"] for worker in site.says("workers") for pool in worker["pools"]] == [1]
     assert "kwargs " in pages[0]
     assert address in pages[0]
     assert f"the pool of a:{address} is full" in pages[1]

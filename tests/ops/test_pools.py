@@ -83,7 +83,9 @@ def test_why_of_a_child_names_the_full_pool_of_its_parent(site: Site) -> None:
 def test_a_job_is_shown_with_its_pool(site: Site) -> None:
     _full(site)
     shown = {app: site.says("show", app, "1") for app in "ac"}
-    assert {app: (each["pool"], each["pool_limit"], each["queued"]) for app, each in shown.items()} == {
+    assert {
+        app: (each["pool"], each["pool_limit"], each["waiting_for_slot"]) for app, each in shown.items()
+    } == {
         "a": ("pool warehouse", 2, False),
         "c": ("pool warehouse", 2, True),
     }
@@ -104,7 +106,13 @@ def test_workers_are_listed_with_the_pools_that_jobs_wait_for(
     (pool,) = worker["pools"]
     slots = [(slot["app"], slot["state"], slot["worker"]) for slot in pool.pop("slots")]
     assert slots == [("a", "running", "site:7"), ("b", "ready", None)]
-    assert pool == {"pool": "pool warehouse", "pool_limit": 2, "pool_limit_min": 1, "queued": 3, "taken": 2}
+    assert pool == {
+        "pool": "pool warehouse",
+        "pool_limit": 2,
+        "pool_limit_min": 1,
+        "waiting_for_slot": 3,
+        "taken": 2,
+    }
     assert main(["workers"]) == 0
     told = capfd.readouterr().out
     assert "pool warehouse  1 to 2   3                   a/1 (running, site:7), b/1 (ready)\n" in told
@@ -137,7 +145,7 @@ def test_of_many_pools_and_slots_the_rest_is_only_counted(
 
 def test_pools_are_listed_without_reading_all_jobs(world: World) -> None:
     many = """
-        INSERT INTO job (app, key, state, open, pool, pool_limit, queued, created_at, changed_at)
+        INSERT INTO job (app, key, state, unblocked, pool, pool_limit, waiting_for_slot, created_at, changed_at)
         SELECT 'a', 'k' || n, state, true, 'pool p' || mod(n, 4), 3, state = %(waits)s, now(), now()
         FROM generate_series(1, 20000) n CROSS JOIN LATERAL (
             SELECT CASE WHEN n <= 12 THEN %(runs)s WHEN mod(n, 10) < 2 THEN %(waits)s ELSE %(done)s END) as it (state)
@@ -145,7 +153,7 @@ def test_pools_are_listed_without_reading_all_jobs(world: World) -> None:
     states = {"runs": State.READY, "waits": State.WAITING, "done": State.SUCCEEDED}
     world.ledger.transact(lambda tx: tx.write(many, **states))
     world.ledger.transact(
-        lambda tx: tx.write("INSERT INTO tally SELECT app, state, count(*), 0 FROM job GROUP BY 1, 2")
+        lambda tx: tx.write("INSERT INTO state_count SELECT app, state, count(*), 0 FROM job GROUP BY 1, 2")
     )
     world.ledger.transact(lambda tx: tx.write("ANALYZE job"))
     pools = ["pool p0", "pool p1"]
@@ -155,7 +163,7 @@ def test_pools_are_listed_without_reading_all_jobs(world: World) -> None:
             lambda tx, sql=sql: tx.column(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", **words)
         )
         text = json.dumps(plan)
-        assert "job_queue" in text or "job_slot" in text, text
+        assert "job_slot_queue" in text or "job_slot" in text, text
         assert not re.search(r'"Seq Scan"[^{}]*"Relation Name": "job"', text), text
     found = world.ledger.transact(pool_queue.pools)
     assert [(each.pool, each.behind, each.taken) for each in found.told] == [

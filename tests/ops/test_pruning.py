@@ -119,7 +119,7 @@ def test_blobs_of_a_store_that_does_not_answer_are_removed_later(
         error = old.says("db", "prune", code=3)["error"]
         assert "could not be removed" in error["what"]
     assert len(blobs(old)) == 1
-    patience = "UPDATE litter SET try_at = now()"
+    patience = "UPDATE blob_deletion SET next_attempt_at = now()"
     old.world.ledger.transact(lambda tx: tx.write(patience))
     assert counts(old) == {"blobs": 1}
     assert blobs(old) == set()

@@ -66,7 +66,7 @@ def test_a_job_beyond_repair_is_named_with_its_show_command(site: Site) -> None:
 def test_a_wrong_count_is_shown_with_the_right_one(site: Site) -> None:
     site.chain("a")
     site.world.submit("a")
-    more = "INSERT INTO tally (app, state, jobs, entered) VALUES ('a', 'failed', 3, 0)"
+    more = "INSERT INTO state_count (app, state, jobs, entered) VALUES ('a', 'failed', 3, 0)"
     site.world.ledger.transact(lambda tx: tx.write(more))
     (breach,) = site.says("db", "check", code=1)["breaches"]
     assert (breach["of"], breach["examples"]) == ("counts", ["a failed: 0, counted as 3"])

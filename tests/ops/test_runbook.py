@@ -161,7 +161,7 @@ def _claims(ledger: Ledger, catalogue: Catalogue, app: str) -> int:
 
 
 def _above(ledger: Ledger) -> int:
-    return int(ledger.transact(lambda tx: tx.column("SELECT max(above) FROM restoration"))[0])
+    return int(ledger.transact(lambda tx: tx.column("SELECT max(id_floor) FROM restoration"))[0])
 
 
 def _soon() -> datetime:

@@ -12,7 +12,7 @@ def test_a_saga_waits_until_its_event_comes(orders: Typist) -> None:
     waiting(orders, "1")
     saga = saga_of(orders, "1")
     assert (saga["flight"], saga["direction"], saga["step"], saga["steps"]) == (0, "do", 1, 4)
-    assert (saga["name"], saga["mark"], saga["waits_for"]["event"]) == ("Ask", "awaits", "approved")
+    assert (saga["name"], saga["result"], saga["waits_for"]["event"]) == ("Ask", "awaits", "approved")
     assert saga["waits_for"]["until"] is None
     assert saga["working"] == {"shelf": 7}
     assert [(each["name"], each["done"], each["total"]) for each in saga["meters"]] == [("asked", 1, 2)]
@@ -87,7 +87,7 @@ def test_a_saga_that_has_not_begun_has_no_steps_to_show(orders: Typist) -> None:
     with orders.starts("up"):
         orders.waits_until("order", "13", State.WAITING)
     saga = saga_of(orders, "13")
-    assert (saga["flying"], saga["step"], saga["journal"]) == (False, None, [])
+    assert (saga["saga_open"], saga["step"], saga["journal"]) == (False, None, [])
     assert "No step has started." in orders.types("saga", "show", "order", "13").out
     orders.types("cancel", "order", "13")
 

@@ -64,7 +64,7 @@ def test_force_done_lets_a_failed_undo_count_as_done(orders: Typist) -> None:
     assert "counts as done already" in refused(orders.types("saga", "force-done", "order", "8", "--json"))
     drained(orders)
     shown = orders.asks("show", "order", "8")
-    assert (shown["state"], shown["saga"]["mark"]) == ("failed", "forced")
+    assert (shown["state"], shown["saga"]["result"]) == ("failed", "forced")
     assert shown["saga"]["journal"][-1]["note"] == f"{done['by']}: cleared shelf 7"
     assert f"done by hand ({done['by']}: cleared shelf 7)" in orders.types("saga", "show", "order", "8").out
 
@@ -97,7 +97,7 @@ def test_a_running_saga_shows_its_step_and_is_undone_when_cancelled(orders: Typi
         said = orders.types("cancel", "order", "10")
         assert said.out == "order/10 is cancelled; 0 jobs stop, and 1 saga is undone first.\n"
         assert ", and will be undone, since it was cancelled; it is at " in why(orders, "10")[0]
-        assert saga_of(orders, "10")["turn_back"] == "it was cancelled"
+        assert saga_of(orders, "10")["abort_reason"] == "it was cancelled"
         stuck.unlink()
         orders.waits_until("order", "10", State.CANCELLED)
     assert course(saga_of(orders, "10")).endswith("do2:done switch2:done undo2:done undo1:done undo0:done")
@@ -127,5 +127,5 @@ def test_a_saga_is_undone_after_its_end_before(orders: Typist) -> None:
         shown = orders.asks("show", "order", key)
         if course(shown["saga"]):
             break
-    assert (shown["state"], shown["saga"]["turn_back"]) == ("expired", "its end_before has passed")
+    assert (shown["state"], shown["saga"]["abort_reason"]) == ("expired", "its end_before has passed")
     assert course(shown["saga"]) == "do0:done do1:awaits switch1:done undo1:done undo0:done"

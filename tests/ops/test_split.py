@@ -27,9 +27,12 @@ def test_split_is_a_terminal_state_but_neither_success_nor_failure() -> None:
 def test_show_names_the_halves_and_the_whole(site: Site) -> None:
     situations.split_to_the_last_id(site)
     whole = site.says("show", "a", "1-3@1")
-    assert (whole["half_of"], whole["halves"]) == (None, [["a", "1-2@1", "split"], ["a", "3@1", "ready"]])
+    assert (whole["bisected_from"], whole["halves"]) == (
+        None,
+        [["a", "1-2@1", "split"], ["a", "3@1", "ready"]],
+    )
     half = site.says("show", "a", "1-2@1")
-    assert (half["half_of"], half["halves"]) == (
+    assert (half["bisected_from"], half["halves"]) == (
         ["a", "1-3@1", "split"],
         [["a", "1@1", "failed"], ["a", "2@1", "ready"]],
     )

@@ -13,7 +13,14 @@ from sluice.jobs.states import State
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.reads.fleet import QueueWorkers
 from sluice.ledger.reads.job_details import JobRow
-from sluice.ledger.reads.obstacles import Lease, Obstacles, Pieces, UnmetAlternative, Unsettled, obstacles
+from sluice.ledger.reads.obstacles import (
+    Lease,
+    Obstacles,
+    Pieces,
+    UnmetAlternative,
+    UnmetDependency,
+    obstacles,
+)
 from sluice.ledger.reads.requesters import Unplanned
 from sluice.ops.why.answer import Explanation
 from sluice.ops.why.explain import explain
@@ -31,28 +38,28 @@ JOB = JobRow(
     timeouts=0,
     losses=0,
     priority=0,
-    open=True,
+    unblocked=True,
     not_before=None,
     end_before=None,
     deadline=None,
     created_at=NOW,
     changed_at=NOW,
-    announced_at=NOW,
+    dispatched_at=NOW,
     worker=None,
     event=None,
 )
 LEASE = Lease("here", 7, NOW, stands=True)
 LOST = Lease("here", 7, NOW, stands=False)
-OPEN = Unsettled("default", "a", "1", State.RUNNING, NOW, "succeeded", dead=False)
-UNASKED = Unsettled("default", "a", "1", State.EXPECTED, NOW, "succeeded", dead=False)
-DEAD = Unsettled("default", "a", "1", State.FAILED, NOW, "succeeded", dead=True)
+OPEN = UnmetDependency("default", "a", "1", State.RUNNING, NOW, "succeeded", impossible=False)
+UNASKED = UnmetDependency("default", "a", "1", State.EXPECTED, NOW, "succeeded", impossible=False)
+DEAD = UnmetDependency("default", "a", "1", State.FAILED, NOW, "succeeded", impossible=True)
 IN_AN_HOUR = NOW + timedelta(hours=1)
 
 
-def waits_for(*parents: Unsettled) -> dict[str, Any]:
+def waits_for(*parents: UnmetDependency) -> dict[str, Any]:
     """Return the facts about a job with one alternative that lacks these parents."""
     states = {parent.state: 1 for parent in parents}
-    return {"unsettled": [*parents], "alternatives": [UnmetAlternative("default", len(parents), 0, states)]}
+    return {"unmet": [*parents], "alternatives": [UnmetAlternative("default", len(parents), 0, states)]}
 
 
 def answer(facts: dict[str, Any], **job: Any) -> Explanation:
@@ -72,14 +79,14 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     ({}, {}, "may run and is about to become ready", "the groomer's next tick", ""),
     ({}, {"unserved": ["groomer"]}, "may run", "the groomer's next tick", "sluice up"),
     (
-        {"open": False},
+        {"unblocked": False},
         waits_for(OPEN),
         "waits for 1 parent, which is running",
         "a/1, which is running",
         "sluice why a 1",
     ),
     (
-        {"open": False},
+        {"unblocked": False},
         waits_for(UNASKED),
         "waits for 1 parent, which no submission has requested",
         "a/1, which no submission has requested",
@@ -101,7 +108,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
         "",
     ),
     (
-        {"state": State.READY, "announced_at": NOW - timedelta(minutes=2)},
+        {"state": State.READY, "dispatched_at": NOW - timedelta(minutes=2)},
         {"crew": QueueWorkers(workers=2, threads=8, busy=7)},
         "is ready to run, and a thread is free",
         "a worker on queue b to take it",
@@ -176,7 +183,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     ({"state": State.SKIPPED}, {}, "was skipped: it does not pass its app's valid_if_or", "", ""),
     (
         {"state": State.SKIPPED},
-        {"unsettled": [DEAD]},
+        {"unmet": [DEAD]},
         "was skipped, because a/1 is failed",
         "a/1, which is failed",
         "",
@@ -191,7 +198,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     ),
     (
         {"state": State.UPSTREAM_FAILED},
-        {"unsettled": [DEAD]},
+        {"unmet": [DEAD]},
         "cannot run, because a/1 is failed",
         "a/1, which is failed",
         "sluice retry b 1",

@@ -30,8 +30,8 @@ def test_running_external_work_has_its_status_and_next_poll() -> None:
         {"crew": BUSY},
         state=State.RUNNING,
         handle="w1",
-        watch_at=NOW + timedelta(seconds=3),
-        watch_s=5.0,
+        next_poll_at=NOW + timedelta(seconds=3),
+        poll_interval_s=5.0,
         round=2,
         said="at offset 7",
     )
@@ -43,7 +43,7 @@ def test_running_external_work_has_its_status_and_next_poll() -> None:
 
 
 def test_external_work_without_a_worker_has_advice_to_start_one() -> None:
-    said = answer({"crew": NOBODY}, state=State.RUNNING, handle="w1", watch_at=NOW, watch_s=5.0)
+    said = answer({"crew": NOBODY}, state=State.RUNNING, handle="w1", next_poll_at=NOW, poll_interval_s=5.0)
     assert _told(said) == (
         "b/1 is running as external work, and is polled every 5 s",
         ["the next poll, at 2026-01-01 12:00:00 UTC, due now"],
@@ -56,7 +56,7 @@ def test_a_finished_job_names_external_work_that_is_not_ended() -> None:
         {"crew": BUSY},
         state=State.CANCELLED,
         handle="w1",
-        watch_at=NOW + timedelta(seconds=40),
+        next_poll_at=NOW + timedelta(seconds=40),
         said="cancel() failed: 503",
     )
     assert _told(said) == (

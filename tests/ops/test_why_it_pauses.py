@@ -15,8 +15,8 @@ from tests.ops.test_why import IN_AN_HOUR, answer
 def _flight(crashes: int) -> FlightRecord:
     return FlightRecord(
         number=0,
-        flying=True,
-        turn_back=None,
+        saga_open=True,
+        abort_reason=None,
         crashes=crashes,
         failure=None,
         last=did(1),

@@ -75,7 +75,7 @@ def test_a_long_running_service_continues_after_a_drain(desk_apart: Typist) -> N
     assert desk.asks(*apps, "show", "reader", "1")["state"] == "succeeded"
     with desk.starts(*apps, "up"):
         eventually((desk.folder / "stream.checked").exists, within_s=30)
-        eventually(lambda: desk.asks(*apps, "show", "stream", "1")["watch"]["said"], within_s=30)
+        eventually(lambda: desk.asks(*apps, "show", "stream", "1")["watch"]["external_status"], within_s=30)
     shown = desk.asks(*apps, "show", "stream", "1")
     assert (shown["state"], shown["round"], shown["watch"]["to"]) == ("running", 0, "look")
     assert shown["watch"]["every_s"] == 0.05

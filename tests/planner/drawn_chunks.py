@@ -40,14 +40,14 @@ class Known(NamedTuple):
     drawn: Drawn
     now: datetime = NOW
 
-    def ages(self, app: str, mark: str, chunks: Sequence[Sequence[WorkId]]) -> list[Age]:
+    def ages(self, app: str, freshness_scope: str, chunks: Sequence[Sequence[WorkId]]) -> list[Age]:
         found = [[self.drawn.ages_m.get((app, str(each))) for each in ids] for ids in chunks]
         return [
             Age(ages.count(None), min((ago(age) for age in ages if age is not None), default=None))
             for ages in found
         ]
 
-    def last_run(self, app: str, mark: str) -> datetime | None:
+    def last_run(self, app: str, freshness_scope: str) -> datetime | None:
         return ago(self.drawn.runs_m[app]) if app in self.drawn.runs_m else None
 
     def busy(self, apps: Collection[str]) -> list[UnfinishedWork]:

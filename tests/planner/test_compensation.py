@@ -5,7 +5,7 @@ from typing import Any
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.compensation import EarlierCompensation, Effect
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import JobPlan, Wish
+from sluice.jobs.model.plan import JobPlan, RequestReason
 from sluice.jobs.states import State
 from sluice.planner.compensation import lay_out, plan_of
 from tests.planner.definitions import catalogue_of
@@ -134,4 +134,4 @@ def test_a_compensation_of_an_earlier_run_runs_again_and_one_under_way_does_not(
     assert [rerun.names for rerun in plan.reruns] == [(JobName("una", "1_1"),)]
     assert {job.name.app: job.digest for job in plan.jobs} == {"una": "compensation 7", "unb": None}
     assert {job.name.app: job.kwargs for job in plan.jobs} == {"una": {"amount": 7}, "unb": {}}
-    assert {wish for _, _, wish in plan.wants} == {Wish.ASKED}
+    assert {request_reason for _, _, request_reason in plan.requests} == {RequestReason.ASKED}

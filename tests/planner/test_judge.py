@@ -36,7 +36,7 @@ def _wait_s(verdict: Verdict) -> float:
 
 
 @pytest.mark.parametrize(
-    ("failing", "ran_s", "wait_s", "then"),
+    ("consecutive_fails", "ran_s", "wait_s", "then"),
     [
         (0, 5, 1, 1),
         (3, 5, 8, 4),
@@ -46,19 +46,19 @@ def _wait_s(verdict: Verdict) -> float:
     ],
 )
 def test_the_retry_delay_follows_from_the_failures_since_the_last_healthy_round(
-    failing: int, ran_s: float, wait_s: float, then: int
+    consecutive_fails: int, ran_s: float, wait_s: float, then: int
 ) -> None:
-    verdict = _judged(failing=failing, ran_s=ran_s)
-    assert (_wait_s(verdict), verdict.failing) == (wait_s, then)
+    verdict = _judged(consecutive_fails=consecutive_fails, ran_s=ran_s)
+    assert (_wait_s(verdict), verdict.consecutive_fails) == (wait_s, then)
 
 
 def test_without_retry_delays_a_round_is_healthy_after_ten_seconds() -> None:
-    assert _judged(RetryRule(), failing=2, ran_s=9, max_fails=2).verb is FAIL
-    assert _judged(RetryRule(), failing=2, ran_s=11, max_fails=2).verb is RETRY
+    assert _judged(RetryRule(), consecutive_fails=2, ran_s=9, max_fails=2).verb is FAIL
+    assert _judged(RetryRule(), consecutive_fails=2, ran_s=11, max_fails=2).verb is RETRY
 
 
 def test_for_other_work_every_failure_counts() -> None:
-    assert _judged(unbounded=False, fails=1, max_fails=1, failing=0, ran_s=99_999).verb is FAIL
+    assert _judged(unbounded=False, fails=1, max_fails=1, consecutive_fails=0, ran_s=99_999).verb is FAIL
     assert _wait_s(_judged(unbounded=False, fails=3, ran_s=99_999)) == 8
 
 

@@ -16,21 +16,21 @@ def _ready(
     job: int,
     *,
     priority: int = 0,
-    urgent_by: datetime | None = None,
+    effective_deadline: datetime | None = None,
     due_at: datetime = SOON,
     alone: bool = False,
 ) -> ReadyJob:
-    return ReadyJob(job, "a", 0, priority, urgent_by, due_at, alone)
+    return ReadyJob(job, "a", 0, priority, effective_deadline, due_at, alone)
 
 
 def test_urgent_jobs_go_first_and_equal_jobs_in_the_order_they_came() -> None:
     ready = [
         _ready(1),
-        _ready(2, urgent_by=LATER),
+        _ready(2, effective_deadline=LATER),
         _ready(3, priority=1),
         _ready(4),
-        _ready(5, urgent_by=SOON),
-        _ready(6, priority=1, urgent_by=LATER),
+        _ready(5, effective_deadline=SOON),
+        _ready(6, priority=1, effective_deadline=LATER),
     ]
     sent = [[job.job for job in parcel.jobs] for parcel in parcels(ready, {"a": TINY_S})]
     assert sent == [[6, 3], [5, 2], [1, 4]]

@@ -29,9 +29,9 @@ SELECT transition.job, transition.claim, verb, target, coalesce(round.error, '')
 FROM transition JOIN round ON round.job = transition.job AND round.claim = transition.claim
 WHERE transition.id > %(since)s AND source = '{State.EXECUTED}' ORDER BY transition.id
 """
-_KEPT = "SELECT token FROM event WHERE token = ANY(%(heard)s)"
+_KEPT = "SELECT token FROM saga_signal WHERE token = ANY(%(heard)s)"
 _FORCED = f"""
-SELECT step FROM step WHERE job = %(job)s AND flight = %(flight)s AND mark = '{EntryResult.FORCED}'
+SELECT step FROM saga_journal WHERE job = %(job)s AND flight = %(flight)s AND result = '{EntryResult.FORCED}'
 """
 
 
@@ -167,7 +167,7 @@ class Air:
             wrong.append(f"{call.flight}: {_told(calls)} is followed by {_told([call])}")
         if tx.column(_STANDS, job=call.flight.job, claim=call.claim)[0]:
             last = journals.last(tx, call.flight.job)
-            if last is None or last.mark is not EntryResult.AWAITS:
+            if last is None or last.result is not EntryResult.AWAITS:
                 if next_leg(last) != call.leg:
                     wrong.append(f"{call.flight}: {_told([call])} is called behind {last}")
             else:

@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, RERUN, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx
@@ -20,15 +20,16 @@ CROSS JOIN LATERAL generate_series((part ->> 0)::int, (part ->> -1)::int) AS wor
 # another chunk runs already. Chunks that were requested by name, and chunks that were run again, are excepted.
 _TWICE_AT_ONCE = f"""
 WITH spared AS (
-    SELECT job.id, job.app, job.key, job.mark FROM job
+    SELECT job.id, job.app, job.key, job.freshness_scope FROM job
     WHERE state IN ({_UNDER_WAY}) AND work_ids IS NOT NULL AND pruned_at IS NULL
-      AND NOT EXISTS (SELECT 1 FROM wants WHERE wants.job = job.id AND wish = {Wish.ASKED:d})
+      AND NOT EXISTS (SELECT 1 FROM submission_job WHERE submission_job.job = job.id
+          AND request_reason = {RequestReason.ASKED:d})
       AND NOT EXISTS (SELECT 1 FROM transition WHERE transition.job = job.id AND verb = '{RERUN.name}')
 ), covered AS (
     SELECT spared.*, split_part(split_part(spared.key, '@', 2), '.', 1) AS whose, work_id
     FROM spared JOIN job USING (id) {_IDS_OF.format(job="job")}
 )
-SELECT a.app || '/' || a.key || ' and ' || b.key FROM covered a JOIN covered b USING (app, mark, work_id)
+SELECT a.app || '/' || a.key || ' and ' || b.key FROM covered a JOIN covered b USING (app, freshness_scope, work_id)
 WHERE a.id < b.id AND a.whose <> b.whose
 """
 # Work IDs that a succeeded submission requested and that no succeeded job of it covers.
@@ -36,8 +37,8 @@ _LEFT_OUT = f"""
 SELECT submission.id || ' ' || asked.work_id FROM submission
 CROSS JOIN LATERAL (SELECT jsonb_array_elements(request -> 'work_ids')::int AS work_id) asked
 WHERE submission.state = '{SubmissionState.SUCCEEDED}' AND request ? 'work_ids' AND NOT EXISTS (
-    SELECT 1 FROM wants JOIN job ON job.id = wants.job {_IDS_OF.format(job="job")}
-    WHERE wants.submission = submission.number AND job.app = submission.app
+    SELECT 1 FROM submission_job JOIN job ON job.id = submission_job.job {_IDS_OF.format(job="job")}
+    WHERE submission_job.submission = submission.number AND job.app = submission.app
       AND job.state = '{State.SUCCEEDED}' AND work_id = asked.work_id)
 """
 # Work IDs of a split chunk that are in more than one job that was not split.
@@ -53,9 +54,9 @@ SELECT app || '/' || key FROM job WHERE state IN ({sql_list(*SPLIT.existing)}) A
 # Work IDs of succeeded jobs that are not recorded as fresh.
 _UNRECORDED = f"""
 SELECT app || ' ' || work_id FROM (
-    SELECT DISTINCT job.app, job.mark, work_id::text FROM job {_IDS_OF.format(job="job")}
+    SELECT DISTINCT job.app, job.freshness_scope, work_id::text FROM job {_IDS_OF.format(job="job")}
     WHERE job.state = '{State.SUCCEEDED}'
-) succeeded LEFT JOIN freshness USING (app, mark, work_id)
+) succeeded LEFT JOIN freshness USING (app, freshness_scope, work_id)
 WHERE freshness.at IS NULL
 """
 

@@ -89,7 +89,7 @@ _OF_JOBS = {
     ),
     "what succeeded is not fresh": Mutant(code(freshness, "record", lambda tx, jobs: None), theme="chunks"),
     "whoever waits to be planned is forgotten": Mutant(
-        sql(grooming_steps, "_UNPLANNED_IN_NO_HAND", "look_at <=", "false AND look_at <="),
+        sql(grooming_steps, "_UNPLANNED_IN_NO_HAND", "next_plan_at <=", "false AND next_plan_at <="),
         theme="chunks",
         first=1,
     ),

@@ -70,7 +70,12 @@ MUTANTS = {
         code(outcomes, "resume_early", lambda tx, jobs: [])
     ),
     "one event ends two waits": _of_sagas(
-        sql(journals, "_EVENTS", "EXISTS (SELECT 1 FROM step WHERE step.event = event.id)", "false"),
+        sql(
+            journals,
+            "_EVENTS",
+            "EXISTS (SELECT 1 FROM saga_journal WHERE saga_journal.event = saga_signal.id)",
+            "false",
+        ),
         1,
     ),
     "nobody wakes who has waited for long enough": _of_sagas(
@@ -85,10 +90,10 @@ MUTANTS = {
     ),
     "nobody notes that a flight turns back": _of_sagas(code(Pilot, "_switch", _forgetful), 7),
     "flights are dropped half done": _of_sagas(
-        sql(submissions, "_CANCEL_UNWANTED", "NOT job.flying AND", ""), 75
+        sql(submissions, "_CANCEL_UNWANTED", "NOT job.saga_open AND", ""), 75
     ),
     "flights are lost with their workers": _of_sagas(
-        sql(grooming_steps, "_REQUEUE_LOST", "(job.flying OR job.losses < job.max_losses)", "false"),
+        sql(grooming_steps, "_REQUEUE_LOST", "(job.saga_open OR job.losses < job.max_losses)", "false"),
         1,
         DEADLY,
     ),

@@ -12,21 +12,21 @@ from sluice.ledger.database.connection import Tx
 # Entries that were not written while their claim was running. Forced ones are excepted: an operator writes them after
 # the last claim has ended.
 _LATE = f"""
-SELECT step.job, step.flight, step.seq FROM step
-WHERE mark <> '{EntryResult.FORCED}' AND NOT EXISTS (
-    SELECT 1 FROM round WHERE round.job = step.job AND round.claim = step.claim
-    AND step.at BETWEEN round.running_at AND coalesce(round.executed_at, step.at))
+SELECT saga_journal.job, saga_journal.flight, saga_journal.seq FROM saga_journal
+WHERE result <> '{EntryResult.FORCED}' AND NOT EXISTS (
+    SELECT 1 FROM round WHERE round.job = saga_journal.job AND round.claim = saga_journal.claim
+    AND saga_journal.at BETWEEN round.running_at AND coalesce(round.executed_at, saga_journal.at))
 """
 # Entries after an entry of a later claim. A worker that takes over reads the existing entries first, so of two claims
 # the later one has the later entries.
 _MIXED = """
 SELECT job, flight, seq FROM (
-    SELECT step.*, max(claim) OVER (PARTITION BY job, flight ORDER BY seq) AS latest FROM step) each
+    SELECT saga_journal.*, max(claim) OVER (PARTITION BY job, flight ORDER BY seq) AS latest FROM saga_journal) each
 WHERE claim < latest
 """
-_TAKEN_TWICE = "SELECT event FROM step WHERE event IS NOT NULL GROUP BY event HAVING count(*) > 1"
+_TAKEN_TWICE = "SELECT event FROM saga_journal WHERE event IS NOT NULL GROUP BY event HAVING count(*) > 1"
 _ENTRIES = """
-SELECT job, flight, to_jsonb(written) - ARRAY['job', 'flight', 'claim', 'at'] AS entry FROM step AS written
+SELECT job, flight, to_jsonb(written) - ARRAY['job', 'flight', 'claim', 'at'] AS entry FROM saga_journal AS written
 ORDER BY job, flight, seq
 """
 
@@ -56,11 +56,11 @@ def off_course(tx: Tx) -> Iterator[str]:
 
 def _follows(last: JournalEntry, entry: JournalEntry) -> bool:
     turns = entry.direction is Direction.SWITCH
-    if last.mark is EntryResult.AWAITS:
-        came = entry.mark is EntryResult.CAME and entry.direction is last.direction
+    if last.result is EntryResult.AWAITS:
+        came = entry.result is EntryResult.CAME and entry.direction is last.direction
         return entry.step == last.step and (came or (turns and last.direction is Direction.DO))
-    if entry.mark is EntryResult.FORCED:
-        return last.mark is EntryResult.UNDO_FAILED and entry.step == last.step
+    if entry.result is EntryResult.FORCED:
+        return last.result is EntryResult.UNDO_FAILED and entry.step == last.step
     if turns:
         # A flight turns back at the step that has begun, or at the next one, which was about to begin.
         return last.direction is Direction.DO and entry.step in {last.step, next_leg(last).step}

@@ -23,13 +23,13 @@ SELECT app || '/' || key || ' runs, and its worker is dead' FROM job JOIN worker
 WHERE state = '{State.RUNNING}' AND worker.lease_until < {NOW} - {_SOON}
 UNION ALL
 SELECT app || '/' || key || ' runs for longer than any job does' FROM job
-WHERE state = '{State.RUNNING}' AND NOT flying AND changed_at < {NOW} - {_LONG}
+WHERE state = '{State.RUNNING}' AND NOT saga_open AND changed_at < {NOW} - {_LONG}
 UNION ALL
 SELECT app || '/' || key || ' is ' || state || ', and nobody has heard' FROM job
-WHERE state IN ('{State.READY}', '{State.EXECUTED}') AND announced_at < {NOW} - {_HINTED}
+WHERE state IN ('{State.READY}', '{State.EXECUTED}') AND dispatched_at < {NOW} - {_HINTED}
 UNION ALL
 SELECT id || ' is to be planned' FROM submission
-WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL AND look_at < {NOW} - {_SOON}
+WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL AND next_plan_at < {NOW} - {_SOON}
 """
 
 

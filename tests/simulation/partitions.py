@@ -20,12 +20,12 @@ _WINDOW = range(_FIRST, _FIRST + 9)
 _BACK_MAX = 2
 OUTSIDE = "outside"
 
-_ROWS = "SELECT place, version, partition, job, done_at IS NOT NULL FROM partition"
-_STEPS = "SELECT id, app, key, state FROM job WHERE place IS NOT NULL"
+_ROWS = "SELECT table_name, version, partition, job, done_at IS NOT NULL FROM partition"
+_STEPS = "SELECT id, app, key, state FROM job WHERE output_table IS NOT NULL"
 _BEGUN = f"SELECT job FROM transition WHERE id > %(since)s AND target = '{State.RUNNING}'"
 _RAN = "SELECT id FROM job WHERE claim > 0"
 _ASKED_ANEW = """
-SELECT DISTINCT wants.job FROM wants JOIN submission ON submission.number = wants.submission
+SELECT DISTINCT submission_job.job FROM submission_job JOIN submission ON submission.number = submission_job.submission
 WHERE submission.request ? 'rerun'
 """
 # Steps that wait for a live step which their submission does not request. A submission that requests a step also
@@ -33,10 +33,11 @@ WHERE submission.request ? 'rerun'
 _HALF_WANTED = f"""
 SELECT DISTINCT child.app || '/' || child.key || ' for ' || submission.id
 FROM need JOIN job child ON child.id = need.child JOIN job parent ON parent.id = need.parent
-JOIN wants ON wants.job = child.id JOIN submission ON submission.number = wants.submission
-WHERE need.settled IS NULL AND child.place IS NOT NULL AND child.state = '{State.WAITING}'
+JOIN submission_job ON submission_job.job = child.id JOIN submission ON submission.number = submission_job.submission
+WHERE need.met IS NULL AND child.output_table IS NOT NULL AND child.state = '{State.WAITING}'
   AND parent.state IN ({sql_list(*sorted(LIVE - {State.EXPECTED}))}) AND submission.state = '{SubmissionState.ACTIVE}'
-  AND NOT EXISTS (SELECT 1 FROM wants own WHERE own.submission = wants.submission AND own.job = parent.id)
+  AND NOT EXISTS (SELECT 1 FROM submission_job own WHERE own.submission = submission_job.submission
+      AND own.job = parent.id)
 """
 _SUCCEEDED = f"""
 SELECT id, app, request ->> 'start', request ->> 'end' FROM submission

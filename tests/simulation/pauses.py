@@ -9,7 +9,8 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.demand import STILL_WANTS
 
 _HELD_BACK = f"""
-SELECT job.id FROM job JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
+SELECT job.id FROM job JOIN submission_job ON submission_job.job = job.id
+    JOIN submission ON submission.number = submission_job.submission
 WHERE job.state IN ({sql_list(*sorted(LIVE))}) AND {STILL_WANTS}
 GROUP BY job.id HAVING bool_and(submission.paused_at IS NOT NULL)
 """

@@ -16,7 +16,8 @@ SELECT pool FROM job WHERE pool IS NOT NULL AND state IN ({_DISPATCHED}) GROUP B
 # Jobs that wait although their pool has a free slot. Transactions do not overlap here, so no locked row is skipped, and
 # no job has to wait for the groomer.
 _IN_VAIN = f"""
-SELECT id FROM job WHERE queued AND coalesce(end_before > {NOW}, true) AND NOT {HAS_TO_WAIT} AND pool_limit > (
+SELECT id FROM job WHERE waiting_for_slot AND coalesce(end_before > {NOW}, true) AND NOT {HAS_TO_WAIT}
+    AND pool_limit > (
     SELECT count(*) FROM job other WHERE other.pool = job.pool AND other.state IN ({_DISPATCHED}))
 """
 

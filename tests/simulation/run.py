@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.dependency import MET
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.simulated import Faults
 from sluice.jobs.states import State, sql_list
@@ -41,21 +41,22 @@ from tests.world import catalogue_of
 # broken a slow rule, so the slow rules are not checked. The last three columns exist because most worlds have no pools
 # and no pauses, and need no checks of them.
 _MOVES = """
-SELECT transition.last_value, event.last_value, (SELECT count(*) FROM step),
+SELECT transition.last_value, saga_signal.last_value, (SELECT count(*) FROM saga_journal),
     (SELECT count(planned_at) FROM submission),
     EXISTS (SELECT 1 FROM job WHERE pool IS NOT NULL),
     EXISTS (SELECT 1 FROM submission WHERE paused_at IS NOT NULL), EXISTS (SELECT 1 FROM app_pause)
-FROM transition_id_seq transition, event_id_seq event
+FROM transition_id_seq transition, saga_signal_id_seq saga_signal
 """
 _PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
 # Jobs that ended, with success or failure, while a submission requested their children too.
 _PUSHED = f"""
 SELECT DISTINCT job.app, job.key, job.state FROM job
-JOIN wants ON wants.job = job.id JOIN submission ON submission.number = wants.submission
+JOIN submission_job ON submission_job.job = job.id JOIN submission ON submission.number = submission_job.submission
 WHERE job.state IN ({_PUSHING}) AND submission.push AND submission.state <> '{SubmissionState.CANCELLED}'
   AND EXISTS (SELECT 1 FROM transition WHERE transition.job = job.id
               AND transition.target = job.state AND transition.at > submission.planned_at
-              AND (wants.wish = {Wish.PUSHED:d} OR transition.at <= coalesce(submission.ended_at, transition.at)))
+              AND (submission_job.request_reason = {RequestReason.PUSHED:d}
+                  OR transition.at <= coalesce(submission.ended_at, transition.at)))
 """
 
 

@@ -17,8 +17,8 @@ from tests.simulation.steps import drawn_function
 UNDO = "undo_"
 #: Longest time between two acts of an operator, in seconds.
 LOOK_S = 6.0
-_FATAL = f"SELECT app, key FROM job WHERE state = '{State.FATAL}' AND flying ORDER BY id"
-_LIVING = "SELECT app, key FROM job WHERE flying ORDER BY id"
+_FATAL = f"SELECT app, key FROM job WHERE state = '{State.FATAL}' AND saga_open ORDER BY id"
+_LIVING = "SELECT app, key FROM job WHERE saga_open ORDER BY id"
 
 
 def with_drawn_sagas(rng: random.Random, apps: Mapping[str, Any]) -> dict[str, Any]:

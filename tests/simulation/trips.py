@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import COMPENSATION, SAGA, SubmissionState
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Tx
@@ -21,24 +21,25 @@ WHERE undo.request ? 'compensates' AND undo.planned_at IS NOT NULL
 """
 # Jobs that a saga itself has run, that are still succeeded, and that no other active or succeeded submission requests.
 _EFFECTS = f"""
-SELECT job.id, job.app, job.key FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = %(saga)s AND job.state = '{State.SUCCEEDED}'
+SELECT job.id, job.app, job.key FROM submission_job JOIN job ON job.id = submission_job.job
+WHERE submission_job.submission = %(saga)s AND job.state = '{State.SUCCEEDED}'
   AND (SELECT max(at) FROM transition WHERE transition.job = job.id AND target = '{State.SUCCEEDED}')
       >= (SELECT planned_at FROM submission WHERE number = %(saga)s)
   AND EXISTS (SELECT 1 FROM round WHERE round.job = job.id)
   AND NOT EXISTS (
-      SELECT 1 FROM wants other JOIN submission ON submission.number = other.submission
+      SELECT 1 FROM submission_job other JOIN submission ON submission.number = other.submission
       WHERE other.job = job.id AND other.submission <> %(saga)s AND submission.state IN ({_COUNTS}))
 """
 _GOING_ON = f"""
-SELECT job.app || '/' || job.key FROM wants JOIN job ON job.id = wants.job
-WHERE wants.submission = %(saga)s AND job.state IN ({sql_list(*sorted(LIVE - {State.EXPECTED, State.WAITING}))})
+SELECT job.app || '/' || job.key FROM submission_job JOIN job ON job.id = submission_job.job
+WHERE submission_job.submission = %(saga)s
+    AND job.state IN ({sql_list(*sorted(LIVE - {State.EXPECTED, State.WAITING}))})
   AND NOT EXISTS (
-      SELECT 1 FROM wants other JOIN submission ON submission.number = other.submission
+      SELECT 1 FROM submission_job other JOIN submission ON submission.number = other.submission
       WHERE other.job = job.id AND other.submission <> %(saga)s AND submission.state IN ({_COUNTS}))
 """
 _UNDOING = """
-SELECT job.undoes FROM wants JOIN job ON job.id = wants.job WHERE wants.submission = %(undo)s
+SELECT job.undoes FROM submission_job JOIN job ON job.id = submission_job.job WHERE submission_job.submission = %(undo)s
 """
 # Jobs that used an effect which is being undone, and that should have been undone before. A job used an effect if it
 # began while the effect existed.
@@ -46,20 +47,20 @@ _BELOW = f"""
 WITH RECURSIVE below (undo, saga, id, since) AS (
     SELECT undo.id, saga.number, undo.undoes, done.changed_at
     FROM job undo JOIN job done ON done.id = undo.undoes AND done.claim = undo.undoes_claim
-    JOIN wants ON wants.job = undo.id JOIN submission ON submission.number = wants.submission
+    JOIN submission_job ON submission_job.job = undo.id JOIN submission ON submission.number = submission_job.submission
     JOIN submission saga ON submission.id = saga.id || '{COMPENSATION}'
     WHERE undo.state = '{State.RUNNING}' AND done.state = '{State.SUCCEEDED}'
       AND submission.state = '{SubmissionState.ACTIVE}'
     UNION
     SELECT below.undo, below.saga, child.id, child.changed_at
     FROM below JOIN need ON need.parent = below.id JOIN job child ON child.id = need.child
-    JOIN wants ON wants.job = child.id AND wants.submission = below.saga
+    JOIN submission_job ON submission_job.job = child.id AND submission_job.submission = below.saga
     JOIN round ON round.job = child.id AND round.claim = child.claim
-    WHERE need.settled AND round.running_at >= below.since
+    WHERE need.met AND round.running_at >= below.since
 )
 SELECT undo.app || '/' || undo.key, child.app || '/' || child.key FROM below
 JOIN job undo ON undo.id = below.undo JOIN job child ON child.id = below.id JOIN job other ON other.undoes = child.id
-JOIN wants ON wants.job = other.id JOIN submission ON submission.number = wants.submission
+JOIN submission_job ON submission_job.job = other.id JOIN submission ON submission.number = submission_job.submission
 JOIN submission saga ON saga.number = below.saga AND submission.id = saga.id || '{COMPENSATION}'
 WHERE child.id <> undo.undoes AND child.state = '{State.SUCCEEDED}' AND child.claim = other.undoes_claim
 """
@@ -73,7 +74,7 @@ WHERE saga.request ->> 'mode' = '{SAGA}' AND saga.state IN ({_OVER}) AND saga.pl
 # compensation undoes it, though by the same job.
 _STILL_THERE = f"""
 SELECT undo.id || ': ' || done.app || '/' || done.key FROM submission undo
-JOIN wants ON wants.submission = undo.number JOIN job ON job.id = wants.job
+JOIN submission_job ON submission_job.submission = undo.number JOIN job ON job.id = submission_job.job
 JOIN job done ON done.id = job.undoes AND done.claim = job.undoes_claim
 WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}'
   AND done.state = '{State.SUCCEEDED}' AND done.changed_at <= undo.ended_at
@@ -83,10 +84,10 @@ WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}
 _CAME_LATER = f"""
 SELECT undo.id, job.app, job.key FROM submission undo
 JOIN submission saga ON undo.id = saga.id || '{COMPENSATION}'
-JOIN wants ON wants.submission = saga.number JOIN job ON job.id = wants.job
+JOIN submission_job ON submission_job.submission = saga.number JOIN job ON job.id = submission_job.job
 WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}'
   AND job.state = '{State.SUCCEEDED}' AND job.changed_at >= saga.planned_at
-  AND (SELECT count(*) FROM wants own WHERE own.job = job.id) = 1
+  AND (SELECT count(*) FROM submission_job own WHERE own.job = job.id) = 1
 """
 _HAS_FAILED = sql_list(State.FAILED, State.FATAL, State.TIMED_OUT, State.CANCELLED)
 # Failed compensations without a failed undo. The failed undo may belong to another compensation, if a job of this one
@@ -95,7 +96,8 @@ _PARKED_BY_NOBODY = f"""
 SELECT undo.id FROM submission undo
 WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.FAILED}' AND NOT EXISTS (
     WITH RECURSIVE own (job) AS (
-        SELECT job FROM wants WHERE wants.submission = undo.number AND wants.wish = {Wish.ASKED:d}
+        SELECT job FROM submission_job WHERE submission_job.submission = undo.number
+            AND submission_job.request_reason = {RequestReason.ASKED:d}
         UNION SELECT need.parent FROM own JOIN need ON need.child = own.job
         JOIN job parent ON parent.id = need.parent AND parent.undoes IS NOT NULL
     )

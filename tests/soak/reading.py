@@ -17,7 +17,7 @@ SELECT extract(epoch FROM claimed.at - ready.at) * 1000 FROM transition claimed
 JOIN transition ready ON ready.job = claimed.job AND ready.target = '{State.READY}'
 WHERE claimed.target = '{State.RUNNING}' AND claimed.id > %(after)s ORDER BY claimed.id DESC LIMIT 5000
 """
-_ENDED = f"SELECT coalesce(sum(jobs), 0)::bigint FROM tally WHERE state = '{State.SUCCEEDED}'"
+_ENDED = f"SELECT coalesce(sum(jobs), 0)::bigint FROM state_count WHERE state = '{State.SUCCEEDED}'"
 _TABLES = """
 SELECT relname, pg_total_relation_size(relid), n_dead_tup::float8 / greatest(n_live_tup, 1)
 FROM pg_stat_user_tables ORDER BY 2 DESC LIMIT 4

@@ -13,7 +13,7 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.reads.run_records import PlannedSubmission, RunOrigin
-from sluice.ledger.stats.event_counters import What
+from sluice.ledger.stats.event_counters import CounterName
 
 _START, _COMPLETE, _FAIL, _ABORT = "START", "COMPLETE", "FAIL", "ABORT"
 #: Endings that are not judged. The process that recorded them sends the event. A run that has not begun has no event.
@@ -66,17 +66,17 @@ class Lineage:
     def planned(self, submission: PlannedSubmission) -> None:
         """Do nothing: planning makes no partitions yet."""
 
-    def counts(self) -> Mapping[What, Count]:
-        return {What.LINEAGE_DROPPED: lambda: self._post.dropped}
+    def counts(self) -> Mapping[CounterName, Count]:
+        return {CounterName.LINEAGE_DROPPED: lambda: self._post.dropped}
 
     def close(self) -> None:
         self._post.close()
 
     def _look_back(self, past: FinishedRun, ending: str) -> None:
         stretch = past.stretch
-        if stretch.place is None or not self._told.is_news(stretch.right):
+        if stretch.output_table is None or not self._told.is_news(stretch.right):
             return
-        done = self._names.outputs(self._definition(stretch.app), stretch.place, stretch.key)
+        done = self._names.outputs(self._definition(stretch.app), stretch.output_table, stretch.key)
         event = LineageEvent(
             event_type=ending,
             event_time=stretch.ended_at,

@@ -18,15 +18,16 @@ MARKS_MAX = 100
 #: Maximum number of successes, or jobs, that are searched for old ones.
 LOOKED_THROUGH_MAX = 1_000_000
 
-# Steps from mark to mark along the primary key, however many work IDs are between them.
+# Steps from freshness_scope to freshness_scope along the primary key, however many work IDs are between them.
 _MARKS = """
-WITH RECURSIVE marks (mark) AS (
-    (SELECT mark FROM freshness WHERE app = %(app)s ORDER BY mark LIMIT 1)
+WITH RECURSIVE freshness_scopes (freshness_scope) AS (
+    (SELECT freshness_scope FROM freshness WHERE app = %(app)s ORDER BY freshness_scope LIMIT 1)
     UNION ALL
-    SELECT (SELECT mark FROM freshness WHERE app = %(app)s AND mark > marks.mark ORDER BY mark LIMIT 1)
-    FROM marks WHERE marks.mark IS NOT NULL
+    SELECT (SELECT freshness_scope FROM freshness WHERE app = %(app)s
+        AND freshness_scope > freshness_scopes.freshness_scope ORDER BY freshness_scope LIMIT 1)
+    FROM freshness_scopes WHERE freshness_scopes.freshness_scope IS NOT NULL
 )
-SELECT mark FROM marks WHERE mark IS NOT NULL LIMIT %(limit)s
+SELECT freshness_scope FROM freshness_scopes WHERE freshness_scope IS NOT NULL LIMIT %(limit)s
 """
 _NAMED_IDS = """
 WITH asked AS (
@@ -34,20 +35,22 @@ WITH asked AS (
     FROM unnest(%(firsts)s::bigint[], %(lasts)s::bigint[]) AS run (first, last)
     UNION ALL SELECT unnest(%(texts)s::text[])
 )
-SELECT mark, work_id AS name, at FROM freshness JOIN asked USING (work_id)
-WHERE app = %(app)s AND mark = ANY(%(marks)s) ORDER BY mark, work_id LIMIT %(limit)s
+SELECT freshness_scope, work_id AS name, at FROM freshness JOIN asked USING (work_id)
+WHERE app = %(app)s AND freshness_scope = ANY(%(freshness_scopes)s) ORDER BY freshness_scope, work_id LIMIT %(limit)s
 """
 _OLD_ENOUGH = "(%(before)s::timestamptz IS NULL OR at < %(before)s)"
 _IDS = f"""
-SELECT each.mark, found.work_id AS name, found.at FROM unnest(%(marks)s::text[]) AS each (mark)
+SELECT each.freshness_scope, found.work_id AS name, found.at
+    FROM unnest(%(freshness_scopes)s::text[]) AS each (freshness_scope)
 CROSS JOIN LATERAL (
-    SELECT work_id, at FROM freshness WHERE app = %(app)s AND freshness.mark = each.mark
+    SELECT work_id, at FROM freshness WHERE app = %(app)s AND freshness.freshness_scope = each.freshness_scope
     ORDER BY work_id LIMIT %(looked)s) found
-WHERE {_OLD_ENOUGH} ORDER BY each.mark, found.work_id LIMIT %(limit)s
+WHERE {_OLD_ENOUGH} ORDER BY each.freshness_scope, found.work_id LIMIT %(limit)s
 """
 _ARE_MORE_IDS = """
-SELECT 1 FROM unnest(%(marks)s::text[]) AS each (mark) CROSS JOIN LATERAL (
-    SELECT FROM freshness WHERE app = %(app)s AND freshness.mark = each.mark OFFSET %(looked)s LIMIT 1) more LIMIT 1
+SELECT 1 FROM unnest(%(freshness_scopes)s::text[]) AS each (freshness_scope) CROSS JOIN LATERAL (
+    SELECT FROM freshness WHERE app = %(app)s AND freshness.freshness_scope = each.freshness_scope OFFSET %(looked)s
+        LIMIT 1) more LIMIT 1
 """
 # If a job runs again, or has ended otherwise since, its last success is in its history.
 _LAST_SUCCESS = f"""
@@ -69,12 +72,13 @@ _ARE_MORE_KEYS = "SELECT 1 FROM job WHERE app = %(app)s OFFSET %(looked)s LIMIT 
 
 
 class LastSuccess(Struct, frozen=True):
-    """Last success. ``name`` is a work ID, as text, or a key. ``mark`` contains the kwargs that the freshness of the
+    """Last success. ``name`` is a work ID, as text, or a key. ``freshness_scope`` contains the kwargs that the
+    freshness of the
     work ID depends on; empty if there are none."""
 
     name: str
     at: datetime
-    mark: str = ""
+    freshness_scope: str = ""
 
 
 class FoundSuccesses(NamedTuple):
@@ -84,20 +88,22 @@ class FoundSuccesses(NamedTuple):
     more: bool
 
 
-def marks(tx: Tx, app: str) -> list[str]:
-    """Return the marks under which an app's freshness is stored."""
+def freshness_scopes(tx: Tx, app: str) -> list[str]:
+    """Return the freshness_scopes under which an app's freshness is stored."""
     return tx.column(_MARKS, app=app, limit=MARKS_MAX)
 
 
-def named_ids(tx: Tx, app: str, marks: Sequence[str], ids: Sequence[WorkId], *, limit: int) -> FoundSuccesses:
-    """Return the successes on these sorted work IDs, by mark and work ID."""
+def named_ids(
+    tx: Tx, app: str, freshness_scopes: Sequence[str], ids: Sequence[WorkId], *, limit: int
+) -> FoundSuccesses:
+    """Return the successes on these sorted work IDs, by freshness_scope and work ID."""
     parts = parts_of(ids)
     runs = [part for part in parts if not isinstance(part, str)]
     rows = tx.structs(
         LastSuccess,
         _NAMED_IDS,
         app=app,
-        marks=[*marks],
+        freshness_scopes=[*freshness_scopes],
         firsts=[run[0] for run in runs],
         lasts=[run[-1] for run in runs],
         texts=[part for part in parts if isinstance(part, str)],
@@ -106,11 +112,14 @@ def named_ids(tx: Tx, app: str, marks: Sequence[str], ids: Sequence[WorkId], *, 
     return FoundSuccesses(rows[:limit], len(rows) > limit)
 
 
-def ids(tx: Tx, app: str, marks: Sequence[str], *, before: datetime | None, limit: int) -> FoundSuccesses:
-    """Return the first successes by mark and work ID as text. With ``before``, only last successes before this time
+def ids(
+    tx: Tx, app: str, freshness_scopes: Sequence[str], *, before: datetime | None, limit: int
+) -> FoundSuccesses:
+    """Return the first successes by freshness_scope and work ID as text. With ``before``, only last successes before
+    this time
     count."""
-    asked = {"app": app, "marks": [*marks]}
-    looked = LOOKED_THROUGH_MAX // max(len(marks), 1) if before else limit + 1
+    asked = {"app": app, "freshness_scopes": [*freshness_scopes]}
+    looked = LOOKED_THROUGH_MAX // max(len(freshness_scopes), 1) if before else limit + 1
     rows = tx.structs(LastSuccess, _IDS, **asked, before=before, looked=looked, limit=limit + 1)
     more = len(rows) > limit or bool(before and tx.rows(_ARE_MORE_IDS, **asked, looked=looked))
     return FoundSuccesses(rows[:limit], more)

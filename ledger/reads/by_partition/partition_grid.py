@@ -16,11 +16,11 @@ from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 EXACT_MAX, PROBES = 500, 40
 _NEAR = 5
 
-_GIVEN = "unnest(%(places)s::text[], %(versions)s::text[]) AS given (place, version)"
-_OF_TABLE = "partition.place = given.place AND partition.version = given.version"
+_GIVEN = "unnest(%(tables)s::text[], %(versions)s::text[]) AS given (table_name, version)"
+_OF_TABLE = "partition.table_name = given.table_name AND partition.version = given.version"
 # The minimum and the maximum each read one row of the index.
 _ENDS = f"""
-SELECT given.place,
+SELECT given.table_name,
        (SELECT min(partition) FROM partition WHERE {_OF_TABLE}) AS first,
        (SELECT max(partition) FROM partition WHERE {_OF_TABLE}) AS last,
        near.there, near.looked_at = %(look_max)s AS about
@@ -29,32 +29,32 @@ FROM {_GIVEN} CROSS JOIN LATERAL (
         SELECT done_at FROM partition WHERE {_OF_TABLE} LIMIT %(look_max)s) looked) near
 """
 _LASTS = f"""
-SELECT given.place, (SELECT max(partition) FROM partition WHERE {_OF_TABLE}) FROM {_GIVEN}
+SELECT given.table_name, (SELECT max(partition) FROM partition WHERE {_OF_TABLE}) FROM {_GIVEN}
 """
 _PROBE = f"""
-SELECT stretch.place, sum(near.there * (stretch.behind - stretch.first) / greatest(CASE
+SELECT stretch.table_name, sum(near.there * (stretch.behind - stretch.first) / greatest(CASE
            WHEN near.found < {_NEAR} THEN stretch.behind - stretch.first ELSE near.last - stretch.first + 1 END, 1))
 FROM (
-    SELECT place, version, first + (last + 1 - first)::bigint * step / %(probes)s AS first,
+    SELECT table_name, version, first + (last + 1 - first)::bigint * step / %(probes)s AS first,
            first + (last + 1 - first)::bigint * (step + 1) / %(probes)s AS behind
-    FROM unnest(%(places)s::text[], %(versions)s::text[], %(firsts)s::int[], %(lasts)s::int[])
-         AS given (place, version, first, last)
+    FROM unnest(%(tables)s::text[], %(versions)s::text[], %(firsts)s::int[], %(lasts)s::int[])
+         AS given (table_name, version, first, last)
          CROSS JOIN generate_series(0, %(probes)s - 1) step) stretch
     CROSS JOIN LATERAL (
         SELECT count(*) AS found, count(done_at)::float8 AS there, max(partition) AS last FROM (
             SELECT partition, done_at FROM partition
-            WHERE partition.place = stretch.place AND partition.version = stretch.version
+            WHERE partition.table_name = stretch.table_name AND partition.version = stretch.version
               AND partition.partition >= stretch.first AND partition.partition < stretch.behind
             ORDER BY partition LIMIT {_NEAR}) looked) near
-GROUP BY stretch.place
+GROUP BY stretch.table_name
 """
 # Existing partitions count as succeeded, whichever job made them. A missing partition has the state of its job. The
 # cuts are read once per band instead of once per partition. The job of an existing partition is not read.
 _CELLS = f"""
 WITH given AS MATERIALIZED (
-    SELECT row - 1 AS row, place, version, first, last, begins::int[] AS begins
-    FROM unnest(%(places)s::text[], %(versions)s::text[], %(firsts)s::int[], %(lasts)s::int[], %(begins)s::text[])
-         WITH ORDINALITY AS given (place, version, first, last, begins, row)
+    SELECT row - 1 AS row, table_name, version, first, last, begins::int[] AS begins
+    FROM unnest(%(tables)s::text[], %(versions)s::text[], %(firsts)s::int[], %(lasts)s::int[], %(begins)s::text[])
+         WITH ORDINALITY AS given (table_name, version, first, last, begins, row)
 )
 SELECT given.row, width_bucket(partition.partition, given.begins) - 1,
        CASE WHEN partition.done_at IS NOT NULL THEN '{State.SUCCEEDED}' ELSE job.state END AS state, count(*)
@@ -67,7 +67,7 @@ GROUP BY 1, 2, 3
 _OWNER = """
 SELECT job.app, job.key, job.state, partition.done_at, job.changed_at
 FROM partition LEFT JOIN job ON job.id = partition.job
-WHERE partition.place = %(place)s AND partition.version = %(version)s AND partition.partition = %(partition)s
+WHERE partition.table_name = %(table)s AND partition.version = %(version)s AND partition.partition = %(partition)s
 """
 
 
@@ -102,7 +102,7 @@ class PartitionOwner(Struct, frozen=True):
 
 def extents(tx: Tx, places: Sequence[TableVersion]) -> dict[str, TableRange]:
     """Return the extent of each table. A table without partitions is left out."""
-    rows = tx.rows(_ENDS, **arrays(places, "places", "versions"), look_max=EXACT_MAX + 1)
+    rows = tx.rows(_ENDS, **arrays(places, "tables", "versions"), look_max=EXACT_MAX + 1)
     ends = {
         table: (Span(first, last), there, about)
         for table, first, last, there, about in rows
@@ -111,7 +111,7 @@ def extents(tx: Tx, places: Sequence[TableVersion]) -> dict[str, TableRange]:
     large = [
         (*place, *ends[place.table][0]) for place in places if place.table in ends and ends[place.table][2]
     ]
-    told = arrays(large, "places", "versions", "firsts", "lasts")
+    told = arrays(large, "tables", "versions", "firsts", "lasts")
     rows = tx.rows(_PROBE, **told, probes=PROBES) if large else []
     estimates = {str(table): float(there) for table, there in rows}
     return {
@@ -124,7 +124,7 @@ def extents(tx: Tx, places: Sequence[TableVersion]) -> dict[str, TableRange]:
 
 def lasts(tx: Tx, places: Sequence[TableVersion]) -> dict[str, int]:
     """Return the last partition of each table. A table without partitions is left out."""
-    rows = tx.rows(_LASTS, **arrays(places, "places", "versions"))
+    rows = tx.rows(_LASTS, **arrays(places, "tables", "versions"))
     return {table: last for table, last in rows if last is not None}
 
 
@@ -137,7 +137,7 @@ def cells(tx: Tx, bands: Sequence[Band]) -> list[list[Mapping[State, int]]]:
         for band in bands
         if band.begins
     ]
-    told = arrays(given, "places", "versions", "firsts", "lasts", "begins")
+    told = arrays(given, "tables", "versions", "firsts", "lasts", "begins")
     shown = [counts for band, counts in zip(bands, found, strict=True) if band.begins]
     for row, cell, state, count in tx.rows(_CELLS, **told) if given else []:
         shown[row][cell][State(state)] = count
@@ -146,5 +146,5 @@ def cells(tx: Tx, bands: Sequence[Band]) -> list[list[Mapping[State, int]]]:
 
 def owner(tx: Tx, place: TableVersion, partition: int) -> PartitionOwner | None:
     """Return the owner of a partition; None if it was never requested."""
-    found = tx.structs(PartitionOwner, _OWNER, place=place.table, version=place.version, partition=partition)
+    found = tx.structs(PartitionOwner, _OWNER, table=place.table, version=place.version, partition=partition)
     return found[0] if found else None

@@ -13,17 +13,18 @@ from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 # The jobs of a submission determine its partitions. Partitions of dead jobs may have been taken over by another
 # submission.
 _EXTENTS = """
-SELECT job.app, partition.place, partition.version, min(partition.partition), max(partition.partition)
-FROM wants JOIN submission ON submission.number = wants.submission JOIN job ON job.id = wants.job
+SELECT job.app, partition.table_name, partition.version, min(partition.partition), max(partition.partition)
+FROM submission_job JOIN submission ON submission.number = submission_job.submission
+    JOIN job ON job.id = submission_job.job
      JOIN partition ON partition.job = job.id
-WHERE submission.id = %(id)s AND job.place IS NOT NULL
-GROUP BY job.app, partition.place, partition.version ORDER BY job.app
+WHERE submission.id = %(id)s AND job.output_table IS NOT NULL
+GROUP BY job.app, partition.table_name, partition.version ORDER BY job.app
 """
 _CELLS = f"""
 SELECT width_bucket(partition.partition, %(begins)s::int[]) - 1,
        CASE WHEN partition.done_at IS NOT NULL THEN '{State.SUCCEEDED}' ELSE job.state END AS state, count(*)
 FROM partition LEFT JOIN job ON job.id = partition.job
-WHERE partition.place = %(place)s AND partition.version = %(version)s
+WHERE partition.table_name = %(table)s AND partition.version = %(version)s
   AND partition.partition BETWEEN %(first)s AND %(last)s
   AND (partition.done_at IS NOT NULL OR job.state IS NOT NULL)
 GROUP BY 1, 2 ORDER BY 1, 2
@@ -53,7 +54,7 @@ def cells(tx: Tx, place: TableVersion, span: Span, begins: Sequence[int]) -> Seq
     and are not counted.
     """
     found: list[dict[State, int]] = [{} for _ in begins]
-    rows = tx.rows(_CELLS, place=place.table, version=place.version, **span._asdict(), begins=[*begins])
+    rows = tx.rows(_CELLS, table=place.table, version=place.version, **span._asdict(), begins=[*begins])
     for cell, state, count in rows:
         found[cell][State(state)] = count
     return found

@@ -14,7 +14,7 @@ from sluice.ledger.database.connection import Tx, arrays
 
 _LIVE = sql_list(*sorted(LIVE))
 
-_OF_TABLE = "partition.place = %(place)s AND partition.version = %(version)s"
+_OF_TABLE = "partition.table_name = %(table)s AND partition.version = %(version)s"
 _MAKERS = f"""
 SELECT job.app, job.key, count(*) FROM partition LEFT JOIN job ON job.id = partition.job
 WHERE {_OF_TABLE} AND partition.partition BETWEEN %(first)s AND %(last)s
@@ -28,17 +28,17 @@ GROUP BY island ORDER BY 1
 """
 # A missing partition of a dead job may be made by any other job, so it counts as missing.
 _HOLDINGS = f"""
-SELECT given.place, min(held.partition), max(held.partition), count(*) FILTER (WHERE held.done),
+SELECT given.table_name, min(held.partition), max(held.partition), count(*) FILTER (WHERE held.done),
        count(*) FILTER (WHERE NOT held.done), count(*) FILTER (WHERE held.partition > held.before + 1)
-FROM unnest(%(places)s::text[], %(versions)s::text[]) AS given (place, version)
+FROM unnest(%(tables)s::text[], %(versions)s::text[]) AS given (table_name, version)
      CROSS JOIN LATERAL (
          SELECT partition.partition, partition.done_at IS NOT NULL AS done,
                 lag(partition.partition) OVER (ORDER BY partition.partition) AS before
          FROM partition LEFT JOIN job ON job.id = partition.job
-         WHERE partition.place = given.place AND partition.version = given.version
+         WHERE partition.table_name = given.table_name AND partition.version = given.version
            AND partition.partition BETWEEN %(first)s AND %(last)s
            AND (partition.done_at IS NOT NULL OR job.state IN ({_LIVE}))) held
-GROUP BY given.place
+GROUP BY given.table_name
 """
 # Existing partitions are in one run, whichever jobs made them. Missing ones are divided by the state of their jobs.
 _RUNS = f"""
@@ -104,7 +104,7 @@ class PartitionRun(Struct, frozen=True):
 
 def makers(tx: Tx, place: TableVersion, span: Span, *, limit: int) -> Makers:
     """Return the jobs that own or last owned these partitions, at most ``limit``."""
-    rows = tx.rows(_MAKERS, place=place.table, version=place.version, **span._asdict(), limit=limit)
+    rows = tx.rows(_MAKERS, table=place.table, version=place.version, **span._asdict(), limit=limit)
     return Makers(
         jobs=[JobName(app, key) for app, key, _ in rows if app is not None],
         landed=sum(count for app, _, count in rows if app is None),
@@ -118,7 +118,7 @@ def done(tx: Tx, job: int) -> list[Span]:
 
 def holdings(tx: Tx, places: Sequence[TableVersion], within: Span) -> dict[str, Holding]:
     """Return the holding of each table. A table of which nothing exists or is under way is left out."""
-    rows = tx.rows(_HOLDINGS, **arrays(places, "places", "versions"), **within._asdict())
+    rows = tx.rows(_HOLDINGS, **arrays(places, "tables", "versions"), **within._asdict())
     return {
         table: Holding(table, Span(first, last), there, under_way, holes)
         for table, first, last, there, under_way, holes in rows
@@ -128,5 +128,5 @@ def holdings(tx: Tx, places: Sequence[TableVersion], within: Span) -> dict[str, 
 def runs(tx: Tx, place: TableVersion, within: Span, *, limit: int) -> list[PartitionRun]:
     """Return the runs in order, at most ``limit``."""
     return tx.structs(
-        PartitionRun, _RUNS, place=place.table, version=place.version, **within._asdict(), limit=limit
+        PartitionRun, _RUNS, table=place.table, version=place.version, **within._asdict(), limit=limit
     )

@@ -13,13 +13,13 @@ from sluice.ops.console.route import CallArguments, NoParameters, Route
 
 
 class Act(Struct, frozen=True, kw_only=True):
-    """Act of a sender. ``about`` names the object of the act, ``came_to`` its outcome."""
+    """Act of a sender. ``target`` is its object."""
 
     at: datetime
-    who: str
-    did: str
-    about: Mapping[str, JSON]
-    came_to: Mapping[str, JSON]
+    actor: str
+    action: str
+    target: Mapping[str, JSON]
+    result: Mapping[str, JSON]
 
 
 class Acts(Struct, frozen=True):
@@ -31,7 +31,8 @@ def audit(office: Office, asked: CallArguments[Paging, NoParameters]) -> Acts:
     before, limit = asked.query.before, asked.query.limit
     found = office.ask(lambda tx: acts(tx, before=before, limit=limit))
     told = [
-        Act(at=each.at, who=each.who, did=each.did, about=each.about, came_to=each.came_to) for each in found
+        Act(at=each.at, actor=each.actor, action=each.action, target=each.target, result=each.result)
+        for each in found
     ]
     return Acts(told, write_token(found[-1].id) if len(found) == limit else None)
 

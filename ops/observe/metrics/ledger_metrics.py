@@ -11,7 +11,7 @@ from sluice.ledger.limits.app_pauses import pauses
 from sluice.ledger.reads import fleet, state_statistics
 from sluice.ledger.reads.fleet import differing
 from sluice.ledger.reads.state_statistics import standing
-from sluice.ledger.stats.event_counters import What, happened
+from sluice.ledger.stats.event_counters import CounterName, happened
 from sluice.ledger.stats.state_counts import BUCKETS_S
 from sluice.ops.observe.metrics import families
 from sluice.ops.observe.metrics.exposition import Histogram, Values
@@ -73,10 +73,10 @@ def _of_troubles(tx: Tx) -> dict[Family, Values]:
     return {
         families.LEASE_LOSSES: {_ONE: troubles.lease_losses},
         families.REFUSED: {_ONE: troubles.refused},
-        families.REFUSED_SUBMISSIONS: {_ONE: found.get((What.SUBMISSION_REFUSED, ""), 0)},
+        families.REFUSED_SUBMISSIONS: {_ONE: found.get((CounterName.SUBMISSION_REFUSED, ""), 0)},
         families.REPAIRS: {(kind,): times for kind, times in sorted(kinds.items())},
-        families.ROUND_TRIPS: {_ONE: found.get((What.ROUND_TRIP, ""), 0)},
-        families.LINEAGE_DROPPED: {_ONE: found.get((What.LINEAGE_DROPPED, ""), 0)},
+        families.ROUND_TRIPS: {_ONE: found.get((CounterName.ROUND_TRIP, ""), 0)},
+        families.LINEAGE_DROPPED: {_ONE: found.get((CounterName.LINEAGE_DROPPED, ""), 0)},
     }
 
 

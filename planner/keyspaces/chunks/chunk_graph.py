@@ -31,13 +31,14 @@ class NodeDependency(NamedTuple):
 
 
 class AppNode(Struct, frozen=True, kw_only=True):
-    """App with its kwargs. ``number`` distinguishes the nodes of one app, counted from 1. ``mark`` distinguishes the
+    """App with its kwargs. ``number`` distinguishes the nodes of one app, counted from 1. ``freshness_scope``
+    distinguishes the
     app's results, for freshness (``jobs.model.freshness``)."""
 
     app: App
     chunking: Chunking
     kwargs: Mapping[str, JSON]
-    mark: str
+    freshness_scope: str
     number: int
     edges: list[NodeDependency]
 
@@ -84,10 +85,17 @@ def _node(app: App, kwargs: Mapping[str, JSON], number: int) -> AppNode:
     if app.chunking is None:
         raise BadRequest(f"{app.name} is not keyed by chunk, so it has no work IDs.", where=app.origin)
     try:
-        mark = mark_of(app.chunking, kwargs)
+        freshness_scope = mark_of(app.chunking, kwargs)
     except ValueError as error:
         raise BadRequest(f"{app.name}: {error}.", where=app.origin) from None
-    return AppNode(app=app, chunking=app.chunking, kwargs=kwargs, mark=mark, number=number, edges=[])
+    return AppNode(
+        app=app,
+        chunking=app.chunking,
+        kwargs=kwargs,
+        freshness_scope=freshness_scope,
+        number=number,
+        edges=[],
+    )
 
 
 def _children_first(nodes: list[AppNode]) -> list[AppNode]:

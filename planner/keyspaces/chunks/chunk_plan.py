@@ -28,7 +28,7 @@ from sluice.jobs.keys.work_ids import Part, WorkId, in_order, short_text_of
 from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.freshness import Age, UnfinishedWork, is_fresh
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, Wish
+from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, RequestReason
 from sluice.jobs.model.pool import pool_of
 from sluice.jobs.model.submission import JSON, Submission
 from sluice.jobs.states import State
@@ -74,11 +74,11 @@ class ChunkKnowledge(Protocol):
     @property
     def now(self) -> datetime: ...
 
-    def ages(self, app: str, mark: str, chunks: Sequence[Sequence[WorkId]]) -> Sequence[Age]:
+    def ages(self, app: str, freshness_scope: str, chunks: Sequence[Sequence[WorkId]]) -> Sequence[Age]:
         """Return, for each chunk, the age of the app's results on its IDs."""
         ...
 
-    def last_run(self, app: str, mark: str) -> datetime | None:
+    def last_run(self, app: str, freshness_scope: str) -> datetime | None:
         """Return when a submission that requested this app as a whole last succeeded."""
         ...
 
@@ -119,12 +119,12 @@ class Chunked(Struct, frozen=True, kw_only=True):
 
     def plan(self, number: int) -> JobPlan:
         """Return the plan for the submission of this number."""
-        wants = (
-            (number, job.name, Wish.ASKED if job.name in self.asked else Wish.PULLED)
+        requests = (
+            (number, job.name, RequestReason.ASKED if job.name in self.asked else RequestReason.PULLED)
             for job in self.jobs
             if job.name not in self.known
         )
-        return JobPlan(jobs=self.jobs, wants=tuple(wants))
+        return JobPlan(jobs=self.jobs, requests=tuple(requests))
 
 
 def chunk(
@@ -217,7 +217,7 @@ class _Chunks:
 
     def _is_same(self, busy: UnfinishedWork, place: int) -> bool:
         node = self._nodes[place]
-        if busy.app != node.app.name or busy.mark not in (None, node.mark):
+        if busy.app != node.app.name or busy.freshness_scope not in (None, node.freshness_scope):
             return False
         if busy.parts is None:
             return True
@@ -230,7 +230,7 @@ class _Chunks:
         node = self._nodes[place]
         candidates = [cut for cut in whole if cut in reached]
         pieces = [self._ids[slice(*cut)] for cut in candidates]
-        ages = self._known.ages(node.app.name, node.mark, pieces) if pieces else []
+        ages = self._known.ages(node.app.name, node.freshness_scope, pieces) if pieces else []
         ran = self._last_run(node, reached.values())
         needed = []
         for cut, age in zip(candidates, ages, strict=True):
@@ -244,7 +244,7 @@ class _Chunks:
 
     def _last_run(self, node: AppNode, reached: Iterable[Sequence[Dependency]]) -> datetime | None:
         anyhow = any(dependency.any_ids for wanting in reached for dependency in wanting)
-        return self._known.last_run(node.app.name, node.mark) if anyhow else None
+        return self._known.last_run(node.app.name, node.freshness_scope) if anyhow else None
 
     def _fresh(
         self, node: AppNode, cut: Cut, dependency: Dependency, age: Age, ran: datetime | None
@@ -287,7 +287,7 @@ def _jobs(
             overrides=overrides,
             kwargs=node.kwargs,
             work_ids=tuple(shared.ids[slice(*cut)]),
-            mark=node.mark,
+            freshness_scope=node.freshness_scope,
             pool=pool_of(node.app, policy, name.key, node.kwargs),
         )
 

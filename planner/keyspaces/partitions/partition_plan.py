@@ -109,7 +109,7 @@ class Layout:
             offset_s=terms.policy.start_offset_s(name, self._submission.id or ""),
             overrides=terms.overrides,
             kwargs=self._submission.kwargs,
-            place=table,
+            output_table=table,
             pool=pool_of(app, terms.policy, name.key, self._submission.kwargs),
         )
 

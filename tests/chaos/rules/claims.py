@@ -96,7 +96,7 @@ def _taken_at(history: History, step: Transition) -> float:
 
 
 def _was_done_before(job: Job, step: Transition, begun: set[tuple[int, int]]) -> bool:
-    return job.place is not None and any((step.job, claim) in begun for claim in range(1, step.claim))
+    return job.output_table is not None and any((step.job, claim) in begun for claim in range(1, step.claim))
 
 
 def only_who_was_lost_is_overtaken(history: History) -> Iterator[str]:

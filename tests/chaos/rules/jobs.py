@@ -62,7 +62,7 @@ def every_job_has_ended(history: History) -> Iterator[str]:
     waiting = [
         need
         for need in history.rows.needs
-        if need.settled is None and need.child in live and live[need.child].state is State.WAITING
+        if need.met is None and need.child in live and live[need.child].state is State.WAITING
     ]
     while more := {need.child for need in waiting if need.parent in excused} - excused:
         excused |= more

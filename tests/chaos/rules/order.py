@@ -59,7 +59,7 @@ def _is_met(history: History, needs: list[Need], at: float) -> bool:
     """Return whether each parent had by then reached a state that meets the need."""
     return all(
         any(
-            step.target in MET[_when(need)] and step.at <= at and step.claim > (need.outlived or -1)
+            step.target in MET[_when(need)] and step.at <= at and step.claim > (need.stale_claim or -1)
             for step in history.steps_of.get(need.parent, [])
         )
         for need in needs
@@ -68,7 +68,10 @@ def _is_met(history: History, needs: list[Need], at: float) -> bool:
 
 def _is_done(history: History, needs: list[Need], begun: Effect, accepted: dict[int, list[Effect]]) -> bool:
     return all(
-        any(end.at <= begun.at and end.claim > (need.outlived or -1) for end in accepted.get(need.parent, []))
+        any(
+            end.at <= begun.at and end.claim > (need.stale_claim or -1)
+            for end in accepted.get(need.parent, [])
+        )
         for need in needs
         if need.condition == SUCCEED.target
         and (need.parent in accepted or _leaves_lines(history, need.parent))
@@ -78,7 +81,7 @@ def _is_done(history: History, needs: list[Need], begun: Effect, accepted: dict[
 def _leaves_lines(history: History, job: int) -> bool:
     """Return whether the job cannot succeed without a line. A job that fills partitions may find nothing to do."""
     parent = history.jobs.get(job)
-    return parent is not None and parent.place is None and parent.app in history.leaves_effects
+    return parent is not None and parent.output_table is None and parent.app in history.leaves_effects
 
 
 def _accepted(history: History) -> dict[int, list[Effect]]:

@@ -12,8 +12,8 @@ def partitions_are_made_once(history: History) -> Iterator[str]:
     anew = {want.job for want in history.rows.wants if want.submission in asked}
     for job in history.rows.jobs:
         won = [step.claim for step in history.steps_of.get(job.id, []) if step.verb == SUCCEED.name]
-        if job.place is not None and len(won) > 1 and job.id not in anew:
-            yield f"{job.name} has filled its part of {job.place} by claims {won}"
+        if job.output_table is not None and len(won) > 1 and job.id not in anew:
+            yield f"{job.name} has filled its part of {job.output_table} by claims {won}"
 
 
 def partitions_belong_to_who_made_them(history: History) -> Iterator[str]:
@@ -23,7 +23,7 @@ def partitions_belong_to_who_made_them(history: History) -> Iterator[str]:
     """
     for each in history.rows.partitions:
         job = history.jobs.get(each.job) if each.job is not None else None
-        which = f"{each.place} {each.partition}"
+        which = f"{each.table_name} {each.partition}"
         if each.job is not None and job is None:
             yield f"{which} belongs to a job that there is not"
         elif job is not None and job.state is State.SUCCEEDED and not each.is_there:

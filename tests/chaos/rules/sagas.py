@@ -56,7 +56,7 @@ def journals_are_written_by_who_holds_the_flight(history: History) -> Iterator[s
     """
     latest: dict[tuple[int, int], int] = {}
     for entry in history.rows.steps:
-        if entry.mark == EntryResult.FORCED:
+        if entry.result == EntryResult.FORCED:
             continue
         round_ = history.rounds.get((entry.job, entry.claim))
         ended = round_.executed_at if round_ else None
@@ -81,7 +81,7 @@ def _names(history: History) -> dict[int, set[str]]:
         last[entry.job] = max(entry.flight, last.get(entry.job, 0))
     names: dict[int, set[str]] = {}
     for entry in history.rows.steps:
-        is_forward = entry.direction == Direction.DO and entry.mark in {
+        is_forward = entry.direction == Direction.DO and entry.result in {
             EntryResult.DONE,
             EntryResult.AWAITS,
             EntryResult.AGAIN,

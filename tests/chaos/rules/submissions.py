@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sluice.jobs.model.plan import Wish
+from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
 from sluice.jobs.states import CLAIM, MARK_LANDED, SKIP, SUCCEED, State
 from tests.chaos.history import History
@@ -32,7 +32,7 @@ def who_has_succeeded_has_what_he_asked_for(history: History) -> Iterator[str]:
     """Check that the requested jobs of a succeeded submission had succeeded, were skipped or landed, or were split."""
     for want in history.rows.wants:
         submission, job = history.submissions.get(want.submission), history.jobs.get(want.job)
-        if submission is None or job is None or want.wish != Wish.ASKED or job.is_pruned:
+        if submission is None or job is None or want.request_reason != RequestReason.ASKED or job.is_pruned:
             continue
         if submission.state == SubmissionState.SUCCEEDED and not _came_well(history, submission, job.id):
             yield f"{submission.id} has succeeded, and {job.name}, which it asked for, had not"

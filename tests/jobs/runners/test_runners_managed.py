@@ -158,7 +158,7 @@ def test_work_with_a_handle_that_cannot_be_stored_is_ended(bench: Bench, handle:
 
 
 def test_some_consecutive_errors_of_check_are_tolerated(bench: Bench) -> None:
-    hiccups = [ConnectionError("503")] * external.MISSES_MAX
+    hiccups = [ConnectionError("503")] * external.FAILED_POLLS_MAX
     place = Place(*hiccups, "running", *hiccups, "succeeded")
     outcome = _run(bench, place, Tie())
     assert outcome.ending is Ending.DONE

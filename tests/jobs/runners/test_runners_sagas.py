@@ -136,7 +136,7 @@ def test_the_debug_options_of_the_policy_are_applied(flights: Flights) -> None:
 
 def test_an_aborted_flight_is_undone_and_gives_the_reason(flights: Flights) -> None:
     def called_off(_: Any) -> None:
-        flights.journal.turn_back = "nobody wants it any more"
+        flights.journal.abort_reason = "nobody wants it any more"
 
     outcome = flights.run(Scripted("seat", do=called_off), Scripted("meal"))
     assert outcome.ending is Ending.ERROR

@@ -24,8 +24,8 @@ def _run(bench: Bench, place: Place, tie: Tie | None) -> Outcome:
     return bench.run(bench.assign(app), attachment=tie)
 
 
-def _look(place: Place, *, misses: int = 0) -> PollResult:
-    return external.look(place.grid, NAME, "w1", misses=misses)
+def _look(place: Place, *, failed_polls: int = 0) -> PollResult:
+    return external.look(place.grid, NAME, "w1", failed_polls=failed_polls)
 
 
 def _error(look: PollResult) -> str:
@@ -83,10 +83,10 @@ def test_a_service_that_ends_has_failed_with_any_status() -> None:
 
 def test_some_failed_polls_are_tolerated_and_one_too_many_ends_the_service() -> None:
     place = Place(ConnectionError("503"))
-    look = _look(place, misses=2)
+    look = _look(place, failed_polls=2)
     assert (look.outcome, look.missed) == (None, True)
     assert "503" in (look.said or "")
-    assert "check() failed 4 times in a row: ConnectionError: 503" in _error(_look(place, misses=3))
+    assert "check() failed 4 times in a row: ConnectionError: 503" in _error(_look(place, failed_polls=3))
     assert place.calls == ["check", "check", "cancel"]
 
 
@@ -95,7 +95,7 @@ def test_a_manager_that_cannot_be_created_counts_as_a_failed_poll() -> None:
         def __init__(self) -> None:
             raise SystemExit("no settings")
 
-    look = external.look(Broken, NAME, "w1", misses=0)  # type: ignore[arg-type] # Its methods are never called.
+    look = external.look(Broken, NAME, "w1", failed_polls=0)  # type: ignore[arg-type] # Its methods are never called.
     assert (look.outcome, look.missed) == (None, True)
 
 

@@ -53,11 +53,11 @@ class Ledger(MemoryJournal):
 
     def heed(self) -> JournalReply:
         self.heeded += 1
-        return JournalReply(stands=not self.taken, turn_back=self.turn_back)
+        return JournalReply(stands=not self.taken, abort_reason=self.abort_reason)
 
     @property
     def lines(self) -> list[str]:
-        return [f"{each.direction} {each.step} {each.mark}" for each in self.entries]
+        return [f"{each.direction} {each.step} {each.result}" for each in self.entries]
 
 
 class Air:

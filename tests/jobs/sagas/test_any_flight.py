@@ -37,7 +37,7 @@ class Story:
         while not self.ends or self.ends[-1] not in {FlightEnd.SUCCEEDED, FlightEnd.UNDONE}:
             assert len(self.ends) < 200, "it goes on for ever"
             if len(self.ends) == turns_back_at:
-                self.air.journal.turn_back = "nobody wants it"
+                self.air.journal.abort_reason = "nobody wants it"
             self.ends.append(self.air.fly().how)
             if self.ends[-1] is FlightEnd.SUSPENDED:
                 self.air.journal.tell(None)
@@ -51,7 +51,7 @@ class Story:
         """Possible distances, in steps, of the first undo beyond the last do. It may be 1 if the flight was aborted,
         because the run that picks it up cannot know whether the next step has begun.
         """
-        return {0} if self.air.journal.turn_back is None else {0, 1}
+        return {0} if self.air.journal.abort_reason is None else {0, 1}
 
     def steps(self, what: str) -> list[int]:
         """Return the indices of the steps with this call, ``do`` or ``undo``, in order."""
@@ -113,7 +113,7 @@ def test_the_journal_goes_forward_then_back_and_is_numbered_without_gaps(story: 
     assert all(
         entry.failure
         for entry in entries
-        if entry.mark is EntryResult.UNDO_FAILED or entry.direction is Direction.SWITCH
+        if entry.result is EntryResult.UNDO_FAILED or entry.direction is Direction.SWITCH
     )
 
 

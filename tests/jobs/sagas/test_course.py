@@ -8,9 +8,11 @@ from sluice.jobs.sagas.next_step import Leg, next_leg
 DO, SWITCH, UNDO = Direction.DO, Direction.SWITCH, Direction.UNDO
 
 
-def _entry(direction: Direction, step: int, mark: EntryResult = EntryResult.DONE) -> JournalEntry:
-    awaits = Await() if mark is EntryResult.AWAITS else None
-    return JournalEntry(seq=1, step=step, name="a", steps=9, direction=direction, mark=mark, awaits=awaits)
+def _entry(direction: Direction, step: int, result: EntryResult = EntryResult.DONE) -> JournalEntry:
+    awaits = Await() if result is EntryResult.AWAITS else None
+    return JournalEntry(
+        seq=1, step=step, name="a", steps=9, direction=direction, result=result, awaits=awaits
+    )
 
 
 def test_a_flight_without_entries_begins_with_the_first_step() -> None:
@@ -44,7 +46,7 @@ def test_a_waiting_flight_has_no_next_step(direction: Direction) -> None:
 
 def test_every_entry_is_followed_by_the_same_or_an_adjacent_step() -> None:
     for direction in Direction:
-        for mark in set(EntryResult) - {EntryResult.AWAITS}:
-            leg = next_leg(_entry(direction, 4, mark))
+        for result in set(EntryResult) - {EntryResult.AWAITS}:
+            leg = next_leg(_entry(direction, 4, result))
             assert abs(leg.step - 4) <= 1
             assert (leg.direction is DO) == (direction is DO)

@@ -13,7 +13,7 @@ WHY = "nobody wants it any more"
 
 def _called_off(air: Air) -> Any:
     def act(_: Any) -> None:
-        air.journal.turn_back = WHY
+        air.journal.abort_reason = WHY
 
     return act
 
@@ -89,7 +89,7 @@ def test_the_next_run_also_undoes_the_step_in_which_the_worker_died() -> None:
     air = Air("a b c")
     air.scripts["do b"] = [air.crash]
     assert air.fly().how is FlightEnd.LOST
-    air.journal.turn_back = WHY
+    air.journal.abort_reason = WHY
     assert air.fly().how is FlightEnd.UNDONE
     assert air.called == "do a, do b, undo b, undo a"
 
@@ -98,7 +98,7 @@ def test_an_aborted_flight_undoes_a_first_step_that_may_have_begun() -> None:
     air = Air("a b")
     air.scripts["do a"] = [air.crash]
     assert air.fly().how is FlightEnd.LOST
-    air.journal.turn_back = WHY
+    air.journal.abort_reason = WHY
     assert air.fly().how is FlightEnd.UNDONE
     assert air.called == "do a, undo a"
 
@@ -106,14 +106,14 @@ def test_an_aborted_flight_undoes_a_first_step_that_may_have_begun() -> None:
 def test_an_abort_after_the_last_step_is_too_late_for_the_next_run() -> None:
     air = Air("a", do_a=[Stop])
     assert air.fly().how is FlightEnd.HANDED_BACK
-    air.journal.turn_back = WHY
+    air.journal.abort_reason = WHY
     assert air.fly().how is FlightEnd.SUCCEEDED
 
 
 def test_an_aborted_waiting_flight_undoes_the_step_that_waited() -> None:
     air = Air("a b", do_a=[Wait("approved")])
     air.fly()
-    air.journal.turn_back = WHY
+    air.journal.abort_reason = WHY
     landing = air.fly()
     assert (landing.how, str(landing.failure)) == (FlightEnd.UNDONE, f"CalledOff: {WHY}")
     assert air.called == "do a, undo a"
@@ -122,7 +122,7 @@ def test_an_aborted_waiting_flight_undoes_the_step_that_waited() -> None:
 def test_an_abort_does_not_affect_a_wait_during_the_undo() -> None:
     air = Air("a", do_a=[Fatal("full")], undo_a=[Wait("refunded")])
     air.fly()
-    air.journal.turn_back = WHY
+    air.journal.abort_reason = WHY
     assert air.fly().how is FlightEnd.SUSPENDED
     air.journal.tell("refunded")
     landing = air.fly()
@@ -135,7 +135,7 @@ def test_an_abort_may_be_withdrawn_before_the_next_boundary() -> None:
     def wanted_again(flight: Any) -> None:
         air.now_s += 60
         seen.append(flight.cancelled)
-        air.journal.turn_back = None
+        air.journal.abort_reason = None
 
     air.scripts["do a"] = [both(_called_off(air), wanted_again)]
     assert air.fly().how is FlightEnd.SUCCEEDED

@@ -102,19 +102,22 @@ def test_an_older_schema_is_reported(url: str) -> None:
 
 def test_tables_without_autovacuum_or_with_many_dead_rows_are_reported(url: str) -> None:
     leave, take = (
-        f"ALTER TABLE pace {way}" for way in ("SET (autovacuum_enabled=false)", "RESET (autovacuum_enabled)")
+        f"ALTER TABLE app_runtime {way}"
+        for way in ("SET (autovacuum_enabled=false)", "RESET (autovacuum_enabled)")
     )
     with _set(url, leave, take):
-        assert "Autovacuum skips the table pace" in _said(_examined(url), FindingLevel.BAD)
+        assert "Autovacuum skips the table app_runtime" in _said(_examined(url), FindingLevel.BAD)
     with _set(url, leave, take), psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("INSERT INTO pace (app, mean_s) SELECT n, 1 FROM generate_series(1, 60000) n")
-        connection.execute("DELETE FROM pace")
+        connection.execute(
+            "INSERT INTO app_runtime (app, mean_s) SELECT n, 1 FROM generate_series(1, 60000) n"
+        )
+        connection.execute("DELETE FROM app_runtime")
         connection.execute("SELECT pg_stat_force_next_flush()")
         grown = next(each for each in _tables(url) if each.name == "pace")
         assert grown.is_overgrown
         [finding] = judge.tables([replace(grown, left_out=False)], where=HERE)
-        assert "The table pace has about 60,000 dead rows and 0 living rows." in finding.what
-        connection.execute("VACUUM pace")
+        assert "The table app_runtime has about 60,000 dead rows and 0 living rows." in finding.what
+        connection.execute("VACUUM app_runtime")
 
 
 def _tables(url: str) -> list[server_health.TableSize]:

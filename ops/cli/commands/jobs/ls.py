@@ -132,7 +132,7 @@ def _table(found: Sequence[job_lists.ListedJob], order: Order) -> Table:
 
 def _document(job: job_lists.ListedJob) -> dict[str, object]:
     """Return a job as a document. A partition job also has its partitions."""
-    told = {word: value for word, value in asdict(job).items() if word not in ("id", "place")}
+    told = {word: value for word, value in asdict(job).items() if word not in ("id", "output_table")}
     return told if job.span is None else {**told, "span": job.span}
 
 

@@ -94,8 +94,8 @@ def _facts(found: Dossier) -> Iterator[str]:
     if job.handle is not None:
         yield f"external work: {msgspec.json.encode(masked_value(job.handle)).decode()}"
     yield from _looks(job)
-    if found.half_of:
-        yield f"half of {found.half_of.app}/{found.half_of.key}, which was split"
+    if found.bisected_from:
+        yield f"half of {found.bisected_from.app}/{found.bisected_from.key}, which was split"
     if job.compensated_by:
         yield f"compensated by {job.compensated_by.name}, which is {job.compensated_by.state}"
     if job.compensates:
@@ -120,17 +120,18 @@ def _times_and_places(job: JobRow) -> Iterator[str]:
     if job.end_before:
         yield f"end before {moment(job.end_before)} UTC"
     if job.pool is not None:
-        yield f"{spoken(job.pool)}, {job.pool_limit} at once{', waiting for a slot' if job.queued else ''}"
+        yield f"{spoken(job.pool)}, {job.pool_limit} at once{', waiting for a slot' if job.waiting_for_slot else ''}"
 
 
 def _looks(job: JobRow) -> Iterator[str]:
     if job.is_left:
-        every, at = span(job.watch_s), moment(job.watch_at)
+        every, at = span(job.poll_interval_s), moment(job.next_poll_at)
         yield f"polled every {every}, next at {at} UTC; started again {_times(job.round)}"
     if job.is_to_be_ended:
-        yield f"external work must still be ended{f', next try at {moment(job.watch_at)} UTC' if job.watch_at else ''}"
-    if job.said and (job.is_left or job.is_to_be_ended):
-        yield f"last status: {first_line(job.said)}"
+        again = f", next try at {moment(job.next_poll_at)} UTC" if job.next_poll_at else ""
+        yield f"external work must still be ended{again}"
+    if job.external_status and (job.is_left or job.is_to_be_ended):
+        yield f"last status: {first_line(job.external_status)}"
 
 
 def _times(number: int) -> str:

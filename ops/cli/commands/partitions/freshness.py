@@ -78,18 +78,26 @@ def _ids(app: App, chunking: Chunking, options: Options) -> Ask:
 
     def ask(tx: Tx) -> FreshnessReport:
         past = FreshnessFacts(tx, tx.instant(), number=0)
-        kept = [mark for mark in last_successes.marks(tx, app.name) if is_kept(mark, chunking)]
-        marks = kept if kept or chunking.freshness_by else [""]
+        kept = [
+            freshness_scope
+            for freshness_scope in last_successes.freshness_scopes(tx, app.name)
+            if is_kept(freshness_scope, chunking)
+        ]
+        freshness_scopes = kept if kept or chunking.freshness_by else [""]
         if named is None:
-            found, more = last_successes.ids(tx, app.name, marks, before=before, limit=limit)
+            found, more = last_successes.ids(tx, app.name, freshness_scopes, before=before, limit=limit)
         else:
-            found, more = last_successes.named_ids(tx, app.name, marks, named, limit=limit)
+            found, more = last_successes.named_ids(tx, app.name, freshness_scopes, named, limit=limit)
         return FreshnessReport(
             now=past.now,
             successes=_older(found, before),
-            runs={mark: at for mark in marks if (at := past.last_run(app.name, mark))},
-            never={} if named is None or more else never(named, marks or [""], found),
-            more=more or len(marks) >= last_successes.MARKS_MAX,
+            runs={
+                freshness_scope: at
+                for freshness_scope in freshness_scopes
+                if (at := past.last_run(app.name, freshness_scope))
+            },
+            never={} if named is None or more else never(named, freshness_scopes or [""], found),
+            more=more or len(freshness_scopes) >= last_successes.MARKS_MAX,
         )
 
     return ask
@@ -137,14 +145,19 @@ def _page(app: App, told: FreshnessReport) -> Iterator[Block]:
     by = app.chunking.freshness_by if app.chunking else ()
     name = "work IDs" if app.chunking else "key"
     rows = [
-        (*([in_words(each.mark)] if by else []), words, moment(each.at) or "never", _age(each, told))
+        (
+            *([in_words(each.freshness_scope)] if by else []),
+            words,
+            moment(each.at) or "never",
+            _age(each, told),
+        )
         for each in alike(told)
         for words in ([short_text_of(each.names)] if app.chunking else each.names)
     ]
     headings = (*(["of"] if by else []), name, "last succeeded (UTC)", "age")
     yield Table(headings, rows, empty=f"No successes of {app.name} to show.")
-    for mark, at in told.runs.items():
-        of = f" of {in_words(mark)}" if mark else ""
+    for freshness_scope, at in told.runs.items():
+        of = f" of {in_words(freshness_scope)}" if freshness_scope else ""
         yield Paragraph(f"Its last submission{of} that succeeded ended {ago(at, told.now)}.", "bright_black")
 
 

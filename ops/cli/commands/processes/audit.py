@@ -33,7 +33,7 @@ def run(desk: CommandContext, options: Options) -> int:
     desk.output.answer(
         documents,
         Table(
-            ("at (UTC)", "user", "action", "about", "outcome"),
+            ("at (UTC)", "actor", "action", "target", "result"),
             [_row(each) for each in found],
             prose=True,
             empty="No action was taken in the console.",
@@ -43,7 +43,7 @@ def run(desk: CommandContext, options: Options) -> int:
 
 
 def _row(each: AuditEntry) -> tuple[str, ...]:
-    return moment(each.at), each.who, each.did, _words(each.about), _words(each.came_to)
+    return moment(each.at), each.actor, each.action, _words(each.target), _words(each.result)
 
 
 def _words(told: object) -> str:

@@ -12,7 +12,7 @@ export function relatives(job) {
         family("Parents", "parents", job.parents, "It needs no other job."),
         family("Children", "children", job.children, "No job waits for it."),
         job.halves?.length > 0 && family("It was split into", "halves", job.halves, ""),
-        job.half_of && family("It is a half of", "half-of", [job.half_of], ""),
+        job.bisected_from && family("It is a half of", "half-of", [job.bisected_from], ""),
     ];
 }
 

@@ -25,16 +25,16 @@ function draw({ audit, next }, query) {
             table({
                 label: "Audit",
                 folds: true,
-                head: [["ago", "num"], ["when", "secondary"], ["who", "nowrap"], ["did", "nowrap"], "to", "result"],
+                head: [["ago", "num"], ["when", "secondary"], ["actor", "nowrap"], ["action", "nowrap"], "target", "result"],
                 rows: audit.map((each) => ({
-                    key: `${each.at} ${each.did} ${JSON.stringify(each.about)}`,
+                    key: `${each.at} ${each.action} ${JSON.stringify(each.target)}`,
                     cells: [
                         ago(each.at),
                         h("span.faint", {}, exactly(each.at)),
-                        each.who ?? "–",
-                        plain(each.did),
-                        about(each.about ?? {}),
-                        words(each.came_to),
+                        each.actor ?? "–",
+                        plain(each.action),
+                        about(each.target ?? {}),
+                        words(each.result),
                     ],
                 })),
                 empty: empty("No acts yet.", "Each action of this page is recorded here."),

@@ -90,8 +90,8 @@ function course({ journal: entries, steps, direction }) {
         { "aria-label": "Steps", "data-key": "steps" },
         Array.from({ length: count }, (_, at) => {
             const found = last.get(at);
-            const undone = found?.direction === "undo" && LOOKS[found.mark] === "succeeded";
-            const state = !found ? "expected" : undone ? "cancelled" : (LOOKS[found.mark] ?? "running");
+            const undone = found?.direction === "undo" && LOOKS[found.result] === "succeeded";
+            const state = !found ? "expected" : undone ? "cancelled" : (LOOKS[found.result] ?? "running");
             const words = !found
                 ? direction === "undo"
                     ? "not begun"
@@ -99,8 +99,8 @@ function course({ journal: entries, steps, direction }) {
                 : undone
                   ? "undone"
                   : found.direction === "undo"
-                    ? `undo: ${plain(found.mark)}`
-                    : plain(found.mark);
+                    ? `undo: ${plain(found.result)}`
+                    : plain(found.result);
             return h(
                 `li.step.is-${state}`,
                 {},
@@ -118,7 +118,7 @@ function journal({ journal: entries }) {
         table({
             label: "Journal",
             folds: true,
-            head: [["no.", "num"], "step", "direction", "mark", "more", ["when", "num"]],
+            head: [["no.", "num"], "step", "direction", "result", "more", ["when", "num"]],
             rows: [...entries].reverse().map((each) => ({
                 key: String(each.seq),
                 cells: [
@@ -126,10 +126,10 @@ function journal({ journal: entries }) {
                     [h("span.faint", {}, `${each.step + 1} `), each.name],
                     each.direction,
                     h(
-                        `span.badge.is-${LOOKS[each.mark] ?? "running"}`,
+                        `span.badge.is-${LOOKS[each.result] ?? "running"}`,
                         {},
-                        sign(LOOKS[each.mark] ?? "running"),
-                        plain(each.mark),
+                        sign(LOOKS[each.result] ?? "running"),
+                        plain(each.result),
                     ),
                     [
                         each.awaits && `waits for ${each.awaits}`,
@@ -152,7 +152,7 @@ function about(saga) {
         facts([
             ["direction", saga.direction === "undo" ? "undo" : "do"],
             ["crashes", saga.crashes || null],
-            ["reason to abort", saga.turn_back, "wide"],
+            ["reason to abort", saga.abort_reason, "wide"],
             ["working map", h("pre", {}, JSON.stringify(saga.working ?? {}, null, 2)), "wide"],
         ]),
     );

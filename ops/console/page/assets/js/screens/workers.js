@@ -99,7 +99,7 @@ function lines(pools) {
                     h("span.mono", {}, each.pool),
                     number(each.pool_limit),
                     number(each.taken),
-                    number(each.queued),
+                    number(each.waiting_for_slot),
                     each.slots.map((slot) => h("div", {}, jobLink(slot.app, slot.key), " ", badge(slot.state))),
                 ],
             })),
