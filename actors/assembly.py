@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from sluice.actors.settings import tls
 from sluice.actors.settings.settings import Settings
-from sluice.actors.telemetry.observers import Onlooker
+from sluice.actors.telemetry.observers import Observer
 from sluice.actors.worker import notify_listener
-from sluice.actors.worker.publish_buffer import Teller
+from sluice.actors.worker.publish_buffer import PublishBuffer
 from sluice.broker.connect import connect
 from sluice.broker.interface import Broker
 from sluice.broker.messages import Message
@@ -156,7 +156,7 @@ def own_broker(settings: Settings, ledger: Ledger) -> Iterator[Broker]:
         yield broker
 
 
-def onlookers(settings: Settings, definition: Callable[[str], App | None]) -> list[Onlooker]:
+def observers(settings: Settings, definition: Callable[[str], App | None]) -> list[Observer]:
     """Return the observers of this process (traces, lineage). ``definition`` returns the current definition of an
     app."""
     found = [_tracing(settings)] if settings.trace else []
@@ -181,7 +181,7 @@ def tracing(settings: Settings) -> Iterator[None]:
         made.close()
 
 
-def _tracing(settings: Settings) -> Onlooker:
+def _tracing(settings: Settings) -> Observer:
     try:
         # Without traces, OpenTelemetry is neither loaded nor required.
         from sluice.actors.telemetry.tracing import Tracing  # noqa: PLC0415 - it is loaded where it is asked for, and only there
@@ -203,14 +203,14 @@ def telling(settings: Settings, ledger: Ledger) -> Iterator[Callable[[Sequence[M
     with ExitStack() as opened:
 
         @cache
-        def teller() -> Teller:
+        def publish_buffer() -> PublishBuffer:
             if not is_shared(settings):
-                return opened.enter_context(closing(Teller(partial(notify_listener.ring, ledger))))
+                return opened.enter_context(closing(PublishBuffer(partial(notify_listener.ring, ledger))))
             broker = opened.enter_context(connect_broker(settings, owner_of(settings, ledger)))
-            return opened.enter_context(closing(Teller(broker.publish)))
+            return opened.enter_context(closing(PublishBuffer(broker.publish)))
 
         def tell(messages: Sequence[Message]) -> None:
-            teller().tell(messages)
+            publish_buffer().tell(messages)
 
         yield tell
 

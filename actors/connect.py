@@ -20,7 +20,7 @@ def connect(
     Default: the embedded ledger of this folder. The broker is connected to at the first message.
     """
     settings = process_settings(apps=apps, ledger_url=ledger_url, broker_url=broker_url)
-    arm(settings.crash_at)
+    arm(settings.failpoint)
     definitions = Definitions(settings) if settings.apps else None
     with tracing(settings), open_ledger(settings) as ledger, telling(settings, ledger) as tell:
         current = (lambda: definitions.current) if definitions else None

@@ -217,7 +217,7 @@ SELECT CASE
     WHEN state = '{State.RUNNING}' AND claim = %(claim)s THEN '{WorkOwner.OURS}'
     WHEN state IN ({_LIVE}) AND handle = %(handle)s::jsonb THEN '{WorkOwner.ANOTHER}'
     WHEN state = '{State.RUNNING}' AND handle IS NULL THEN '{WorkOwner.ANOTHER}'
-    ELSE '{WorkOwner.NOBODY}' END
+    ELSE '{WorkOwner.NONE}' END
 FROM job WHERE id = %(job)s
 """
 _FORGET = f"""
@@ -238,7 +238,7 @@ def keep(tx: Tx, right: Claim, handle: JSON) -> bool:
 def keeper(tx: Tx, right: Claim, handle: JSON) -> WorkOwner:
     """Return whether this claim, another claim or none is responsible for the work that this claim has started."""
     found = tx.column(_KEEPER, **_named(right, handle))
-    return WorkOwner(found[0]) if found else WorkOwner.NOBODY
+    return WorkOwner(found[0]) if found else WorkOwner.NONE
 
 
 def forget(tx: Tx, right: Claim, handle: JSON) -> None:

@@ -38,7 +38,8 @@ _TOUCH = "UPDATE submission SET next_plan_at = clock_timestamp()"
 _WRITTEN = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 _OPEN = f"""
 SELECT 1 FROM submission
-WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') AND app IS DISTINCT FROM %(besides)s LIMIT 1
+WHERE state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}') AND app IS DISTINCT FROM %(except_app)s
+    LIMIT 1
 """
 
 # The tables with most rows of a plan.
@@ -130,9 +131,9 @@ def written(tx: Tx) -> int:
     return int(tx.column(_WRITTEN)[0])
 
 
-def has_work(tx: Tx, *, besides: str | None = None) -> bool:
-    """Return whether any submission has not ended. Submissions of the app ``besides`` do not count."""
-    return bool(tx.rows(_OPEN, besides=besides))
+def has_work(tx: Tx, *, except_app: str | None = None) -> bool:
+    """Return whether any submission has not ended. Submissions of the app ``except_app`` do not count."""
+    return bool(tx.rows(_OPEN, except_app=except_app))
 
 
 def jobs(tx: Tx, state: State) -> int:

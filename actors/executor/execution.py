@@ -24,7 +24,7 @@ from sluice.actors.executor.job_services import (
 )
 from sluice.actors.executor.ledger_retry import while_unreachable
 from sluice.actors.executor.transactions import Appetite, SettleResult
-from sluice.actors.telemetry.observers import Scene, Witness
+from sluice.actors.telemetry.observers import RunObservers, RunReport
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Execute, Executed, Message
 from sluice.jobs.catalogue import Catalogue
@@ -75,7 +75,7 @@ class Running:
         *,
         stores: Stores,
         serves: Callable[[str], bool] = lambda _: False,
-        witness: Witness | None = None,
+        observers: RunObservers | None = None,
         log_failures: bool = True,
     ) -> None:
         self._ledger = ledger
@@ -85,7 +85,7 @@ class Running:
         self._worker = worker
         self._send = send
         self._stores = stores
-        self._witness = witness or Witness(ledger)
+        self._observers = observers or RunObservers(ledger)
         self._log_failures = log_failures
         self._runners: dict[str, tuple[App, Runner]] = {}
         self._paces = Paces()
@@ -147,7 +147,7 @@ class Running:
         thread's turn is over."""
         over_at = time.monotonic() + TURN_S
         while claimed := taken.jobs:
-            subjects = self._witness.take_up(claimed)
+            subjects = self._observers.take_up(claimed)
             stops = self._holdings.take((job.right for job in claimed), subjects, asked_at=taken.asked_at)
             try:
                 outcomes = self._run_all(catalogue, Load(claimed), stops)
@@ -158,7 +158,7 @@ class Running:
                     reached(Failpoint.HAND_OFF_BEGINS)
             finally:
                 self._holdings.forget(stops)
-                self._witness.forget(stops)
+                self._observers.forget(stops)
 
     def _leave_alone(self, app: str) -> None:
         """Log once that an app is not claimed here. Its jobs stay ready: the groomer repeats the notification until the
@@ -179,11 +179,11 @@ class Running:
                 if time.monotonic() - recorded_at > RECORD_WITHIN_S:
                     self._settle(self._catalogue(), load.outcomes())
                     recorded_at = time.monotonic()
-                with self._witness.at(job.right, self._holdings.subject_of(job.right)) as scene:
+                with self._observers.at(job.right, self._holdings.subject_of(job.right)) as report:
                     reached(Failpoint.RUN_BEGINS)
-                    outcome = self._run(catalogue, job, stops[job.right], scene)
+                    outcome = self._run(catalogue, job, stops[job.right], report)
                     reached(Failpoint.RUN_ENDED)
-                    scene.outcome = outcome
+                    report.outcome = outcome
                     if outcome and self._log_failures and has_failed(outcome):
                         _LOG.error("%s failed in round %d: %s", job.name, job.round, outcome.error)
                 self._holdings.release([job.right])
@@ -217,7 +217,7 @@ class Running:
         self._holdings.release(outcomes)
         self._settle(self._catalogue(), outcomes)
 
-    def _run(self, catalogue: Catalogue, job: ClaimedJob, stop: Event, scene: Scene) -> Outcome | None:
+    def _run(self, catalogue: Catalogue, job: ClaimedJob, stop: Event, report: RunReport) -> Outcome | None:
         """Run one job, and return its outcome, or None if the run committed its own success."""
         if stop.is_set() or not self._holdings.may_begin:
             return _NOT_STARTED
@@ -225,7 +225,7 @@ class Running:
         journal = Journaling(self._ledger, job, stop) if job.saga_open else None
         began = time.monotonic()
         try:
-            assignment = scene.begins(assign(self._versions.of(catalogue, job.name), job))
+            assignment = report.begins(assign(self._versions.of(catalogue, job.name), job))
             if assignment.span and not assignment.partitions:
                 return _NOTHING_LEFT
             outcome = self._run_assigned(assignment, job, stop, transacting, journal)
@@ -323,7 +323,7 @@ class Running:
             )
         if self._holdings.draining:
             self._note_handed_back(outcomes, settled.refused)
-        self._witness.recorded(outcomes, settled.refused)
+        self._observers.recorded(outcomes, settled.refused)
         self._send(settled.messages)
         return ClaimedBatch(asked_at, settled.taken)
 

@@ -42,8 +42,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Settings of a process.
 
     ``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None means unknown. Default of
-    ``blobs_url`` and ``programs``: a folder under ``home``. ``keep_history_s`` None means indefinitely. ``crash_at`` is
-    the failpoint at which the process kills itself, for tests. ``traceparent`` is the span that this process was
+    ``blobs_url`` and ``programs``: a folder under ``home``. ``keep_history_s`` None means indefinitely. ``failpoint``
+    is the failpoint at which the process kills itself, for tests. ``traceparent`` is the span that this process was
     started in, if its caller passes one. ``process`` is the name of this process's connections in the ledger's server.
     ``log_failures``: whether a worker logs each failed round. A command that prints failures itself turns it off.
     """
@@ -56,7 +56,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     lease_s: float = 15.0
     tick_s: float = 1.0
     grace_s: float = 20.0
-    start_within_s: float = 20.0
+    startup_timeout_s: float = 20.0
     unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S
     process: str = "sluice"
     log: str = "text"
@@ -70,7 +70,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     code_version: str | None = None
     queue_type: str = "quorum"
     broker_namespace: str = ""
-    plain_text: str = "warn"
+    plaintext: str = "warn"
     message_keys: Keyring = NO_KEYS
     blobs_url: str | None = None
     keep_history_s: float | None = 90 * 86400.0
@@ -79,7 +79,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     programs: Path | None = None
     program_rules: Rules = Rules()
     fence: Fence = Fence()
-    crash_at: CrashOrder | None = None
+    failpoint: CrashOrder | None = None
 
 
 def read_settings(
@@ -112,8 +112,8 @@ def settings_of(
         home=take("HOME", Path, defaults.home, ".sluice"),
         lease_s=take("LEASE", _positive_s, defaults.lease_s, "15s"),
         tick_s=take("TICK", _positive_s, defaults.tick_s, "1s"),
-        grace_s=take("GRACE", duration_s, defaults.grace_s, "20s"),
-        start_within_s=take("START_WITHIN", duration_s, defaults.start_within_s, "10m"),
+        grace_s=take("SHUTDOWN_GRACE", duration_s, defaults.grace_s, "20s"),
+        startup_timeout_s=take("STARTUP_TIMEOUT", duration_s, defaults.startup_timeout_s, "10m"),
         trace=take("TRACE", _one_of("on", "off"), "off", "on") == "on",
         trace_headers=take("TRACE_HEADERS", _headers, defaults.trace_headers, "authorization=Bearer%20TOKEN"),
         traceparent=traceparent,
@@ -125,7 +125,7 @@ def settings_of(
         code_version=take("CODE_VERSION", str, commit_of(folder), "3f2a9c1"),
         queue_type=take("QUEUE_TYPE", _one_of("quorum", "classic"), defaults.queue_type, "quorum"),
         broker_namespace=take("BROKER_NAMESPACE", str, defaults.broker_namespace, "staging"),
-        plain_text=take("PLAIN_TEXT", _one_of("warn", "refuse", "allow"), defaults.plain_text, "refuse"),
+        plaintext=take("PLAINTEXT", _one_of("warn", "refuse", "allow"), defaults.plaintext, "refuse"),
         message_keys=take("MESSAGE_KEYS", _keys, NO_KEYS, "file:/run/secrets/message-keys"),
         blobs_url=take("BLOBS_URL", str, None, "s3://bucket/sluice"),
         keep_history_s=take("KEEP_HISTORY", keep_s, defaults.keep_history_s, "30d"),
@@ -134,7 +134,7 @@ def settings_of(
         programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),
         program_rules=_rules(found, defaults.program_rules),
         fence=_fence(found, folder, apps),
-        crash_at=take("CRASH_AT", read_crash, None, "claim.committed@3"),
+        failpoint=take("FAILPOINT", read_crash, None, "claim.committed@3"),
     )
 
 
@@ -179,7 +179,7 @@ def _lineage(found: FoundSettings) -> LineageServer | None:
     url = found.take("LINEAGE_URL", _http_url, None, "http://lineage.internal:5000")
     token = found.take("LINEAGE_TOKEN", str, None, "a key of that server")
     jobs = found.take("LINEAGE_NAMESPACE", str, "sluice", "warehouse")
-    tables = found.take("LINEAGE_TABLES", str, jobs, "s3://warehouse")
+    tables = found.take("LINEAGE_DATASET_NAMESPACE", str, jobs, "s3://warehouse")
     return LineageServer(url, token, jobs, tables) if url else None
 
 

@@ -1,7 +1,7 @@
 """Insecure connections: others on the network could read them, or answer in the server's place.
 
 Workers, when they start, and ``sluice doctor`` warn of plain text to another machine. It is refused only if
-``SLUICE_PLAIN_TEXT=refuse``. Between the containers of one machine, or behind a mesh that encrypts, it is no fault, and
+``SLUICE_PLAINTEXT=refuse``. Between the containers of one machine, or behind a mesh that encrypts, it is no fault, and
 after an upgrade everything must still start.
 """
 
@@ -17,7 +17,7 @@ from sluice.jobs.text.server_address import without_password
 
 _LOG = logging.getLogger("sluice.transport")
 _LEDGER, _BROKER, _APPS = "SLUICE_LEDGER_URL", "SLUICE_BROKER_URL", "SLUICE_APPS"
-_ALLOW = "set SLUICE_PLAIN_TEXT=allow if the network can be trusted."
+_ALLOW = "set SLUICE_PLAINTEXT=allow if the network can be trusted."
 _ADVICE = {
     _LEDGER: "Add ?sslmode=verify-full to the address, and sslrootcert= if the authority is your own.",
     _BROKER: f"Use amqps:// or rediss:// without options that weaken the check of the server, or {_ALLOW}",
@@ -40,7 +40,7 @@ class Weak(Struct, frozen=True):
 
 def weak(settings: Settings) -> Iterator[Weak]:
     """Yield the insecure addresses of these settings, or none if plain text is allowed."""
-    if settings.plain_text != "allow":
+    if settings.plaintext != "allow":
         for setting in _ADVICE:
             yield from _weak(settings, setting)
 
@@ -48,7 +48,7 @@ def weak(settings: Settings) -> Iterator[Weak]:
 def require(settings: Settings, setting: str) -> None:
     """Raise BadSetting if the settings refuse an insecure connection to the server that ``setting`` names. Called
     before each connection."""
-    if settings.plain_text == "refuse":
+    if settings.plaintext == "refuse":
         for each in _weak(settings, setting):
             raise BadSetting(f"{setting}: {each.why}.", where=each.where, advice=each.advice)
 

@@ -1,7 +1,7 @@
 """Observers of runs (traces, lineage): their interface, and the reports that they receive.
 
-``Onlooker`` is the interface of an observer. ``Witness`` sends the reports about jobs, from submission to outcome, and
-provides names of jobs for the log. A notification sometimes comes twice, so ``Remembered`` keeps reported facts in
+``Observer`` is the interface of an observer. ``RunObservers`` sends the reports about jobs, from submission to outcome,
+and provides names of jobs for the log. A notification sometimes comes twice, so ``Remembered`` keeps reported facts in
 memory.
 
 Invariants: an observer is called after the ledger has a fact. It delays no work. Its errors, and errors in this module,
@@ -70,7 +70,7 @@ class ObservedRun(Protocol):
         ...
 
 
-class Onlooker(Protocol):
+class Observer(Protocol):
     """Observer of this process. Any thread may call its methods."""
 
     def run(self, sight: RunInfo) -> ObservedRun:
@@ -102,13 +102,13 @@ class Onlooker(Protocol):
         ...
 
 
-_LOG = logging.getLogger("sluice.witness")
+_LOG = logging.getLogger("sluice.observers")
 
 #: Endings that may be judged when they are recorded, if there is nothing to decide (see ``ledger.lifecycle.outcomes``).
 _JUDGED = {Ending.DONE, Ending.ERROR, Ending.UNDO_FAILED}
 
 
-class Scene:
+class RunReport:
     """One run with all of its observers. Until the block ends, its thread is running it."""
 
     def __init__(self, subject: Subject, runs: Sequence[ObservedRun]) -> None:
@@ -136,40 +136,40 @@ class Scene:
         return assignment
 
 
-class Witness:
+class RunObservers:
     """Observers of this process. ``names``: the log names the submission of a run, even without observers."""
 
-    def __init__(self, ledger: Ledger, onlookers: Sequence[Onlooker] = (), *, names: bool = False) -> None:
+    def __init__(self, ledger: Ledger, observers: Sequence[Observer] = (), *, names: bool = False) -> None:
         self._ledger = ledger
-        self._onlookers = tuple(onlookers)
+        self._observers = tuple(observers)
         self._names = names
         self._sights: dict[Claim, RunInfo] = {}
 
     def take_up(self, jobs: Sequence[ClaimedJob]) -> dict[Claim, Subject]:
         """Note claimed jobs, and return for each the facts that the log names. Call ``forget`` later."""
-        if not (self._names or self._onlookers):
+        if not (self._names or self._observers):
             return {job.right: _subject(job) for job in jobs}
         sights = [RunInfo(job=job, parcel=len(jobs)) for job in jobs]
         with _harmless():
             sights = self._look_at(jobs)
-        if self._onlookers:
+        if self._observers:
             self._sights.update((sight.job.right, sight) for sight in sights)
         return {sight.job.right: _subject(sight.job, sight.origin) for sight in sights}
 
-    def at(self, claim: Claim, subject: Subject) -> Scene:
-        """Return the scene of this job's run."""
-        return Scene(subject, self._runs(claim) if self._onlookers else ())
+    def at(self, claim: Claim, subject: Subject) -> RunReport:
+        """Return the report of this job's run."""
+        return RunReport(subject, self._runs(claim) if self._observers else ())
 
     def recorded(self, outcomes: Mapping[Claim, Outcome], refused: Iterable[Claim]) -> None:
         """Report these outcomes. They are in the ledger now, unless their claims were refused."""
-        if not self._onlookers:
+        if not self._observers:
             return
         late = set(refused)
         for claim, outcome in outcomes.items():
             if sight := self._sights.get(claim):
-                for onlooker in self._onlookers:
+                for observer in self._observers:
                     with _harmless():
-                        onlooker.recorded(sight, outcome, refused=claim in late)
+                        observer.recorded(sight, outcome, refused=claim in late)
         judged = [claim.job for claim, outcome in outcomes.items() if outcome.ending in _JUDGED]
         self._tell(lambda tx: run_records.verdicts(tx, judged), _judged)
 
@@ -179,7 +179,7 @@ class Witness:
 
     def handled(self, message: Message) -> None:
         """Report the changes of a control message that was handled. They are in the ledger now."""
-        if not self._onlookers:
+        if not self._observers:
             return
         match message:
             case Executed(jobs=jobs):
@@ -191,16 +191,16 @@ class Witness:
 
     def counts(self) -> dict[CounterName, Count]:
         """Return the counters of all observers."""
-        return {what: count for onlooker in self._onlookers for what, count in onlooker.counts().items()}
+        return {what: count for observer in self._observers for what, count in observer.counts().items()}
 
     def close(self) -> None:
-        for onlooker in self._onlookers:
+        for observer in self._observers:
             with _harmless():
-                onlooker.close()
+                observer.close()
 
     def _look_at(self, jobs: Sequence[ClaimedJob]) -> list[RunInfo]:
         claims = [job.right for job in jobs]
-        if not self._onlookers:
+        if not self._observers:
             found = self._ledger.transact(lambda tx: run_records.origins(tx, claims))
             return [RunInfo(job=job, origin=found.get(job.right), parcel=len(jobs)) for job in jobs]
         again = [job.right for job in jobs if job.claim > 1]
@@ -222,13 +222,13 @@ class Witness:
     def _runs(self, claim: Claim) -> list[ObservedRun]:
         runs: list[ObservedRun] = []
         if sight := self._sights.get(claim):
-            for onlooker in self._onlookers:
+            for observer in self._observers:
                 with _harmless():
-                    runs.append(onlooker.run(sight))
+                    runs.append(observer.run(sight))
         return runs
 
     def _tell(
-        self, ask: Callable[[Tx], list[LifeStretch]], how: Callable[[Onlooker, FinishedRun], None]
+        self, ask: Callable[[Tx], list[LifeStretch]], how: Callable[[Observer, FinishedRun], None]
     ) -> None:
         """Report the stretches that ``ask`` returns, which are over."""
 
@@ -239,22 +239,22 @@ class Witness:
 
         with _harmless():
             for past in self._ledger.transact(work):
-                for onlooker in self._onlookers:
-                    how(onlooker, past)
+                for observer in self._observers:
+                    how(observer, past)
 
     def _planned(self, ids: Sequence[str]) -> None:
         with _harmless():
             for each in self._ledger.transact(lambda tx: run_records.planned(tx, ids)):
-                for onlooker in self._onlookers:
-                    onlooker.planned(each)
+                for observer in self._observers:
+                    observer.planned(each)
 
 
-def _judged(onlooker: Onlooker, past: FinishedRun) -> None:
-    onlooker.judged(past)
+def _judged(observer: Observer, past: FinishedRun) -> None:
+    observer.judged(past)
 
 
-def _lost(onlooker: Onlooker, past: FinishedRun) -> None:
-    onlooker.lost(past)
+def _lost(observer: Observer, past: FinishedRun) -> None:
+    observer.lost(past)
 
 
 def _subject(job: ClaimedJob, origin: RunOrigin | None = None) -> Subject:

@@ -87,7 +87,7 @@ def boot() -> None:
 def _boot() -> None:
     queues = os.environ[_QUEUES]
     settings = replace(process_settings(), process=f"sluice worker {queues}".rstrip())
-    arm(settings.crash_at)
+    arm(settings.failpoint)
     set_up_logs(settings.log, verbose=True)
     threads = int(os.environ[_THREADS])
     kept = ExitStack()

@@ -1,7 +1,7 @@
 """Definitions of this process, and the thread that reloads them when they change.
 
-``Definitions`` reads the sources of the definitions and detects changes. ``Lookout`` is a thread that checks every two
-seconds whether they have changed.
+``Definitions`` reads the sources of the definitions and detects changes. ``DefinitionReloader`` is a thread that checks
+every two seconds whether they have changed.
 """
 
 import gc
@@ -182,7 +182,7 @@ LOOK_EVERY_S = 2.0
 END_S_MAX = 5.0
 
 
-class Lookout:
+class DefinitionReloader:
     """Periodic check that loads changed definitions and serves the queues of new apps.
 
     ``also_serve`` is None in a process with a fixed list of queues.
@@ -193,7 +193,7 @@ class Lookout:
         self._also_serve = also_serve
         self._complaints: dict[str, str] = {}
         self._ended = Event()
-        self._thread = Thread(target=self._live, name="lookout", daemon=True)
+        self._thread = Thread(target=self._live, name="reloader", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

@@ -20,7 +20,7 @@ from sluice.ledger.recovery import leases
 _LOG = logging.getLogger("sluice.worker")
 
 
-class Lifeline:
+class Heartbeat:
     """Heartbeat of a worker: renews its lease every third of its length, and stops the runs of lost claims.
 
     A second thread stops all runs once the lease can no longer be trusted (``Holdings``). It waits only for its clock.
@@ -62,7 +62,7 @@ class Lifeline:
         self._lock = Lock()
         self._ended = Event()
         self._loops = [
-            Thread(target=self._live, name="lifeline", daemon=True),
+            Thread(target=self._live, name="heartbeat", daemon=True),
             Thread(target=self._watch_lease, name="lease", daemon=True),
         ]
 

@@ -16,7 +16,7 @@ from sluice.jobs.errors import BadMessage, Unreachable
 from sluice.ledger.database import notify
 from sluice.ledger.database.connection import Ledger, Tx
 
-_LOG = logging.getLogger("sluice.doorbell")
+_LOG = logging.getLogger("sluice.notify_listener")
 
 #: Seconds before a broken connection is made again.
 RECONNECT_S = 1.0
@@ -36,7 +36,7 @@ def ring(ledger: Ledger, messages: Sequence[Message]) -> None:
     ledger.transact(work)
 
 
-class Doorbell:
+class NotifyListener:
     """Listener that publishes the notifications of other processes in this process while the block lasts."""
 
     def __init__(self, url: str, publish: Callable[[Sequence[Message]], None]) -> None:
@@ -45,7 +45,7 @@ class Doorbell:
         self._tried = Event()
         self._ended = Event()
         self._ending, self._interrupter = socketpair()
-        self._thread = Thread(target=self._live, name="doorbell", daemon=True)
+        self._thread = Thread(target=self._live, name="notify listener", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()

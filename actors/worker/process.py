@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from threading import Timer
 from uuid import UUID, uuid4
 
-from sluice.actors.assembly import blobs, onlookers, stores
+from sluice.actors.assembly import blobs, observers, stores
 from sluice.actors.client import Client
 from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.executor.execution import Running
@@ -16,11 +16,11 @@ from sluice.actors.planner.plan_attempts import PlanAttempts
 from sluice.actors.scheduler.leader import Ticker
 from sluice.actors.settings.settings import Settings
 from sluice.actors.telemetry.counters import ProcessCounters
-from sluice.actors.telemetry.observers import Witness
-from sluice.actors.worker.definitions import Definitions, Lookout
+from sluice.actors.telemetry.observers import RunObservers
+from sluice.actors.worker.definitions import DefinitionReloader, Definitions
 from sluice.actors.worker.handlers import HANDLERS, handle
-from sluice.actors.worker.heartbeat import Lifeline
-from sluice.actors.worker.publish_buffer import Teller
+from sluice.actors.worker.heartbeat import Heartbeat
+from sluice.actors.worker.publish_buffer import PublishBuffer
 from sluice.broker.consumer.service import Handler, Service, serve
 from sluice.broker.delivery import Delivery
 from sluice.broker.interface import Broker
@@ -68,7 +68,7 @@ class Process:
         self._ledger = ledger
         self._broker = broker
         self._holdings = Holdings(lease_s=settings.lease_s)
-        self._to_plan = Teller(self._plan)
+        self._to_plan = PublishBuffer(self._plan)
         self.client = Client(ledger, self._send, within=settings.traceparent)
         served = expand(queues, definitions.current.queues)
         # A process that serves all queues may have no app yet.
@@ -76,7 +76,7 @@ class Process:
         worker = uuid4()
         self._attempts = PlanAttempts(ledger, worker)
         self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
-        self._witness = self._watched(settings)
+        self._observers = self._watched(settings)
         self._running = self._runs(worker)
         self._watching = Watching(ledger, self._catalogue, self._holdings, self._send)
         self._lifeline = self._lives(worker, queues, threads)
@@ -84,7 +84,9 @@ class Process:
             Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
         )
         self._service = self._serve(served, threads)
-        self._lookout = Lookout(definitions, self._service.also_serve if follows_apps(queues) else None)
+        self._reloader = DefinitionReloader(
+            definitions, self._service.also_serve if follows_apps(queues) else None
+        )
         self._last_call = Timer(max(settings.grace_s - STOP_BEFORE_S, 0.0), self._holdings.stop_all)
         self._last_call.daemon = True
 
@@ -104,7 +106,7 @@ class Process:
 
     def started(self) -> None:
         """Start to check the definitions, because the service takes messages now (see ``broker.consumer.service``)."""
-        self._lookout.start()
+        self._reloader.start()
 
     def stopping(self) -> None:
         """Stop the ticks and let the runs end, because the service takes no more messages."""
@@ -119,7 +121,7 @@ class Process:
         self._holdings.drain()
         # Runs that can be stopped are stopped early enough to record that before the grace time is over.
         self._last_call.start()
-        self._lookout.end()
+        self._reloader.end()
 
     def stopped(self) -> None:
         """Hand back jobs that still run, and release everything. No handler runs any more, or the grace time is over
@@ -128,7 +130,7 @@ class Process:
         self._to_plan.close(within_s=GOODBYE_S)
         self._running.give_up()
         _LOG.info("stopped: %s", _named(self._running.handed_back))
-        self._witness.close()
+        self._observers.close()
         self._attempts.close()
         self._lifeline.end()
         self._kept.close()
@@ -140,9 +142,9 @@ class Process:
         if self._ticker:
             self._ticker.start()
 
-    def _watched(self, settings: Settings) -> Witness:
-        looking_on = onlookers(settings, lambda name: self._catalogue().get(name))
-        return Witness(self._ledger, looking_on, names=settings.log == "json")
+    def _watched(self, settings: Settings) -> RunObservers:
+        looking_on = observers(settings, lambda name: self._catalogue().get(name))
+        return RunObservers(self._ledger, looking_on, names=settings.log == "json")
 
     def _runs(self, worker: UUID) -> Running:
         return Running(
@@ -153,12 +155,12 @@ class Process:
             self._send,
             stores=stores(self._settings),
             serves=self._serves,
-            witness=self._witness,
+            observers=self._observers,
             log_failures=self._settings.log_failures,
         )
 
-    def _lives(self, worker: UUID, queues: Sequence[str], threads: int) -> Lifeline:
-        return Lifeline(
+    def _lives(self, worker: UUID, queues: Sequence[str], threads: int) -> Heartbeat:
+        return Heartbeat(
             self._ledger,
             self._holdings,
             worker,
@@ -167,7 +169,7 @@ class Process:
             code=self._settings.code_version,
             give_back=self._running.give_back,
             known=lambda: self._definitions.known,
-            meter=ProcessCounters(self._ledger, self._witness.counts()),
+            meter=ProcessCounters(self._ledger, self._observers.counts()),
         )
 
     def _serve(self, queues: list[str], threads: int) -> Service:
@@ -196,7 +198,7 @@ class Process:
 
     def _handled(self, message: Message) -> Sequence[Message]:
         messages = handle(self._ledger, self._definitions.current, message, self._attempts)
-        self._witness.handled(message)
+        self._observers.handled(message)
         return messages
 
     def _plan(self, messages: Sequence[Message]) -> None:

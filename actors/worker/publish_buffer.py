@@ -14,7 +14,7 @@ from time import monotonic
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.errors import Unreachable
 
-_LOG = logging.getLogger("sluice.teller")
+_LOG = logging.getLogger("sluice.publish_buffer")
 
 #: Seconds between the end of one publication and the next. Messages that come in this time are sent together.
 GATHER_S = 0.01
@@ -24,7 +24,7 @@ HELD_UP_S = 0.05
 TOGETHER = 30
 
 
-class Teller:
+class PublishBuffer:
     """Publish buffer. Its thread exists only while there are messages to send. ``close`` returns when all have been
     sent."""
 
@@ -40,7 +40,7 @@ class Teller:
         with self._lock:
             self._untold += messages
             if self._thread is None:
-                self._thread = Thread(target=self._tell_all, name="sluice-teller", daemon=True)
+                self._thread = Thread(target=self._tell_all, name="sluice-publish_buffer", daemon=True)
                 self._thread.start()
 
     def held_up(self) -> list[Message]:

@@ -32,14 +32,14 @@ def may_be_told_to_end() -> None:
 def wait_for_servers(settings: Settings, queue: str) -> None:
     """Return once the ledger and the broker answer. ``queue`` is a queue that this worker may ask the broker about.
 
-    Unreachable for a server that does not answer within ``settings.start_within_s``. If the broker belongs to another
-    installation, ForeignBroker is raised without waiting.
+    Unreachable for a server that does not answer within ``settings.startup_timeout_s``. If the broker belongs to
+    another installation, ForeignBroker is raised without waiting.
     """
     away = _away(settings, queue)
     if away is None:
         return
-    _LOG.warning("waiting up to %g s for it: %s", settings.start_within_s, away)
-    deadline = time.monotonic() + settings.start_within_s
+    _LOG.warning("waiting up to %g s for it: %s", settings.startup_timeout_s, away)
+    deadline = time.monotonic() + settings.startup_timeout_s
     while away is not None:
         if time.monotonic() >= deadline:
             raise away

@@ -91,7 +91,7 @@ class WorkOwner(StrEnum):
     #: A later claim owns the work or will own it: the handle is kept for it, or it is finding the work by its token.
     ANOTHER = "another"
     #: The job is over, or has started again without this work. Nothing else will end it.
-    NOBODY = "nobody"
+    NONE = "none"
 
 
 class Attachment(Protocol):

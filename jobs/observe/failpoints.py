@@ -17,7 +17,7 @@ from msgspec import Struct
 
 
 class Point(Struct, frozen=True):
-    """A failpoint. ``word`` is its name in ``SLUICE_CRASH_AT``, ``sentence`` describes the moment."""
+    """A failpoint. ``word`` is its name in ``SLUICE_FAILPOINT``, ``sentence`` describes the moment."""
 
     word: str
     sentence: str

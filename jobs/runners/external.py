@@ -105,7 +105,7 @@ class _Unattached:
         return True
 
     def keeper(self, _: JSON) -> WorkOwner:
-        return WorkOwner.NOBODY
+        return WorkOwner.NONE
 
     def ended(self, _: JSON) -> None:
         """Do nothing, because no handle is stored."""
@@ -239,9 +239,9 @@ class _Watch:
         """End the run because of a limit. Also end the work if no other claim is responsible for it."""
         ending, error = of_halt(halt, self._limits.timeout_s)
         keeper = self._attachment.keeper(handle)
-        if keeper is WorkOwner.NOBODY or (keeper is WorkOwner.OURS and halt is Halt.TIMED_OUT):
+        if keeper is WorkOwner.NONE or (keeper is WorkOwner.OURS and halt is Halt.TIMED_OUT):
             trouble = self._cancel(handle)
-            if keeper is WorkOwner.NOBODY:
+            if keeper is WorkOwner.NONE:
                 (self._attachment.not_ended if trouble else self._attachment.ended)(handle)
             return Outcome(ending=ending, error=joined(error, trouble))
         return Outcome(ending=ending, error=f"{error} The work that it started still runs: {_shown(handle)}")

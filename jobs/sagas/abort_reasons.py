@@ -11,7 +11,7 @@ from typing import Final
 class AbortReason(StrEnum):
     """Abort reason. The flight is undone from its current position."""
 
-    UNWANTED = "nobody wants it any more"
+    UNWANTED = "no submission requests it any more"
     CANCELLED = "it was cancelled"
     EXPIRED = "its end_before has passed"
 

@@ -69,7 +69,7 @@ def move(
     the guard; the history row is written with it. ``condition`` and ``sets`` may read ``job`` and ``given``. ``note``
     and ``returning`` read the row as moved; by default, the id and the pool of the released slot are returned.
     - ``forgets_work``: the job's external work is over, or can be found by its token alone.
-    - ``waiting_for_slot``: columns that are set if the job has a pool, instead of the move. The last result is its pool.
+    - ``waiting_for_slot``: columns set instead of the move if the job has a pool. The last result is its pool.
     - ``then``: the jobs take this further step at the same moment.
     - ``also``: one more common table expression, which reads ``moved``.
     """

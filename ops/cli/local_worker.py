@@ -18,7 +18,7 @@ from sluice.actors.groomer.redispatch import announce_everything
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.definitions import Definitions
 from sluice.actors.worker.logs import whole_lines
-from sluice.actors.worker.notify_listener import Doorbell
+from sluice.actors.worker.notify_listener import NotifyListener
 from sluice.actors.worker.process import Process
 from sluice.ledger.database.connection import Ledger
 
@@ -42,7 +42,7 @@ def working(
         process = Process(settings, definitions, ledger, broker, threads=threads)
         process.start()
         if not is_shared(settings):
-            opened.enter_context(Doorbell(ledger.url, broker.publish))
+            opened.enter_context(NotifyListener(ledger.url, broker.publish))
             # Notifications in the broker of an earlier process were lost with that process.
             announce_everything(ledger, broker.publish)
         try:

@@ -57,7 +57,7 @@ def _run(words: Sequence[str], output: Output) -> int:
         apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker
     )
     settings = replace(settings, process=options.way)
-    arm(settings.crash_at)
+    arm(settings.failpoint)
     with CommandContext(
         settings, output, verbose=options.verbose, may_make_ledger=options.makes_ledger
     ) as desk:

@@ -21,7 +21,7 @@ CameTo = Mapping[str, JSON]
 Reading = Callable[[Tx, Any], CameTo | None]
 
 
-def witness(who: str, did: str, about: Mapping[str, JSON], reading: Reading) -> Callable[[Tx, Any], None]:
+def audited(who: str, did: str, about: Mapping[str, JSON], reading: Reading) -> Callable[[Tx, Any], None]:
     """Return a function for ``Ledger.beside`` that records an act and its sender in the transaction of the act.
 
     If that transaction is repeated, the act is recorded once.

@@ -8,7 +8,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.console.access import Who
-from sluice.ops.console.audit_results import Reading, witness
+from sluice.ops.console.audit_results import Reading, audited
 from sluice.ops.console.graph_cache import Pictures
 from sluice.ops.console.streams import Streams
 from sluice.ops.documents.backlog import Recent
@@ -49,13 +49,13 @@ class Office:
         """Return a client for one act, which is recorded in the audit in the same transaction. ``reading`` returns its
         outcome.
         """
-        return self.client.beside(witness(str(who), did, about, reading))
+        return self.client.beside(audited(str(who), did, about, reading))
 
     def ledger_doing(self, who: Who | None, did: str, about: Mapping[str, JSON], reading: Reading) -> Ledger:
         """Return a ledger for one act, which is recorded in the audit in the same transaction. ``reading`` returns its
         outcome.
         """
-        return self.ledger.beside(witness(str(who), did, about, reading))
+        return self.ledger.beside(audited(str(who), did, about, reading))
 
     @property
     def ledger(self) -> Ledger:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from sluice.actors.worker.notify_listener import Doorbell, ring
+from sluice.actors.worker.notify_listener import NotifyListener, ring
 from sluice.broker.messages import Message, Plan, Tick
 from sluice.ledger.database import notify
 from sluice.ledger.database.connection import Tx
@@ -32,7 +32,7 @@ class House:
 @pytest.fixture
 def house(world: World) -> Iterator[House]:
     made = House(world)
-    with Doorbell(world.url, made.publish):
+    with NotifyListener(world.url, made.publish):
         yield made
 
 
@@ -74,7 +74,7 @@ def test_a_broken_connection_is_made_again(house: House) -> None:
 
 def test_the_listener_receives_nothing_after_its_block(world: World) -> None:
     house = House(world)
-    with Doorbell(world.url, house.publish):
+    with NotifyListener(world.url, house.publish):
         pass
     house.say(Tick())
     # The server ends its side of the closed connection a moment later.

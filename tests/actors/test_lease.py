@@ -12,7 +12,7 @@ from sluice.actors.assembly import stores
 from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.executor.execution import Running
 from sluice.actors.settings.settings import Settings
-from sluice.actors.telemetry.observers import Scene
+from sluice.actors.telemetry.observers import RunReport
 from sluice.jobs.model.job import Assignment
 from sluice.jobs.runners.process import process
 from sluice.jobs.states import State
@@ -117,12 +117,12 @@ def test_jobs_of_a_batch_do_not_begin_once_the_lease_is_not_trusted(leased: Leas
         world.submit("step", key)
     begun: list[str] = []
 
-    def begin(scene: Scene, assignment: Assignment) -> Assignment:
+    def begin(report: RunReport, assignment: Assignment) -> Assignment:
         begun.append(assignment.name.key)
         leased.pass_s(LEASE_S)
         return assignment
 
-    with patch.object(Scene, "begins", begin):
+    with patch.object(RunReport, "begins", begin):
         leased.bench.hint("step", *"123")
     assert begun == ["1"]
     assert [world.state(f"step/{key}") for key in "23"] == [State.READY] * 2

@@ -15,7 +15,7 @@ from psycopg.errors import DeadlockDetected
 
 from sluice.actors.executor.claims_in_flight import Holdings
 from sluice.actors.telemetry.counters import ProcessCounters
-from sluice.actors.worker.heartbeat import Lifeline
+from sluice.actors.worker.heartbeat import Heartbeat
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import BadSetting, Unreachable
 from sluice.jobs.model.names import Claim
@@ -52,7 +52,7 @@ class Life:
         self.holdings = Holdings(lease_s=lease_s, clock=clock)
         self.id = uuid4()
         self.known = KnownDefinitions(apps={"a": "first"})
-        self.line = Lifeline(
+        self.line = Heartbeat(
             ledger,
             self.holdings,
             self.id,

@@ -8,7 +8,7 @@ from threading import enumerate as enumerate_threads
 import pytest
 
 from sluice.actors.settings.settings import Settings
-from sluice.actors.worker.definitions import Definitions, Lookout
+from sluice.actors.worker.definitions import DefinitionReloader, Definitions
 from sluice.jobs.errors import Unreachable
 
 A = {"job_id": "{x}", "bash_cmd": "true"}
@@ -24,9 +24,9 @@ def file(tmp_path: Path) -> Path:
 def test_every_app_is_served_unless_the_list_of_queues_is_fixed(file: Path) -> None:
     held, served = Definitions(Settings(apps=(str(file),))), set[str]()
     file.write_text(json.dumps({"a": A, "b": A}))
-    Lookout(held, None).look()
+    DefinitionReloader(held, None).look()
     assert "b" in held.current
-    Lookout(held, served.add).look()
+    DefinitionReloader(held, served.add).look()
     assert served == {"a", "b"}
 
 
@@ -41,12 +41,12 @@ def test_a_queue_that_cannot_be_served_is_logged_once_and_retried(
             raise Unreachable("RabbitMQ cannot be used.", advice="Start it.")
         served.append(queue)
 
-    lookout = Lookout(Definitions(Settings(apps=(str(file),))), also_serve)
+    reloader = DefinitionReloader(Definitions(Settings(apps=(str(file),))), also_serve)
     for _ in range(3):
-        lookout.look()
+        reloader.look()
     assert served == ["b", "b", "b"], "one that fails keeps no other waiting"
     is_up.set()
-    lookout.look()
+    reloader.look()
     assert served[-2:] == ["a", "b"]
     told = [record.getMessage() for record in caplog.records]
     assert told == ["queue a is not served yet: RabbitMQ cannot be used. Start it."]
@@ -65,9 +65,9 @@ def test_the_checks_continue_after_an_unexpected_error(
         if len(looks) == 3:
             third.set()
 
-    lookout = Lookout(Definitions(Settings(apps=(str(file),))), also_serve)
-    lookout.start()
+    reloader = DefinitionReloader(Definitions(Settings(apps=(str(file),))), also_serve)
+    reloader.start()
     assert third.wait(10)
-    lookout.end()
-    assert "lookout" not in {thread.name for thread in enumerate_threads()}
+    reloader.end()
+    assert "reloader" not in {thread.name for thread in enumerate_threads()}
     assert caplog.text.count("the definitions could not be checked") == 1

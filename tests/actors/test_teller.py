@@ -7,7 +7,7 @@ from threading import enumerate as enumerate_threads
 
 import pytest
 
-from sluice.actors.worker.publish_buffer import TOGETHER, Teller
+from sluice.actors.worker.publish_buffer import TOGETHER, PublishBuffer
 from sluice.broker.messages import Message, Plan, Tick
 from sluice.jobs.errors import Unreachable
 from tests.jobs.runners.runner_bench import eventually
@@ -33,17 +33,17 @@ class Ear:
 def _held_up(ear: Ear) -> Iterator[Callable[[Message], None]]:
     """Yield a function that adds a message to a publish buffer, which waits in its first publication. At the end of the
     block the wait ends and all messages are sent."""
-    teller = Teller(ear.publish)
+    publish_buffer = PublishBuffer(ear.publish)
     ear.door.clear()
-    teller.tell([_plan("first")])
+    publish_buffer.tell([_plan("first")])
     eventually(lambda: ear.heard)
-    yield lambda message: teller.tell([message])
+    yield lambda message: publish_buffer.tell([message])
     ear.door.set()
-    teller.close()
+    publish_buffer.close()
 
 
 def _tellers() -> list[Thread]:
-    return [thread for thread in enumerate_threads() if thread.name == "sluice-teller"]
+    return [thread for thread in enumerate_threads() if thread.name == "sluice-publish_buffer"]
 
 
 def _plan(*ids: str) -> Plan:
@@ -73,10 +73,10 @@ def test_only_plans_of_single_submissions_are_combined_up_to_a_limit() -> None:
 def test_close_waits_until_all_messages_are_sent() -> None:
     ear = Ear()
     ear.door.clear()
-    teller = Teller(ear.publish)
-    teller.tell([_plan("first")])
-    teller.tell([_plan("last")])
-    closing = Thread(target=teller.close)
+    publish_buffer = PublishBuffer(ear.publish)
+    publish_buffer.tell([_plan("first")])
+    publish_buffer.tell([_plan("last")])
+    closing = Thread(target=publish_buffer.close)
     closing.start()
     closing.join(0.05)
     assert closing.is_alive()
@@ -91,12 +91,12 @@ def test_an_unreachable_broker_is_logged_and_tried_again_with_the_next_message(
 ) -> None:
     ear = Ear()
     ear.deaf = True
-    teller = Teller(ear.publish)
-    teller.tell([_plan("lost")])
+    publish_buffer = PublishBuffer(ear.publish)
+    publish_buffer.tell([_plan("lost")])
     eventually(lambda: "the groomer will repeat them: Nobody there." in caplog.text)
     ear.deaf = False
-    teller.tell([_plan("heard")])
-    teller.close()
+    publish_buffer.tell([_plan("heard")])
+    publish_buffer.close()
     assert ear.heard == [[_plan("lost")], [_plan("heard")]]
 
 
@@ -108,36 +108,36 @@ def test_an_unexpected_error_does_not_prevent_later_messages(caplog: pytest.LogC
         if len(calls) == 1:
             raise ValueError("ours")
 
-    teller = Teller(publish)
-    teller.tell([_plan("lost")])
+    publish_buffer = PublishBuffer(publish)
+    publish_buffer.tell([_plan("lost")])
     eventually(lambda: "ours" in caplog.text)
-    teller.tell([_plan("heard")])
-    teller.close()
+    publish_buffer.tell([_plan("heard")])
+    publish_buffer.close()
     assert calls == [[_plan("lost")], [_plan("heard")]]
 
 
 def test_messages_behind_a_slow_publication_can_be_taken_by_the_caller() -> None:
     ear = Ear()
     ear.door.clear()
-    teller = Teller(ear.publish)
-    assert teller.held_up() == []
-    teller.tell([_plan("first")])
+    publish_buffer = PublishBuffer(ear.publish)
+    assert publish_buffer.held_up() == []
+    publish_buffer.tell([_plan("first")])
     eventually(lambda: ear.heard)
-    teller.tell([_plan("a")])
-    teller.tell([_plan("b")])
+    publish_buffer.tell([_plan("a")])
+    publish_buffer.tell([_plan("b")])
     taken: list[Message] = []
-    eventually(lambda: taken.extend(teller.held_up()) or taken)
+    eventually(lambda: taken.extend(publish_buffer.held_up()) or taken)
     assert taken == [_plan("a", "b")]
     ear.door.set()
-    teller.close()
+    publish_buffer.close()
     assert ear.heard == [[_plan("first")]]
-    assert teller.held_up() == []
+    assert publish_buffer.held_up() == []
 
 
 def test_the_buffer_has_a_thread_only_while_there_are_messages() -> None:
     ear = Ear()
-    teller = Teller(ear.publish)
+    publish_buffer = PublishBuffer(ear.publish)
     for number, name in enumerate(("a", "b"), start=1):
-        teller.tell([_plan(name)])
+        publish_buffer.tell([_plan(name)])
         eventually(lambda number=number: len(ear.heard) == number and not _tellers())
     assert ear.heard == [[_plan("a")], [_plan("b")]]

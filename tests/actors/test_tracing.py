@@ -9,7 +9,7 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.semconv._incubating.attributes import messaging_attributes as conventions
 
-from sluice.actors.assembly import onlookers
+from sluice.actors.assembly import observers
 from sluice.actors.client import Client
 from sluice.actors.settings.settings import Settings, read_settings
 from sluice.actors.tasks import NewTask, Tasks
@@ -45,10 +45,10 @@ def test_tracing_without_the_extra_is_an_error_that_names_it(monkeypatch: pytest
     monkeypatch.delitem(sys.modules, "sluice.actors.telemetry.tracing", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(BadSetting) as told:
-        onlookers(Settings(trace=True), lambda _: None)
+        observers(Settings(trace=True), lambda _: None)
     assert "opentelemetry" in told.value.what
     assert "sluice-jobs[trace]" in (told.value.advice or "")
-    assert onlookers(Settings(), lambda _: None) == []
+    assert observers(Settings(), lambda _: None) == []
 
 
 def test_the_trace_setting_is_on_or_off(tmp_path: Path) -> None:

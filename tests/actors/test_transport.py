@@ -38,7 +38,7 @@ def test_each_insecure_address_is_warned_of_without_its_password(
 
 
 def test_an_insecure_ledger_or_broker_is_not_connected_to_if_refused(tmp_path: Path) -> None:
-    settings = _settings(tmp_path, PLAIN_TEXT="refuse")
+    settings = _settings(tmp_path, PLAINTEXT="refuse")
     with pytest.raises(BadSetting, match="SLUICE_LEDGER_URL: sslmode is prefer"), ledger_address(settings):
         pass
     with (
@@ -50,7 +50,7 @@ def test_an_insecure_ledger_or_broker_is_not_connected_to_if_refused(tmp_path: P
 
 def test_definitions_are_not_read_from_an_insecure_server_if_refused(tmp_path: Path) -> None:
     with unheard() as place:
-        settings = _settings(tmp_path, APPS=f"redis://u:secret@{place}/0/apps", PLAIN_TEXT="refuse")
+        settings = _settings(tmp_path, APPS=f"redis://u:secret@{place}/0/apps", PLAINTEXT="refuse")
         with pytest.raises(BadSetting, match="SLUICE_APPS: redis:// is plain text") as caught:
             Definitions(settings)
     assert caught.value.where == f"redis://{place}/0/apps"
@@ -59,7 +59,7 @@ def test_definitions_are_not_read_from_an_insecure_server_if_refused(tmp_path: P
 def test_the_checkup_does_not_connect_to_an_insecure_ledger_if_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("SLUICE_PLAIN_TEXT", "refuse")
+    monkeypatch.setenv("SLUICE_PLAINTEXT", "refuse")
     monkeypatch.setattr("sluice.ledger.database.connection.PATIENCE_S", 0.2)
     with unheard() as place:
         assert checkup(["--ledger", f"postgresql://u:secret@{place}/sluice", "--alive"]) == 2
@@ -71,7 +71,7 @@ def test_servers_with_verified_certificates_are_not_refused(tmp_path: Path) -> N
         "LEDGER_URL": f"{LEDGER}?sslmode=verify-full",
         "BROKER_URL": "amqps://far",
         "APPS": "apps.json,rediss://far/0/apps,branch://b",
-        "PLAIN_TEXT": "refuse",
+        "PLAINTEXT": "refuse",
     }
     settings = _settings(tmp_path, **words)
     assert [*tls.weak(settings)] == []
@@ -92,4 +92,4 @@ def test_connections_within_the_machine_are_not_warned_of(tmp_path: Path, ledger
 
 
 def test_no_address_is_warned_of_if_plain_text_is_allowed(tmp_path: Path) -> None:
-    assert [*tls.weak(_settings(tmp_path, PLAIN_TEXT="allow", APPS=APPS))] == []
+    assert [*tls.weak(_settings(tmp_path, PLAINTEXT="allow", APPS=APPS))] == []

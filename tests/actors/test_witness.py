@@ -10,7 +10,7 @@ from sluice.actors.assembly import stores
 from sluice.actors.executor.execution import Running
 from sluice.actors.settings.settings import Settings
 from sluice.actors.telemetry.counters import Count
-from sluice.actors.telemetry.observers import FinishedRun, RunInfo, Witness
+from sluice.actors.telemetry.observers import FinishedRun, RunInfo, RunObservers
 from sluice.broker.messages import Ended, Executed, Plan
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.job import Assignment, Ending, Outcome
@@ -71,8 +71,8 @@ class Scribe:
         self.told.append("closed")
 
 
-def watched(bench: Bench, *onlookers: Any) -> Witness:
-    witness = Witness(bench.world.ledger, onlookers)
+def watched(bench: Bench, *observers: Any) -> RunObservers:
+    observers = RunObservers(bench.world.ledger, observers)
     bench.running = Running(
         bench.world.ledger,
         lambda: bench.world.catalogue,
@@ -80,18 +80,18 @@ def watched(bench: Bench, *onlookers: Any) -> Witness:
         bench.worker,
         bench.sent.extend,
         stores=stores(Settings()),
-        witness=witness,
+        observers=observers,
     )
-    return witness
+    return observers
 
 
 def test_an_observer_sees_a_run_from_its_claim_to_its_verdict(bench: Bench) -> None:
     scribe = Scribe()
-    witness = watched(bench, scribe)
+    observers = watched(bench, scribe)
     bench.world.submit("later", id="s")
     bench.hint("later")
-    witness.handled(Plan(submissions=("s",)))
-    witness.close()
+    observers.handled(Plan(submissions=("s",)))
+    observers.close()
     assert scribe.told == [
         "run later/1 of 1 for s after []",
         "begin later/1",
@@ -106,23 +106,23 @@ def test_an_observer_sees_a_run_from_its_claim_to_its_verdict(bench: Bench) -> N
 def test_an_observer_that_fails_in_every_call_does_no_harm(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    witness = watched(bench, Broken())
+    observers = watched(bench, Broken())
     bench.run("later")
     assert bench.world.state("later/1") is State.SUCCEEDED
     job = bench.world.known("later/1").id
     for message in (Executed(jobs=(job,)), Ended(jobs=(job,)), Plan(submissions=("s",))):
-        witness.handled(message)
-    witness.close()
+        observers.handled(message)
+    observers.close()
     assert "an observer was not notified" in caplog.text
 
 
 def test_jobs_run_although_their_origin_cannot_be_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    witness = watched(bench, scribe := Scribe())
+    observers = watched(bench, scribe := Scribe())
 
     def away(*_: object) -> None:
         raise Unreachable("It is away.")
 
-    monkeypatch.setattr(witness, "_look_at", away)
+    monkeypatch.setattr(observers, "_look_at", away)
     bench.run("later")
     assert bench.world.state("later/1") is State.SUCCEEDED
     assert scribe.told[0] == "run later/1 of 1 for nobody after []"
@@ -134,8 +134,8 @@ def test_a_finally_lost_run_is_reported_when_its_children_are_notified(world: Wo
     world.claim("a/1", worker=world.hire())
     world.tick(after_s=60)
     assert world.state("a/1") is State.FAILED
-    witness = Witness(world.ledger, [scribe := Scribe()])
-    witness.handled(Ended(jobs=(world.known("a/1").id,)))
+    observers = RunObservers(world.ledger, [scribe := Scribe()])
+    observers.handled(Ended(jobs=(world.known("a/1").id,)))
     assert scribe.told == ["lost a claim 1"]
 
 
@@ -150,7 +150,7 @@ def test_a_lost_run_is_reported_by_the_next_claim_after_a_restoration(world: Wor
     world.tick()
     claimed = world.claim("a/1")
     assert claimed is not None
-    Witness(world.ledger, [scribe := Scribe()]).take_up([claimed])
+    RunObservers(world.ledger, [scribe := Scribe()]).take_up([claimed])
     assert scribe.told == ["lost a claim 1"]
 
 
@@ -162,10 +162,10 @@ def test_a_run_is_reported_with_earlier_runs_and_its_submission(world: World) ->
     world.finish("b")
     claimed = world.claim("c/1")
     assert claimed is not None
-    witness = Witness(world.ledger, [scribe := Scribe()])
-    subjects = witness.take_up([claimed])
+    observers = RunObservers(world.ledger, [scribe := Scribe()])
+    subjects = observers.take_up([claimed])
     assert subjects[claimed.right].submission == "first"
-    with witness.at(claimed.right, subjects[claimed.right]) as scene:
+    with observers.at(claimed.right, subjects[claimed.right]) as scene:
         scene.outcome = Outcome(ending=Ending.ERROR)
     assert scribe.told == ["run c/1 of 1 for first after [1, 1]", "end error"]
 
@@ -178,9 +178,9 @@ def test_the_origin_of_a_run_stays_although_its_submission_is_cancelled(world: W
     world.submit("a", id="second", push="wanted")
     world.cancel("first")
     world.record(claimed, Ending.ERROR)
-    witness = Witness(world.ledger, [Scribe()])
-    assert witness.take_up([claimed])[claimed.right].submission == "first"
+    observers = RunObservers(world.ledger, [Scribe()])
+    assert observers.take_up([claimed])[claimed.right].submission == "first"
     world.tick(after_s=1)
     again = world.claim("a/1")
     assert again is not None
-    assert witness.take_up([again])[again.right].submission == "second"
+    assert observers.take_up([again])[again.right].submission == "second"

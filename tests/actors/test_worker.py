@@ -17,7 +17,7 @@ def start(folder: Path, *arguments: str, **words: str) -> subprocess.Popen[str]:
     usual = {
         "SLUICE_APPS": "sluice.jobs.examples.shops",
         "SLUICE_HOME": str(folder),
-        "SLUICE_START_WITHIN": "100ms",
+        "SLUICE_STARTUP_TIMEOUT": "100ms",
     }
     return subprocess.Popen(
         [sys.executable, "-m", "actors.worker", *arguments],
@@ -96,7 +96,7 @@ def test_a_worker_reports_an_unreachable_broker_at_once_and_exits_later(
 def test_a_worker_that_waits_for_its_broker_exits_on_a_signal(
     told: signal.Signals, code: int, tmp_path: Path, embedded_url: str
 ) -> None:
-    words = {"SLUICE_LEDGER_URL": embedded_url, "SLUICE_BROKER_URL": AWAY, "SLUICE_START_WITHIN": "1h"}
+    words = {"SLUICE_LEDGER_URL": embedded_url, "SLUICE_BROKER_URL": AWAY, "SLUICE_STARTUP_TIMEOUT": "1h"}
     with start(tmp_path, **words) as process:
         assert process.stderr is not None
         assert "waiting up to 3600 s" in process.stderr.readline()

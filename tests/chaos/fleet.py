@@ -193,5 +193,5 @@ def environment(record: Record, wires: Wires, apps: Apps) -> dict[str, str]:
         "SLUICE_BROKER_URL": wires.broker.url,
         "SLUICE_LEASE": f"{LEASE_S}s",
         "SLUICE_TICK": f"{TICK_S}s",
-        "SLUICE_GRACE": f"{GRACE_S}s",
+        "SLUICE_SHUTDOWN_GRACE": f"{GRACE_S}s",
     }

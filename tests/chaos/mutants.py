@@ -119,7 +119,7 @@ def main(arguments: Sequence[str]) -> int:
         broken = BROKEN[arguments[0]]
         broken.apply(monkeypatch)
         if crash := broken.dying_at:
-            monkeypatch.setenv("SLUICE_CRASH_AT", f"{crash.place.word}@{crash.time}")
+            monkeypatch.setenv("SLUICE_FAILPOINT", f"{crash.place.word}@{crash.time}")
         return command.main(arguments[2:])
 
 

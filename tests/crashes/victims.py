@@ -76,7 +76,7 @@ class Victims:
 
         Return whether it was killed there, and not by anything else.
         """
-        settings = {**settings, "SLUICE_CRASH_AT": f"{at.word}@{time}"}
+        settings = {**settings, "SLUICE_FAILPOINT": f"{at.word}@{time}"}
         deadline = monotonic() + WITHIN_S
         said = self._all().count(_SAID)
         with self.living(main, *arguments, **settings) as process:

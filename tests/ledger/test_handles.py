@@ -86,7 +86,7 @@ def test_a_job_ended_without_its_worker_keeps_the_handle_until_the_work_ends(wor
     else:
         world.tick(after_s=LEASE_S + 1 if how == "given up" else 8)
     assert world.state("a") in {State.CANCELLED, State.FAILED, State.EXPIRED, State.TIMED_OUT}
-    assert _keeper(world, claimed) is WorkOwner.NOBODY
+    assert _keeper(world, claimed) is WorkOwner.NONE
     assert world.field("a", "handle") == HANDLE
     world.ledger.transact(lambda tx: external_work.forget(tx, claimed.right, HANDLE))
     assert world.field("a", "handle") is None
@@ -101,7 +101,7 @@ def test_a_round_that_is_over_leaves_no_handle(world: World, ending: Ending) -> 
     _keep(world, first)
     assert world.record(first, ending)
     assert world.field("a", "handle") is None
-    assert _keeper(world, first) is WorkOwner.NOBODY
+    assert _keeper(world, first) is WorkOwner.NONE
     if ending is not Ending.DONE:
         world.tick(after_s=1)
         assert _again(world).handle is None
@@ -120,7 +120,7 @@ def test_a_run_that_the_groomer_times_out_is_retried_without_the_handle(world: W
     _keep(world, first)
     world.tick(after_s=8)
     assert world.state("a") is State.READY
-    assert _keeper(world, first) is WorkOwner.NOBODY
+    assert _keeper(world, first) is WorkOwner.NONE
     assert _again(world).handle is None
 
 
@@ -150,11 +150,11 @@ def test_a_lost_claim_cannot_store_a_handle(world: World) -> None:
 def test_a_later_claim_without_a_handle_may_still_find_the_old_work(world: World) -> None:
     first = _claimed(world)
     _lose(world)
-    assert _keeper(world, first) is WorkOwner.NOBODY, "nobody has begun yet, and it will be begun anew"
+    assert _keeper(world, first) is WorkOwner.NONE, "nobody has begun yet, and it will be begun anew"
     second = _again(world)
     assert _keeper(world, first) is WorkOwner.ANOTHER
     _keep(world, second, "other work")
-    assert _keeper(world, first) is WorkOwner.NOBODY
+    assert _keeper(world, first) is WorkOwner.NONE
     _keep(world, second)
     assert _keeper(world, first) is WorkOwner.ANOTHER, "it was found by its token"
 
@@ -175,4 +175,4 @@ def test_only_the_last_claim_of_an_ended_job_can_remove_its_handle(world: World)
 def test_a_job_that_does_not_exist_has_no_keeper(world: World) -> None:
     claimed = _claimed(world)
     world.ledger.transact(lambda tx: tx.write("TRUNCATE job, submission, submission_job, round, transition"))
-    assert _keeper(world, claimed) is WorkOwner.NOBODY
+    assert _keeper(world, claimed) is WorkOwner.NONE

@@ -87,7 +87,7 @@ def _scaled(ledger: Ledger, folder: Path, broker_url: str, **words: str) -> Iter
         "SLUICE_APPS": "apps.json",
         "SLUICE_LEASE": "3s",
         "SLUICE_TICK": "200ms",
-        "SLUICE_GRACE": "30s",
+        "SLUICE_SHUTDOWN_GRACE": "30s",
     }
     command = [sys.executable, "-m", "sluice.ops.cli.main", "autoscale", *QUEUES, "--threads", "1"]
     with (folder / "log").open("w") as log:

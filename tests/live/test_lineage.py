@@ -119,7 +119,11 @@ def test_each_run_sends_lineage_events_with_its_inputs_and_outputs(
     broker = connect(redis)
     definitions = Definitions(Settings(apps=(APPS,)))
     client = Client(ledger, broker.publish, lambda: definitions.current)
-    words = {"SLUICE_LINEAGE_URL": marquez.url, "SLUICE_LINEAGE_TOKEN": TOKEN, "SLUICE_LINEAGE_TABLES": "db"}
+    words = {
+        "SLUICE_LINEAGE_URL": marquez.url,
+        "SLUICE_LINEAGE_TOKEN": TOKEN,
+        "SLUICE_LINEAGE_DATASET_NAMESPACE": "db",
+    }
     heard = folder / "heard"
     with crew(folder, live_ledger_url, redis, HEARD=str(heard), **words) as workers:
         client.submit(Submission(app="trends", start="2024-04-02", end="2024-04-03", id="good"))

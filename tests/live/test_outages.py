@@ -87,7 +87,7 @@ def test_workers_that_get_sigterm_finish_their_jobs_or_hand_them_back(
 ) -> None:
     broker = connect(broker_url)
     client = Client(ledger, broker.publish)
-    with fleet(1, folder, ledger=live_ledger_url, broker=broker_url, SLUICE_GRACE="6s") as workers:
+    with fleet(1, folder, ledger=live_ledger_url, broker=broker_url, SLUICE_SHUTDOWN_GRACE="6s") as workers:
         _submit(client, "patient", keys=3)
         _submit(client, "remote", keys=1)
         _submit(client, "first", keys=100)
@@ -133,7 +133,7 @@ def test_workers_started_while_the_broker_is_down_work_when_it_is_back(
         broker.kill()
         client = Client(ledger, lambda messages: None)
         id_ = client.submit(Submission(app="first", key="1"))
-        words = {"ledger": live_ledger_url, "broker": broker.url, "SLUICE_START_WITHIN": "120s"}
+        words = {"ledger": live_ledger_url, "broker": broker.url, "SLUICE_STARTUP_TIMEOUT": "120s"}
         with fleet(2, folder, **words) as workers:
             wait_until(
                 lambda: workers.log().count("waiting up to 120 s") == 2, within_s=60, explain=workers.log

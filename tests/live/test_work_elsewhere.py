@@ -78,7 +78,7 @@ def test_a_worker_that_gets_sigterm_leaves_its_external_work_running(
     ledger: Ledger, live_ledger_url: str, rabbitmq: str, folder: Path
 ) -> None:
     broker = connect(rabbitmq)
-    with fleet(1, folder, ledger=live_ledger_url, broker=rabbitmq, SLUICE_GRACE="6s") as workers:
+    with fleet(1, folder, ledger=live_ledger_url, broker=rabbitmq, SLUICE_SHUTDOWN_GRACE="6s") as workers:
         far = Far(ledger, workers, folder)
         far.submit(Client(ledger, broker.publish))
         handle = far.waits_until_started()

@@ -126,7 +126,7 @@ def test_a_multiplied_history_is_a_valid_one(embedded_url: str) -> None:
 def test_has_work_leaves_out_the_given_app(world: World) -> None:
     world.apps("a")
     world.submit("a")
-    work = [world.ledger.transact(partial(fixtures.has_work, besides=app)) for app in (None, "a", "b")]
+    work = [world.ledger.transact(partial(fixtures.has_work, except_app=app)) for app in (None, "a", "b")]
     assert work == [True, False, True]
 
 

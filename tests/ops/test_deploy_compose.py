@@ -83,7 +83,7 @@ def test_optional_settings_are_passed_on_and_may_be_empty(services: dict[str, An
         handed_on = {word for word, value in services[name]["environment"].items() if value is None}
         assert handed_on >= OF_TRACES | {
             *("SLUICE_TRACE", "SLUICE_BLOBS_URL", "SLUICE_SANDBOX"),
-            *("SLUICE_LINEAGE_URL", "SLUICE_LINEAGE_NAMESPACE", "SLUICE_LINEAGE_TABLES"),
+            *("SLUICE_LINEAGE_URL", "SLUICE_LINEAGE_NAMESPACE", "SLUICE_LINEAGE_DATASET_NAMESPACE"),
         }
         empty = dict.fromkeys(handed_on, "")
         assert read_settings(empty, folder=tmp_path) == read_settings({}, folder=tmp_path)
@@ -147,7 +147,7 @@ def test_ports_are_on_loopback_and_the_console_uses_the_published_one(
 
 def test_no_process_is_killed_within_its_grace_time(services: dict[str, Any]) -> None:
     for name in ("control", "worker"):
-        grace_s = parse_duration_s(services[name]["environment"]["SLUICE_GRACE"])
+        grace_s = parse_duration_s(services[name]["environment"]["SLUICE_SHUTDOWN_GRACE"])
         assert parse_duration_s(services[name]["stop_grace_period"]) >= grace_s + 10
 
 

@@ -169,12 +169,12 @@ def test_commands_and_settings_of_the_pods_exist(folder: Path) -> None:
 
 def test_no_process_is_killed_within_its_grace_time(folder: Path) -> None:
     manifests = _made(folder, "--grace", "10m")
-    usual = of_kind(manifests, "ConfigMap")["sluice"]["data"]["SLUICE_GRACE"]
+    usual = of_kind(manifests, "ConfigMap")["sluice"]["data"]["SLUICE_SHUTDOWN_GRACE"]
     for name, pod in pods_of(manifests).items():
         if name in ("sluice-migrate", "sluice-console"):
             continue
         own = {each["name"]: each.get("value") for each in container_of(pod)["env"]}
-        grace_s = parse_duration_s(own.get("SLUICE_GRACE") or usual)
+        grace_s = parse_duration_s(own.get("SLUICE_SHUTDOWN_GRACE") or usual)
         assert pod["spec"]["terminationGracePeriodSeconds"] >= grace_s + 10, name
         assert grace_s == (20 if name == "sluice-control" else 600)
 
@@ -196,7 +196,9 @@ def test_each_part_has_a_secret_and_a_role_of_its_own(folder: Path) -> None:
     for name, pod in pods_of(_made(folder)).items():
         secret = f"sluice-{parts.get(name, 'worker')}"
         assert mounted_in(pod) == {"/run/secrets/sluice": secret}
-        named = {each["name"].removesuffix("_FILE") for each in container_of(pod)["env"]} - {"SLUICE_GRACE"}
+        named = {each["name"].removesuffix("_FILE") for each in container_of(pod)["env"]} - {
+            "SLUICE_SHUTDOWN_GRACE"
+        }
         assert named == secrets()[secret]["stringData"].keys(), name
         assert all("value" in each for each in container_of(pod)["env"]), "no secret is in an environment"
     roles = {

@@ -133,7 +133,7 @@ def test_a_unit_starts_after_the_migrations_and_is_restarted(name: str) -> None:
 )
 def test_no_process_is_killed_within_its_grace_time(name: str) -> None:
     (stop_s,) = map(float, _unit(name)["TimeoutStopSec"])
-    assert stop_s >= parse_duration_s(_environment()["SLUICE_GRACE"]) + 10
+    assert stop_s >= parse_duration_s(_environment()["SLUICE_SHUTDOWN_GRACE"]) + 10
     # Only the main process gets SIGTERM, and it stops the others. Otherwise workers would get the signal twice.
     assert _unit(name)["KillMode"] == ["mixed"]
 

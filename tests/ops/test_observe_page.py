@@ -38,7 +38,7 @@ def test_the_variables_of_the_page_are_read(tmp_path: Path) -> None:
         "SLUICE_LINEAGE_URL": "http://somewhere",
         "SLUICE_LINEAGE_TOKEN": "t",
         "SLUICE_LINEAGE_NAMESPACE": "n",
-        "SLUICE_LINEAGE_TABLES": "s3://w",
+        "SLUICE_LINEAGE_DATASET_NAMESPACE": "s3://w",
         "SLUICE_TRACE": "on",
         "SLUICE_TRACE_HEADERS": "authorization=t",
         "SLUICE_LOG": "json",

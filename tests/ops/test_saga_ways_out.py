@@ -110,7 +110,7 @@ def test_a_waiting_saga_is_undone_when_its_submission_is_cancelled(orders: Typis
     drained(orders)
     assert orders.asks("cancel", "spring") == {"cancelled": 0, "undone_first": 1}
     because, _ = why(orders, "11")
-    assert ", and will be undone, since nobody wants it any more" in because
+    assert ", and will be undone, since no submission requests it any more" in because
     drained(orders)
     assert orders.asks("show", "order", "11")["state"] == "cancelled"
     assert (

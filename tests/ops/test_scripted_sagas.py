@@ -49,7 +49,7 @@ def test_a_stopping_process_hands_back_its_unfinished_sagas(airfield: Airfield) 
     scripts = {key: script for key, (_, script) in LEFT.items()}
     endless = {key for key, script in scripts.items() if "hangs" in script.script}
     airfield.submits(scripts)
-    with airfield.starts("up", "--threads", str(len(LEFT)), SLUICE_GRACE="10m") as process:
+    with airfield.starts("up", "--threads", str(len(LEFT)), SLUICE_SHUTDOWN_GRACE="10m") as process:
         airfield.waits_for_calls({key: calls for key, (calls, _) in LEFT.items()})
         airfield.submits(UNBEGUN)
         shown = airfield.shows("in-a-do")["saga"]

@@ -93,7 +93,7 @@ def test_to_import_everything_arms_nothing() -> None:
     code = "import sluice.actors.worker.command, sluice.ops.cli.main\n"
     code += "from sluice.jobs.observe.failpoints import PLACES, reached\n"
     code += "for point in PLACES.values():\n    reached(point)\nprint('alive')"
-    environment = os.environ | {"SLUICE_CRASH_AT": "commit.begins"}
+    environment = os.environ | {"SLUICE_FAILPOINT": "commit.begins"}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )

@@ -48,7 +48,7 @@ def read_partitioning(words: Mapping[str, object], name: str, at: At) -> Partiti
         return None
     within = at.inside("partition")
     said = words.get("partition", "day")
-    calendar = read_calendar(said, within, besides=("first",))
+    calendar = read_calendar(said, within, elsewhere=("first",))
     return Partitioning(
         **{"table": name, **read_fields(_PARTITION_OPTIONS, words, at.add)},
         calendar=calendar,
@@ -201,18 +201,18 @@ _SAMPLES = (
 _MARKS = ("@", "/", ",", "+")
 
 
-def read_calendar(value: object, at: At, besides: Sequence[str] = ()) -> Calendar:
+def read_calendar(value: object, at: At, elsewhere: Sequence[str] = ()) -> Calendar:
     """Return the calendar. An invalid option adds a fault and is replaced by a default.
 
-    The options in ``besides`` are read elsewhere.
+    The options in ``elsewhere`` are read elsewhere.
     """
     words = {"unit": value} if isinstance(value, str) else value
     if not isinstance(words, Mapping):
         at.add(f"{value!r} is none of {', '.join(UNITS)}, nor a mapping with unit and format")
         return Calendar()
     for word in words:
-        if word not in (*_CALENDAR_OPTIONS, *besides):
-            at.add(unknown(word, (*_CALENDAR_OPTIONS, *besides)))
+        if word not in (*_CALENDAR_OPTIONS, *elsewhere):
+            at.add(unknown(word, (*_CALENDAR_OPTIONS, *elsewhere)))
     fields = read_fields(_CALENDAR_OPTIONS, words, at.add)
     plain = Calendar(fields.get("unit", "day"))
     written = fields.get("format", plain.pattern)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from sluice.actors.client import Client
-from sluice.actors.worker.publish_buffer import Teller
+from sluice.actors.worker.publish_buffer import PublishBuffer
 from sluice.broker.connect import connect
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.submission import Submission, SubmissionState
@@ -81,7 +81,7 @@ class SubmitterConnections(Struct, frozen=True):
         machine's clock.
         """
         deadline = time.monotonic() + WITHIN_S
-        while self.ledger.transact(lambda tx: fixtures.has_work(tx, besides=BLOCKED)):
+        while self.ledger.transact(lambda tx: fixtures.has_work(tx, except_app=BLOCKED)):
             if time.monotonic() > deadline:
                 raise SluiceError("Not all jobs have succeeded.", where=self.crew.said())
             time.sleep(_LOOK_EVERY_S)
@@ -106,9 +106,9 @@ def desk_of(ground: BenchEnvironment, processes: int = PROCESSES) -> Iterator[Su
         ground.crew([command(processes)], environment(ground)) as (crew, marks),
         closing(Ledger(ground.ledger_url)) as ledger,
         closing(connect(ground.broker_url)) as broker,
-        closing(Teller(broker.publish)) as teller,
+        closing(PublishBuffer(broker.publish)) as publish_buffer,
     ):
-        desk = SubmitterConnections(ledger, Client(ledger, teller.tell), crew, marks)
+        desk = SubmitterConnections(ledger, Client(ledger, publish_buffer.tell), crew, marks)
         desk.warm_up()
         yield desk
 

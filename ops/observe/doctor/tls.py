@@ -21,7 +21,7 @@ def require_management(settings: Settings, place: str | None) -> None:
     """Raise BadSetting if the broker's password would be sent in plain text to this address, and the settings forbid
     that.
     """
-    if settings.plain_text != "refuse" or place is None or not place.lower().startswith("http:"):
+    if settings.plaintext != "refuse" or place is None or not place.lower().startswith("http:"):
         return
     try:
         host = urlsplit(place).hostname or ""
@@ -31,5 +31,5 @@ def require_management(settings: Settings, place: str | None) -> None:
         raise BadSetting(
             "--management: http:// is plain text.",
             where=without_password(place),
-            advice="Use an https:// address, or set SLUICE_PLAIN_TEXT=allow if the network can be trusted.",
+            advice="Use an https:// address, or set SLUICE_PLAINTEXT=allow if the network can be trusted.",
         )

@@ -71,7 +71,7 @@ LEASE_LOSSES = Family(
     "Runs that were taken from a worker after its lease had ended.",
 )
 REFUSED = Family(
-    "sluice_refused_transitions_total",
+    "sluice_stale_results_total",
     MetricKind.COUNTER,
     (),
     "Results that came too late and were dropped, because another worker had claimed the job.",

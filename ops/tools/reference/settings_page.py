@@ -46,8 +46,8 @@ WORDS = {
     "SLUICE_HOME": "folder for the data of this machine: the embedded Postgres, programs, blobs",
     "SLUICE_LEASE": "how long a worker keeps its jobs without a heartbeat; it sends one every third of this time",
     "SLUICE_TICK": "interval between checks for due jobs, due schedules and lost jobs",
-    "SLUICE_GRACE": "time that a job has to end by itself when its worker stops",
-    "SLUICE_START_WITHIN": "how long a starting worker waits for ledger and broker before it exits with code 3",
+    "SLUICE_SHUTDOWN_GRACE": "time that a job has to end by itself when its worker stops",
+    "SLUICE_STARTUP_TIMEOUT": "how long a starting worker waits for ledger and broker before it exits with code 3",
     "SLUICE_UNKNOWN_APP_GRACE": "how long a submission for an undefined app is retried before it is refused",
     "SLUICE_LOG": "format of the logs: `text` or `json`",
     "SLUICE_KEY_DELIMITER": "delimiter between the identifiers of a key",
@@ -55,7 +55,7 @@ WORDS = {
     "SLUICE_CODE_VERSION": "the version of your code, recorded with each round; in a git checkout the commit",
     "SLUICE_QUEUE_TYPE": "type of the queues in RabbitMQ: `quorum` or `classic`",
     "SLUICE_BROKER_NAMESPACE": "prefix for the names of [queues](messages.md#queues-with-a-namespace) at the broker",
-    "SLUICE_PLAIN_TEXT": "connections to other machines [without TLS](security.md#tls): `warn`, `refuse` or `allow`",
+    "SLUICE_PLAINTEXT": "connections to other machines [without TLS](security.md#tls): `warn`, `refuse` or `allow`",
     "SLUICE_MESSAGE_KEYS": "keys for [signed messages](security.md#signed-messages): `id:secret,…`, or `file:…`",
     "SLUICE_BLOBS_URL": "storage for large outputs, as an fsspec URL",
     "SLUICE_KEEP_HISTORY": "how long [history](retention.md) is kept; `off`: indefinitely",
@@ -66,7 +66,7 @@ WORDS = {
     "SLUICE_LINEAGE_URL": "server that receives the lineage of partitions as OpenLineage events",
     "SLUICE_LINEAGE_TOKEN": "API key for that server",
     "SLUICE_LINEAGE_NAMESPACE": "namespace of jobs on that server",
-    "SLUICE_LINEAGE_TABLES": "namespace of tables on that server",
+    "SLUICE_LINEAGE_DATASET_NAMESPACE": "namespace of tables on that server",
     "SLUICE_PROGRAMS_DIR": "folder for fetched [programs](programs.md)",
     "SLUICE_PROGRAMS_DIR_SIZE": "maximum [total size of all stored versions](programs.md#the-cache) of programs",
     "SLUICE_PROGRAM_HOSTS": "hosts outside the public internet from which programs may be fetched; `*`: any",
@@ -77,7 +77,7 @@ WORDS = {
     "SLUICE_SANDBOX_NETWORK": "with bubblewrap, `on` or `off`: network access of job processes",
     "SLUICE_SANDBOX_WRITE": "with bubblewrap, folders to which job processes may write",
     "SLUICE_SANDBOX_HIDE": "with bubblewrap, further folders and files that are hidden from job processes",
-    "SLUICE_CRASH_AT": "for tests: failpoint at which the process kills itself, and at which of its executions",
+    "SLUICE_FAILPOINT": "for tests: failpoint at which the process kills itself, and at which of its executions",
 }
 
 _UNSET = {
@@ -96,8 +96,8 @@ _UNSET = {
     "SLUICE_TRACE_HEADERS": "none",
     "SLUICE_LINEAGE_URL": "none",
     "SLUICE_LINEAGE_TOKEN": "none",
-    "SLUICE_LINEAGE_TABLES": "`SLUICE_LINEAGE_NAMESPACE`",
-    "SLUICE_CRASH_AT": "none",
+    "SLUICE_LINEAGE_DATASET_NAMESPACE": "`SLUICE_LINEAGE_NAMESPACE`",
+    "SLUICE_FAILPOINT": "none",
 }
 
 

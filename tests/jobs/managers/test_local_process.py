@@ -230,7 +230,7 @@ def test_a_stopping_worker_leaves_the_command_to_the_next_one(bench: Bench) -> N
     handle = tie.kept[0]
     assert alive(handle["pid"])
     bench.stop.clear()
-    tie = Tie(handle=handle, keeper=WorkOwner.NOBODY)
+    tie = Tie(handle=handle, keeper=WorkOwner.NONE)
     running = bench.meanwhile(lambda: bench.run(bench.assign(managed_app(Sleep)), attachment=tie))
     eventually(lambda: RunRecord(folder_of(handle)).is_marked(ProcessMark.CHECKED))
     bench.stop.set()

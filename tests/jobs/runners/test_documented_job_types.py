@@ -90,7 +90,7 @@ def test_the_documented_manager_reports_why_the_work_failed(bench: Bench, slurm:
 
 def test_the_documented_manager_ends_work_that_no_claim_owns(bench: Bench, slurm: Slurm) -> None:
     slurm.answer(sacct="RUNNING")
-    tie = Tie(keeper=WorkOwner.NOBODY)
+    tie = Tie(keeper=WorkOwner.NONE)
     running = bench.meanwhile(lambda: _run(bench, slurm, tie))
     eventually(lambda: "sacct" in slurm.calls)
     bench.stop.set()

@@ -227,7 +227,7 @@ def test_a_worker_that_leaves_or_lost_its_claim_leaves_the_work_running(
 
 
 def test_work_that_no_claim_owns_is_ended_and_its_handle_is_forgotten(bench: Bench) -> None:
-    place, tie = Place("running"), Tie(keeper=WorkOwner.NOBODY)
+    place, tie = Place("running"), Tie(keeper=WorkOwner.NONE)
     place.before_check = bench.stop.set
     assert _run(bench, place, tie).ending is Ending.HANDED_BACK
     assert place.calls == ["run", "check", "cancel"]
@@ -235,7 +235,7 @@ def test_work_that_no_claim_owns_is_ended_and_its_handle_is_forgotten(bench: Ben
 
 
 @pytest.mark.parametrize(
-    ("keeper", "calls"), [(WorkOwner.NOBODY, ["run", "cancel"]), (WorkOwner.ANOTHER, ["run"])]
+    ("keeper", "calls"), [(WorkOwner.NONE, ["run", "cancel"]), (WorkOwner.ANOTHER, ["run"])]
 )
 def test_a_claim_lost_during_the_start_ends_its_work_unless_another_owns_it(
     bench: Bench, keeper: WorkOwner, calls: list[str]
@@ -267,7 +267,7 @@ def test_work_that_has_ended_while_the_worker_leaves_is_done(bench: Bench) -> No
 
 
 def test_a_failed_cancel_is_tried_again(bench: Bench) -> None:
-    place, tie = Place("running", refuse_cancel=2), Tie(keeper=WorkOwner.NOBODY)
+    place, tie = Place("running", refuse_cancel=2), Tie(keeper=WorkOwner.NONE)
     place.before_check = bench.stop.set
     _run(bench, place, tie)
     assert place.calls.count("cancel") == 3
@@ -275,7 +275,7 @@ def test_a_failed_cancel_is_tried_again(bench: Bench) -> None:
 
 
 def test_work_that_cannot_be_ended_is_reported_and_its_handle_is_kept(bench: Bench) -> None:
-    place, tie = Place("running", refuse_cancel=99), Tie(keeper=WorkOwner.NOBODY)
+    place, tie = Place("running", refuse_cancel=99), Tie(keeper=WorkOwner.NONE)
     place.before_check = bench.stop.set
     outcome = _run(bench, place, tie)
     assert "cancel() failed, so the work may still run: ConnectionError: the grid does not answer" in str(

@@ -136,11 +136,11 @@ def test_the_debug_options_of_the_policy_are_applied(flights: Flights) -> None:
 
 def test_an_aborted_flight_is_undone_and_gives_the_reason(flights: Flights) -> None:
     def called_off(_: Any) -> None:
-        flights.journal.abort_reason = "nobody wants it any more"
+        flights.journal.abort_reason = "no submission requests it any more"
 
     outcome = flights.run(Scripted("seat", do=called_off), Scripted("meal"))
     assert outcome.ending is Ending.ERROR
-    assert outcome.error == "It was cancelled, and undone from seat on: nobody wants it any more"
+    assert outcome.error == "It was cancelled, and undone from seat on: no submission requests it any more"
 
 
 def test_a_flight_that_was_taken_over_is_handed_back(flights: Flights) -> None:

@@ -56,7 +56,7 @@ def test_a_service_that_an_earlier_claim_started_is_not_started_again(bench: Ben
 
 
 def test_a_lost_claim_ends_the_service_if_no_other_claim_owns_it(bench: Bench) -> None:
-    place, tie = Place("running"), Tie(accepts=False, keeper=WorkOwner.NOBODY)
+    place, tie = Place("running"), Tie(accepts=False, keeper=WorkOwner.NONE)
     assert _run(bench, place, tie).ending is Ending.HANDED_BACK
     assert (place.calls, tie.forgotten) == (["run", "cancel"], ["w1"])
 

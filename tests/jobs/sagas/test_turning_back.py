@@ -8,7 +8,7 @@ from sluice import Fatal, Rerun, Retry, Stop, Success, Wait, retry
 from sluice.jobs.sagas.result import FlightEnd
 from tests.jobs.sagas.air import Air, both
 
-WHY = "nobody wants it any more"
+WHY = "no submission requests it any more"
 
 
 def _called_off(air: Air) -> Any:

@@ -255,7 +255,7 @@ def _silent() -> Iterator[str]:
 
 
 def test_the_password_is_not_sent_to_a_management_api_in_plain_text(tmp_path: Path, rabbitmq: str) -> None:
-    typist = Typist(tmp_path, SLUICE_PLAIN_TEXT="refuse")
+    typist = Typist(tmp_path, SLUICE_PLAINTEXT="refuse")
     with unheard() as place:
         said = typist.types("doctor", "--broker", rabbitmq, "--management", f"http://{place}")
     assert "bad  broker        --management: http:// is plain text." in said.out

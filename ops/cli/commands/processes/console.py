@@ -2,7 +2,7 @@
 
 import argparse
 
-from sluice.actors.worker.definitions import Lookout
+from sluice.actors.worker.definitions import DefinitionReloader
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.local_worker import told_to_stop
@@ -37,6 +37,6 @@ def run(desk: CommandContext, options: Options) -> int:
 def _look_out(desk: CommandContext) -> None:
     """Load changed definitions in the background until the command ends. In ``sluice up`` the worker does this."""
     if desk.settings.apps:
-        lookout = Lookout(desk.definitions, None)
-        lookout.start()
-        desk.closing(lookout.end)
+        reloader = DefinitionReloader(desk.definitions, None)
+        reloader.start()
+        desk.closing(reloader.end)
