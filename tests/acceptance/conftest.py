@@ -8,7 +8,7 @@ import pytest
 
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 from tests.ops.typist import NO_LEDGER
 
 

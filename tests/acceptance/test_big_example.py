@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sluice.jobs.model.names import JobName
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 from tests.planner.definitions import jobs
 from tests.planner.stolos_jobs import ENUMERATED, JOBS, JOBS_TO_RUN, STOLOS_APPS
 

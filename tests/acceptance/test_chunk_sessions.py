@@ -7,7 +7,7 @@ import pytest
 
 from tests.acceptance.chunk_notation import definitions
 from tests.acceptance.chunked_ledger import recorded
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 from tests.ops.typist import ROOT, Typist
 from tests.world import World
 

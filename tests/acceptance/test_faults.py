@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.chunk_notation import definitions
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 from tests.ops.typist import Said
 
 SOURCES = {

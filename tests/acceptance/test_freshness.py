@@ -10,7 +10,7 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from tests.acceptance.chunk_notation import ages, ages_of_runs, definitions
 from tests.acceptance.chunked_ledger import recorded, remember
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 from tests.acceptance.plans_by_freshness import ANY_IDS, CHUNKS, LAGS
 from tests.acceptance.test_plans_by_chunk import Case, assert_as_told, options_of
 from tests.world import World

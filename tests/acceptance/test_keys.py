@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 
 APPS: dict[str, Any] = {
     "app2": {

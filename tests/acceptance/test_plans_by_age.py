@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 
 NOW = "2026-01-01T12:00:00Z"
 #: ``c`` needs ``b``, which needs ``a``, each at most six hours old. ``e`` has two alternatives, and ``f`` an input that

@@ -25,7 +25,7 @@ from tests.acceptance.chunk_notation import (
     words,
 )
 from tests.acceptance.chunked_ledger import planned, recorded, remember
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 from tests.acceptance.plans_by_chunk import CUTS, KWARGS, SHAPES, Case
 from tests.acceptance.plans_by_freshness import ANY_IDS, CHUNKS, LAGS
 from tests.world import World

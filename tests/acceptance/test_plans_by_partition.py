@@ -11,7 +11,7 @@ from sluice.actors.planner.landed_partitions import land
 from sluice.jobs.keys.partitions import ends_of
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 from tests.acceptance.partition_notation import (
     Graph,
     Step,

@@ -12,7 +12,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, State
 from tests.acceptance.chunk_notation import ages, ages_of_runs, chunks, definitions, facts
 from tests.acceptance.chunked_ledger import recorded, remember
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 from tests.acceptance.plans_that_wait import NOTHING, REFUSED, WAITS, Wait
 from tests.world import World
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from sluice.jobs.states import State
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 from tests.acceptance.sessions import COMMAND, SESSIONS, command
 from tests.acceptance.story import states
 from tests.ops.typist import Typist, ended

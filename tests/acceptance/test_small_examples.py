@@ -5,7 +5,7 @@
 
 import pytest
 
-from tests.acceptance.clerk import Clerk
+from tests.acceptance.command_typist import Clerk
 from tests.planner.definitions import jobs
 from tests.planner.relations_misread_by_stolos import RELATIONS_MISREAD_BY_STOLOS
 from tests.planner.relations_of_groups import RELATIONS_OF_GROUPS

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.actors.bench import Bench
-from tests.actors.crew import Crew
-from tests.actors.unending import Site
+from tests.actors.long_running import Site
+from tests.actors.managed_app import Crew
 from tests.timed import Timed
 from tests.world import World
 

@@ -12,7 +12,7 @@ from sluice.broker import codec
 from sluice.jobs.errors import BadMessage, BadRequest
 from sluice.jobs.states import State
 from sluice.ledger.sagas.events import Became
-from tests.actors.test_journaling import TRIP_1, Agency
+from tests.actors.test_saga_journal import TRIP_1, Agency
 from tests.world import World
 
 EVENT: dict[str, Any] = {"app": "trip", "key": "1", "event": "approved", "payload": "ann"}

@@ -11,8 +11,8 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.states import TERMINAL, State
 from sluice.ledger.managed_tasks import Finished
 from sluice.ops.simulation.mortal_ledger import SimulatedDeath
-from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Dying
+from tests.actors.managed_app import Crew, once
 
 
 def test_outcomes_are_all_terminal_states_except_split() -> None:

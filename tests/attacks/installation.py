@@ -18,7 +18,7 @@ from sluice.jobs.states import LIVE, sql_list
 from tests.attacks import definitions
 from tests.attacks.sender import Sender
 from tests.leashed import ROOT, Program
-from tests.ledger.roled import Roled, roled
+from tests.ledger.role_ledgers import Roled, roled
 from tests.ops.caller import Caller
 from tests.ops.typist import Typist, has_fault
 from tests.private_servers import SERVERS, free_port

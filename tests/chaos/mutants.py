@@ -22,10 +22,10 @@ from sluice.broker.messages import Message
 from sluice.jobs.observe.failpoints import CrashOrder, Failpoint
 from sluice.ledger.lifecycle import dependencies, plans
 from sluice.ledger.recovery import grooming_steps
-from tests.chaos import tales
+from tests.chaos import scenarios
 from tests.chaos.checker import Rule
 from tests.chaos.rules import claims, jobs, order, sagas, submissions
-from tests.chaos.tales import Tale
+from tests.chaos.scenarios import Tale
 from tests.simulation.guards import GUARDS
 from tests.simulation.mutants import Break, code, sql
 
@@ -66,39 +66,41 @@ BROKEN: Mapping[str, Broken] = {
     **_also_simulated(
         "a late worker's success is taken",
         claims.what_has_succeeded_was_done,
-        tales.late_with_a_success,
+        scenarios.late_with_a_success,
     ),
     **_also_simulated(
         "a late worker's result is taken",
         jobs.nothing_is_under_way,
-        tales.late_with_an_error,
+        scenarios.late_with_an_error,
     ),
     **_also_simulated(
         "one parent opens the gate",
         order.children_begin_after_their_parents_are_done,
-        tales.two_parents,
+        scenarios.two_parents,
         order.children_begin_after_their_parents_are_done,
     ),
-    **_also_simulated("lost leases are not noticed", jobs.every_job_has_ended, tales.a_worker_that_dies),
-    **_also_simulated("nobody cancels", submissions.what_nobody_wants_is_not_begun, tales.cancelled_in_line),
+    **_also_simulated("lost leases are not noticed", jobs.every_job_has_ended, scenarios.a_worker_that_dies),
+    **_also_simulated(
+        "nobody cancels", submissions.what_nobody_wants_is_not_begun, scenarios.cancelled_in_line
+    ),
     **_also_simulated(
         "whoever comes late writes the journal",
         sagas.journals_are_written_by_who_holds_the_flight,
-        tales.one_flight_and_two_workers,
+        scenarios.one_flight_and_two_workers,
     ),
     **_also_simulated(
         "who has succeeded tells nobody",
         jobs.every_job_has_ended,
-        tales.two_parents,
+        scenarios.two_parents,
         jobs.the_ledger_agrees_with_itself,
     ),
     "lost words to the planner are not repeated": Broken(
         apply=code(grooming_steps, "announce_executed", lambda *_, **__: []),
         rule=jobs.every_job_has_ended,
-        tale=tales.a_hint_that_is_lost,
+        tale=scenarios.a_hint_that_is_lost,
     ),
     "planning does not lock what it reads": Broken(
-        apply=_unlocked, rule=jobs.every_job_has_ended, tale=tales.a_plan_against_a_parents_end
+        apply=_unlocked, rule=jobs.every_job_has_ended, tale=scenarios.a_plan_against_a_parents_end
     ),
     "what brings news is acknowledged before it is heard": Broken(
         apply=_acknowledging_first(Service.run),

@@ -10,6 +10,19 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.reads.invariants import Breach
 from tests.chaos.checker import Rule
+from tests.chaos.false_history import (
+    Pick,
+    Tamper,
+    also,
+    both,
+    changed,
+    doubled,
+    moved,
+    never_stopped,
+    of,
+    unwritten,
+    without,
+)
 from tests.chaos.history import History
 from tests.chaos.rows import Firing, Owed, Submission
 from tests.chaos.rules import (
@@ -22,19 +35,6 @@ from tests.chaos.rules import (
     schedules,
     submissions,
     transactions,
-)
-from tests.chaos.tampering import (
-    Pick,
-    Tamper,
-    also,
-    both,
-    changed,
-    doubled,
-    moved,
-    never_stopped,
-    of,
-    unwritten,
-    without,
 )
 
 

@@ -12,7 +12,7 @@ from sluice.ledger.lifecycle import outcomes
 from tests.chaos import mutants, run
 from tests.chaos.checker import named
 from tests.chaos.mutants import BROKEN
-from tests.chaos.tales import Tale, judged
+from tests.chaos.scenarios import Tale, judged
 from tests.private_servers import PATH
 
 #: Seconds of faults, and seconds in which the rest has to become terminal, for guards that are broken in a run. The

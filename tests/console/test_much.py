@@ -13,7 +13,7 @@ from sluice.ledger.reads.submission_lists import LOOKED_THROUGH_MAX
 from tests.console.conftest import Console
 from tests.console.visitor import PATIENCE_MS, Visitor
 from tests.console.works import open_gate
-from tests.ops.lengthening import lengthen
+from tests.ops.long_histories import lengthen
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from sluice.ops.console.request_head import BadHead, read_head
 from sluice.ops.console.server import ListenAddress
 from tests.broker.hostile import hostile_messages
 from tests.fuzz import inputs
-from tests.ops.asker import Asker, told
+from tests.ops.console_client import Asker, told
 from tests.world import World
 
 #: Statuses below this one are refusals. From 500 on, the fault is in the console.

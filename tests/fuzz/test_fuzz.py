@@ -7,7 +7,7 @@ import pytest
 
 from sluice.ops.console.access import AccessControl
 from tests.fuzz import entries
-from tests.ops.asker import TOKEN, Asker, console_of, serving
+from tests.ops.console_client import TOKEN, Asker, console_of, serving
 from tests.world import World
 
 SEEDS = range(3)

@@ -11,7 +11,7 @@ from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.limits import app_pauses
-from tests.ledger.breaking import broken, define, fails, news, pause, submit, trial, wait
+from tests.ledger.breaker_worlds import broken, define, fails, news, pause, submit, trial, wait
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
 

@@ -9,7 +9,7 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.reads.backlog import demand
 from sluice.ledger.recovery import leases, restoration
-from tests.ledger.breaking import broken, fail, fails, pause, trial, wait
+from tests.ledger.breaker_worlds import broken, fail, fails, pause, trial, wait
 from tests.world import LEASE_S, World
 
 

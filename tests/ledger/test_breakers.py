@@ -8,7 +8,7 @@ from sluice.actors.executor import breakers, transactions
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.reads.quiescence import idle
-from tests.ledger.breaking import BREAKER, broken, define, fail, fails, news, pause, submit, trial, wait
+from tests.ledger.breaker_worlds import BREAKER, broken, define, fail, fails, news, pause, submit, trial, wait
 from tests.world import World
 
 #: Round trips that end a round if no app has a breaker: BEGIN, record, close the round, COMMIT.

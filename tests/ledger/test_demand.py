@@ -222,7 +222,7 @@ def test_steps_that_wait_for_partitions_from_elsewhere_are_not_expected(world: W
 
 
 def test_external_work_needs_one_worker_that_polls_it(world: World) -> None:
-    unending = {"job_id": "{x}", "job_type": "tests.ledger.test_watching_races:Grid", "is_long_running": True}
+    unending = {"job_id": "{x}", "job_type": "tests.ledger.test_poll_races:Grid", "is_long_running": True}
     world.define({"far": unending})
     world.submit("far", None, keys=["1", "2"])
     for job in ("far", "far/2"):

@@ -12,9 +12,9 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.recovery import grooming_steps
 from sluice.ledger.recovery.grooming_steps import Chore
-from tests.ledger.bisecting import Farm
-from tests.ledger.line import run_all, waiting_for_slot
 from tests.ledger.lineages import ask, lineage, ready, work_off
+from tests.ledger.poisoned_chunks import Farm
+from tests.ledger.slot_queue import run_all, waiting_for_slot
 from tests.world import World
 
 WORDS = {"job_id": "{x}", "bash_cmd": "true"}

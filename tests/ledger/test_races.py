@@ -11,8 +11,8 @@ from itertools import combinations_with_replacement
 import pytest
 
 from sluice.ledger.lifecycle import dependencies, plans
-from tests.ledger.encounters import ENCOUNTERS, judge_and_plan
-from tests.ledger.meeting import Pair, Verb, meet_at_each_statement
+from tests.ledger.verb_pairs import ENCOUNTERS, judge_and_plan
+from tests.ledger.verb_races import Pair, Verb, meet_at_each_statement
 
 PAIRS = pytest.mark.parametrize(
     ("verbs", "pair"),

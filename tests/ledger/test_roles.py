@@ -22,7 +22,7 @@ from sluice.ledger.retention import removal
 from sluice.ledger.schema import migrate, roles
 from sluice.ledger.stats.state_counts import SEQUENCE
 from tests.ledger.generations import database
-from tests.ledger.roled import SERVERS, Roled
+from tests.ledger.role_ledgers import SERVERS, Roled
 from tests.world import World
 
 

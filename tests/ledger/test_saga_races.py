@@ -11,7 +11,7 @@ from sluice.jobs.states import State
 from sluice.ledger.sagas import abortion
 from sluice.ledger.sagas.events import Became
 from tests.ledger.flights import did, switched, undid
-from tests.ledger.saga_meetings import Act, Meeting, meet
+from tests.ledger.saga_races import Act, Meeting, meet
 from tests.world import LEASE_S
 
 swapped = pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])

@@ -16,8 +16,8 @@ from sluice.ledger.reads.job_lists import JobListFilter
 from sluice.ledger.retention import removal
 from sluice.ledger.retention.removal import Removed
 from tests.ledger.ages import KEEP_S, later
-from tests.ledger.bisecting import Farm
 from tests.ledger.large_kwargs import is_shared, large, shared
+from tests.ledger.poisoned_chunks import Farm
 from tests.ledger.results import finished
 from tests.ledger.trips import chain
 from tests.world import World

@@ -10,7 +10,7 @@ from sluice.broker.messages import Cancel
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.claims import ClaimedJob
-from tests.ledger.line import run_all, waiting_for_slot
+from tests.ledger.slot_queue import run_all, waiting_for_slot
 from tests.world import LEASE_S, World
 
 
@@ -125,7 +125,7 @@ def test_a_job_that_is_handed_back_keeps_its_slot(world: World) -> None:
 
 
 def test_long_running_work_keeps_its_slot_while_no_worker_holds_it(world: World) -> None:
-    manager = {"job_type": "tests.ledger.test_watching_races:Grid", "is_long_running": True}
+    manager = {"job_type": "tests.ledger.test_poll_races:Grid", "is_long_running": True}
     world.define({"a": {"job_id": "{x}", "concurrency": 1, **manager}})
     world.submit("a", "one", id="one")
     world.submit("a", "two")

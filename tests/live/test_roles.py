@@ -8,7 +8,7 @@ import pytest
 
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.invariants import breaches
-from tests.ledger.roled import Roled, roled
+from tests.ledger.role_ledgers import Roled, roled
 from tests.live.fleet import PIPELINE, fleet, wait_until
 from tests.ops.typist import Typist
 

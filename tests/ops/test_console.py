@@ -8,8 +8,8 @@ import pytest
 
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from tests.ops.asker import Asker, told
 from tests.ops.caller import printed
+from tests.ops.console_client import Asker, told
 from tests.ops.orders import waiting
 from tests.ops.typist import Typist, ended
 from tests.world import World

@@ -6,7 +6,7 @@ import pytest
 
 from sluice.jobs.model.names import JobName
 from tests.ops.caller import Caller, console, names
-from tests.ops.lengthening import lengthen
+from tests.ops.long_histories import lengthen
 from tests.ops.orders import drained, waiting
 from tests.ops.typist import Typist
 from tests.ops.weeks import APPS as TABLES

@@ -16,7 +16,7 @@ from sluice.ops.console import server as server_module
 from sluice.ops.console.access import AccessControl
 from sluice.ops.console.http_message import Request, Response, problem
 from sluice.ops.console.server import ListenAddress, Server, read_place
-from tests.ops.asker import TOKEN, console_of, serving
+from tests.ops.console_client import TOKEN, console_of, serving
 from tests.world import World
 
 _RIGHT = f"Authorization: Bearer {TOKEN}"

@@ -13,7 +13,7 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.backlog import Demand
 from sluice.ops.cli.main import main
 from sluice.ops.documents.backlog import Recent
-from tests.ops.asker import Asker
+from tests.ops.console_client import Asker
 from tests.ops.site import WORDS, Site
 from tests.ops.typist import Typist
 from tests.world import World

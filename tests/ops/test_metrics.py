@@ -23,7 +23,7 @@ from sluice.ops.observe.metrics import families
 from sluice.ops.observe.metrics.exposition import Histogram, text
 from sluice.ops.observe.metrics.families import FAMILIES, Family, MetricKind
 from sluice.ops.observe.metrics.ledger_metrics import numbers
-from tests.ledger.test_tallies import counts_all
+from tests.ledger.test_state_counts import counts_all
 from tests.ops.caller import printed
 from tests.ops.typist import Typist, ended
 from tests.world import World

@@ -25,7 +25,7 @@ from sluice.ledger.recovery import leases
 from sluice.ops.cli.main import main
 from sluice.ops.observe.overview import alarms
 from tests.ledger.generations import database
-from tests.ledger.roled import SERVERS, Roled
+from tests.ledger.role_ledgers import SERVERS, Roled
 from tests.ops.backups import commands, typed
 from tests.ops.composed import CHOICES
 from tests.ops.deployed import settings, understood

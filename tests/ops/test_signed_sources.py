@@ -7,7 +7,7 @@ import pytest
 
 from sluice.ops.console.access import AccessControl
 from sluice.ops.console.http_message import Request
-from tests.ops.asker import HERE, console_of, told
+from tests.ops.console_client import HERE, console_of, told
 from tests.world import World
 
 SIGNED = "https://store.example.org/sum.zip?X-Amz-Signature=5f2a"

@@ -16,7 +16,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.plans import find
-from tests.ops.calling import Said, call
+from tests.ops.command_calls import Said, call
 
 ROOT = Path(__file__).parents[2]
 #: Nothing answers at port 1.

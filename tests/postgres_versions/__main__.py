@@ -20,7 +20,11 @@ from tests.private_servers import docker_listens
 RELEASES = ("14", "16", "18")
 TESTS = ("tests/ledger", "tests/actors", "tests/acceptance")
 #: Tests that start, or need, a server of their own kind.
-NOT_HERE = ("tests/ledger/embedded", "tests/ledger/test_dialling.py", "tests/ledger/test_generations.py")
+NOT_HERE = (
+    "tests/ledger/embedded",
+    "tests/ledger/test_connection_settings.py",
+    "tests/ledger/test_generations.py",
+)
 
 
 def main() -> int:

@@ -3,7 +3,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.simulation.ground import Ground
+from tests.simulation.environment import Ground
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sluice.ledger.limits import breakers, pauses
 from sluice.ledger.recovery import grooming_steps, leases
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from tests.simulation import guards_of_sagas
-from tests.simulation.ground import Ground
+from tests.simulation.environment import Ground
 from tests.simulation.mutants import Mutant, both, code, sql
 from tests.simulation.run import Violation
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec import Struct
 
 from sluice.jobs.simulated import Faults
-from tests.simulation.ground import Ground
+from tests.simulation.environment import Ground
 from tests.simulation.run import simulate
 
 Break = Callable[[pytest.MonkeyPatch], None]

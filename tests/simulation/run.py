@@ -28,10 +28,10 @@ from tests.simulation.definitions import (
     drawn_templates,
     drawn_trips,
 )
+from tests.simulation.environment import Ground
 from tests.simulation.faults import drawn
-from tests.simulation.ground import Ground
 from tests.simulation.journals import misplaced, off_course
-from tests.simulation.neglect import neglected
+from tests.simulation.overdue_work import neglected
 from tests.simulation.pauses import begun, held_back
 from tests.simulation.pools import crowded, waiting_in_vain
 from tests.simulation.world import CALM_S, PATIENCE_S, RESUMED_S, STILL_S, World

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.homes import started_ledger
-from tests.simulation.ground import Ground
+from tests.simulation.environment import Ground
 from tests.simulation.run import Violation, simulate
-from tests.simulation.shrinking import shrunk
+from tests.simulation.shrink import shrunk
 
 
 class Result(NamedTuple):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tests.simulation import test_simulation
-from tests.simulation.ground import Ground
+from tests.simulation.environment import Ground
 from tests.simulation.seeds import run_on
 
 _MANY = int(os.environ.get("SLUICE_SIMULATION_SEEDS", "1000"))

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.simulation import test_simulation
-from tests.simulation.ground import Ground
+from tests.simulation.environment import Ground
 from tests.simulation.guards import GUARDS, assert_noticed
 
 

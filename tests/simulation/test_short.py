@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.simulation.ground import Ground
+from tests.simulation.environment import Ground
 from tests.simulation.seeds import run_on
 
 #: Number of seeds of each theme. ``test_simulation.py`` has the next ones.

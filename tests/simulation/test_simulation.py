@@ -8,7 +8,7 @@ import pytest
 from sluice.jobs.simulated import NO_FAULTS
 from sluice.ledger.recovery import grooming_steps
 from tests.simulation import test_short
-from tests.simulation.ground import Ground
+from tests.simulation.environment import Ground
 from tests.simulation.guards import assert_noticed
 from tests.simulation.run import THEMES, simulate
 from tests.simulation.seeds import run_on

@@ -14,8 +14,8 @@ from sluice.ops.simulation.faults import FaultSource
 from sluice.ops.simulation.installation import SimulatedInstallation
 from tests.simulation.air import Air
 from tests.simulation.definitions import changed_apps, drawn_wish
-from tests.simulation.ground import Ground
-from tests.simulation.labour import Labour, habits
+from tests.simulation.environment import Ground
+from tests.simulation.job_outcomes import Labour, habits
 from tests.simulation.partitions import Watch, all_landed
 from tests.simulation.pauses import drawn_pauses
 from tests.simulation.sagas import LOOK_S, Operator

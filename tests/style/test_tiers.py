@@ -30,6 +30,6 @@ def test_an_entry_decides_something(entry: str) -> None:
 
 
 def test_the_longest_path_decides() -> None:
-    assert tier(ROOT / "ledger/test_planning.py") == "test"
+    assert tier(ROOT / "ledger/test_plans.py") == "test"
     assert tier(ROOT / "ledger/test_races.py") == "check"
     assert tier(ROOT / "nowhere/test_planning.py") is None

@@ -11,8 +11,8 @@ import pytest
 from sluice.jobs.catalogue import load
 from sluice.jobs.model.job import Ending
 from tests.jobs.managers.commands import folder_of
-from tests.jobs.runners.elsewhere import Tie
 from tests.jobs.runners.runner_bench import Bench
+from tests.jobs.runners.scripted_grid import Tie
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "job-types.md").read_text()

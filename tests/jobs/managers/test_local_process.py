@@ -31,8 +31,8 @@ from tests.jobs.managers.commands import (
     until_it_ended,
     until_it_stands,
 )
-from tests.jobs.runners.elsewhere import Tie
 from tests.jobs.runners.runner_bench import Bench, alive, error_of, eventually, managed_app
+from tests.jobs.runners.scripted_grid import Tie
 
 # Status of a run.
 

@@ -10,9 +10,9 @@ import pytest
 
 from sluice.jobs.policy.sandbox_settings import Fence
 from sluice.jobs.runners import stop_signal
-from tests.jobs.runners.fences import At
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, Clock
+from tests.jobs.runners.sandboxes import At
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from sluice.jobs.catalogue import load
 from sluice.jobs.model.app import App
 from sluice.jobs.model.external_work import WorkOwner
 from sluice.jobs.model.job import Ending, Outcome
-from tests.jobs.runners.elsewhere import Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually
+from tests.jobs.runners.scripted_grid import Tie
 
 PAGE = (Path(__file__).parents[3] / "docs" / "job-types.md").read_text()
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -14,7 +14,6 @@ from sluice.jobs.runners.command.program import ProgramRunner
 from sluice.jobs.runners.external import ManagedRunner
 from sluice.jobs.runners.function.isolated import IsolateRunner
 from sluice.jobs.runners.function.thread import PythonRunner
-from tests.jobs.runners.elsewhere import Place
 from tests.jobs.runners.runner_bench import (
     Bench,
     bash_app,
@@ -24,6 +23,7 @@ from tests.jobs.runners.runner_bench import (
     python_app,
     stores_in,
 )
+from tests.jobs.runners.scripted_grid import Place
 
 
 def test_each_kind_of_app_gets_its_runner() -> None:

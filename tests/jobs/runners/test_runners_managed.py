@@ -7,8 +7,8 @@ from sluice.jobs.model.external_work import Status, WorkOwner
 from sluice.jobs.model.job import Ending, Job, Outcome
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.runners import external
-from tests.jobs.runners.elsewhere import Place, Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, managed_app
+from tests.jobs.runners.scripted_grid import Place, Tie
 
 
 def _run(bench: Bench, place: Place, tie: Tie | None = None, *, timeout_s: float | None = None) -> Outcome:

@@ -22,9 +22,9 @@ from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.runners.process import process
 from sluice.jobs.runners.process.group import ProcessCommand
 from sluice.jobs.runners.process.sandbox import Sandbox
-from tests.jobs.runners.fences import LIMITS, OFF, WALLED, At, linux_only, out, walled
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Clock, eventually, isolated_app
+from tests.jobs.runners.sandboxes import LIMITS, OFF, WALLED, At, linux_only, out, walled
 
 HOUR = Policy(timeout_s=3600)
 #: Policy by the way in which a process is run: in a group with a guard, or under a supervisor process.

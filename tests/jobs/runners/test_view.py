@@ -16,7 +16,7 @@ from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.runners.process import sandbox
 from sluice.jobs.runners.process.group import ProcessCommand
 from sluice.jobs.runners.process.sandbox import Sandbox
-from tests.jobs.runners.fences import LIMITS, WALLED, At, out, walled
+from tests.jobs.runners.sandboxes import LIMITS, WALLED, At, out, walled
 
 #: Command that lists the files in ``/proc`` that could be opened for writing. It does not open them.
 WRITABLE = """find /proc -writable 2>&- |

@@ -10,9 +10,9 @@ from sluice.jobs.model.job import Assignment
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.runners.command.environment import command_environment, function_environment, of_the_worker
-from tests.jobs.runners.fences import LIMITS, OFF, WALLED, At, out, walled
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, bash_app, error_of
+from tests.jobs.runners.sandboxes import LIMITS, OFF, WALLED, At, out, walled
 
 #: Variables that each contain a password or a token.
 OURS = (

@@ -27,7 +27,7 @@ from sluice.jobs.text.filters import (
 )
 from sluice.ledger.reads import job_lists
 from sluice.ledger.reads.job_lists import JobListFilter
-from tests.ledger.listed import DAY, There, there
+from tests.ledger.listed_jobs import DAY, There, there
 from tests.world import World, catalogue_of
 
 CATALOGUE = catalogue_of(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from sluice.jobs.simulated import Faults
 from sluice.ops.simulation.faults import InjectedFault
-from tests.simulation.ground import Ground
+from tests.simulation.environment import Ground
 from tests.simulation.run import Violation, simulate
 
 #: Runs after which the search stops. The faults that are left by then still fail.

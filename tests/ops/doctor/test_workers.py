@@ -11,7 +11,7 @@ from sluice.jobs.catalogue.resolve.digest import KnownDefinitions, known
 from sluice.ledger.recovery import leases
 from sluice.ops.console.http_message import Response, problem
 from sluice.ops.observe.doctor.finding import FindingLevel
-from tests.ops.asker import serving
+from tests.ops.console_client import serving
 from tests.ops.site import WORDS, Site
 from tests.ops.typist import Typist
 

@@ -11,7 +11,7 @@ from sluice.jobs.text.filter_parser import parse_condition
 from sluice.jobs.text.filters import And, Compare, Condition, Field, Input, Not, Operator, Or
 from sluice.ledger.reads import job_lists
 from sluice.ledger.reads.job_lists import JobListFilter
-from tests.ledger.listed import DAY, There, there
+from tests.ledger.listed_jobs import DAY, There, there
 from tests.world import World, catalogue_of
 
 H = timedelta(hours=1)

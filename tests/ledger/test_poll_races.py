@@ -44,7 +44,7 @@ class Meeting(Acts):
         super().__init__(url)
         far = {
             "job_id": "{x}",
-            "job_type": "tests.ledger.test_watching_races:Grid",
+            "job_type": "tests.ledger.test_poll_races:Grid",
             "is_long_running": True,
         }
         after = {"job_id": "{x}", "bash_cmd": "true", "depends_on": {"app_name": ["far"]}}

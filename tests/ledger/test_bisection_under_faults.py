@@ -10,7 +10,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.fixtures import empty
 from sluice.ledger.reads.invariants import breaches
-from tests.ledger.bisecting import Farm, die_over
+from tests.ledger.poisoned_chunks import Farm, die_over
 from tests.world import World
 
 #: Maximum number of statements of a handler here.

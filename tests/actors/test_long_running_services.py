@@ -6,7 +6,7 @@ from sluice.jobs.model.external_work import Status
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger import external_work
-from tests.actors.unending import Delivered, Site
+from tests.actors.long_running import Delivered, Site
 from tests.world import LEASE_S, catalogue_of
 
 #: Seconds between two polls of the grid: its ``poll_s``.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from sluice.jobs.model.job import Ending
-from tests.ledger.meeting import Act, Meeting, Pair, Verb
+from tests.ledger.verb_races import Act, Meeting, Pair, Verb
 
 
 def judge_and_plan(m: Meeting) -> tuple[Act, Act]:

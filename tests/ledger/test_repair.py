@@ -27,7 +27,7 @@ from sluice.ledger.reads.invariants import (  # fmt: skip
 from sluice.ledger.recovery import repairs
 from sluice.ledger.recovery.repairs import _REPAIRS, repair
 from sluice.planner.judge import judge
-from tests.ledger.bisecting import Farm
+from tests.ledger.poisoned_chunks import Farm
 from tests.world import World
 
 

@@ -12,7 +12,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.fixtures import empty
 from sluice.ledger.schema.job_tables import job
-from tests.ledger.bisecting import Farm
+from tests.ledger.poisoned_chunks import Farm
 from tests.world import LEASE_S, World
 
 ONE_WORLD = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

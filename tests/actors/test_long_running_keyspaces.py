@@ -5,7 +5,7 @@ from typing import Any
 
 from sluice.jobs.catalogue import load
 from sluice.jobs.states import State
-from tests.actors.unending import Site
+from tests.actors.long_running import Site
 
 FAR = """
 [far]

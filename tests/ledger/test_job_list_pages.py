@@ -12,7 +12,7 @@ from sluice.jobs.text.paging import Order, OrderBy
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.reads import job_lists
 from sluice.ledger.reads.job_lists import JobListFilter, JobPage
-from tests.ledger.listed import DAY, There, there
+from tests.ledger.listed_jobs import DAY, There, there
 from tests.world import World
 
 SECOND = timedelta(seconds=1)

@@ -14,8 +14,8 @@ from sluice.jobs.errors import BadKey, BadRequest, UnknownApp
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ops.simulation.mortal_ledger import SimulatedDeath
-from tests.actors.crew import Crew, once
 from tests.actors.ledgers import Counting, Dying
+from tests.actors.managed_app import Crew, once
 from tests.ops.typist import ROOT
 from tests.world import World
 

@@ -8,8 +8,8 @@ from sluice.jobs.model.job import Ending, Job, Outcome
 from sluice.jobs.model.names import JobName
 from sluice.jobs.runners import external
 from sluice.jobs.runners.external import PollResult
-from tests.jobs.runners.elsewhere import Place, Tie
 from tests.jobs.runners.runner_bench import Bench, error_of, managed_app
+from tests.jobs.runners.scripted_grid import Place, Tie
 
 NAME = JobName("etl", "20140101_7")
 

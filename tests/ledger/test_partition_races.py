@@ -10,8 +10,7 @@ from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.keyspaces import partitions
 from tests.ledger.lineages import ask, states, take, there, times_made, work_off
-from tests.ledger.races import Act, Acts, meet, meet_and_finish
-from tests.ledger.step_meetings import (
+from tests.ledger.partition_races import (
     FAIL,
     LINEAGE,
     MEETINGS,
@@ -26,6 +25,7 @@ from tests.ledger.step_meetings import (
     running,
     two_plans_that_overlap,
 )
+from tests.ledger.races import Act, Acts, meet, meet_and_finish
 from tests.world import LEASE_S, World
 
 #: Upper limit of the number of statements of the handlers in these races.

@@ -10,7 +10,7 @@ import pytest
 
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.keyspaces import bisection
-from tests.ledger.bisecting import Farm
+from tests.ledger.poisoned_chunks import Farm
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import LEASE_S, World
 

@@ -10,7 +10,7 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger import external_work
 from sluice.ledger.reads.quiescence import idle
-from tests.actors.unending import Died, LastTransaction, Site
+from tests.actors.long_running import Died, LastTransaction, Site
 from tests.world import LEASE_S
 
 #: Seconds between two polls of the grid: its ``poll_s``.

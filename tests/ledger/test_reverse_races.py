@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.ledger.meeting import Pair, Verb, meet_at_each_statement
 from tests.ledger.test_races import PAIRS
+from tests.ledger.verb_races import Pair, Verb, meet_at_each_statement
 
 
 @pytest.mark.parametrize(("planned", "swapped"), [(True, True), (False, False)], ids=str)

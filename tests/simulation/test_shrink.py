@@ -4,11 +4,11 @@ import pytest
 
 from sluice.jobs.simulated import Faults
 from sluice.ops.simulation.faults import FaultKind, InjectedFault
-from tests.simulation.ground import Ground
+from tests.simulation.environment import Ground
 from tests.simulation.guards import NO_REPETITION
 from tests.simulation.mutants import Mutant
 from tests.simulation.run import Violation, simulate
-from tests.simulation.shrinking import minimal, shrunk
+from tests.simulation.shrink import minimal, shrunk
 
 WILD = Faults(lose=0.3, double=0.3, delay_s_max=4.0, crash_after_commit=0.05, kill_worker_every_s=15.0)
 

@@ -9,7 +9,7 @@ from sluice.actors.executor.job_services import Journaling
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
-from tests.actors.test_journaling import NO_SAGA, TRIP, TRIP_1, Agency
+from tests.actors.test_saga_journal import NO_SAGA, TRIP, TRIP_1, Agency
 from tests.ledger.flights import Sagas
 from tests.world import LEASE_S, World
 
