@@ -83,8 +83,19 @@ WHERE job.id = ANY(%(jobs)s) AND CASE WHEN {HAS_HISTORY} THEN changed_at < {_BEF
 ORDER BY job.id
 """
 _HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE SKIP LOCKED"
-_KINDS = ("transition", "round", "saga_journal", "saga_signal", "saga_progress")
-_REMOVE = {kind: f"DELETE FROM {kind} WHERE job = ANY(%(jobs)s)" for kind in _KINDS if kind != "round"}
+#: By field of ``Removed``, the tables of a job's history.
+_TABLES = {
+    "transitions": "transition",
+    "rounds": "round",
+    "steps": "saga_journal",
+    "events": "saga_signal",
+    "meters": "saga_progress",
+}
+_REMOVE = {
+    field: f"DELETE FROM {table} WHERE job = ANY(%(jobs)s)"
+    for field, table in _TABLES.items()
+    if field != "rounds"
+}
 _REMOVE_ROUNDS = f"""
 WITH gone AS (
     DELETE FROM round WHERE job = ANY(%(jobs)s) RETURNING output_blob, stderr_blob
@@ -99,7 +110,7 @@ SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM dropped)
 """
 _MARK = f"UPDATE job SET pruned_at = {NOW} WHERE id = ANY(%(jobs)s)"
 _COUNT = f"""
-SELECT {", ".join(f"(SELECT count(*) FROM {kind} WHERE job = ANY(%(jobs)s))" for kind in _KINDS)},
+SELECT {", ".join(f"(SELECT count(*) FROM {table} WHERE job = ANY(%(jobs)s))" for table in _TABLES.values())},
        (SELECT count(output_blob) + count(stderr_blob) FROM round WHERE job = ANY(%(jobs)s))
 """
 
@@ -270,6 +281,6 @@ def _prunable(tx: Tx, keep_s: float, jobs: list[int]) -> list[int]:
 def _remove(tx: Tx, jobs: list[int]) -> Removed:
     """Remove the history of these jobs. The caller has locked their rows."""
     rounds, blobs = tx.rows(_REMOVE_ROUNDS, jobs=jobs)[0]
-    gone = {f"{kind}s": tx.write(sql, jobs=jobs) for kind, sql in _REMOVE.items()}
+    gone = {field: tx.write(sql, jobs=jobs) for field, sql in _REMOVE.items()}
     tx.write(_MARK, jobs=jobs)
     return Removed(jobs=len(jobs), rounds=rounds, blobs=blobs, **gone)

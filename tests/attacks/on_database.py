@@ -59,7 +59,7 @@ def rights(place: Installation) -> str:
 
 @attack("history and definitions, changed with the worker's role")
 def history(place: Installation) -> str:
-    place.refused_by_sql("worker", "UPDATE audit SET who = 'x'")
+    place.refused_by_sql("worker", "UPDATE audit SET actor = 'x'")
     place.refused_by_sql("worker", "DELETE FROM transition")
     place.refused_by_sql("worker", "INSERT INTO branch (branch, app, version) VALUES ('b', 'daily', '1')")
     return place.refused_by_sql("worker", "UPDATE app_version SET options = '{}'")

@@ -130,7 +130,7 @@ def test_the_groomer_does_not_time_out_a_saga(world: World) -> None:
     world.apps("a", timeout=5, max_timeouts=0)
     world.submit("a")
     claimed = Sagas(world).claim()
-    assert (claimed.timeout_s, world.field("a", "deadline")) == (5.0, None)
+    assert (claimed.timeout_s, world.field("a", "attempt_timeout_at")) == (5.0, None)
     world.tick(after_s=8)
     assert world.state("a") is State.RUNNING
 

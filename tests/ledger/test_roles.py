@@ -76,7 +76,7 @@ def test_public_has_no_rights_in_the_schema(place: Roled) -> None:
 
 
 _SCHEMA = ("CREATE TABLE mine (x int)", "DROP TABLE job", "ALTER TABLE job ADD COLUMN x int")
-_HISTORY = ("TRUNCATE transition", "UPDATE transition SET verb = 'x'", "UPDATE audit SET who = 'x'")
+_HISTORY = ("TRUNCATE transition", "UPDATE transition SET verb = 'x'", "UPDATE audit SET actor = 'x'")
 _VERSION = "UPDATE sluice_version SET version_num = 'x'"
 _DELETIONS = tuple(f"DELETE FROM {table}" for table in roles.HISTORY)
 _EVERYBODYS = (

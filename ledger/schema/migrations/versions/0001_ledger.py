@@ -780,7 +780,7 @@ BEGIN
     END IF;
     SELECT id, state INTO found_id, found_state FROM job
     WHERE job.app = request ->> 'app' AND job.key = request ->> 'key';
-    IF EXISTS (SELECT 1 FROM event WHERE event.job = found_id AND event.token = said_id) THEN
+    IF EXISTS (SELECT 1 FROM saga_signal WHERE saga_signal.job = found_id AND saga_signal.token = said_id) THEN
         RETURN 'repeated';
     END IF;
     IF found_state IN ('succeeded', 'failed', 'fatal', 'timed_out', 'expired', 'skipped', 'cancelled',
