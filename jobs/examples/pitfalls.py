@@ -1,19 +1,19 @@
-"""Making something that must not be there yet: three sagas that get it wrong, and one that does not.
+"""Create something that must not exist yet: three sagas with a mistake, and one that is correct.
 
-Two people may want a folder of one name. Whoever comes first is to have it; the other's saga fails, and leaves no
-trace. This looks easy. Each of the first three sagas loses somebody's folder, or leaves one that nobody owns:
+Two users may request a folder of the same name. The first one gets it; the saga of the second one fails and leaves
+nothing behind. This looks easy, but each of the first three sagas loses a folder or leaves an orphan:
 
-    hasty        deletes the folder of the other
-    remembering  leaves its own folder behind, if a worker dies at the wrong moment
+    hasty        deletes the folder of the other user
+    remembering  leaves its own folder behind if a worker dies at the wrong moment
     checking     gives one folder to two owners
     claiming     works
 
     sluice --apps jobs/examples/pitfalls.py run hasty ann_photos
     sluice --apps jobs/examples/pitfalls.py run hasty bob_photos     # fails, and ann's photos are gone
 
-They all stumble over the same three facts. Undo begins with the step that failed, not with the one before it. A
-worker may die after a step has done its work and before anybody has written that down; then the step runs again. And
-other flights go on in between any two lines.
+The three mistakes overlook the same facts. Undo begins with the step that failed, not with the step before it. A
+worker may die after a step has done its work and before the journal has the step; then the step runs again. Other
+flights continue between any two lines.
 """
 
 import shutil
@@ -28,7 +28,7 @@ from sluice.jobs.sagas.flight import Flight
 
 
 class Shelf:
-    """Where the folders are, and a table that says whose each is, which only the last of the sagas asks."""
+    """The folders, and a table with the owner of each. Only the last saga uses the table."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -53,16 +53,16 @@ def shelf() -> Shelf:
     return Shelf(Path(".sluice") / "shelf")
 
 
-# Wrong: what is undone was not necessarily done.
+# Wrong: a step that is undone may have done nothing.
 
 
 class MakeOrFail(Step):
     def do(self, flight: Flight) -> None:
-        flight.context.folder(flight).mkdir()  # FileExistsError where there is one
+        flight.context.folder(flight).mkdir()  # Raises FileExistsError if it exists.
 
     def undo(self, flight: Flight) -> None:
-        """A step that has failed is undone too, for it may have failed half way. This one failed because the folder is
-        somebody else's, and its undo deletes it."""
+        """A failed step is undone too, because it may have failed halfway. This step failed because the folder belongs
+        to another user, and its undo deletes that folder."""
         shutil.rmtree(flight.context.folder(flight), ignore_errors=True)
 
 
@@ -71,24 +71,24 @@ def hasty(flight: Flight) -> list[Step]:
     return [MakeOrFail()]
 
 
-# Wrong: what a step notes is kept when it is over, and not before.
+# Wrong: the working map is stored when a step has ended, and not before.
 
 
 class MakeAndRemember(Step):
     def do(self, flight: Flight) -> Fatal | None:
         folder = flight.context.folder(flight)
-        # This much works: the map is kept when the flight turns back, so the undo below sees what is noted here.
+        # This part works: the map is stored when the undo begins, so the undo below can read this entry.
         flight.working["was_there"] = folder.exists()
         if flight.working["was_there"]:
-            return Fatal(f"{folder} is there already")
+            return Fatal(f"{folder} already exists")
         folder.mkdir()
-        # If the worker dies here, the folder is there and the note is not. The step runs again, finds a folder,
-        # takes its own for somebody else's, and fails.
+        # If the worker dies here, the folder exists and the entry is lost. The step runs again, finds its own folder,
+        # takes it for the folder of another user, and fails.
         return None
 
     def undo(self, flight: Flight) -> None:
-        """Keeps what was there before. After such a crash that is this saga's own folder, which nobody will ever
-        delete, though the saga says that it has failed and left nothing."""
+        """Keep a folder that existed before. After such a crash this is the saga's own folder. It is never deleted,
+        although the saga has failed and should leave nothing behind."""
         if not flight.working.get("was_there", True):
             shutil.rmtree(flight.context.folder(flight), ignore_errors=True)
 
@@ -98,18 +98,18 @@ def remembering(flight: Flight) -> list[Step]:
     return [MakeAndRemember()]
 
 
-# Wrong: what was true at the end of one step need not be true in the next.
+# Wrong: a condition that held at the end of one step may not hold in the next step.
 
 
 class Check(Step):
     def do(self, flight: Flight) -> Fatal | None:
         folder = flight.context.folder(flight)
-        return Fatal(f"{folder} is there already") if folder.exists() else None
+        return Fatal(f"{folder} already exists") if folder.exists() else None
 
 
 class Make(Step):
     def do(self, flight: Flight) -> None:
-        """May run twice, so a folder that is there already has to be fine: it may be our own."""
+        """This may run twice, so it must accept an existing folder: it may be its own."""
         flight.context.folder(flight).mkdir(exist_ok=True)
 
     def undo(self, flight: Flight) -> None:
@@ -118,36 +118,36 @@ class Make(Step):
 
 @saga(job_id="{who}_{name}", context=shelf)
 def checking(flight: Flight) -> list[Step]:
-    """Now a failed check undoes nothing, and a crash between the steps does no harm. But two flights that check before
-    either makes the folder both succeed, and if one of them is undone later, it deletes the folder of the other.
-    Sluice runs a job once; it does not keep two jobs apart that want the same thing."""
+    """Now a failed check undoes nothing, and a crash between the steps does no harm. But if two flights both check
+    before either makes the folder, both succeed. If one of them is undone later, it deletes the folder of the other.
+    Sluice runs each job once. It does not separate two jobs that use the same resource."""
     return [Check(), Make()]
 
 
-# Right: say who you are, have that written down, claim the name, and only then make anything.
+# Right: choose an owner id, let the journal store it, claim the name, and only then make the folder.
 
 
-class SayWho(Step):
-    """A step of its own, because its end is the boundary at which the map is kept: from the next step on, the flight
-    is the same owner however often it begins again."""
+class ChooseOwner(Step):
+    """A separate step, because the map is stored at its end: from the next step on, the flight has the same owner id
+    however often it is started again."""
 
     def do(self, flight: Flight) -> None:
         flight.working["owner"] = uuid4().hex
 
 
 class ClaimName(Step):
-    """The table lets one owner have a name, and says who: so a flight that comes back after a crash knows its own
-    claim when it sees it, and another's as well. Looking and claiming is one statement, between which nobody comes."""
+    """The table gives each name to one owner and stores the owner. So a flight that continues after a crash
+    recognizes its own claim. The check and the claim are one statement, so no other flight comes between them."""
 
     def do(self, flight: Flight) -> Fatal | None:
         name, owner = flight.inputs["name"], flight.working["owner"]
         with flight.context.claims() as claims:
             claims.execute("INSERT OR IGNORE INTO claim VALUES (?, ?)", [name, owner])
             (holder,) = claims.execute("SELECT owner FROM claim WHERE name = ?", [name]).fetchone()
-        return None if holder == owner else Fatal(f"{name} is somebody else's")
+        return None if holder == owner else Fatal(f"{name} belongs to another owner")
 
     def undo(self, flight: Flight) -> None:
-        """Ours, or nothing: it is also called where the claim failed because another has the name."""
+        """Delete only its own claim. This is also called if the claim failed because another owner has the name."""
         with flight.context.claims() as claims:
             claims.execute(
                 "DELETE FROM claim WHERE name = ? AND owner = ?",
@@ -157,10 +157,10 @@ class ClaimName(Step):
 
 @saga(job_id="{who}_{name}", context=shelf)
 def claiming(flight: Flight) -> list[Step]:
-    """``Make`` is the step that was wrong above. Behind a claim it is right: whoever gets there owns the name, so a
-    folder that is there already is its own, and so is what its undo deletes. The folder goes before the claim does.
+    """``Make`` is the step that was wrong above. After a claim it is right: a flight that reaches it owns the name, so
+    an existing folder is its own, and its undo deletes only its own folder. The folder is deleted before the claim.
 
-    ``flight.token`` would do for an owner too: it is the same in do and undo of one step, in every try and after every
-    crash, and needs no step to be written down.
+    ``flight.token`` could be the owner id too. It is the same in do and undo of one step, in every try and after every
+    crash, and no step must store it.
     """
-    return [SayWho(), ClaimName(), Make()]
+    return [ChooseOwner(), ClaimName(), Make()]

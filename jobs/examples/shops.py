@@ -2,8 +2,8 @@
 
     fetch  date_shop  ─►  clean  date_shop  ─►  report  date  ─►  publish  date
 
-Asking for one report pulls the twelve jobs it is missing; its success pushes ``publish``, which nobody
-asked for. The first fetch from Oslo breaks, and is tried again half a second later.
+A request for one report pulls the twelve jobs that it needs. Its success pushes ``publish``, which was not requested.
+The first fetch from Oslo fails, and is retried half a second later.
 """
 
 import time

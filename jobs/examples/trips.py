@@ -1,17 +1,18 @@
-"""A trip that is booked as a whole or not at all.
+"""A trip that is booked completely or not at all.
 
     reserve a seat  ─►  pay for it  ─►  print the ticket
 
     sluice --apps jobs/examples/trips.py run trip ann_LX318
 
-Each step has a second half that takes it back. Where one fails, it is taken back, and all before it: so nobody pays for
-a seat that is gone, and no seat stays empty that nobody pays for. See it fail, at each of its steps, and after each:
+Each step has an undo. If a step fails, it and all steps before it are undone. So no customer pays without a seat, and
+no seat stays reserved without a payment. These commands let it fail, at each step and after each step:
 
     sluice --apps jobs/examples/trips.py run trip bob_LX318 --fail-last
     sluice --apps jobs/examples/trips.py run trip eve_LX318 --fail-at 1=fatal --restart-each-step
 
-A worker may die anywhere, so that a step begins again though it has run already. Whatever is done to the outside world
-bears ``flight.token``, which is the same each time: the airline, asked twice under one token, gives one seat.
+A worker may die at any point, so a step may run again although it has already run. Every request to the outside world
+contains ``flight.token``, which is the same each time. If the airline gets two requests with one token, it reserves one
+seat.
 """
 
 import sqlite3
@@ -24,7 +25,7 @@ from sluice.jobs.sagas.flight import Flight
 
 SEATS = 3
 FARE = 120
-#: What everybody has in the bank to begin with.
+#: Initial balance of each customer.
 BALANCE = 200
 
 _TABLES = """
@@ -35,7 +36,7 @@ CREATE TABLE IF NOT EXISTS ticket (token TEXT PRIMARY KEY, line TEXT);
 
 
 class World:
-    """An airline, a bank and a printer, which in earnest are services of others. Here they are one small file."""
+    """An airline, a bank and a printer. In production these are external services; here they are one small file."""
 
     def __init__(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +46,7 @@ class World:
 
     @contextmanager
     def books(self) -> Iterator[sqlite3.Connection]:
-        """For one at a time, since what is read decides what is written. It stays written, unless anything raises."""
+        """Open the books for one flight at a time, because writes depend on reads. An exception rolls back."""
         books = sqlite3.connect(self._file, timeout=30, isolation_level=None)
         try:
             books.execute("BEGIN IMMEDIATE")
@@ -56,19 +57,19 @@ class World:
 
 
 def world() -> World:
-    """The context: made once in each process, for all of its flights."""
+    """Return the context, which is made once in each process for all of its flights."""
     return World(Path(".sluice") / "trips.db")
 
 
 class Reserve(Step):
-    # The airline may be busy; then it is asked again, four times at most.
+    # If the airline is busy, the request is repeated, at most four times.
     retry = retry.fixed(seconds=2, times=4)
 
     def do(self, flight: Flight) -> Fatal | Retry | None:
         number = flight.inputs["flight_no"]
         try:
             with flight.context.books() as books:
-                # What was reserved under this token before a crash is found again, and is no second seat.
+                # A reservation under this token from before a crash is found again, so there is no second seat.
                 mine = books.execute("SELECT seat FROM seat WHERE token = ?", [flight.token]).fetchone()
                 taken = books.execute("SELECT seat FROM seat WHERE flight_no = ?", [number]).fetchall()
                 free = [seat for seat in range(1, SEATS + 1) if (seat,) not in taken]
@@ -78,13 +79,13 @@ class Reserve(Step):
                 books.execute("INSERT OR IGNORE INTO seat VALUES (?, ?, ?)", [flight.token, number, seat])
         except sqlite3.OperationalError as error:
             return Retry(str(error))
-        # For the steps to come. It is kept when this one is over, so its own undo must not rely on it.
+        # For later steps. The map is stored when this step has ended, so the undo of this step must not rely on it.
         flight.working["seat"] = seat
         return None
 
     def undo(self, flight: Flight) -> None:
-        """By the token, not by the seat in the map: if a worker died before that was kept, there is a seat all the
-        same. And if nothing was ever reserved, nothing is deleted."""
+        """Delete by the token, not by the seat in the map: if the worker died before the map was stored, a seat is
+        reserved nevertheless. If nothing was reserved, nothing is deleted."""
         with flight.context.books() as books:
             books.execute("DELETE FROM seat WHERE token = ?", [flight.token])
 
@@ -121,5 +122,5 @@ class Ticket(Step):
 
 @saga(job_id="{customer}_{flight_no}", context=world)
 def trip(flight: Flight) -> list[Step]:
-    """Called again whenever the flight is taken up, so it looks nothing up; ``flight.inputs`` it may ask."""
+    """Return the steps. It is called whenever a worker continues the flight, so it uses ``flight.inputs`` only."""
     return [Reserve(), Pay(), Ticket()]

@@ -74,7 +74,7 @@ def test_a_manager_that_is_killed_repeatedly_finds_the_same_sum(desk_apart: Typi
 def test_a_manager_ends_if_another_has_archived_its_tasks(world: World) -> None:
     world.define({"add": {"job_id": "{number}", "identifiers": {"number": "int"}, "bash_cmd": "true"}})
     tasks = Tasks(world.ledger, lambda ids: None, "add", world.catalogue)
-    with pytest.raises(SystemExit, match="Somebody else has the sum"):
+    with pytest.raises(SystemExit, match="Another program has the sum"):
         _add_up(tasks, 3)
 
 

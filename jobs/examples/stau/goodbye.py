@@ -1,7 +1,7 @@
-"""Takes leave of work IDs that have been greeted, two to a job.
+"""Says goodbye to work IDs that were greeted, two per job.
 
-A folder of such files needs nothing besides: ``sluice --apps jobs/examples/stau up``. Each minute this asks for
-``goodbye`` on the IDs that ``select_work`` names, and so for ``hello`` on the same IDs: two jobs, then one.
+A folder of such files needs nothing else: ``sluice --apps jobs/examples/stau up``. Each minute the schedule requests
+``goodbye`` on the IDs that ``select_work`` returns, and so ``hello`` on the same IDs: two jobs, then one.
 """
 
 from sluice import schedule
@@ -9,7 +9,7 @@ from sluice import schedule
 STAU_CONFIG = {
     "job_type": "goodbye",
     "chunk_size": 2,
-    # Nothing that hello did before is fresh enough.
+    # No earlier run of hello is fresh enough.
     "dependencies": [{"job_type": "hello", "max_lag": 0}],
     "main_func": "goodbye",
     "data_sinks": ["stdout"],

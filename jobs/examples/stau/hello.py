@@ -1,4 +1,4 @@
-"""Greets work IDs, one to a job. It runs for whoever needs it: ``goodbye`` does, on its own work IDs."""
+"""Greets work IDs, one per job. It runs because ``goodbye`` needs it, on the work IDs of ``goodbye``."""
 
 STAU_CONFIG = {
     "job_type": "hello",

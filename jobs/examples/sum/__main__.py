@@ -1,7 +1,7 @@
-"""The sum of all numbers from m to n, p of them a task: ``python -m sluice.jobs.examples.sum 10 100 3``.
+"""The sum of all numbers from m to n, p numbers per task: ``python -m sluice.jobs.examples.sum 10 100 3``.
 
-What has been added is added again, p results a task, until one is left. Results are archived and the task that is made
-of them is opened in one transaction, so this may be killed at any moment: started again it goes on where it stood.
+The results are added again, p results per task, until one is left. Results are archived and their next task is opened
+in one transaction. So this program may be killed at any moment, and continues when it is started again.
 """
 
 import sys
@@ -39,7 +39,7 @@ def _add_up(tasks: Tasks, p: int) -> int:
             if task.state is not State.SUCCEEDED:
                 sys.exit(f"Task {task.key} {task.state}: {task.error}\n`sluice retry add {task.key}` helps.")
         if not left:
-            sys.exit("Somebody else has the sum, or has archived what it was made of.")
+            sys.exit("Another program has the sum, or has archived results that it needs.")
         is_all = len(finished) == left
         if is_all and left == 1:
             tasks.archive(finished[0])
