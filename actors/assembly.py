@@ -205,12 +205,14 @@ def telling(settings: Settings, ledger: Ledger) -> Iterator[Callable[[Sequence[M
         @cache
         def publish_buffer() -> PublishBuffer:
             if not is_shared(settings):
-                return opened.enter_context(closing(PublishBuffer(partial(notify_listener.ring, ledger))))
+                return opened.enter_context(
+                    closing(PublishBuffer(partial(notify_listener.notify_through, ledger)))
+                )
             broker = opened.enter_context(connect_broker(settings, owner_of(settings, ledger)))
             return opened.enter_context(closing(PublishBuffer(broker.publish)))
 
         def tell(messages: Sequence[Message]) -> None:
-            publish_buffer().tell(messages)
+            publish_buffer().publish(messages)
 
         yield tell
 

@@ -145,14 +145,14 @@ def _sync(
     by: str | None,
     dry_run: bool,
 ) -> Difference:
-    versions.take_turn(tx, branch)
+    versions.lock_branch(tx, branch)
     synced = versions.synced(tx, branch)
     # A new branch is compared with the main branch, because it usually starts as a copy of that.
     before = versions.of_branch(tx, branch if synced else MAIN)
     _refuse_orphans(catalogue, before)
     difference = _difference(tx, branch, before, apps)
     if not dry_run:
-        versions.point(tx, branch, made, catalogue.confs, by=by)
+        versions.set_branch(tx, branch, made, catalogue.confs, by=by)
     return difference
 
 
@@ -174,7 +174,7 @@ def _difference(tx: Tx, branch: str, before: Sequence[Kept], apps: Sequence[App]
     tables = {app.name: app.partitioning.table for app in apps if app.partitioning}
     main = {each.app: each.version for each in versions.of_branch(tx, MAIN)}
     changed = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
-    remade = versions.remade(
+    remade = versions.count_remade(
         tx, [Change(tables[name], old[name], new[name]) for name in changed if name in old and name in new]
     )
     moved = (

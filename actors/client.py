@@ -16,7 +16,7 @@ from sluice.actors.planner.admission import sound
 from sluice.actors.planner.landed_partitions import land
 from sluice.actors.planner.pauses import go_on, hold_back, let_apps_go
 from sluice.actors.planner.retries import retry
-from sluice.actors.planner.saga_events import say
+from sluice.actors.planner.saga_events import send_event
 from sluice.actors.tasks import Tasks
 from sluice.actors.telemetry.trace_context import sending
 from sluice.broker.messages import Message, Plan
@@ -35,7 +35,7 @@ from sluice.ledger.lifecycle import submissions
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.reads import job_details, job_lists, submission_progress
 from sluice.ledger.sagas import abortion
-from sluice.ledger.sagas.events import Became, EventRequest
+from sluice.ledger.sagas.events import EventOutcome, EventRequest
 
 _LOG = logging.getLogger("sluice.client")
 
@@ -144,7 +144,7 @@ class Client:
         by: str | None = None,
         id: str | None = None,
         may_be_early: bool = True,
-    ) -> Became:
+    ) -> EventOutcome:
         """Deliver an event to a saga, or without an event end its wait.
 
         An event that the saga does not wait for yet is kept. An event for a job that does not exist yet is kept for a
@@ -156,7 +156,7 @@ class Client:
         token = str(uuid4()) if id is None else id
         said = EventRequest(name=event, payload=payload, by=by, token=token)
         definitions = self._definitions() if self._definitions else None
-        heard = say(self._ledger, definitions, name, said, may_be_early=may_be_early)
+        heard = send_event(self._ledger, definitions, name, said, may_be_early=may_be_early)
         self._hint(*heard.messages)
         return heard.became
 

@@ -22,8 +22,8 @@ Races:
 
 - A poll against a cancellation. Either the cancellation finds the round ended, or the result of the poll is refused and
   the next poll ends the work.
-- A plan against ``leave``, as against a claim (``ledger.lifecycle.dependencies``). First the work is marked as started.
-  A later statement searches for children that wait for the job to run.
+- A plan against ``detach``, as against a claim (``ledger.lifecycle.dependencies``). First the work is marked as
+  started. A later statement searches for children that wait for the job to run.
 
 If the process that took a poll dies, the poll is due again after ``TERM_S``.
 """
@@ -158,7 +158,7 @@ class PollOutcome(Struct, frozen=True, kw_only=True):
     line: str = ""
 
 
-def leave(tx: Tx, right: Claim, handle: JSON, *, poll_interval_s: float, external_status: str = "") -> bool:
+def detach(tx: Tx, right: Claim, handle: JSON, *, poll_interval_s: float, external_status: str = "") -> bool:
     """Store the handle of the work that the claim has started, and leave it to polls. Return False if the claim is
     lost."""
     written = msgspec.json.encode(handle).decode()
@@ -170,12 +170,12 @@ def leave(tx: Tx, right: Claim, handle: JSON, *, poll_interval_s: float, externa
     )
 
 
-def awaited(tx: Tx, right: Claim) -> list[int]:
+def awaited_parent(tx: Tx, right: Claim) -> list[int]:
     """Return the job, if a child waits for it to run."""
     return tx.column(_AWAITED, job=right.job)
 
 
-def send(tx: Tx, limit: int) -> dict[str, list[int]]:
+def take_due(tx: Tx, limit: int) -> dict[str, list[int]]:
     """Return the jobs that must be polled now, by app. They count as announced."""
     jobs: dict[str, list[int]] = {}
     for id, app in tx.rows(_SEND, limit=limit):
@@ -183,12 +183,12 @@ def send(tx: Tx, limit: int) -> dict[str, list[int]]:
     return jobs
 
 
-def take(tx: Tx, app: str, jobs: list[int]) -> list[PolledWork]:
+def take_announced(tx: Tx, app: str, jobs: list[int]) -> list[PolledWork]:
     """Take the jobs that have not been polled since they were announced. The caller must poll them."""
     return tx.structs(PolledWork, _TAKE, app=app, jobs=jobs)
 
 
-def note(tx: Tx, seen: Iterable[PollOutcome]) -> None:
+def record_polls(tx: Tx, seen: Iterable[PollOutcome]) -> None:
     """Record polls that ended nothing. Work that has changed since is left as it is."""
     seen = list(seen)
     if not seen:
@@ -230,23 +230,23 @@ WHERE id = %(job)s AND state NOT IN ({_LIVE}) AND claim = %(claim)s AND handle I
 """
 
 
-def keep(tx: Tx, right: Claim, handle: JSON) -> bool:
+def store_handle(tx: Tx, right: Claim, handle: JSON) -> bool:
     """Store the handle of work that the claim has started. If the claim is lost, store nothing and return False."""
     return bool(tx.write(_KEEP, **_named(right, handle)))
 
 
-def keeper(tx: Tx, right: Claim, handle: JSON) -> WorkOwner:
+def owner_of(tx: Tx, right: Claim, handle: JSON) -> WorkOwner:
     """Return whether this claim, another claim or none is responsible for the work that this claim has started."""
     found = tx.column(_KEEPER, **_named(right, handle))
     return WorkOwner(found[0]) if found else WorkOwner.NONE
 
 
-def forget(tx: Tx, right: Claim, handle: JSON) -> None:
+def remove_handle(tx: Tx, right: Claim, handle: JSON) -> None:
     """Remove the handle of an ended job, because its work was ended. A rerun job has lost it already."""
     tx.write(_FORGET, **_named(right, handle))
 
 
-def bequeath(tx: Tx, right: Claim, handle: JSON) -> None:
+def store_orphaned_handle(tx: Tx, right: Claim, handle: JSON) -> None:
     """Store the handle of work that the last claim of an ended job could not end, so that other workers can end it."""
     tx.write(_BEQUEATH, **_named(right, handle))
 

@@ -24,7 +24,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import CLAIM, FAIL, MAKE_READY, RECORD, REQUEST, SUCCEED, By, State
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.database.conninfo import dialled
+from sluice.ledger.database.conninfo import complete
 from sluice.ledger.schema import migrate
 from sluice.ledger.schema.job_tables import job, round_, submission, submission_job, transition
 
@@ -107,7 +107,7 @@ def scratch_ledger(url: str, *, is_copy: bool = False) -> Iterator[str]:
     try:
         scratch = urlsplit(url)._replace(path=f"/{name}").geturl()
         migrate.upgrade(scratch)
-        with psycopg.connect(dialled(scratch), autocommit=True) as database:
+        with psycopg.connect(complete(scratch), autocommit=True) as database:
             database.execute("UPDATE installation SET id = %s", [SCRATCH])
         yield scratch
     finally:

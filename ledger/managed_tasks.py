@@ -31,7 +31,7 @@ from sluice.jobs.model.submission import JSON, Submission, SubmissionState, conf
 from sluice.jobs.states import LIVE, RERUN, RERUNNABLE, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
-from sluice.ledger.keyspaces.bisection import divisible
+from sluice.ledger.keyspaces.bisection import is_divisible
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.lifecycle.requests import BODY, read
 from sluice.ledger.lifecycle.shared_kwargs import KWARGS
@@ -115,7 +115,7 @@ UNCOLLECTED = (
     "(job.needs_collection AND job.archived_at IS NULL"
     f" AND job.state IN ({sql_list(*(state for state in State if state in COLLECTED))}))"
 )
-_COME_TO_AN_END = f"{UNCOLLECTED} AND NOT (job.{SPLIT.guard} AND {divisible('job')})"
+_COME_TO_AN_END = f"{UNCOLLECTED} AND NOT (job.{SPLIT.guard} AND {is_divisible('job')})"
 # One state at a time, so that the index has the jobs in id order and a page costs only its own rows. No other index has
 # the order of ``id + 0``, so the choice does not depend on the statistics. It is one statement, because the rounds must
 # belong to the end that is returned, and so to the job's present life.

@@ -139,7 +139,9 @@ class ScheduleChanges(NamedTuple):
     stirring: list[str]
 
 
-def look(tx: Tx, *, known: Sequence[DefinedSchedule], loaded: Sequence[str], limit: int) -> ScheduleChanges:
+def find_due(
+    tx: Tx, *, known: Sequence[DefinedSchedule], loaded: Sequence[str], limit: int
+) -> ScheduleChanges:
     """Return the schedules that need work, by one statement. ``loaded`` are the sources that this process loads."""
     rows = tx.rows(_LOOK, loaded=list(loaded), limit=limit, **arrays(known, "ids", "sources", "digests"))
     return ScheduleChanges([id_ for id_, stirs in rows if not stirs], [id_ for id_, stirs in rows if stirs])
@@ -156,12 +158,12 @@ def retire(tx: Tx, *, known: Sequence[DefinedSchedule], loaded: Sequence[str]) -
     tx.write(_RETIRE, ids=[each.id for each in known], loaded=list(loaded))
 
 
-def hold(tx: Tx, ids: Sequence[str], apps: Sequence[str] = ()) -> dict[str, StoredSchedule]:
+def lock(tx: Tx, ids: Sequence[str], apps: Sequence[str] = ()) -> dict[str, StoredSchedule]:
     """Lock and return these schedules and all schedules of these apps."""
     return {each.id: each for each in tx.structs(StoredSchedule, _HOLD, ids=list(ids), apps=list(apps))}
 
 
-def busy(tx: Tx, asked: Sequence[OverlapQuery]) -> dict[str, OpenRuns]:
+def open_work(tx: Tx, asked: Sequence[OverlapQuery]) -> dict[str, OpenRuns]:
     """Return the open work of each of these schedules. Open submissions are only read if any of the schedules cares."""
     rows = tx.rows(_BUSY, **arrays(asked, "ids", "apps", "cares"))
     return {

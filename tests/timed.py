@@ -56,7 +56,7 @@ class Timed(World):
         return self.ledger.transact(lambda tx: recent(tx, id_, 10_000))[::-1]
 
     def standing(self, id_: str = "s") -> StoredSchedule:
-        return self.ledger.transact(lambda tx: schedules.hold(tx, [id_]))[id_]
+        return self.ledger.transact(lambda tx: schedules.lock(tx, [id_]))[id_]
 
     def next(self, id_: str = "s") -> str:
         due = self.standing(id_).next_due

@@ -37,7 +37,7 @@ from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.database.driver import Swift
+from sluice.ledger.database.driver import PreparedConnection
 from sluice.ledger.fixtures import empty
 from sluice.ledger.lifecycle import plans
 from sluice.ledger.lifecycle.claims import ClaimedJob
@@ -81,7 +81,7 @@ class KeptLedger(Ledger):
         with ExitStack() as used:
             for connection in [used.enter_context(self._pool.connection()) for _ in range(self._connections)]:
                 connection.execute("DEALLOCATE ALL", prepare=False)
-                cast(Swift, connection)._prepared_here.clear()
+                cast(PreparedConnection, connection)._prepared_here.clear()
 
     def _time(self) -> datetime:
         return self.time()
@@ -206,7 +206,7 @@ class World:
         return UUID(int=next(self._ids))
 
     def beat(self, worker: UUID, claims: Sequence[Claim] = ()) -> set[Claim]:
-        return self.ledger.transact(lambda tx: leases.beat(tx, worker, list(claims), lease_s=LEASE_S))
+        return self.ledger.transact(lambda tx: leases.renew(tx, worker, list(claims), lease_s=LEASE_S))
 
     def claim(self, job: str, *, worker: UUID | None = None) -> ClaimedJob | None:
         """Claim one job in its present round. None if that is refused."""

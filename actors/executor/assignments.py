@@ -77,7 +77,7 @@ class NotHere(SluiceError):
 
 def keep(tx: Tx, apps: Iterable[App]) -> None:
     """Store the versions of the apps, except apps with a definition that cannot be stored."""
-    versions.keep(tx, [made for app in apps if (made := kept(app))])
+    versions.store(tx, [made for app in apps if (made := kept(app))])
 
 
 def kept(app: App) -> Kept | None:

@@ -1,10 +1,11 @@
 """Batches of claimed jobs, and the mean durations that determine their size.
 
-A batch (``Load``) has the jobs of one app that a thread has claimed together. It contains the jobs yet to run and the
-outcomes yet to record. Short jobs are claimed several at a time, and one run may turn out long. Then the jobs behind it
-are handed back for other workers, and the outcomes before it are recorded (``Relief``). So neither waits for hours.
+A batch (``BatchRun``) has the jobs of one app that a thread has claimed together. It contains the jobs yet to run and
+the outcomes yet to record. Short jobs are claimed several at a time, and one run may turn out long. Then the jobs
+behind it are handed back for other workers, and the outcomes before it are recorded (``SlowRunWatchdog``). So neither
+waits for hours.
 
-``Paces`` has the mean duration of the jobs of each app in this process.
+``MeanRunTimes`` has the mean duration of the jobs of each app in this process.
 """
 
 import logging
@@ -32,7 +33,7 @@ _HELD_BACK = Outcome(ending=Ending.NOT_STARTED, error="the breaker of its app ha
 
 class ClaimedBatch(NamedTuple):
     """Claimed jobs, and the time at which they were requested, by the clock of
-    ``actors.executor.claims_in_flight.Holdings``."""
+    ``actors.executor.claims_in_flight.ClaimsInFlight``."""
 
     asked_at: float
     jobs: Sequence[ClaimedJob]
@@ -41,7 +42,7 @@ class ClaimedBatch(NamedTuple):
 NOTHING_TAKEN = ClaimedBatch(0.0, ())
 
 
-class Load:
+class BatchRun:
     """Jobs of one claim. One thread runs them to the end; another thread may take away the jobs and outcomes that are
     held up."""
 
@@ -92,13 +93,13 @@ class Load:
             return bool(self._ahead or self._outcomes)
 
 
-class Relief:
+class SlowRunWatchdog:
     """Thread that passes the outcomes that are held up to ``settle``, by app. It sleeps while no load has more than its
     current job."""
 
     def __init__(self, settle: Callable[[str, dict[Claim, Outcome]], None]) -> None:
         self._settle = settle
-        self._loads: set[Load] = set()
+        self._loads: set[BatchRun] = set()
         self._any = Event()
         self._lock = Lock()
 
@@ -106,12 +107,12 @@ class Relief:
         """Start the thread, which ends with the process."""
         Thread(target=self._live, name="relief", daemon=True).start()
 
-    def watch(self, load: Load) -> None:
+    def watch(self, load: BatchRun) -> None:
         with self._lock:
             self._loads.add(load)
             self._any.set()
 
-    def forget(self, load: Load) -> None:
+    def forget(self, load: BatchRun) -> None:
         with self._lock:
             self._loads.discard(load)
 
@@ -146,7 +147,7 @@ _SHARE = 0.2
 _TELL_EVERY_S = 1.0
 
 
-class Paces:
+class MeanRunTimes:
     """Mean durations by app. Any thread may note and read. If two threads note at the same time, one run may be lost,
     because a mean does not need every run."""
 

@@ -17,7 +17,7 @@ from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.states import By
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.limits import breakers
-from sluice.ledger.limits.breakers import Minded
+from sluice.ledger.limits.breakers import Evaluated
 
 #: Number of transactions that announce the ready jobs of a resumed app. The groomer announces the rest.
 BATCHES_MAX = 100
@@ -36,9 +36,9 @@ def has_failed(outcome: Outcome) -> bool:
     return outcome.ending in (Ending.ERROR, Ending.UNDO_FAILED, Ending.TIMED_OUT)
 
 
-def mind(ledger: Ledger, app: str, by: By = By.EXECUTOR) -> BreakerResult:
+def evaluate(ledger: Ledger, app: str, by: By = By.EXECUTOR) -> BreakerResult:
     """Evaluate the breaker of an app, after failed rounds of it were recorded."""
-    return _follow(ledger, app, *ledger.transact(partial(_look, app=app, look=breakers.mind, by=by)))
+    return _follow(ledger, app, *ledger.transact(partial(_look, app=app, look=breakers.evaluate, by=by)))
 
 
 def tick(ledger: Ledger, catalogue: Catalogue) -> list[Message]:
@@ -47,34 +47,34 @@ def tick(ledger: Ledger, catalogue: Catalogue) -> list[Message]:
     A breaker of an app that these definitions do not have is left as it is, because another process may have the app.
     """
     messages: list[Message] = []
-    for app, stated in ledger.transact(breakers.known).items():
+    for app, stated in ledger.transact(breakers.terms).items():
         if (defined := catalogue.get(app)) and defined.breaker != stated:
             messages += _restate(ledger, app, defined.breaker)
     for app in ledger.transact(breakers.due):
-        messages += mind(ledger, app, By.GROOMER).messages
+        messages += evaluate(ledger, app, By.GROOMER).messages
     return messages
 
 
 def _restate(ledger: Ledger, app: str, breaker: Breaker | None) -> Sequence[Message]:
     if breaker is not None:
-        ledger.transact(lambda tx: breakers.restate(tx, app, breaker))
+        ledger.transact(lambda tx: breakers.update(tx, app, breaker))
         return []
     return _follow(ledger, app, *ledger.transact(partial(_look, app=app, look=breakers.drop))).messages
 
 
 def _look(
-    tx: Tx, *, app: str, look: Callable[[Tx, str], Minded], by: By = By.GROOMER
-) -> tuple[Minded, Sequence[Message]]:
+    tx: Tx, *, app: str, look: Callable[[Tx, str], Evaluated], by: By = By.GROOMER
+) -> tuple[Evaluated, Sequence[Message]]:
     minded = look(tx, app)
     return minded, announce(tx, minded.trial, by)
 
 
-def _follow(ledger: Ledger, app: str, minded: Minded, messages: Sequence[Message]) -> BreakerResult:
+def _follow(ledger: Ledger, app: str, minded: Evaluated, messages: Sequence[Message]) -> BreakerResult:
     """Return the messages and, after the breaker has closed, notifications of the jobs that it held back. The groomer
     announces jobs beyond the limit."""
     sent = [*messages]
     if minded.closed:
-        before = ledger.transact(lambda tx: tx.instant())
+        before = ledger.transact(lambda tx: tx.current_time())
         for _ in range(BATCHES_MAX):
             batch = ledger.transact(partial(announce_again, app=app, before=before, by=By.GROOMER))
             if not batch:

@@ -10,7 +10,7 @@ from sluice.jobs.model.names import Claim
 from sluice.jobs.observe.log_context import Subject, of_claim
 
 
-class Holdings:
+class ClaimsInFlight:
     """Claims of one process, thread-safe. The stop event of a claim is set when its run must end as fast as it can.
 
     The leave event is set earlier, when the process is about to exit. It is for runs that another worker can continue

@@ -12,18 +12,25 @@ import msgspec
 
 from sluice.actors.executor import breakers, transactions
 from sluice.actors.executor.assignments import NotHere, Versions, assign
-from sluice.actors.executor.batches import HELD_UP_S, NOTHING_TAKEN, ClaimedBatch, Load, Paces, Relief
+from sluice.actors.executor.batches import (
+    HELD_UP_S,
+    NOTHING_TAKEN,
+    BatchRun,
+    ClaimedBatch,
+    MeanRunTimes,
+    SlowRunWatchdog,
+)
 from sluice.actors.executor.breakers import has_failed
-from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.executor.job_services import (
-    Acknowledging,
-    Attaching,
-    Journaling,
-    Transacting,
+    JobTransactions,
+    PartitionAcknowledger,
+    RunJournal,
+    WorkAttachment,
     not_taken_up,
 )
 from sluice.actors.executor.ledger_retry import while_unreachable
-from sluice.actors.executor.transactions import Appetite, SettleResult
+from sluice.actors.executor.transactions import Capacity, SettleResult
 from sluice.actors.telemetry.observers import RunObservers, RunReport
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Execute, Executed, Message
@@ -57,7 +64,7 @@ _NOTHING_LEFT = Outcome(ending=Ending.DONE, output="All of its partitions had be
 _NOT_ENDED = Outcome(ending=Ending.HANDED_BACK, error="its worker was stopped before it ended")
 
 
-class Running:
+class Execution:
     """Execution of jobs in this process. ``catalogue`` returns the present definitions; a batch keeps those it was
     claimed by.
 
@@ -69,7 +76,7 @@ class Running:
         self,
         ledger: Ledger,
         catalogue: Callable[[], Catalogue],
-        holdings: Holdings,
+        holdings: ClaimsInFlight,
         worker: UUID,
         send: Callable[[Sequence[Message]], None],
         *,
@@ -88,9 +95,9 @@ class Running:
         self._observers = observers or RunObservers(ledger)
         self._log_failures = log_failures
         self._runners: dict[str, tuple[App, Runner]] = {}
-        self._paces = Paces()
-        self._appetite = Appetite(worker, serves, self._paces.at_once)
-        self._relief = Relief(self._relieve)
+        self._paces = MeanRunTimes()
+        self._appetite = Capacity(worker, serves, self._paces.at_once)
+        self._relief = SlowRunWatchdog(self._relieve)
         self._ending = Event()
         self._left_alone: set[str] = set()
         #: Jobs that this process has handed back since it began to stop, as ``app/key``.
@@ -150,7 +157,7 @@ class Running:
             subjects = self._observers.take_up(claimed)
             stops = self._holdings.take((job.right for job in claimed), subjects, asked_at=taken.asked_at)
             try:
-                outcomes = self._run_all(catalogue, Load(claimed), stops)
+                outcomes = self._run_all(catalogue, BatchRun(claimed), stops)
                 goes_on = time.monotonic() < over_at and not self._holdings.draining
                 catalogue = self._catalogue()
                 taken = self._settle(catalogue, outcomes, self._appetite if goes_on else None)
@@ -169,7 +176,9 @@ class Running:
                 "%s was removed from the definitions; its jobs are not claimed here and stay ready", app
             )
 
-    def _run_all(self, catalogue: Catalogue, load: Load, stops: dict[Claim, Event]) -> dict[Claim, Outcome]:
+    def _run_all(
+        self, catalogue: Catalogue, load: BatchRun, stops: dict[Claim, Event]
+    ) -> dict[Claim, Outcome]:
         """Run the jobs of a load, and return the outcomes that have yet to be recorded."""
         if len(stops) > 1:
             self._relief.watch(load)
@@ -197,7 +206,7 @@ class Running:
             self._relief.forget(load)
         return load.outcomes()
 
-    def _breaks(self, load: Load) -> bool:
+    def _breaks(self, load: BatchRun) -> bool:
         """If the app has a breaker, record the failures now, and return whether the breaker is open."""
         catalogue = self._catalogue()
         app = catalogue.get(load.app)
@@ -205,7 +214,7 @@ class Running:
             return False
         self._settle(catalogue, load.outcomes())
         try:
-            broken = breakers.mind(self._ledger, load.app)
+            broken = breakers.evaluate(self._ledger, load.app)
         except Unreachable as error:
             _LOG.warning("the breaker of %s is left to the groomer: %s", load.app, error)
             return False
@@ -221,8 +230,8 @@ class Running:
         """Run one job, and return its outcome, or None if the run committed its own success."""
         if stop.is_set() or not self._holdings.may_begin:
             return _NOT_STARTED
-        transacting = Transacting(self._ledger, job.right)
-        journal = Journaling(self._ledger, job, stop) if job.saga_open else None
+        transacting = JobTransactions(self._ledger, job.right)
+        journal = RunJournal(self._ledger, job, stop) if job.saga_open else None
         began = time.monotonic()
         try:
             assignment = report.begins(assign(self._versions.of(catalogue, job.name), job))
@@ -253,8 +262,8 @@ class Running:
         assignment: Assignment,
         job: ClaimedJob,
         stop: Event,
-        transacting: Transacting,
-        journal: Journaling | None,
+        transacting: JobTransactions,
+        journal: RunJournal | None,
     ) -> Outcome:
         if journal and assignment.app.saga is None:
             raise BadRequest(f"{job.name.app} is no saga any more.")
@@ -264,7 +273,7 @@ class Running:
             stop=self._holdings.leave_of(job.right) if journal else stop,
             report=_unheard,
             transaction=transacting.open,
-            attachment=Attaching(self._ledger, job, stop, self._send),
+            attachment=WorkAttachment(self._ledger, job, stop, self._send),
             acknowledge=self._acknowledge(assignment, job, stop),
             journal=journal,
         )
@@ -295,10 +304,10 @@ class Running:
         partitioning = assignment.app.partitioning
         if partitioning is None:
             return None
-        return Acknowledging(self._ledger, job.right, partitioning.calendar, stop).acknowledge
+        return PartitionAcknowledger(self._ledger, job.right, partitioning.calendar, stop).acknowledge
 
     def _settle(
-        self, catalogue: Catalogue, outcomes: dict[Claim, Outcome], appetite: Appetite | None = None
+        self, catalogue: Catalogue, outcomes: dict[Claim, Outcome], appetite: Capacity | None = None
     ) -> ClaimedBatch:
         """Record the outcomes, and return the jobs that this thread runs next."""
         if not outcomes:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from threading import Lock
 
 from sluice.actors.executor import transactions
-from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Message, Watch
 from sluice.jobs.catalogue import Catalogue
@@ -30,7 +30,7 @@ _LOG = logging.getLogger("sluice.executor")
 WRITE_WITHIN_S = 0.1
 
 
-class Watching:
+class ExternalWorkPoller:
     """Polls by this process. ``send`` publishes notifications; it may fail without harm.
 
     A manager that never answers holds one thread of each process, not one more with each poll.
@@ -40,7 +40,7 @@ class Watching:
         self,
         ledger: Ledger,
         catalogue: Callable[[], Catalogue],
-        holdings: Holdings,
+        holdings: ClaimsInFlight,
         send: Callable[[Sequence[Message]], None],
     ) -> None:
         self._ledger = ledger
@@ -61,7 +61,7 @@ class Watching:
             delivery.acknowledge()
             return
         with self._only_here(message.jobs) as mine:
-            taken = self._ledger.transact(lambda tx: external_work.take(tx, message.app, mine))
+            taken = self._ledger.transact(lambda tx: external_work.take_announced(tx, message.app, mine))
             delivery.acknowledge()
             self._look_at(app.manager, taken)
 
@@ -102,7 +102,7 @@ class Watching:
         """End the work of a job that is over. Return nothing if that succeeded: its handle is removed."""
         trouble = external.end(make, job.handle)
         if trouble is None:
-            self._ledger.transact(lambda tx: external_work.forget(tx, job.right, job.handle))
+            self._ledger.transact(lambda tx: external_work.remove_handle(tx, job.right, job.handle))
             return []
         _LOG.warning(
             "%s has ended, but its work could not be ended: %s", job.name, trouble.partition("\n")[0]
@@ -122,7 +122,7 @@ class Watching:
         self, jobs: Sequence[PolledWork], seen: list[PollOutcome], outcomes: dict[Claim, Outcome]
     ) -> None:
         if seen:
-            self._ledger.transact(lambda tx: external_work.note(tx, seen))
+            self._ledger.transact(lambda tx: external_work.record_polls(tx, seen))
         if not outcomes:
             return
         messages, refused = transactions.record(self._ledger, outcomes)

@@ -1,10 +1,11 @@
 """Services of the ledger for a run: finished partitions, handles, the journal, transactions of the user.
 
-- ``Acknowledging``: ``job.done(partition)`` acknowledges a partition of a running step. It stays made even if the rest
-  fails.
-- ``Attaching``: connection between a run and the external work that it started (see ``jobs.model.external_work``).
-- ``Journaling``: connection between a run and the journal of its flight (see ``jobs.sagas.journal``).
-- ``Transacting``: with ``job.transaction()``, the user's writes and the job's success commit together, or neither does.
+- ``PartitionAcknowledger``: ``job.done(partition)`` acknowledges a partition of a running step. It stays made even if
+  the rest fails.
+- ``WorkAttachment``: connection between a run and the external work that it started (see ``jobs.model.external_work``).
+- ``RunJournal``: connection between a run and the journal of its flight (see ``jobs.sagas.journal``).
+- ``JobTransactions``: with ``job.transaction()``, the user's writes and the job's success commit together, or neither
+  does.
 
 For handles and the journal, the ledger decides whether the claim still holds. While the ledger is unreachable, the
 lease decides.
@@ -40,7 +41,7 @@ from sluice.ledger.sagas import journals
 _LOG = logging.getLogger("sluice.executor")
 
 
-class Acknowledging:
+class PartitionAcknowledger:
     """Acknowledgements of one run. Each is in the ledger before the run continues; while the ledger is unreachable, the
     run waits."""
 
@@ -66,7 +67,7 @@ class Acknowledging:
             raise ClaimLost(f"Claim {self._right.number} was taken over; another run makes {text} now.")
 
 
-class Attaching:
+class WorkAttachment:
     """Attachment of one run. While its ``stop`` event is not set, the claim is trusted. ``send`` publishes
     notifications for jobs that waited for the work to start."""
 
@@ -82,7 +83,9 @@ class Attaching:
     def keep(self, handle: JSON, *, look_every_s: float | None = None, external_status: str = "") -> bool:
         def write() -> bool:
             if look_every_s is None:
-                return self._ledger.transact(lambda tx: external_work.keep(tx, self._job.right, handle))
+                return self._ledger.transact(
+                    lambda tx: external_work.store_handle(tx, self._job.right, handle)
+                )
             return self._leave(handle, look_every_s, external_status)
 
         waits = f"the handle of the work that {self._job.name} started waits"
@@ -92,7 +95,7 @@ class Attaching:
         """Return the keeper of the work. If the ledger is unreachable, the answer lets the run end its work because of
         its own timeout, but not because of a stop."""
         try:
-            return self._ledger.transact(lambda tx: external_work.keeper(tx, self._job.right, handle))
+            return self._ledger.transact(lambda tx: external_work.owner_of(tx, self._job.right, handle))
         except Unreachable as error:
             _LOG.warning(
                 "the current owner of the work of %s cannot be determined: %s", self._job.name, error
@@ -101,7 +104,7 @@ class Attaching:
 
     def ended(self, handle: JSON) -> None:
         try:
-            self._ledger.transact(lambda tx: external_work.forget(tx, self._job.right, handle))
+            self._ledger.transact(lambda tx: external_work.remove_handle(tx, self._job.right, handle))
         except Unreachable as error:
             _LOG.warning(
                 "the work of %s was ended, but its handle could not be removed: %s", self._job.name, error
@@ -109,12 +112,12 @@ class Attaching:
 
     def not_ended(self, handle: JSON) -> None:
         try:
-            self._ledger.transact(lambda tx: external_work.bequeath(tx, self._job.right, handle))
+            self._ledger.transact(lambda tx: external_work.store_orphaned_handle(tx, self._job.right, handle))
         except Unreachable as error:
             _LOG.warning("the work of %s, %s, could not be ended: %s", self._job.name, handle, error)
 
     def _leave(self, handle: JSON, every_s: float, external_status: str) -> bool:
-        messages = transactions.leave(
+        messages = transactions.detach(
             self._ledger, self._job.right, handle, every_s=every_s, external_status=external_status
         )
         if messages is None:
@@ -128,7 +131,7 @@ _NOT_READ = Outcome(ending=Ending.NOT_STARTED, error="its worker could not read 
 T = TypeVar("T")
 
 
-class Journaling:
+class RunJournal:
     """Journal of one run. While its ``stop`` event is not set, the claim is trusted, and the run waits for an
     unreachable ledger.
 
@@ -158,7 +161,7 @@ class Journaling:
         """Return whether the claim stands and whether the flight was called off. If the ledger is unreachable, return
         the last known answer, because the caller can ask again."""
         try:
-            return self._noted(self._ledger.transact(lambda tx: journals.heed(tx, self._job.right)))
+            return self._noted(self._ledger.transact(lambda tx: journals.check(tx, self._job.right)))
         except Unreachable as error:
             _LOG.warning("whether %s was cancelled is unknown: %s", self._job.name, error)
             return JournalReply(stands=not self._stop.is_set(), abort_reason=self._abort_reason)
@@ -166,7 +169,9 @@ class Journaling:
     def meter(self, name: str, done: int, total: int | None) -> None:
         right, flight = self._job.right, self._job.flight
         try:
-            self._ledger.transact(lambda tx: journals.meter(tx, right, flight, name, done=done, total=total))
+            self._ledger.transact(
+                lambda tx: journals.record_progress(tx, right, flight, name, done=done, total=total)
+            )
         except Unreachable as error:
             _LOG.warning("the progress of %s cannot be recorded: %s", self._job.name, error)
 
@@ -196,7 +201,7 @@ class ClaimLost(SluiceError):
     """Raised when the job was taken over, so that nothing that this run wrote may stay."""
 
 
-class Transacting:
+class JobTransactions:
     """Transaction of one run.
 
     ``committed``: the job has succeeded, and nothing that the run does afterwards changes that. ``output`` is then the
@@ -220,7 +225,7 @@ class Transacting:
             raise SluiceError("A job has one transaction, and this job's has been committed.")
         with self._ledger.transaction() as tx:
             yield tx.connection
-            tx.hurry()
+            tx.restore_idle_timeout()
             self.output = output()
             if outcomes.record(tx, {self._right: Outcome(ending=Ending.DONE, output=self.output)}).refused:
                 raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")

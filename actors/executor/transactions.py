@@ -2,7 +2,7 @@
 ``actors.executor.execution``). ``settle`` may also claim the next jobs, so that no message is needed between it and the
 next claim.
 
-``leave`` replaces ``settle`` for external work that continues until it is stopped: the claim stays valid, without a
+``detach`` replaces ``settle`` for external work that continues until it is stopped: the claim stays valid, without a
 worker. ``record`` is for outcomes without a run in this process: claims that the process does not know, and polled
 external work.
 """
@@ -49,7 +49,7 @@ def claim(
         terms = _terms(catalogue, message.app, worker)
         _know(tx, catalogue, message.app)
         taken = claims.claim(tx, message.app, turns, terms, at_once=at_once)
-        ready = dependencies.tell(tx, taken.awaited).ready
+        ready = dependencies.propagate(tx, taken.awaited).ready
         messages = announce(tx, [*ready, *taken.passed_over], By.EXECUTOR)
         reached(Failpoint.CLAIM_WRITTEN)
         return taken.jobs, messages
@@ -59,18 +59,20 @@ def claim(
     return claimed
 
 
-def leave(
+def detach(
     ledger: Ledger, right: Claim, handle: JSON, *, every_s: float, external_status: str
 ) -> Sequence[Message] | None:
     """Store the handle of started work and leave the work to polls. Return messages for jobs that waited for its start,
     or None if the claim is lost."""
 
     def work(tx: Tx) -> Sequence[Message] | None:
-        if not external_work.leave(
+        if not external_work.detach(
             tx, right, handle, poll_interval_s=every_s, external_status=external_status
         ):
             return None
-        messages = announce(tx, dependencies.tell(tx, external_work.awaited(tx, right)).ready, By.EXECUTOR)
+        messages = announce(
+            tx, dependencies.propagate(tx, external_work.awaited_parent(tx, right)).ready, By.EXECUTOR
+        )
         reached(Failpoint.LEAVE_WRITTEN)
         return messages
 
@@ -99,7 +101,7 @@ def complete(ledger: Ledger, right: Claim, *, output: str, error: str | None) ->
     ledger.transact(lambda tx: rounds.complete_committed(tx, right, output=output, error=error))
 
 
-class Appetite(Struct, frozen=True):
+class Capacity(Struct, frozen=True):
     """Capacity of a worker that has just ended jobs: without a message it takes on jobs of apps that it ``serves``,
     ``at_once`` of them together."""
 
@@ -121,7 +123,7 @@ def settle(
     ledger: Ledger,
     catalogue: Catalogue,
     by_claim: Mapping[Claim, Outcome],
-    appetite: Appetite | None = None,
+    appetite: Capacity | None = None,
     *,
     paces_s: Mapping[str, float] | None = None,
 ) -> SettleResult:
@@ -141,7 +143,7 @@ def settle(
         plate = _Plate(tx, catalogue, appetite) if appetite else None
         pushing, ready = _tell(tx, catalogue, finished, plate.begin if plate else None)
         taken = plate.taken if plate else NOTHING_TAKEN
-        ready += dependencies.tell(tx, taken.awaited).ready + recorded.ready
+        ready += dependencies.propagate(tx, taken.awaited).ready + recorded.ready
         messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
         event_counters.add(tx, {(CounterName.REFUSED, ""): len(recorded.refused)})
         reached(Failpoint.SETTLE_WRITTEN)
@@ -162,11 +164,11 @@ def _tell(
     ended = [*finished]
     # Read before the children are notified: that may end the last job that a submission waits for, and so the
     # submission.
-    concerned = demand.concerned(
+    concerned = demand.affected_by(
         tx, ended, may_push=[job for job, app in finished.items() if may_push(catalogue, app)]
     )
-    submissions.owe(tx, concerned.pushing)
-    ready = follow_turns(tx, catalogue, dependencies.tell(tx, ended, begin))
+    submissions.add_to_outbox(tx, concerned.pushing)
+    ready = follow_turns(tx, catalogue, dependencies.propagate(tx, ended, begin))
     submissions.settle(tx, concerned.watching)
     return concerned.pushing, ready
 
@@ -175,7 +177,7 @@ class _Plate:
     """Jobs that a worker takes on: of the jobs that may start, the most urgent one, and more jobs of its app. They are
     chosen as for a notification of that job from the broker."""
 
-    def __init__(self, tx: Tx, catalogue: Catalogue, appetite: Appetite) -> None:
+    def __init__(self, tx: Tx, catalogue: Catalogue, appetite: Capacity) -> None:
         self._tx = tx
         self._catalogue = catalogue
         self._appetite = appetite
@@ -192,7 +194,7 @@ class _Plate:
         named = [first] if first.alone else sorted(among, key=in_turn)[:at_once]
         terms = _terms(self._catalogue, first.app, self._appetite.worker)
         _know(self._tx, self._catalogue, first.app)
-        self.taken = claims.begin(self._tx, first.app, named, terms, at_once=at_once)
+        self.taken = claims.claim_opened(self._tx, first.app, named, terms, at_once=at_once)
         reached(Failpoint.HAND_OFF_TAKEN)
         return {job.id for job in self.taken.jobs}
 
@@ -212,4 +214,4 @@ def _know(tx: Tx, catalogue: Catalogue, name: str) -> None:
     nothing."""
     app = catalogue.get(name)
     if app and app.breaker:
-        breakers.know(tx, name, app.breaker)
+        breakers.ensure(tx, name, app.breaker)

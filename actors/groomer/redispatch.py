@@ -16,7 +16,7 @@ def announce_everything(ledger: Ledger, publish: Callable[[Sequence[Message]], N
 
     Return the number of jobs. One batch of submissions is announced; if there are more, the groomer handles the rest.
     """
-    began = ledger.transact(lambda tx: tx.instant())
+    began = ledger.transact(lambda tx: tx.current_time())
 
     def ready(tx: Tx) -> tuple[int, Sequence[Message]]:
         jobs = grooming_steps.announce_ready(tx, BATCH, before=began)
@@ -26,7 +26,7 @@ def announce_everything(ledger: Ledger, publish: Callable[[Sequence[Message]], N
         jobs = grooming_steps.announce_executed(tx, BATCH, before=began)
         return len(jobs), [Executed(jobs=tuple(jobs))] if jobs else []
 
-    received = ledger.transact(lambda tx: grooming_steps.unplanned(tx, BATCH, before=began))
+    received = ledger.transact(lambda tx: grooming_steps.overdue_submissions(tx, BATCH, before=began))
     publish([Plan(submissions=tuple(received))] if received else [])
     total = 0
     for batch in (ready, executed):

@@ -26,7 +26,7 @@ BLOBS = 100
 ORPHANED_S = 86400.0
 
 
-class Swept(Struct, frozen=True, kw_only=True):
+class SweepResult(Struct, frozen=True, kw_only=True):
     """Result of pruning. ``blobs`` were deleted, including blobs of rounds that were removed earlier. ``orphans`` are
     deleted blobs that no round had."""
 
@@ -53,7 +53,7 @@ class Retention:
             reached(Failpoint.SWEEP_COMMITTED)
             _LOG.info("the history of %d jobs was removed, and %d workers", removed.jobs, removed.workers)
         try:
-            throw_away(self._ledger, self._blobs)
+            delete_blobs(self._ledger, self._blobs)
         except BlobsUnavailable as error:
             _LOG.warning("blobs of removed rounds will be deleted later: %s", error.what)
 
@@ -65,7 +65,7 @@ def _sweep(tx: Tx, *, keep_s: float) -> Removed:
     return removed
 
 
-def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
+def delete_blobs(ledger: Ledger, blobs: BlobStore) -> int:
     """Delete a batch of blobs of removed rounds, and return their number. If the store fails, the rest is left for
     another time."""
     taken = ledger.transact(lambda tx: blob_deletions.take(tx, BLOBS))
@@ -84,7 +84,7 @@ def throw_away(ledger: Ledger, blobs: BlobStore) -> int:
     return len(gone)
 
 
-def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> Swept:
+def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> SweepResult:
     """Remove all history that is old enough, and its blobs. With ``orphans``, also remove blobs that no round of this
     ledger has.
 
@@ -97,21 +97,21 @@ def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = Fa
     ) != Removed():
         removed += others
     thrown = 0
-    while count := throw_away(ledger, blobs):
+    while count := delete_blobs(ledger, blobs):
         thrown += count
     found = [*_orphans(ledger, blobs, keep_s)] if orphans else []
     for blob in found:
         blobs.remove(blob)
-    return Swept(removed=removed, blobs=thrown, orphans=len(found))
+    return SweepResult(removed=removed, blobs=thrown, orphans=len(found))
 
 
-def preview(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> Swept:
+def preview(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> SweepResult:
     """Return the result that ``prune`` would have. It changes nothing."""
     removed = _all(ledger, removal.preview, keep_s)
     removed += ledger.transact(lambda tx: removal.preview_others(tx, keep_s=keep_s))
     litters = ledger.transact(blob_deletions.left)
     found = sum(1 for _ in _orphans(ledger, blobs, keep_s)) if orphans else 0
-    return Swept(removed=removed, blobs=removed.blobs + litters, orphans=found)
+    return SweepResult(removed=removed, blobs=removed.blobs + litters, orphans=found)
 
 
 def _all(ledger: Ledger, step: Callable[..., RemovalStep], keep_s: float) -> Removed:
@@ -131,7 +131,7 @@ def _all(ledger: Ledger, step: Callable[..., RemovalStep], keep_s: float) -> Rem
 
 
 def _orphans(ledger: Ledger, blobs: BlobStore, keep_s: float) -> Iterator[str]:
-    now = ledger.transact(lambda tx: tx.instant())
+    now = ledger.transact(lambda tx: tx.current_time())
     before = now - timedelta(seconds=min(max(keep_s, ORPHANED_S), LONGEST_S))
     old = (each.name for each in blobs.stored() if each.at < before and is_output(each.name))
     while names := list(islice(old, LIMIT)):

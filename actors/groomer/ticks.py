@@ -47,7 +47,7 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
             reached(Failpoint.GROOM_COMMITTED)
     for worker in lost:
         _LOG.warning("%s", _told(worker))
-    if Chore.BREAK in due:
+    if Chore.EVALUATE_BREAKERS in due:
         messages += breakers.tick(ledger, catalogue)
     return messages
 
@@ -58,16 +58,16 @@ def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step
         Chore.EXPIRE: _ending(grooming_steps.expire),
         Chore.TIME_OUT: _ending(grooming_steps.time_out),
         Chore.TAKE_LOST: partial(_take_lost, lost),
-        Chore.HAND_ON: _hand_on,
-        Chore.WAKE: _wake,
-        Chore.TELL: _tell,
+        Chore.DELIVER_EVENTS: _deliver_events,
+        Chore.RESUME_LATE: _resume_late,
+        Chore.PROPAGATE: _propagate,
         Chore.PLAN: _plan,
         Chore.MAKE_READY: _make_ready,
         Chore.ADMIT: _admit,
         Chore.ANNOUNCE_READY: _announce_ready,
         Chore.ANNOUNCE_IDLE: partial(_announce_idle, apps=[*catalogue]),
         Chore.ANNOUNCE_EXECUTED: _announce_executed,
-        Chore.WATCH: _watch,
+        Chore.POLL: _poll,
         Chore.SETTLE: _settle,
         Chore.FORGET_ATTEMPTS: _forget_attempts,
     }
@@ -102,24 +102,24 @@ def _told(worker: LostWorker) -> str:
     return f"the worker {worker.pid} on {worker.host} is lost, its lease ended: {taken} taken back{failed}"
 
 
-def _tell(tx: Tx) -> Sequence[Message]:
-    owed = grooming_steps.owed(tx, LIMIT)
-    _count(tx, Chore.TELL, len(owed))
+def _propagate(tx: Tx) -> Sequence[Message]:
+    owed = grooming_steps.overdue_propagations(tx, LIMIT)
+    _count(tx, Chore.PROPAGATE, len(owed))
     return [*tell(owed), *announce(tx, [], By.GROOMER)]
 
 
 def _plan(tx: Tx) -> Sequence[Message]:
-    received = grooming_steps.unplanned(tx, LIMIT)
+    received = grooming_steps.overdue_submissions(tx, LIMIT)
     _count(tx, Chore.PLAN, len(received))
     return [Plan(submissions=tuple(received))] if received else []
 
 
-def _hand_on(tx: Tx) -> Sequence[Message]:
-    events.hand_on(tx, LIMIT)
+def _deliver_events(tx: Tx) -> Sequence[Message]:
+    events.deliver_early(tx, LIMIT)
     return []
 
 
-def _wake(tx: Tx) -> Sequence[Message]:
+def _resume_late(tx: Tx) -> Sequence[Message]:
     suspension.resume_late(tx, LIMIT)
     return []
 
@@ -129,7 +129,7 @@ def _make_ready(tx: Tx) -> Sequence[Message]:
 
 
 def _admit(tx: Tx) -> Sequence[Message]:
-    pools.look(tx, LIMIT)
+    pools.find_free(tx, LIMIT)
     return announce(tx, [], By.GROOMER)
 
 
@@ -159,8 +159,8 @@ def _announce_executed(tx: Tx) -> Sequence[Message]:
     return [Executed(jobs=tuple(executed))] if executed else []
 
 
-def _watch(tx: Tx) -> Sequence[Message]:
-    due = external_work.send(tx, LIMIT)
+def _poll(tx: Tx) -> Sequence[Message]:
+    due = external_work.take_due(tx, LIMIT)
     return [
         Watch(app=app, jobs=tuple(jobs[place : place + LOOKS_TOGETHER]))
         for app, jobs in due.items()
@@ -169,7 +169,7 @@ def _watch(tx: Tx) -> Sequence[Message]:
 
 
 def _settle(tx: Tx) -> Sequence[Message]:
-    _count(tx, Chore.SETTLE, submissions.settle_unwatched(tx, LIMIT))
+    _count(tx, Chore.SETTLE, submissions.settle_missed(tx, LIMIT))
     return []
 
 
@@ -184,4 +184,4 @@ def _count(tx: Tx, chore: Chore, many: int) -> None:
     event_counters.add(tx, {(CounterName.REPAIRED, chore): many})
 
 
-_FREEING = {Chore.EXPIRE, Chore.TIME_OUT, Chore.TAKE_LOST, Chore.HAND_ON, Chore.WAKE}
+_FREEING = {Chore.EXPIRE, Chore.TIME_OUT, Chore.TAKE_LOST, Chore.DELIVER_EVENTS, Chore.RESUME_LATE}

@@ -27,18 +27,18 @@ def may_push(catalogue: Catalogue, app: str) -> bool:
 
 def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Message]:
     """Plan the children of these ended jobs, and remove the jobs from the propagation outbox (``owed``)."""
-    pushes = [push for pusher in demand.pushers(tx, ended) for push in _pushes(catalogue, pusher)]
+    pushes = [push for pusher in demand.parents_to_push(tx, ended) for push in _pushes(catalogue, pusher)]
     states = plans.find(tx, sorted({push.child for push in pushes}))
     # A child that has already ended is not run again because its parent was.
     live = [push for push in pushes if push.child not in states or states[push.child].state in LIVE]
     planned = dict(_planned(catalogue, live))
     told = plans.plan(tx, merge_pushes(catalogue, planned)) if planned else None
-    submissions.repay(tx, ended)
-    submissions.settle_watchers(tx, ended)
+    submissions.remove_from_outbox(tx, ended)
+    submissions.settle_blocked_by(tx, ended)
     return [*announce(tx, follow_turns(tx, catalogue, told))] if told else []
 
 
-def _pushes(catalogue: Catalogue, pusher: demand.Pusher) -> list[Push]:
+def _pushes(catalogue: Catalogue, pusher: demand.ParentToPush) -> list[Push]:
     numbers = tuple(pusher.submissions)
     return [
         Push(child, numbers, pusher.kwargs or {}, pusher.overrides or {})
@@ -46,7 +46,7 @@ def _pushes(catalogue: Catalogue, pusher: demand.Pusher) -> list[Push]:
     ]
 
 
-def _children(catalogue: Catalogue, pusher: demand.Pusher) -> list[JobName]:
+def _children(catalogue: Catalogue, pusher: demand.ParentToPush) -> list[JobName]:
     """Return the children to plan for an ended job.
 
     An app has none if it has left the definitions or its keys have changed. If a user's function fails for the children
@@ -63,7 +63,7 @@ def _children(catalogue: Catalogue, pusher: demand.Pusher) -> list[JobName]:
     return [child for of in catalogue.children_of(pusher.app) for child in _of_app(catalogue, pusher, of)]
 
 
-def _of_app(catalogue: Catalogue, pusher: demand.Pusher, of: str) -> list[JobName]:
+def _of_app(catalogue: Catalogue, pusher: demand.ParentToPush, of: str) -> list[JobName]:
     """Return the children that belong to one app, or none if its function fails. The caller has logged the error."""
     app = catalogue.app(pusher.app)
     try:

@@ -43,20 +43,22 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Propagated) -> list[ReadyJo
     ready, seen, upstream_failed = told.ready, set[int](), dict(told.upstream_failed)
     while turned := [job for job in told.turned if job not in seen]:
         seen.update(turned)
-        askers = demand.askers(tx, turned)
+        askers = demand.requesters(tx, turned)
         now = _now(tx, catalogue, (asker.submission for asker in askers))
         walks = _begun(catalogue, [(asker.number, asker.submission) for asker in askers], now, _stay)
         told = plans.plan(tx, merge(catalogue, _arrive(tx, walks, now, _stay)))
         ready = ready + told.ready
         upstream_failed |= told.upstream_failed
-    submissions.owe(tx, [job for job, app in upstream_failed.items() if catalogue.follows_failure(app)])
-    submissions.settle_watchers(tx, list(upstream_failed))
+    submissions.add_to_outbox(
+        tx, [job for job, app in upstream_failed.items() if catalogue.follows_failure(app)]
+    )
+    submissions.settle_blocked_by(tx, list(upstream_failed))
     return ready
 
 
 def _now(tx: Tx, catalogue: Catalogue, wanted: Iterable[Submission]) -> datetime | None:
     """Return the time by which the age of inputs is judged. None, without a query, if no app limits it."""
-    return tx.instant() if any(catalogue.minds_age(submission.app) for submission in wanted) else None
+    return tx.current_time() if any(catalogue.minds_age(submission.app) for submission in wanted) else None
 
 
 def _begun(
@@ -72,7 +74,7 @@ def _begun(
 
 def _arrive(tx: Tx, walks: list[Walk], now: datetime | None, refuse: Refuse) -> list[Walk]:
     """Return the walks that reach their end."""
-    look = plans.look if now else plans.find
+    look = plans.find_with_ages if now else plans.find
     walking, arrived = walks, [walk for walk in walks if walk.arrived]
     while walking := [walk for walk in walking if not walk.arrived]:
         known = look(tx, sorted({name for walk in walking for name in walk.asks()}))

@@ -67,14 +67,14 @@ def plan_by_chunk(
 def _plan(
     tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission, selected: Selected
 ) -> Sequence[Message]:
-    held = submissions.take(tx, id)
+    held = submissions.lock_one_unplanned(tx, id)
     if held is None:
         return []
     number = held.number
     try:
         nodes = nodes_of(catalogue, submission, selected.kwargs)
-        freshness.take_turns(tx, {node.app.name for node in nodes})
-        past = freshness.FreshnessFacts(tx, tx.instant(), number)
+        freshness.lock_apps(tx, {node.app.name for node in nodes})
+        past = freshness.FreshnessFacts(tx, tx.current_time(), number)
         chunked = chunk(catalogue, submission, selected.work_ids, selected.kwargs, past, number=number)
     except BadRequest as error:
         submissions.refuse(tx, number, error.reason)
@@ -95,7 +95,7 @@ def _wait(tx: Tx, number: int, waits_for: Sequence[UnfinishedWork]) -> None:
     last = max(waits_for, key=lambda busy: busy.job or 0)
     more = f", and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
     state = f", which is {last.state}" if last.state else ", which is not planned yet"
-    submissions.wait(
+    submissions.delay(
         tx,
         number,
         job=last.job,

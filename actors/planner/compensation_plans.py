@@ -34,8 +34,8 @@ def plan_compensation(
 def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> Sequence[Message]:
     of = submission.compensates or ""
     saga = compensations.failed(tx, of)
-    fellows = {id: saga} if saga is None else {id: saga, **compensations.fellows(tx, saga)}
-    held = {each.id: each.number for each in submissions.hold(tx, [*fellows])}
+    fellows = {id: saga} if saga is None else {id: saga, **compensations.related_sagas(tx, saga)}
+    held = {each.id: each.number for each in submissions.lock_unplanned(tx, [*fellows])}
     if id not in held:
         return []
     number = held[id]
@@ -45,7 +45,7 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
         )
         return []
     askers = {of_id: held[undo] for undo, of_id in fellows.items() if undo in held and of_id is not None}
-    if live := compensations.under_way(tx, askers):
+    if live := compensations.first_unfinished(tx, askers):
         _wait(tx, number, live.id, f"{live.name} of {live.saga} has not ended")
         return []
     try:
@@ -59,24 +59,24 @@ def _enter(tx: Tx, catalogue: Catalogue, number: int, askers: Mapping[int, int])
     """Plan the compensation of these sagas. ``askers`` maps each saga to the submission that undoes it."""
     effects = compensations.effects(tx, askers)
     laid_out = lay_out(catalogue, effects)
-    earlier = compensations.earlier(tx, set(laid_out.undoing.values()))
+    earlier = compensations.existing(tx, set(laid_out.undoing.values()))
     for done, name in laid_out.undoing.items():
         known = earlier.get(name)
         claim = laid_out.effects[done].claim
         if known and known.is_live and known.undoes_claim not in (None, claim):
             _wait(tx, number, known.id, f"{name} undoes an earlier run of {laid_out.effects[done].name}")
             return []
-    ties, behind = compensations.ties(tx, askers), compensations.behind(tx, laid_out.undoing)
+    ties, behind = compensations.used_results(tx, askers), compensations.blocked_effects(tx, laid_out.undoing)
     plan = plan_of(catalogue, number, laid_out, ties, earlier, askers=askers, behind=behind)
     submissions.activate(tx, [*askers.values()])
     told = plans.plan(tx, plan)
-    compensations.mark(tx, laid_out.undoing)
+    compensations.set_undone_jobs(tx, laid_out.undoing)
     for saga, asker in askers.items():
         if reason := lay_out(catalogue, [each for each in effects if saga in each.sagas]).reason:
-            submissions.note(tx, asker, reason)
+            submissions.record_unchanged(tx, asker, reason)
     submissions.settle(tx, [*askers.values()])
     return announce(tx, told.ready)
 
 
 def _wait(tx: Tx, number: int, job: int, reason: str) -> None:
-    submissions.wait(tx, number, job=job, reason=reason, within_s=PATIENCE_S)
+    submissions.delay(tx, number, job=job, reason=reason, within_s=PATIENCE_S)

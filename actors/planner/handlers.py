@@ -108,10 +108,10 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
         judged = judgements.judge(tx, list(message.jobs), judge, partial(_budget, catalogue))
         halved = bisection.split(tx, judged.failed)
         ended = {**judged.ended, **halved.cancelled}
-        ready = follow_turns(tx, catalogue, dependencies.tell(tx, list(ended)))
+        ready = follow_turns(tx, catalogue, dependencies.propagate(tx, list(ended)))
         childless = [job for job, app in ended.items() if not may_push(catalogue, app)]
-        submissions.repay(tx, childless)
-        submissions.settle_watchers(tx, childless)
+        submissions.remove_from_outbox(tx, childless)
+        submissions.settle_blocked_by(tx, childless)
         pushing = [job for job in ended if job not in childless]
         messages: list[Message] = [*announce(tx, judged.ready + halved.ready + ready)]
         reached(Failpoint.JUDGE_WRITTEN)
@@ -132,9 +132,9 @@ def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Mess
 
     def work(tx: Tx) -> tuple[list[int], list[Message]]:
         halved = bisection.split(tx, list(message.jobs))
-        dependencies.hold(tx, list(message.jobs))
+        dependencies.lock_ended(tx, list(message.jobs))
         ended = [*message.jobs, *halved.cancelled]
-        ready = follow_turns(tx, catalogue, dependencies.tell(tx, ended))
+        ready = follow_turns(tx, catalogue, dependencies.propagate(tx, ended))
         messages: list[Message] = [*announce(tx, halved.ready + ready)]
         reached(Failpoint.ENDED_WRITTEN)
         return ended, messages
@@ -178,7 +178,7 @@ def _plan(
     have is tried again until its grace period is over.
     """
     refuse = partial(submissions.refuse, tx)
-    held = submissions.hold_piled_up(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
+    held = submissions.lock_pending(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
     held, attempted = sort_out(tx, held, underway.worker)
     reread = [(each, read) for each in held if (read := _reread(each, refuse))]
     early = {each.number for each, read in reread if each.recent and not _is_known(catalogue, read)}

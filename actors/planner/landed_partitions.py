@@ -58,7 +58,7 @@ def _read(table: str, calendar: Calendar, texts: Iterable[str]) -> list[int]:
 
 
 def _land(tx: Tx, *, table: str, version: str, calendar: Calendar, found: list[int]) -> LandingResult:
-    partitions.take_turns(tx, [table])
+    partitions.lock_tables(tx, [table])
     new = partitions.land(tx, table, version, found)
     awaited = partitions.awaited(tx, table)
     ended = partitions.land_jobs(tx, _come(calendar, awaited, found)) if awaited and found else []

@@ -45,7 +45,7 @@ def plan_by_partition(
 
 
 def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> Sequence[Message]:
-    held = submissions.take(tx, id)
+    held = submissions.lock_one_unplanned(tx, id)
     if held is None:
         return []
     number = held.number
@@ -55,16 +55,16 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
     try:
         catalogue = catalogue if submission.branch is None else branch_of(tx, submission.branch)
         submission = meant(catalogue, submission)
-        partitions.take_turns(tx, tables_of(catalogue, submission))
+        partitions.lock_tables(tx, tables_of(catalogue, submission))
         layout, joined = _lay_out(tx, catalogue, submission)
     except BadRequest as error:
         submissions.refuse(tx, number, error.reason)
         return []
-    pauses.hold_still(tx, [number])
+    pauses.lock_pauses(tx, [number])
     submissions.activate(tx, [number])
     demand.request(tx, [(number, job, RequestReason.PULLED) for job in joined.jobs])
-    priorities.lend(tx, priorities.ask(tx, dict.fromkeys(joined.jobs, layout.priority)))
-    let_go = pauses.follow(tx, joined.paused)
+    priorities.lend(tx, priorities.raise_to(tx, dict.fromkeys(joined.jobs, layout.priority)))
+    let_go = pauses.apply(tx, joined.paused)
     assignments.keep(tx, [supply.app for supply in layout.supplies if supply.app and supply.steps])
     ready = _Entering(tx, layout, number).enter()
     submissions.settle(tx, [number])
@@ -105,7 +105,7 @@ class _Entering:
             ahead = zip(self._layout.jobs(supply), supply.steps, strict=True)
             while batch := list(islice(ahead, BATCH)):
                 ready += self._enter(supply, batch, request_reason)
-        partitions.want_along(self._tx, self._again)
+        partitions.extend_requests(self._tx, self._again)
         return ready
 
     def _enter(

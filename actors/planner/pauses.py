@@ -11,7 +11,7 @@ from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.limits import app_pauses, pauses
 
 
-class GoesOn(NamedTuple):
+class ResumeResult(NamedTuple):
     """Result of resuming a submission. ``let_go`` is the number of released jobs. ``messages`` announce jobs that may
     run now, or have the submission planned if it was not yet."""
 
@@ -19,7 +19,7 @@ class GoesOn(NamedTuple):
     messages: Sequence[Message]
 
 
-class HeldBack(NamedTuple):
+class PauseResult(NamedTuple):
     """Result of pausing a submission. ``jobs`` are held back, or None if no such submission is open. ``messages``
     announce the jobs that run in their place."""
 
@@ -31,16 +31,16 @@ def pause(ledger: Ledger, catalogue: Catalogue, message: Pause) -> Sequence[Mess
     return hold_back(ledger, message.submission).messages
 
 
-def hold_back(ledger: Ledger, submission: str) -> HeldBack:
+def hold_back(ledger: Ledger, submission: str) -> PauseResult:
     """Pause a submission. Jobs with a slot of a pool leave it to other jobs."""
 
-    def work(tx: Tx) -> HeldBack:
-        return HeldBack(pauses.pause(tx, submission), announce(tx, []))
+    def work(tx: Tx) -> PauseResult:
+        return PauseResult(pauses.pause(tx, submission), announce(tx, []))
 
     return ledger.transact(work)
 
 
-def go_on(ledger: Ledger, submission: str) -> GoesOn | None:
+def go_on(ledger: Ledger, submission: str) -> ResumeResult | None:
     """Resume a submission. None if it does not exist or is not paused."""
     return ledger.transact(partial(_go_on, submission=submission))
 
@@ -50,7 +50,7 @@ def let_apps_go(
 ) -> list[str]:
     """Resume apps, and return the names of the apps that were paused. Their ready jobs are announced; if that is
     interrupted, the groomer continues."""
-    began = ledger.transact(lambda tx: tx.instant())
+    began = ledger.transact(lambda tx: tx.current_time())
     resumed = ledger.transact(lambda tx: app_pauses.resume(tx, apps))
     for app in resumed:
         while messages := ledger.transact(partial(announce_again, app=app, before=began)):
@@ -58,10 +58,10 @@ def let_apps_go(
     return resumed
 
 
-def _go_on(tx: Tx, *, submission: str) -> GoesOn | None:
+def _go_on(tx: Tx, *, submission: str) -> ResumeResult | None:
     resumed = pauses.resume(tx, submission)
     if resumed is None:
         return None
     if not resumed.is_planned:
-        return GoesOn(0, [Plan(submissions=(submission,))])
-    return GoesOn(len(resumed.let_go) + len(resumed.ready), announce(tx, resumed.ready))
+        return ResumeResult(0, [Plan(submissions=(submission,))])
+    return ResumeResult(len(resumed.let_go) + len(resumed.ready), announce(tx, resumed.ready))

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from uuid import UUID
 
-from sluice.actors.worker.logs import Complaints
+from sluice.actors.worker.logs import ErrorThrottle
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.errors import Unreachable
 from sluice.ledger.database.connection import Ledger, Tx
@@ -70,7 +70,7 @@ class PlanAttempts:
         self._seen: frozenset[int] = frozenset()
         #: None if it is not known, because the answer of the ledger was lost.
         self._recorded: frozenset[int] | None = frozenset()
-        self._complaints = Complaints(_LOG, "attempts at planning were not recorded")
+        self._complaints = ErrorThrottle(_LOG, "attempts at planning were not recorded")
         self._busy = Event()
         self._ended = Event()
         self._thread: Thread | None = None
@@ -125,7 +125,7 @@ class PlanAttempts:
             except Unreachable as error:
                 _LOG.debug("attempts at planning will be recorded at the next check: %s", error)
             except Exception as error:
-                self._complaints.tell(error)
+                self._complaints.log(error)
             else:
                 self._complaints.forget()
             if self._underway or self._recorded != frozenset():

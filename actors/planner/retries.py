@@ -53,7 +53,7 @@ def _retry(tx: Tx, *, id: str) -> bool:
 
 
 def _plan(tx: Tx, *, catalogue: Catalogue, id: str) -> Sequence[Message]:
-    held = submissions.take(tx, id)
+    held = submissions.lock_one_unplanned(tx, id)
     if held is None:
         return []
     number = held.number
@@ -79,8 +79,8 @@ def _run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[ReadyJob]:
             again = plan_again(catalogue, number, names)
             ready += follow_turns(tx, catalogue, plans.plan(tx, again.plan))
             if again.left_out:
-                submissions.note(tx, number, _listed(again.left_out))
-        ready += pauses.follow(tx, demand.live(tx, number))
+                submissions.record_unchanged(tx, number, _listed(again.left_out))
+        ready += pauses.apply(tx, demand.live(tx, number))
         names = demand.unsuccessful(tx, number)
         if tried.issuperset(names):
             return ready

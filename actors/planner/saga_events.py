@@ -16,7 +16,7 @@ from sluice.jobs.sagas.answers import check_event
 from sluice.jobs.text.json_value import as_json
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.sagas import events
-from sluice.ledger.sagas.events import Became, EventRequest
+from sluice.ledger.sagas.events import EventOutcome, EventRequest
 from sluice.planner.keyspaces.choose import keyspace_of
 
 _BY_MESSAGE = "message"
@@ -25,7 +25,7 @@ ID_CHARS_MAX = 200
 
 
 class EventResult(NamedTuple):
-    became: Became
+    became: EventOutcome
     messages: Sequence[Message]
 
 
@@ -44,12 +44,12 @@ def _hear(ledger: Ledger, catalogue: Catalogue, name: JobName, message: Resume) 
     token = message.id or str(uuid4())
     said = EventRequest(name=message.event, payload=message.payload, by=_BY_MESSAGE, token=token)
     try:
-        return say(ledger, catalogue, name, said).messages
+        return send_event(ledger, catalogue, name, said).messages
     except BadRequest as error:
         raise BadMessage(error.what, where=error.where, advice=error.advice) from error
 
 
-def say(
+def send_event(
     ledger: Ledger,
     catalogue: Catalogue | None,
     name: JobName,
@@ -68,17 +68,17 @@ def say(
             raise BadRequest(f"{app.name} is no saga, so its jobs wait for no events.", where=app.origin)
         name = JobName(app.name, keyspace_of(app, catalogue).canonical(app, name.key))
 
-    def work(tx: Tx) -> tuple[events.Came, Sequence[Message]]:
-        came = events.come(tx, name, said, may_be_early=may_be_early and app is not None)
+    def work(tx: Tx) -> tuple[events.EventDelivery, Sequence[Message]]:
+        came = events.deliver(tx, name, said, may_be_early=may_be_early and app is not None)
         return came, announce(tx, came.ready)
 
     came, messages = ledger.transact(work)
-    if came.became is Became.UNKNOWN:
+    if came.became is EventOutcome.UNKNOWN:
         raise BadRequest(
             f"The ledger has no job {name}.",
             advice="A message or a client may send an event before its job exists, if the app is known to be a saga.",
         )
-    if came.became is Became.TOO_LATE:
+    if came.became is EventOutcome.TOO_LATE:
         raise BadRequest(f"{name} is {came.state}; it does not wait for an event any more.")
     return EventResult(came.became, messages)
 

@@ -27,7 +27,7 @@ BATCH = 100
 BATCHES_MAX = 20
 
 
-def look(ledger: Ledger, catalogue: Catalogue, message: Look) -> Sequence[Message]:
+def check_schedules(ledger: Ledger, catalogue: Catalogue, message: Look) -> Sequence[Message]:
     """Handle the schedules of this process's definitions. If nothing is due and nothing has changed, this costs one
     statement."""
     if not catalogue.sources:
@@ -37,7 +37,9 @@ def look(ledger: Ledger, catalogue: Catalogue, message: Look) -> Sequence[Messag
     ]
     messages: list[Message] = []
     for _ in range(BATCHES_MAX):
-        sight = ledger.transact(partial(schedules.look, known=known, loaded=catalogue.sources, limit=BATCH))
+        sight = ledger.transact(
+            partial(schedules.find_due, known=known, loaded=catalogue.sources, limit=BATCH)
+        )
         if sight.gone:
             ledger.transact(partial(schedules.retire, known=known, loaded=catalogue.sources))
         if not sight.stirring:
@@ -85,15 +87,15 @@ def _settle(
     entries = [catalogue.schedules[id_] for id_ in ids]
     overlaps = [overlap_of(entry, catalogue[entry.app]) for entry in entries]
     alone = {entry.app for entry, overlap in zip(entries, overlaps, strict=True) if overlap.of_app}
-    before = schedules.hold(tx, ids, sorted(alone))
-    busy = schedules.busy(
+    before = schedules.lock(tx, ids, sorted(alone))
+    busy = schedules.open_work(
         tx,
         [
             schedules.OverlapQuery(entry.id, entry.app, cares=overlap.way is not None)
             for entry, overlap in zip(entries, overlaps, strict=True)
         ],
     )
-    now = tx.instant()
+    now = tx.current_time()
     settled: list[ScheduleResult] = []
     fired: set[str] = set()
     for entry, overlap in zip(entries, overlaps, strict=True):

@@ -12,7 +12,7 @@ from threading import Event, Thread
 from time import monotonic
 from uuid import UUID
 
-from sluice.actors.worker.logs import Complaints
+from sluice.actors.worker.logs import ErrorThrottle
 from sluice.broker.messages import SCHEDULER, Look, Message, Tick
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.observe.failpoints import Failpoint, reached
@@ -44,7 +44,7 @@ class Ticker:
         self._send = send
         self._ticks = Ticks(period_s, monotonic())
         self._calm: dict[type[Message], int] = {Tick: 0, Look: 0}
-        self._complaints = Complaints(_LOG, "no tick")
+        self._complaints = ErrorThrottle(_LOG, "no tick")
         self._ended = Event()
         self._thread = Thread(target=self._live, name="ticker", daemon=True)
 
@@ -58,7 +58,9 @@ class Ticker:
     def tick(self) -> None:
         """Do the work of one period, if this process leads."""
         term_s = self._ticks.period_s * TERM_PERIODS
-        if self._ledger.transact(lambda tx: leases.take_pulse(tx, SCHEDULER, self._holder, term_s=term_s)):
+        if self._ledger.transact(
+            lambda tx: leases.take_leadership(tx, SCHEDULER, self._holder, term_s=term_s)
+        ):
             reached(Failpoint.TICK_LED)
             messages = self._ledger.transact(self._due)
             sent = {type(message) for message in messages}
@@ -78,7 +80,7 @@ class Ticker:
                 _LOG.warning("no tick: %s", error)
             except Exception as error:
                 # Without ticks nothing is repaired, and no other process takes over while this one is alive.
-                self._complaints.tell(error)
+                self._complaints.log(error)
             else:
                 self._complaints.forget()
 

@@ -32,7 +32,7 @@ def fire(ledger: Ledger, schedule: Schedule, due: datetime | None) -> ManualFiri
     Pauses and overlap rules do not apply.
     """
     if due is None:
-        now = ledger.transact(lambda tx: tx.instant())
+        now = ledger.transact(lambda tx: tx.current_time())
         # Due times are whole seconds, and a firing by hand must not coincide with one.
         due = now.replace(microsecond=now.microsecond or 1)
         asked = _asked(schedule, due, by_hand_id(schedule.id, str(uuid4())))
@@ -53,7 +53,7 @@ def pause(ledger: Ledger, catalogue: Catalogue | None, ids: Sequence[str]) -> li
     yet is entered first."""
 
     def work(tx: Tx) -> list[str]:
-        known = schedules.hold(tx, ids)
+        known = schedules.lock(tx, ids)
         new = [id_ for id_ in ids if catalogue and id_ in catalogue.schedules and id_ not in known]
         if catalogue and new:
             take_up(tx, catalogue, new)

@@ -18,7 +18,7 @@ from sluice.actors.settings.settings import Settings, hand_on, process_settings
 from sluice.actors.worker.definitions import Definitions
 from sluice.actors.worker.logs import set_up_logs, whole_lines
 from sluice.actors.worker.process import Process
-from sluice.actors.worker.startup import may_be_told_to_end, wait_for_servers
+from sluice.actors.worker.startup import end_on_signals, wait_for_servers
 from sluice.broker.consumer.supervisor import supervise
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, BadSetting, SluiceError
@@ -57,7 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Start the processes, wait for their end, and return the exit code."""
-    may_be_told_to_end()
+    end_on_signals()
     try:
         settings = process_settings(
             apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker

@@ -38,7 +38,7 @@ HANDLERS: Mapping[type[Message], Handler] = {
     Executed: handlers.executed,
     Ended: handlers.ended,
     Tick: ticks.tick,
-    Look: due_schedules.look,
+    Look: due_schedules.check_schedules,
 }
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from threading import Event, Lock, Thread
 from uuid import UUID
 
-from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.telemetry.counters import ProcessCounters
-from sluice.actors.worker.logs import Complaints
+from sluice.actors.worker.logs import ErrorThrottle
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.names import Claim
@@ -23,9 +23,9 @@ _LOG = logging.getLogger("sluice.worker")
 class Heartbeat:
     """Heartbeat of a worker: renews its lease every third of its length, and stops the runs of lost claims.
 
-    A second thread stops all runs once the lease can no longer be trusted (``Holdings``). It waits only for its clock.
-    So it works even if a heartbeat neither returns nor fails, for example on a connection that is open and silent. Both
-    threads go on as long as the process lives: once the lease is renewed, runs may begin again.
+    A second thread stops all runs once the lease can no longer be trusted (``ClaimsInFlight``). It waits only for its
+    clock. So it works even if a heartbeat neither returns nor fails, for example on a connection that is open and
+    silent. Both threads go on as long as the process lives: once the lease is renewed, runs may begin again.
 
     ``give_back`` hands back claims that are this worker's according to the ledger, are as old as a lease, and are
     unknown here.
@@ -34,7 +34,7 @@ class Heartbeat:
     def __init__(
         self,
         ledger: Ledger,
-        holdings: Holdings,
+        holdings: ClaimsInFlight,
         id: UUID,
         *,
         queues: list[str],
@@ -55,7 +55,7 @@ class Heartbeat:
         self._known = known
         self._recorded: KnownDefinitions | None = None
         self._meter = meter or ProcessCounters(ledger)
-        self._complaints = Complaints(_LOG, "a heartbeat failed")
+        self._complaints = ErrorThrottle(_LOG, "a heartbeat failed")
         self._renewed_at = 0.0
         self._failed = False
         self._lapsed = False
@@ -83,7 +83,7 @@ class Heartbeat:
                 code=self._code,
                 lease_s=self._lease_s,
             )
-            leases.know(tx, self.id, known)
+            leases.record_definitions(tx, self.id, known)
 
         self._ledger.transact(join)
         self._recorded = known
@@ -128,7 +128,7 @@ class Heartbeat:
         """Renew the lease once, stop the runs of lost claims, and hand back claims that are unknown here."""
         began = self._holdings.clock()
         held = self._holdings.claims()
-        standing = self._ledger.transact(lambda tx: leases.beat(tx, self.id, held, lease_s=self._lease_s))
+        standing = self._ledger.transact(lambda tx: leases.renew(tx, self.id, held, lease_s=self._lease_s))
         for claim in self._holdings.keep_only(standing, held):
             _LOG.warning(
                 "claim %d of job %d is gone; its run is stopped and its result dropped",
@@ -145,7 +145,7 @@ class Heartbeat:
         """Record the definitions if they have changed since the last time."""
         known = self._known()
         if known is not self._recorded:
-            self._ledger.transact(lambda tx: leases.know(tx, self.id, known))
+            self._ledger.transact(lambda tx: leases.record_definitions(tx, self.id, known))
             self._recorded = known
 
     def _watch_lease(self) -> None:
@@ -166,7 +166,7 @@ class Heartbeat:
                 self._could_not_renew(error)
             except Exception as error:
                 self._failed = True
-                self._complaints.tell(error)
+                self._complaints.log(error)
             else:
                 self._complaints.forget()
                 # If a late answer leaves the lease untrusted, the next heartbeat follows without a pause.

@@ -8,8 +8,8 @@ Jobs that print in several threads write whole lines (``whole_lines``). ``print`
 and its end, so threads that print at the same time mix their lines. Here each thread's pieces wait until they form a
 line, or until the thread flushes.
 
-``Complaints`` is for errors that a thread survives, because its process would be useless without it. Such an error is
-unexpected, so it is logged with its traceback. The same error may occur in each period. So each kind is logged once,
+``ErrorThrottle`` is for errors that a thread survives, because its process would be useless without it. Such an error
+is unexpected, so it is logged with its traceback. The same error may occur in each period. So each kind is logged once,
 and again only after a period without an error.
 """
 
@@ -123,7 +123,7 @@ class Lines:
         return getattr(self._stream, name)
 
 
-class Complaints:
+class ErrorThrottle:
     """Error log of one thread. ``about`` names the operation that failed."""
 
     def __init__(self, log: Logger, about: str) -> None:
@@ -131,7 +131,7 @@ class Complaints:
         self._about = about
         self._told: set[tuple[type[Exception], str]] = set()
 
-    def tell(self, error: Exception) -> None:
+    def log(self, error: Exception) -> None:
         """Log an error that is being handled, unless its kind was logged since the last success."""
         kind = (type(error), error.what if isinstance(error, SluiceError) else "")
         if kind not in self._told:

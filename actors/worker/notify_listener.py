@@ -22,7 +22,7 @@ _LOG = logging.getLogger("sluice.notify_listener")
 RECONNECT_S = 1.0
 
 
-def ring(ledger: Ledger, messages: Sequence[Message]) -> None:
+def notify_through(ledger: Ledger, messages: Sequence[Message]) -> None:
     """Notify the processes that work on this ledger. The groomer finds the work of messages that are too long for
     NOTIFY."""
     letters = [codec.seal(message) for message in messages]
@@ -31,7 +31,7 @@ def ring(ledger: Ledger, messages: Sequence[Message]) -> None:
     def work(tx: Tx) -> None:
         for word in words:
             if len(word.encode()) <= notify.LONGEST:
-                notify.say(tx, word)
+                notify.notify(tx, word)
 
     ledger.transact(work)
 

@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 
 from sluice.actors.assembly import blobs, observers, stores
 from sluice.actors.client import Client
-from sluice.actors.executor.claims_in_flight import Holdings
-from sluice.actors.executor.execution import Running
-from sluice.actors.executor.external_work import Watching
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.execution import Execution
+from sluice.actors.executor.external_work import ExternalWorkPoller
 from sluice.actors.groomer.retention import Retention
 from sluice.actors.planner.plan_attempts import PlanAttempts
 from sluice.actors.scheduler.leader import Ticker
@@ -67,7 +67,7 @@ class Process:
         self._definitions = definitions
         self._ledger = ledger
         self._broker = broker
-        self._holdings = Holdings(lease_s=settings.lease_s)
+        self._holdings = ClaimsInFlight(lease_s=settings.lease_s)
         self._to_plan = PublishBuffer(self._plan)
         self.client = Client(ledger, self._send, within=settings.traceparent)
         served = expand(queues, definitions.current.queues)
@@ -78,7 +78,7 @@ class Process:
         self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
         self._observers = self._watched(settings)
         self._running = self._runs(worker)
-        self._watching = Watching(ledger, self._catalogue, self._holdings, self._send)
+        self._watching = ExternalWorkPoller(ledger, self._catalogue, self._holdings, self._send)
         self._lifeline = self._lives(worker, queues, threads)
         self._ticker = (
             Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
@@ -146,8 +146,8 @@ class Process:
         looking_on = observers(settings, lambda name: self._catalogue().get(name))
         return RunObservers(self._ledger, looking_on, names=settings.log == "json")
 
-    def _runs(self, worker: UUID) -> Running:
-        return Running(
+    def _runs(self, worker: UUID) -> Execution:
+        return Execution(
             self._ledger,
             self._catalogue,
             self._holdings,
@@ -189,7 +189,7 @@ class Process:
     def _handle(self, message: Message, delivery: Delivery) -> None:
         messages = self._handled(message)
         if isinstance(message, Submit) and any(isinstance(each, Plan) for each in messages):
-            self._to_plan.tell(messages)
+            self._to_plan.publish(messages)
             self._plan(self._to_plan.held_up())
         else:
             self._send(messages)

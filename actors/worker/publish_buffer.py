@@ -36,7 +36,7 @@ class PublishBuffer:
         self._lock = Lock()
         self._leaving = Event()
 
-    def tell(self, messages: Sequence[Message]) -> None:
+    def publish(self, messages: Sequence[Message]) -> None:
         with self._lock:
             self._untold += messages
             if self._thread is None:

@@ -22,7 +22,7 @@ PAUSE_S = 0.5
 INTERRUPTED = 130
 
 
-def may_be_told_to_end() -> None:
+def end_on_signals() -> None:
     """Exit in order on SIGTERM and SIGINT, because nothing has to be shut down yet. Without a handler, the first
     process of a container would ignore these signals."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

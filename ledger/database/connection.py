@@ -18,8 +18,8 @@ from sluice.jobs.errors import BadSetting
 from sluice.jobs.model.submission import Refusal
 from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.text.server_address import without_password
-from sluice.ledger.database.conninfo import dialled, unreachable
-from sluice.ledger.database.driver import Plain, Row, Swift
+from sluice.ledger.database.conninfo import complete, unreachable
+from sluice.ledger.database.driver import CursorConnection, PreparedConnection, Row
 
 T = TypeVar("T")
 #: The psycopg connection in an open transaction that users' code gets for its own writes.
@@ -79,7 +79,7 @@ class Tx(Struct, frozen=True):
     ``refused`` are the submissions that it refuses (``requests``).
     """
 
-    connection: Plain
+    connection: CursorConnection
     now: datetime | None
     pools: set[str] = field(default_factory=set)
     refused: list[Refusal] = field(default_factory=list)
@@ -104,7 +104,7 @@ class Tx(Struct, frozen=True):
 
     def _sent(self, params: dict[str, object]) -> dict[str, object]:
         """Return the values as the driver takes them, with ``now``. Switch the planning mode if an array is long."""
-        if isinstance(self.connection, Swift) and any(
+        if isinstance(self.connection, PreparedConnection) and any(
             isinstance(value, list) and len(value) > _FEW for value in params.values()
         ):
             self.connection.rows(_READ_MANY, {})
@@ -113,18 +113,18 @@ class Tx(Struct, frozen=True):
         }
         return written | {"now": self.now}
 
-    def take_time(self) -> None:
+    def disable_idle_timeout(self) -> None:
         """Lift the idle limit, because users' code runs between the statements from now on.
 
         The search path changes to ``public``: the transaction finds the user's tables, like a connection of the user.
         """
         self.connection.execute(_FOR_USERS)
 
-    def hurry(self) -> None:
+    def restore_idle_timeout(self) -> None:
         """Restore the idle limit, and the search path with the ledger's tables."""
         self.connection.execute(_FOR_US)
 
-    def instant(self) -> datetime:
+    def current_time(self) -> datetime:
         """Return the time that this transaction's statements see."""
         moment: datetime = self.column("SELECT coalesce(%(now)s::timestamptz, clock_timestamp())")[0]
         return moment
@@ -134,7 +134,7 @@ class Ledger:
     """Access to the ledger's database.
 
     Only simulations and tests pass a ``clock``. A process that works for long is ``steady``: its statements are
-    prepared once, and its waits cannot be interrupted (``Swift``).
+    prepared once, and its waits cannot be interrupted (``PreparedConnection``).
     """
 
     def __init__(
@@ -158,12 +158,12 @@ class Ledger:
         self._asked = 0
         self._asking = Lock()
         self._pool = ConnectionPool(
-            dialled(url, **options | _STEADY if steady else options),
+            complete(url, **options | _STEADY if steady else options),
             min_size=0,
             max_size=connections,
             timeout=PATIENCE_S,
             open=False,
-            connection_class=Swift if steady else Plain,
+            connection_class=PreparedConnection if steady else CursorConnection,
             reconnect_timeout=1.0,
             reconnect_failed=_try_on,
         )
@@ -209,7 +209,7 @@ class Ledger:
         """Open a transaction for users' own writes: committed at the end of the block, never repeated, free to idle."""
         with self._pool.connection() as connection, connection.transaction():
             tx = self._tx(connection)
-            tx.take_time()
+            tx.disable_idle_timeout()
             yield tx
 
     @contextmanager
@@ -236,7 +236,7 @@ class Ledger:
     def close(self) -> None:
         self._pool.close()
 
-    def _tx(self, connection: Plain) -> Tx:
+    def _tx(self, connection: CursorConnection) -> Tx:
         return Tx(connection, self._clock() if self._clock else None)
 
     def _forbidden(self, error: Exception) -> BadSetting:
@@ -247,7 +247,7 @@ class Ledger:
         )
 
 
-def _try_on(pool: ConnectionPool[Plain]) -> None:
+def _try_on(pool: ConnectionPool[CursorConnection]) -> None:
     """Connect again if a caller is waiting for a connection.
 
     A pool that has given up connecting tries again only at the next request. Callers that wait already would not notice

@@ -28,7 +28,8 @@ _IDLE_S, _PAUSE_S, _ASKED = 4, 2, 3
 
 #: Schema of the ledger's tables, unless the address names another schema (``jobs.text.server_address.in_schema``).
 SCHEMA: Final = "sluice"
-#: Settings of the client. The address overrides these and ``_THE_SERVERS``, but not the settings passed to ``dialled``.
+#: Settings of the client. The address overrides these and ``_THE_SERVERS``, but not the settings passed to
+#: ``complete``.
 _OURS: dict[str, str | int] = {
     "connect_timeout": SILENT_S_MAX,
     "tcp_user_timeout": SILENT_S_MAX * 1000,
@@ -47,7 +48,7 @@ _THE_SERVERS = {
 }
 
 
-def dialled(url: str, **settings: object) -> str:
+def complete(url: str, **settings: object) -> str:
     """Return the connection string: the address, and the settings of the server for these connections."""
     try:
         said = conninfo_to_dict(url)

@@ -1,11 +1,12 @@
 """Execution of statements: by psycopg's cursors, or directly by libpq.
 
-A cursor does more than verbs need, and waits in steps that leave room for an interrupt. ``Swift`` prepares each
-statement once. It sends the statement and waits for the answer in a single call of libpq. Measured for a row that is
-found by its id: 95 µs with a cursor, 50 µs with ``Swift``. Values are written and read by the same rules.
+A cursor does more than verbs need, and waits in steps that leave room for an interrupt. ``PreparedConnection`` prepares
+each statement once. It sends the statement and waits for the answer in a single call of libpq. Measured for a row that
+is found by its id: 95 µs with a cursor, 50 µs with ``PreparedConnection``. Values are written and read by the same
+rules.
 
-A thread that waits in ``Swift`` cannot be interrupted before the answer comes. So it is for processes with threads that
-work for long, and in which the main thread handles the signals.
+A thread that waits in ``PreparedConnection`` cannot be interrupted before the answer comes. So it is for processes with
+threads that work for long, and in which the main thread handles the signals.
 """
 
 import re
@@ -34,7 +35,7 @@ _PLACE = re.compile(r"%(?:\((\w+)\)s|(%))")
 _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 
 
-class Plain(Connection[Row]):
+class CursorConnection(Connection[Row]):
     """Connection with waits that can be interrupted. ``asked`` counts its round trips."""
 
     asked = 0
@@ -68,7 +69,7 @@ class _Statement(Struct, frozen=True):
     formats: list[PyFormat]
 
 
-class Swift(Plain):
+class PreparedConnection(CursorConnection):
     """Connection with waits that cannot be interrupted. It keeps track of the statements prepared on it."""
 
     def __init__(self, *args: Any, **words: Any) -> None:

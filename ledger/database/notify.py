@@ -14,7 +14,7 @@ import psycopg
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.database.conninfo import dialled
+from sluice.ledger.database.conninfo import complete
 
 #: Longest payload of a NOTIFY in bytes, a limit of Postgres.
 LONGEST = 7_999
@@ -22,7 +22,7 @@ LONGEST = 7_999
 _SAY = "SELECT pg_notify('sluice', %(word)s)"
 
 
-def say(tx: Tx, word: str) -> None:
+def notify(tx: Tx, word: str) -> None:
     """Send a message to all listeners. They receive it when this transaction commits."""
     tx.rows(_SAY, word=word)
 
@@ -44,7 +44,7 @@ class Listening:
 def listening(url: str) -> Iterator[Listening]:
     """Open a connection that listens. Raise Unreachable if it cannot be made, or when it breaks."""
     try:
-        with psycopg.connect(dialled(url), autocommit=True) as connection:
+        with psycopg.connect(complete(url), autocommit=True) as connection:
             connection.execute("LISTEN sluice")
             yield Listening(connection)
     except psycopg.OperationalError as error:

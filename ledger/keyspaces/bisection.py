@@ -1,7 +1,7 @@
 """Bisection of failed chunks: two halves replace a chunk with `on_failure: bisect` that has failed for good.
 
-SQL about work IDs (``shared``, ``together``) is made from SQL expressions for their parts, as ``jobs.keys.work_ids``
-writes them.
+SQL about work IDs (``overlaps``, ``is_union``) is made from SQL expressions for their parts, as
+``jobs.keys.work_ids`` writes them.
 
 Invariants after the commit: the whole is ``split``, and two jobs have half of its work IDs each. They take over its
 terms, its needs, its place in its children's needs, and all submissions that request it. No job waits for the whole any
@@ -16,7 +16,7 @@ Races:
 
 - Two transactions that split the same job: the second finds it split.
 - A plan that names the whole holds its row FOR SHARE. Either it has written all its requests and needs before this
-  transaction moves them. Or it finds the whole split and moves them itself (``stand_in``).
+  transaction moves them. Or it finds the whole split and moves them itself (``replace_split``).
 - A cancellation: this transaction locks the submissions that request the whole before it checks whether they still do.
   Either it sees them cancelled, or the cancellation sees the halves.
 - A plan that makes a child more urgent: this transaction locks the children before they lend to the halves.
@@ -42,7 +42,7 @@ from sluice.ledger.lifecycle.submissions import cancel_unwanted
 from sluice.ledger.limits import pauses, priorities
 
 
-def divisible(job: str) -> str:
+def is_divisible(job: str) -> str:
     """Return SQL that is true if the job, given by its alias, is split when it fails for good.
 
     It has more than one ID if a second part exists, or if the first part has a second number.
@@ -50,12 +50,12 @@ def divisible(job: str) -> str:
     return f"({job}.bisect AND ({job}.work_ids -> 1 IS NOT NULL OR {job}.work_ids -> 0 -> 1 IS NOT NULL))"
 
 
-def shared(one: str, other: str) -> str:
+def overlaps(one: str, other: str) -> str:
     """Return SQL that is true if the two have an ID in common."""
     return f"(coalesce({_numbers(one)} && {_numbers(other)}, false) OR {one} ?| {_texts(other)})"
 
 
-def together(parts: str, halves: str) -> str:
+def is_union(parts: str, halves: str) -> str:
     """Return SQL that is true if the halves together have exactly these IDs, and no ID twice.
 
     ``halves`` is a query for the parts of each half.
@@ -93,7 +93,7 @@ def _count(parts: str) -> str:
         FROM jsonb_array_elements({parts}) each (part))"""
 
 
-_SPLIT = move(SPLIT, By.PLANNER, condition=divisible("job"), returning="id, key, work_ids")
+_SPLIT = move(SPLIT, By.PLANNER, condition=is_divisible("job"), returning="id, key, work_ids")
 _HOLD_SUBMISSIONS = f"""
 SELECT number FROM submission
 WHERE state = '{SubmissionState.ACTIVE}' AND number IN (SELECT submission FROM submission_job
@@ -127,8 +127,8 @@ SELECT id, app FROM made ORDER BY id
 # SQL that is true if the other job is related to the half. A job that is related to the whole for another reason than a
 # common ID is related to both halves.
 _CONCERNS = (
-    f"(other.work_ids IS NULL OR {shared('half.work_ids', 'other.work_ids')}"
-    f" OR NOT {shared('whole.work_ids', 'other.work_ids')})"
+    f"(other.work_ids IS NULL OR {overlaps('half.work_ids', 'other.work_ids')}"
+    f" OR NOT {overlaps('whole.work_ids', 'other.work_ids')})"
 )
 # Needs are copied as they are: an open need cannot belong to the gate that let the whole run.
 _COPY_NEEDS = f"""
@@ -188,7 +188,7 @@ _HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(children)s) ORDER BY id FO
 _HOLD_HALVES = "SELECT id, state FROM job WHERE bisected_from = ANY(%(wholes)s) ORDER BY id FOR SHARE"
 
 
-class Halved(NamedTuple):
+class SplitResult(NamedTuple):
     """Result of splitting jobs.
 
     ``ready`` are halves that may run now. ``cancelled`` are halves that are no longer requested, each with its app.
@@ -199,14 +199,14 @@ class Halved(NamedTuple):
     cancelled: Mapping[int, str]
 
 
-def split(tx: Tx, ended: list[int]) -> Halved:
+def split(tx: Tx, ended: list[int]) -> SplitResult:
     """Split the ended jobs that have failed for good and have `on_failure: bisect`. Call it before
-    ``ledger.lifecycle.dependencies.tell``."""
+    ``ledger.lifecycle.dependencies.propagate``."""
     wholes = tx.rows(_SPLIT, jobs=ended) if ended else []
     if not wholes:
-        return Halved([], {})
+        return SplitResult([], {})
     ids = [id for id, _, _ in wholes]
-    pauses.hold_wanters_still(tx, ids)
+    pauses.lock_pauses_of_requesters(tx, ids)
     tx.rows(_HOLD_SUBMISSIONS, wholes=ids)
     rows = [half for id, key, parts in wholes for half in _halves(id, key, parts)]
     halves: dict[int, str] = dict(tx.rows(_INSERT, **arrays(rows, "wholes", "keys", "work_ids")))
@@ -215,11 +215,11 @@ def split(tx: Tx, ended: list[int]) -> Halved:
     tx.rows(_HOLD_CHILDREN, children=children)
     priorities.lend(tx, children)
     cancelled = cancel_unwanted(tx, list(halves))
-    pauses.follow(tx, list(halves))
-    return Halved(make_ready(tx, By.PLANNER, list(halves)), {half: halves[half] for half in cancelled})
+    pauses.apply(tx, list(halves))
+    return SplitResult(make_ready(tx, By.PLANNER, list(halves)), {half: halves[half] for half in cancelled})
 
 
-def stand_in(tx: Tx, wholes: list[int]) -> list[int]:
+def replace_split(tx: Tx, wholes: list[int]) -> list[int]:
     """Move the needs and requests of a plan from jobs that have been split to their halves. Return all of the halves.
 
     Each pass of the loop halves the work IDs, so the number of passes is bounded.

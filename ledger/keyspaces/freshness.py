@@ -2,7 +2,7 @@
 
 It is written when a chunk is judged, in the same transaction, so the children of the chunk find it fresh. A plan that
 skips fresh work also looks for unfinished work. So that no two plans overlook each other, they take turns
-(``take_turns``).
+(``lock_apps``).
 """
 
 from collections.abc import Collection, Sequence
@@ -18,7 +18,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
-from sluice.ledger.keyspaces.bisection import divisible
+from sluice.ledger.keyspaces.bisection import is_divisible
 from sluice.ledger.lifecycle import plans
 from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 
@@ -88,7 +88,7 @@ ORDER BY ended_at DESC LIMIT 1
 _JOBS_UNDER_WAY = f"""
 SELECT id, app, key, state, freshness_scope, work_ids FROM job
 WHERE app = ANY(%(apps)s) AND state IN ({_UNDER_WAY}, {sql_list(*SPLIT.existing)}) AND work_ids IS NOT NULL
-  AND (state IN ({_UNDER_WAY}) OR {divisible("job")})
+  AND (state IN ({_UNDER_WAY}) OR {is_divisible("job")})
 ORDER BY id
 """
 _SUBMISSIONS_BEFORE = f"""
@@ -115,7 +115,7 @@ def withdraw(tx: Tx, jobs: list[int]) -> None:
     tx.write(_WITHDRAW, jobs=jobs)
 
 
-def take_turns(tx: Tx, apps: Collection[str]) -> None:
+def lock_apps(tx: Tx, apps: Collection[str]) -> None:
     """Keep other transactions from planning chunks of these apps until this transaction ends."""
     tx.rows(_TAKE_TURN, turns=_TURNS, apps=sorted(apps))
 

@@ -2,7 +2,7 @@
 
 Invariant: a partition of a table in a version belongs to one job at a time. It passes to another job only in a plan,
 either because it exists and must be made again, or because its job is dead. Each transaction that plans for a table or
-lands a partition of it first takes that table's lock (``take_turns``). So no other transaction claims a partition
+lands a partition of it first takes that table's lock (``lock_tables``). So no other transaction claims a partition
 between its reads and its commit. A landing is seen either by the plan, or by the placeholder job that the plan created.
 
 Other races: for a plan against the end of a job that it joins, see ``join``. If a worker acknowledges a partition while
@@ -23,7 +23,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, MARK_LANDED, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
-from sluice.ledger.lifecycle.submissions import owe
+from sluice.ledger.lifecycle.submissions import add_to_outbox
 
 _LIVE = sql_list(*sorted(LIVE))
 #: First key of the advisory locks by table; it distinguishes them from other locks in the same database.
@@ -133,7 +133,7 @@ class Joined(NamedTuple):
     paused: list[int]
 
 
-def take_turns(tx: Tx, tables: Iterable[str]) -> None:
+def lock_tables(tx: Tx, tables: Iterable[str]) -> None:
     """Lock these tables until the transaction ends, so that no other transaction plans for them or lands partitions."""
     tx.rows(_TAKE_TURN, turns=_TURNS, tables=sorted(tables))
 
@@ -192,11 +192,11 @@ def awaited(tx: Tx, table: str) -> dict[int, str]:
 def land_jobs(tx: Tx, jobs: list[int]) -> list[int]:
     """Mark the partitions of these placeholder jobs as landed. Their ends go to the propagation outbox."""
     landed = tx.column(_MARK_LANDED, jobs=jobs)
-    owe(tx, landed)
+    add_to_outbox(tx, landed)
     return landed
 
 
-def want_along(tx: Tx, jobs: list[int]) -> None:
+def extend_requests(tx: Tx, jobs: list[int]) -> None:
     """Let the submissions that still request these rerun jobs also request every job that they now wait for."""
     if jobs:
         tx.write(_WANT_ALONG, jobs=jobs)

@@ -95,7 +95,7 @@ class Change(Struct, frozen=True):
     after: str
 
 
-def keep(tx: Tx, versions: Collection[Kept]) -> None:
+def store(tx: Tx, versions: Collection[Kept]) -> None:
     """Store these versions. A version that exists gets the options that it has now."""
     rows = [
         (each.app, each.version, each.code, msgspec.json.encode(each.options).decode()) for each in versions
@@ -108,16 +108,16 @@ def kept(tx: Tx, app: str, version: str) -> Kept | None:
     return next(iter(tx.structs(Kept, _KEPT, app=app, version=version)), None)
 
 
-def take_turn(tx: Tx, branch: str) -> None:
+def lock_branch(tx: Tx, branch: str) -> None:
     """Lock this branch until the transaction ends, so that no other transaction synchronises it."""
     tx.rows(_TAKE_TURN, syncs=_SYNCS, branch=branch)
 
 
-def point(
+def set_branch(
     tx: Tx, branch: str, versions: Sequence[Kept], confs: Mapping[str, Mapping[str, str]], *, by: str | None
 ) -> None:
     """Set the versions of a branch to exactly these."""
-    keep(tx, versions)
+    store(tx, versions)
     tx.write(_SYNC, branch=branch, confs=msgspec.json.encode(confs).decode(), by=by)
     apps = [each.app for each in versions]
     tx.write(_CLEAR, branch=branch, app=apps)
@@ -137,7 +137,7 @@ def branches(tx: Tx) -> list[ListedVersion]:
     return tx.structs(ListedVersion, _BRANCHES)
 
 
-def remade(tx: Tx, changes: Sequence[Change]) -> dict[str, int]:
+def count_remade(tx: Tx, changes: Sequence[Change]) -> dict[str, int]:
     """Return, by table, how many existing partitions would have to be made again."""
     rows = [(each.table, each.before, each.after) for each in changes]
     return dict(tx.rows(_REMADE, **arrays(rows, "table", "before", "after"))) if rows else {}

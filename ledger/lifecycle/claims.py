@@ -163,15 +163,15 @@ def claim(
     available any more, or if the other job overtakes it. Fewer jobs are claimed if no more are ready, and none if the
     worker has no lease. They are returned in the order in which to run them.
     """
-    named = hold(tx, turns)
-    chosen = choose(tx, app, named, len(turns), at_once)
+    named = lock_named(tx, turns)
+    chosen = lock_most_urgent(tx, app, named, len(turns), at_once)
     taken = _taken(tx, chosen, _take(tx, _CLAIM, chosen, terms))
     if len(turns) > 1 and any(job.alone for job in chosen):
         return structs.replace(taken, passed_over=named)
     return taken
 
 
-def begin(
+def claim_opened(
     tx: Tx, app: str, opened: Sequence[ReadyJob], terms: ClaimTerms, *, at_once: int = 1
 ) -> ClaimResult:
     """Claim jobs behind dependency groups (gates) that this transaction has opened, without a notification.
@@ -179,7 +179,7 @@ def begin(
     Ready jobs of the app that overtake them may take their place. The claim releases the opened jobs that it takes; the
     caller must release the others.
     """
-    chosen = choose(tx, app, opened, len(opened), at_once)
+    chosen = lock_most_urgent(tx, app, opened, len(opened), at_once)
     own = {job.job for job in opened}
     begun = _take(tx, _BEGIN, [job for job in chosen if job.job in own], terms)
     others = _take(tx, _CLAIM, [job for job in chosen if job.job not in own], terms)
@@ -245,12 +245,14 @@ UNION ALL
 _TAKE = f"{_ANY} FOR UPDATE SKIP LOCKED"
 
 
-def hold(tx: Tx, turns: Sequence[tuple[int, int]]) -> list[ReadyJob]:
+def lock_named(tx: Tx, turns: Sequence[tuple[int, int]]) -> list[ReadyJob]:
     """Lock and return the jobs that can be claimed among these (job, round) pairs."""
     return [ReadyJob(*row) for row in tx.rows(_HOLD, **arrays(turns, "jobs", "rounds"))]
 
 
-def choose(tx: Tx, app: str, named: Sequence[ReadyJob], places: int, at_once: int) -> list[ReadyJob]:
+def lock_most_urgent(
+    tx: Tx, app: str, named: Sequence[ReadyJob], places: int, at_once: int
+) -> list[ReadyJob]:
     """Lock and return the jobs to take for a notification that names ``places`` jobs, the most urgent first.
 
     ``named`` are the named jobs that are available. This transaction holds them, or has just opened their dependency

@@ -89,7 +89,7 @@ WHERE submission_job.job = ANY(%(jobs)s) AND submission_job.request_reason = {Re
 """
 
 
-class Pusher(Struct, frozen=True):
+class ParentToPush(Struct, frozen=True):
     """A job with an outcome, and the submissions that also request the children that wait for this outcome."""
 
     app: str
@@ -104,12 +104,12 @@ class Pusher(Struct, frozen=True):
         return JobName(self.app, self.key)
 
 
-def pushers(tx: Tx, jobs: list[int]) -> list[Pusher]:
+def parents_to_push(tx: Tx, jobs: list[int]) -> list[ParentToPush]:
     """Return the jobs among these that have children to be planned although no submission requested them."""
-    return tx.structs(Pusher, _PUSHERS, pushing=jobs)
+    return tx.structs(ParentToPush, _PUSHERS, pushing=jobs)
 
 
-class Concerned(NamedTuple):
+class AffectedByEnds(NamedTuple):
     """Effects of ends: ``pushing`` are jobs with children that may follow, ``watching`` submissions with another of the
     jobs as their blocking job."""
 
@@ -117,30 +117,32 @@ class Concerned(NamedTuple):
     watching: list[int]
 
 
-def concerned(tx: Tx, ended: list[int], *, may_push: list[int]) -> Concerned:
+def affected_by(tx: Tx, ended: list[int], *, may_push: list[int]) -> AffectedByEnds:
     """Return the jobs and submissions that these ends affect. Also wake submissions that wait for any of the jobs.
 
     Call it before the ends are propagated to the children, and settle the submissions after that.
     """
     rows = tx.rows(_CONCERNED, jobs=ended, pushing=may_push)
     pushing = [job for number, job in rows if number is None]
-    return Concerned(pushing, [number for number, job in rows if number is not None and job not in pushing])
+    return AffectedByEnds(
+        pushing, [number for number, job in rows if number is not None and job not in pushing]
+    )
 
 
-class Asker(NamedTuple):
+class Requester(NamedTuple):
     """A submission narrowed to one job that it requests already, to be requested again."""
 
     number: int
     submission: Submission
 
 
-def askers(tx: Tx, jobs: list[int]) -> list[Asker]:
+def requesters(tx: Tx, jobs: list[int]) -> list[Requester]:
     """Return the submissions that requested these waiting jobs. Jobs that were only pushed have none.
 
     A submission with an unreadable request is left out.
     """
     return [
-        Asker(number, narrowed(submission, JobName(app, key)))
+        Requester(number, narrowed(submission, JobName(app, key)))
         for number, body, app, key in tx.rows(_ASKERS, jobs=jobs)
         if (submission := read(body)[0])
     ]

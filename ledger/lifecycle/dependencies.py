@@ -1,7 +1,7 @@
 """Dependency groups (gates) and dependencies (needs) of jobs, and the propagation of ended parents.
 
 A job has a row for each gate and for each need. Counters of the gates hold how many needs are open. They change in two
-ways: by a recount (``recount``) and by the propagation of ended parents (``tell``). The full protocol is in
+ways: by a recount (``recount``) and by the propagation of ended parents (``propagate``). The full protocol is in
 docs/ledger.md.
 
 A waiting job keeps the needs it was planned with, even if its app's definition changes. When a submission requests it
@@ -17,8 +17,8 @@ Lock order: parents' job rows, needs, gates, children's job rows, each in id ord
 
 Race of a finishing parent against a plan for its child. ``recount`` locks the parents' rows FOR SHARE and reads their
 states in a later statement. A transaction that ends a parent writes its row first, and reads the children in a later
-statement (``tell``). So at least one transaction sees the other. In a single statement with a common table expression
-the read would use the older snapshot, and the child would wait indefinitely.
+statement (``propagate``). So at least one transaction sees the other. In a single statement with a common table
+expression the read would use the older snapshot, and the child would wait indefinitely.
 
 Race of two finishing parents: each settles its own needs. The gate's row lock orders the decrements, and the
 transaction that brings the counter to zero opens the child. If an end is propagated twice, the second time settles
@@ -36,7 +36,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import SPLIT, TERMINAL, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.keyspaces.bisection import divisible
+from sluice.ledger.keyspaces.bisection import is_divisible
 from sluice.ledger.lifecycle.readiness import MAY_BEGIN, READY_COLUMNS, ReadyJob, fail_upstream, open_gates
 from sluice.ledger.limits import priorities
 
@@ -117,7 +117,7 @@ def replace(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> N
     write(tx, jobs, ids)
 
 
-def discount(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
+def mark_stale(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
     """Mark the needs that a success does not meet, because it is too old for these jobs.
 
     The jobs wait, or are about to, and must still be counted.
@@ -167,7 +167,7 @@ _MET, _DEAD = (
     for of_when in (MET, DEAD_FOR)
 )
 #: True if a parent has failed for good and is about to be split. Its failure has decided nothing.
-UNSPLIT = f"(parent.{SPLIT.guard} AND {divisible('parent')})"
+UNSPLIT = f"(parent.{SPLIT.guard} AND {is_divisible('parent')})"
 #: True if a parent's last success was too old when the child was planned. Such a success has decided nothing either.
 OUTLIVED = f"(parent.state = '{State.SUCCEEDED}' AND parent.claim <= need.stale_claim)"
 #: True if the child needs a running parent with unbounded work, and that parent is claimed but its work is not started,
@@ -292,7 +292,7 @@ def recount(tx: Tx, children: list[int]) -> None:
     tx.write(_OPEN, jobs=children)
 
 
-def untell(tx: Tx, children: list[int]) -> list[int]:
+def reset(tx: Tx, children: list[int]) -> list[int]:
     """Count the gates of these jobs again; return the parents with an end that must be propagated to them.
 
     The needs of waiting jobs are reset first, as if no end had been propagated to them.
@@ -306,7 +306,7 @@ def untell(tx: Tx, children: list[int]) -> list[int]:
     return tx.column(_STILL_TO_TELL, jobs=children)
 
 
-def waiting(tx: Tx, children: list[int]) -> list[int]:
+def lock_waiting(tx: Tx, children: list[int]) -> list[int]:
     """Return the waiting jobs among the children, locked so that none begins before this transaction ends.
 
     A concurrent propagation from another parent has finished before this reads, or comes after this transaction.
@@ -318,23 +318,23 @@ def waiting(tx: Tx, children: list[int]) -> list[int]:
     return tx.column(_HOLD_WAITING, jobs=children)
 
 
-def shut(tx: Tx, jobs: list[int]) -> dict[int, str]:
+def reblock(tx: Tx, jobs: list[int]) -> dict[int, str]:
     """Apply the gates of jobs that wait after a flight again; return the jobs that this ends, with their apps.
 
     During the flight the ends of their parents did not matter. This transaction holds the jobs' rows. A concurrent
     transaction that counts down a gate has finished before this reads, or reads the job after it.
     """
-    waiting = tx.column(f"{_OPEN} RETURNING job.id", jobs=jobs) if jobs else []
-    priorities.lend(tx, waiting)
-    return fail_upstream(tx, waiting)
+    lock_waiting = tx.column(f"{_OPEN} RETURNING job.id", jobs=jobs) if jobs else []
+    priorities.lend(tx, lock_waiting)
+    return fail_upstream(tx, lock_waiting)
 
 
-def hold(tx: Tx, ended: list[int]) -> None:
+def lock_ended(tx: Tx, ended: list[int]) -> None:
     """Lock the ended jobs (FOR SHARE) before propagating them, so that no concurrent rerun revives them in between."""
     tx.rows(_HOLD_ENDED, jobs=ended)
 
 
-def tell(tx: Tx, ended: list[int], begin: Begin | None = None) -> Propagated:
+def propagate(tx: Tx, ended: list[int], begin: Begin | None = None) -> Propagated:
     """Propagate ended jobs, which this transaction holds, to their children, and return the consequences.
 
     Children that end by this are propagated too, to any depth. Jobs that ``begin`` takes are not among the ready jobs.

@@ -21,8 +21,8 @@ from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import dependencies
 from sluice.ledger.lifecycle.demand import UNWANTED
 from sluice.ledger.lifecycle.readiness import ReadyJob, make_ready
-from sluice.ledger.lifecycle.submissions import cancel_unwanted, owe
-from sluice.ledger.limits.retry_budgets import BudgetOf, put_off
+from sluice.ledger.lifecycle.submissions import add_to_outbox, cancel_unwanted
+from sluice.ledger.limits.retry_budgets import BudgetOf, delays
 from sluice.ledger.sagas import compensations
 from sluice.ledger.stats import runtimes
 
@@ -100,13 +100,13 @@ def judge(
     cases = {case.id: case for case in tx.structs(Case, _CASES, jobs=jobs)}
     verdicts = [judge_one(case) for case in cases.values()]
     requested_again, ended = _end(tx, verdicts)
-    owe(tx, [*chain.from_iterable(ended.values())])
+    add_to_outbox(tx, [*chain.from_iterable(ended.values())])
     upstream_failed = _after_success(tx, [cases[job] for job in ended.get(SUCCEED, [])])
     waiting = _try_again(tx, cases, [each for each in verdicts if each.verb is RETRY], budget_of)
     cancelled = cancel_unwanted(tx, waiting) if waiting else []
     waiting += requested_again
-    upstream_failed |= dependencies.shut(tx, [job for job in waiting if cases[job].saga_open])
-    owe(tx, [*upstream_failed])
+    upstream_failed |= dependencies.reblock(tx, [job for job in waiting if cases[job].saga_open])
+    add_to_outbox(tx, [*upstream_failed])
     ready = make_ready(tx, By.PLANNER, waiting)
     runtimes.note(tx, [(case.app, case.took_s) for case in cases.values() if case.took_s is not None])
     over = {job: cases[job].app for job in [*chain.from_iterable(ended.values()), *cancelled]}
@@ -135,7 +135,7 @@ def _try_again(tx: Tx, cases: Mapping[int, Case], verdicts: list[Verdict], budge
     """Set the jobs with these verdicts waiting for another round; return the jobs that wait."""
     if not verdicts:
         return []
-    later = put_off(tx, [cases[each.id] for each in verdicts], budget_of)
+    later = delays(tx, [cases[each.id] for each in verdicts], budget_of)
     rows = [
         (
             each.id,

@@ -31,9 +31,9 @@ from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUCCEED, SUSP
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, VerbBy, interval, move
 from sluice.ledger.lifecycle.readiness import READY_COLUMNS, ReadyJob, move_out
-from sluice.ledger.lifecycle.rounds import ENDED, close_and_tell, close_rounds, of_rounds
-from sluice.ledger.lifecycle.submissions import owe
-from sluice.ledger.limits.breakers import SUCCEEDED, telling
+from sluice.ledger.lifecycle.rounds import ENDED, close_and_report, close_rounds, parameters
+from sluice.ledger.lifecycle.submissions import add_to_outbox
+from sluice.ledger.limits.breakers import SUCCEEDED, reporting
 from sluice.ledger.sagas.journals import LAST
 from sluice.ledger.sagas.suspension import resume_early
 
@@ -106,7 +106,7 @@ _TIME_OUT = move(
     sets="timeouts = job.timeouts + 1",
     forgets_work=True,
 )
-_CLOSE_ROUNDS = close_and_tell()
+_CLOSE_ROUNDS = close_and_report()
 
 
 class Recorded(Struct, frozen=True):
@@ -142,7 +142,7 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     done = {*executed, *(job.job for job in ready), *paused, *elsewhere, *suspended, *requeued, *ended}
     accepted = [right for right in outcomes if right.job in done]
     if accepted:
-        tx.write(_CLOSE_ROUNDS, **of_rounds({right: outcomes[right] for right in accepted}))
+        tx.write(_CLOSE_ROUNDS, **parameters({right: outcomes[right] for right in accepted}))
     return Recorded(
         executed=executed,
         ended=ended,
@@ -188,7 +188,7 @@ def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
     expired = move_out(tx, _EXPIRE, **_columns(claims))
     requeued = move_out(tx, _REQUEUE_TIMED_OUT, **_columns(claims))
     ended = [*expired, *move_out(tx, _TIME_OUT, **_columns(claims))]
-    owe(tx, ended)
+    add_to_outbox(tx, ended)
     return requeued, ended
 
 
@@ -206,7 +206,7 @@ _FINISH = move(
     forgets_work=True,
     returning="id, app, pool",
     then=VerbBy(SUCCEED, By.PLANNER),
-    also=f"closed AS ({close_rounds('held AS given')}), told AS ({telling(_SUCCEEDED)})",
+    also=f"closed AS ({close_rounds('held AS given')}), told AS ({reporting(_SUCCEEDED)})",
 )
 
 
@@ -215,6 +215,6 @@ def finish(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> dict[int, str]:
     done = {right: outcome for right, outcome in outcomes.items() if outcome.ending is Ending.DONE}
     if not done:
         return {}
-    rows = tx.rows(_FINISH, **of_rounds(done))
+    rows = tx.rows(_FINISH, **parameters(done))
     tx.pools.update(pool for _, _, pool in rows if pool is not None)
     return {id: app for id, app, _ in rows}

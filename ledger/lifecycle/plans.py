@@ -67,7 +67,7 @@ def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
     return {job.name: job for job in known}
 
 
-def look(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
+def find_with_ages(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
     """Return these jobs as far as they are in the ledger, with the data by which a walk judges the age of inputs. These
     are the time and claim of each job, and the outdated parents that a waiting job lacks."""
     if not names:
@@ -135,7 +135,7 @@ def plan(tx: Tx, plan: JobPlan) -> Propagated:
 
 def _enter(tx: Tx, plan: JobPlan) -> _Entered:
     """Insert the new jobs, lock the existing ones, and wake or skip jobs that were only expected."""
-    paused = pauses.hold_still(tx, {number for number, _, _ in plan.requests})
+    paused = pauses.lock_pauses(tx, {number for number, _, _ in plan.requests})
     made, begun = insertion.insert(tx, plan.jobs, begin=not paused)
     older, split, held_back = _hold(tx, plan, made)
     ids = made | older
@@ -167,11 +167,11 @@ def _connect(tx: Tx, entered: _Entered) -> tuple[list[int], list[int]]:
     rerun = [job for _, jobs in entered.reruns for job in jobs]
     changed = dependencies.outdated(tx, again, ids, asked=[*entered.requested], again=rerun)
     dependencies.replace(tx, changed, ids)
-    dependencies.discount(tx, [job for job in plan.jobs if job.stale], ids)
+    dependencies.mark_stale(tx, [job for job in plan.jobs if job.stale], ids)
     demand.request(
         tx, [(number, ids[name], request_reason) for number, name, request_reason in plan.requests]
     )
-    halves = bisection.stand_in(tx, entered.split)
+    halves = bisection.replace_split(tx, entered.split)
     decided = _decided(entered.fresh, entered.older.keys() | {job.name for job in entered.skipped})
     replanned = entered.numbers([*decided, *changed])
     dependencies.recount(tx, replanned)
@@ -188,7 +188,7 @@ def _rejoin(tx: Tx, entered: _Entered) -> list[int]:
 def _lend(tx: Tx, entered: _Entered, touched: list[int]) -> None:
     """Lend the urgency of jobs to their parents."""
     again = {entered.ids[job.name]: job.policy.priority for job in entered.requested_again}
-    raised = priorities.ask(tx, again)
+    raised = priorities.raise_to(tx, again)
     lenders = entered.numbers(_lenders(entered.plan, entered.fresh, entered.older))
     priorities.lend(tx, sorted({*touched, *raised, *lenders}))
 
@@ -199,13 +199,13 @@ def _follow_pauses(tx: Tx, entered: _Entered, jobs: list[int]) -> list[ReadyJob]
     wanted_in_vain = [
         entered.ids[name] for number, name, _ in entered.plan.requests if number in entered.paused
     ]
-    return pauses.follow(tx, sorted({*entered.held_back, *jobs, *wanted_in_vain}))
+    return pauses.apply(tx, sorted({*entered.held_back, *jobs, *wanted_in_vain}))
 
 
 def _propagate(tx: Tx, entered: _Entered, touched: list[int], ready: list[ReadyJob]) -> Propagated:
     """End the jobs that can no longer start, and propagate these ends and the skipped jobs."""
     upstream_failed = fail_upstream(tx, touched)
-    told = dependencies.tell(tx, [*entered.numbers(entered.skipped), *upstream_failed])
+    told = dependencies.propagate(tx, [*entered.numbers(entered.skipped), *upstream_failed])
     turned = tx.column(_TURNED, jobs=touched) if touched else []
     if any(rerun.alone for rerun, _ in entered.reruns):
         turned += tx.column(_WITHOUT_PARENTS, jobs=touched)

@@ -11,7 +11,7 @@ from sluice.jobs.model.names import Claim
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
-from sluice.ledger.limits.breakers import telling
+from sluice.ledger.limits.breakers import reporting
 
 _CUT_SHORT = f"""
 WITH closed AS (
@@ -19,13 +19,13 @@ WITH closed AS (
     FROM job WHERE job.id = ANY(%(jobs)s) AND round.job = job.id AND round.claim = job.claim AND round.ending IS NULL
     RETURNING job.app, round.ending, round.error, job.abort_reason
 )
-{telling("SELECT * FROM closed")}
+{reporting("SELECT * FROM closed")}
 """
 _COMPLETE_COMMITTED = f"""
 UPDATE round SET output = %(output)s, error_after_commit = %(error)s
 WHERE job = %(job)s AND claim = %(claim)s AND ending = '{Ending.DONE}'
 """
-#: The outcomes of claims that a worker reports, as ``of_rounds`` sends them.
+#: The outcomes of claims that a worker reports, as ``parameters`` sends them.
 ENDED = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
             %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[],
             %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[], %(finals)s::bool[],
@@ -51,10 +51,10 @@ def close_rounds(given: str = ENDED) -> str:
     """
 
 
-def close_and_tell() -> str:
+def close_and_report() -> str:
     """Return the statement that ends the rounds of these claims and reports them to the breakers of their apps."""
     ended = "SELECT job.app, closed.ending, closed.error, job.abort_reason FROM closed JOIN job ON job.id = closed.job"
-    return f"WITH closed AS ({close_rounds()}) {telling(ended)}"
+    return f"WITH closed AS ({close_rounds()}) {reporting(ended)}"
 
 
 def complete_committed(tx: Tx, claim: Claim, *, output: str, error: str | None) -> None:
@@ -62,13 +62,13 @@ def complete_committed(tx: Tx, claim: Claim, *, output: str, error: str | None) 
     tx.write(_COMPLETE_COMMITTED, job=claim.job, claim=claim.number, output=output, error=error)
 
 
-def cut_short(tx: Tx, jobs: list[int], ending: Lost | State) -> None:
+def interrupt(tx: Tx, jobs: list[int], ending: Lost | State) -> None:
     """End the rounds of those jobs that this transaction has taken from a worker."""
     if jobs:
         tx.write(_CUT_SHORT, jobs=jobs, ending=ending)
 
 
-def of_rounds(outcomes: Mapping[Claim, Outcome]) -> dict[str, list[object]]:
+def parameters(outcomes: Mapping[Claim, Outcome]) -> dict[str, list[object]]:
     """Return the parameters for the ends of these rounds."""
     rows = [
         (

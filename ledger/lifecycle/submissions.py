@@ -30,7 +30,7 @@ from sluice.ledger.lifecycle import plan_attempts, requests
 from sluice.ledger.lifecycle.demand import UNWANTED, WAKING, WATCHING
 from sluice.ledger.lifecycle.readiness import move_out
 from sluice.ledger.lifecycle.requests import BODY
-from sluice.ledger.lifecycle.rounds import cut_short
+from sluice.ledger.lifecycle.rounds import interrupt
 from sluice.ledger.limits import pauses
 from sluice.ledger.sagas.abortion import abort
 
@@ -236,7 +236,7 @@ def activate(tx: Tx, numbers: list[int]) -> None:
     tx.write(_ACTIVATE, numbers=numbers)
 
 
-def note(tx: Tx, number: int, reason: str) -> None:
+def record_unchanged(tx: Tx, number: int, reason: str) -> None:
     """Record with an open submission which of its jobs are left unchanged, and why."""
     tx.write(_NOTE, number=number, reason=reason)
 
@@ -256,14 +256,14 @@ def compensate(tx: Tx, ended: list[int]) -> None:
         tx.write(_COMPENSATE, numbers=ended)
 
 
-def settle_watchers(tx: Tx, jobs: list[int]) -> None:
+def settle_blocked_by(tx: Tx, jobs: list[int]) -> None:
     """Settle submissions with a blocking job among these jobs. Unplanned submissions that wait for one become due."""
     if not jobs:
         return
     settle(tx, tx.column(_WATCHING, jobs=jobs))
 
 
-def settle_unwatched(tx: Tx, limit: int) -> int:
+def settle_missed(tx: Tx, limit: int) -> int:
     """Settle the submissions that missed the end of their blocking job. Return how many were found."""
     numbers = tx.column(UNWATCHED, limit=limit)
     settle(tx, numbers)
@@ -292,7 +292,7 @@ def cancel(tx: Tx, id: str) -> list[int] | None:
     compensate(tx, numbers)
     candidates = tx.column(_WANTED_BY, numbers=numbers)
     cancelled = cancel_unwanted(tx, candidates)
-    pauses.follow_the_rest(tx, sorted(set(candidates).difference(cancelled)))
+    pauses.apply_to_unrequested(tx, sorted(set(candidates).difference(cancelled)))
     return cancelled
 
 
@@ -304,8 +304,8 @@ def cancel_job(tx: Tx, name: JobName) -> list[int]:
     job = tx.column(_NAMED, app=name.app, key=name.key)
     saga_open = _with_open_saga(tx.rows(_HOLD, jobs=job))
     cancelled = move_out(tx, _CANCEL_ANYWAY, jobs=job)
-    cut_short(tx, cancelled, CANCEL.target)
-    owe(tx, cancelled)
+    interrupt(tx, cancelled, CANCEL.target)
+    add_to_outbox(tx, cancelled)
     if saga_open:
         abort(tx, By.PLANNER, saga_open, AbortReason.CANCELLED)
     return cancelled
@@ -315,8 +315,8 @@ def cancel_unwanted(tx: Tx, jobs: list[int]) -> list[int]:
     """Cancel the jobs that no active submission requests. Their ends go to the propagation outbox."""
     saga_open = _with_open_saga(tx.rows(_HOLD, jobs=jobs))
     cancelled = move_out(tx, _CANCEL_UNWANTED, jobs=jobs)
-    cut_short(tx, cancelled, CANCEL.target)
-    owe(tx, cancelled)
+    interrupt(tx, cancelled, CANCEL.target)
+    add_to_outbox(tx, cancelled)
     if saga_open:
         abort(tx, By.PLANNER, saga_open, AbortReason.UNWANTED)
     return cancelled
@@ -326,13 +326,13 @@ def _with_open_saga(held: Iterable[Row]) -> list[int]:
     return [id for id, saga_open in held if saga_open]
 
 
-def owe(tx: Tx, ended: list[int]) -> None:
+def add_to_outbox(tx: Tx, ended: list[int]) -> None:
     """Add these ended jobs to the propagation outbox."""
     if ended:
         tx.write(_OWE, jobs=ended)
 
 
-def repay(tx: Tx, ended: list[int]) -> None:
+def remove_from_outbox(tx: Tx, ended: list[int]) -> None:
     """Remove these jobs from the propagation outbox, because their ends have been propagated."""
     if ended:
         tx.write(_REPAY, jobs=ended)
@@ -419,7 +419,7 @@ class ReceivedSubmission(HeldSubmission, frozen=True):
     named: bool = True
 
 
-def hold(tx: Tx, ids: list[str]) -> list[HeldSubmission]:
+def lock_unplanned(tx: Tx, ids: list[str]) -> list[HeldSubmission]:
     """Lock the submissions that are not planned yet and not paused.
 
     Submissions that were set aside are included, because the planner that set them aside continues with them.
@@ -427,7 +427,7 @@ def hold(tx: Tx, ids: list[str]) -> list[HeldSubmission]:
     return tx.structs(HeldSubmission, _HOLD_UNPLANNED, ids=ids)
 
 
-def take(tx: Tx, id: str) -> HeldSubmission | None:
+def lock_one_unplanned(tx: Tx, id: str) -> HeldSubmission | None:
     """Lock a submission that is still to be planned and not paused. None if there is no such submission.
 
     Also None if another planner has locked it, or if it was attempted before and another planner holds the lock for
@@ -439,7 +439,7 @@ def take(tx: Tx, id: str) -> HeldSubmission | None:
     return held[0]
 
 
-def hold_piled_up(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[ReceivedSubmission]:
+def lock_pending(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[ReceivedSubmission]:
     """Lock the named submissions that are not set aside, and small ones behind them; ``most`` in all.
 
     Later submissions are included only if all named ones are small and none was attempted before. They must be small
@@ -462,7 +462,7 @@ def refuse(tx: Tx, number: int, reason: str) -> None:
     requests.note(tx, [Refusal(*row) for row in tx.rows(_REFUSE, number=number, reason=reason)])
 
 
-def wait(tx: Tx, number: int, *, job: int | None, reason: str, within_s: float) -> None:
+def delay(tx: Tx, number: int, *, job: int | None, reason: str, within_s: float) -> None:
     """Leave a submission unplanned until the job has ended, or for ``within_s`` seconds, whichever is first."""
     tx.write(_WAIT, number=number, job=job, reason=reason, seconds=within_s)
 

@@ -90,7 +90,7 @@ def pause(tx: Tx, apps: Collection[str], *, by: str | None) -> list[str]:
     """Pause these apps; return the apps that a person had not paused before."""
     tx.rows(_TAKE_TURNS, apps=sorted(apps))
     paused = sorted(tx.column(_PAUSE, apps=sorted(apps), by=by))
-    line_up(tx, paused)
+    requeue_for_slots(tx, paused)
     return paused
 
 
@@ -104,7 +104,7 @@ def resume(tx: Tx, apps: Collection[str]) -> list[str]:
     return sorted(tx.column(_RESUME, apps=sorted(apps)))
 
 
-def line_up(tx: Tx, apps: list[str]) -> None:
+def requeue_for_slots(tx: Tx, apps: list[str]) -> None:
     """Make ready jobs of these apps, which are paused by now, wait for a slot again if their pool is shared."""
     move_out(tx, _LINE_UP, jobs=tx.column(_IN_POOLS, apps=apps))
 

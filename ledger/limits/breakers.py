@@ -7,9 +7,9 @@ it fails, the breaker stays open for twice as long as before, up to ``pause_s_ma
 (cancelled, expired, lost, handed back), another job is chosen. Jobs that run when the breaker opens go on: a success
 closes the breaker, a failure changes nothing.
 
-The statements that end rounds also report them to the breakers (``telling``). A transaction that ends rounds inserts
-one small row for each of their apps that has a breaker (``breaker_event``), and nothing else. ``mind`` adds the rows
-up.
+The statements that end rounds also report them to the breakers (``reporting``). A transaction that ends rounds inserts
+one small row for each of their apps that has a breaker (``breaker_event``), and nothing else. ``evaluate`` adds the
+rows up.
 
 Invariants of breakers: ``breaker.fails`` and the existing rows of ``breaker_event`` together account for the ended
 rounds, each round only once. A closed breaker has counted fewer failures than open it. Rounds count in the order in
@@ -133,7 +133,7 @@ _TRY = "UPDATE app_pause SET trial = %(trial)s, trial_claim = %(claim)s WHERE ap
 _ANNOUNCE = f"UPDATE job SET {ANNOUNCED} WHERE id = %(trial)s RETURNING {READY_COLUMNS}"
 
 
-class Minded(Struct, frozen=True):
+class Evaluated(Struct, frozen=True):
     """Result of handling a breaker.
 
     ``is_open``: the app's jobs must not be begun now. ``closed``: the pause has ended, and the caller must announce the
@@ -176,17 +176,17 @@ class _Trial(StrEnum):
     NEITHER = "neither"
 
 
-def know(tx: Tx, app: str, breaker: Breaker) -> None:
+def ensure(tx: Tx, app: str, breaker: Breaker) -> None:
     """Begin to count the rounds of this app, if they are not counted yet."""
     tx.write(_KNOW, app=app, **asdict(breaker))
 
 
-def restate(tx: Tx, app: str, breaker: Breaker) -> None:
+def update(tx: Tx, app: str, breaker: Breaker) -> None:
     """Update the breaker of this app to the current definition."""
     tx.write(_RESTATE, app=app, **asdict(breaker))
 
 
-def known(tx: Tx) -> dict[str, Breaker]:
+def terms(tx: Tx) -> dict[str, Breaker]:
     """Return the breakers that the ledger has, by app."""
     return {
         app: Breaker(fails=fails, pause_s=pause_s, pause_s_max=longest_s)
@@ -203,7 +203,7 @@ def due(tx: Tx) -> list[str]:
     return tx.column(_DUE)
 
 
-def drop(tx: Tx, app: str) -> Minded:
+def drop(tx: Tx, app: str) -> Evaluated:
     """Remove the breaker of an app that has none any more in its definition. An open breaker closes."""
     tx.rows(_HOLD, app=app)
     tx.rows(_NEWS, app=app)
@@ -211,14 +211,14 @@ def drop(tx: Tx, app: str) -> Minded:
     return _close(tx, app)
 
 
-def mind(tx: Tx, app: str) -> Minded:
+def evaluate(tx: Tx, app: str) -> Evaluated:
     """Count the rounds that were reported, and follow up: open, close, choose a trial, or wait for longer.
 
     The transaction must not hold any lock before.
     """
     held = tx.structs(_Terms, _HOLD, app=app)
     if not held:
-        return Minded()
+        return Evaluated()
     (terms,) = held
     news = tx.structs(_News, _NEWS, app=app)
     paused = tx.structs(_Pause, _PAUSED, app=app)
@@ -228,13 +228,13 @@ def mind(tx: Tx, app: str) -> Minded:
     if pause.over is None:
         if terms.fails:
             tx.write(_COUNT, app=app, fails=0)
-        return Minded(is_open=True)
+        return Evaluated(is_open=True)
     if any(each.succeeded for each in news):
         return _close(tx, app)
     return _go_on(tx, app, terms, pause)
 
 
-def _count(tx: Tx, app: str, terms: _Terms, news: Sequence[_News]) -> Minded:
+def _count(tx: Tx, app: str, terms: _Terms, news: Sequence[_News]) -> Evaluated:
     fails, error = terms.fails, None
     for each in news:
         fails = 0 if each.succeeded else fails + each.failed
@@ -242,34 +242,34 @@ def _count(tx: Tx, app: str, terms: _Terms, news: Sequence[_News]) -> Minded:
     if fails < terms.fails_max:
         if fails != terms.fails:
             tx.write(_COUNT, app=app, fails=fails)
-        return Minded()
+        return Evaluated()
     said = f", the last with: {error}" if error else ""
     tx.write(_OPEN, app=app, pause_s=terms.pause_s, why=f"{_many(fails)}{said}")
     tx.write(_COUNT, app=app, fails=0)
-    app_pauses.line_up(tx, [app])
-    return Minded(is_open=True)
+    app_pauses.requeue_for_slots(tx, [app])
+    return Evaluated(is_open=True)
 
 
-def _close(tx: Tx, app: str) -> Minded:
+def _close(tx: Tx, app: str) -> Evaluated:
     """Close the breaker. Jobs of the app that were passed over may get a slot at the end of the transaction."""
     closed = bool(tx.write(_CLOSE, app=app))
     tx.pools.update(tx.column(_LINES, app=app))
-    return Minded(closed=closed)
+    return Evaluated(closed=closed)
 
 
-def _go_on(tx: Tx, app: str, terms: _Terms, pause: _Pause) -> Minded:
+def _go_on(tx: Tx, app: str, terms: _Terms, pause: _Pause) -> Evaluated:
     if pause.trial is not None:
         stands = _stands(tx, pause)
         if stands is _Trial.UNDER_WAY:
-            return Minded(is_open=True)
+            return Evaluated(is_open=True)
         if stands is _Trial.SUCCEEDED:
             return _close(tx, app)
         if stands is _Trial.FAILED:
             pause_s = min(2 * (pause.pause_s or terms.pause_s), terms.pause_s_max)
             tx.write(_LONGER, app=app, pause_s=pause_s)
-            return Minded(is_open=True)
+            return Evaluated(is_open=True)
         tx.write(_ANOTHER, app=app)
-    return Minded(is_open=True, trial=_choose(tx, app) if pause.over else [])
+    return Evaluated(is_open=True, trial=_choose(tx, app) if pause.over else [])
 
 
 def _stands(tx: Tx, pause: _Pause) -> _Trial:
@@ -324,7 +324,7 @@ OR EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = breaker.app AND app_pau
 """
 
 
-def telling(ended: str) -> str:
+def reporting(ended: str) -> str:
     """Return the statement that reports ended rounds: ``ended`` yields ``app``, ``ending``, ``error``,
     ``abort_reason``.
 

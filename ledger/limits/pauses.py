@@ -7,7 +7,7 @@ arrives finishes its round, and its next round waits.
 Races: a transaction that changes which submissions request a job, or which of these are paused, locks the job. It then
 reads the requesting submissions in a later statement (``_reconsider``). So the second of two such transactions sees the
 first one's changes. The second one cannot see a job that the first one has just created or rerun. So a transaction
-that creates or revives jobs first keeps their submissions from being paused or resumed (``hold_still``).
+that creates or revives jobs first keeps their submissions from being paused or resumed (``lock_pauses``).
 
 These are advisory locks and not row locks. A row lock that one short plan after another shares would starve the pause
 that waits for all of them, and each plan would write the row. Lock order: these locks, submissions, jobs in id order.
@@ -136,7 +136,7 @@ def resume(tx: Tx, id: str) -> ResumedSubmission | None:
     return ResumedSubmission(let_go, ready, is_planned=True)
 
 
-def hold_still(tx: Tx, numbers: Collection[int]) -> set[int]:
+def lock_pauses(tx: Tx, numbers: Collection[int]) -> set[int]:
     """Keep these submissions from being paused or resumed until the transaction ends. Return the paused ones."""
     if not numbers:
         return set()
@@ -144,23 +144,23 @@ def hold_still(tx: Tx, numbers: Collection[int]) -> set[int]:
     return set(tx.column(_PAUSED, numbers=sorted(numbers)))
 
 
-def hold_wanters_still(tx: Tx, jobs: list[int]) -> None:
+def lock_pauses_of_requesters(tx: Tx, jobs: list[int]) -> None:
     """Keep the submissions that request these jobs from being paused or resumed until the transaction ends."""
-    hold_still(tx, tx.column(_WANTERS, jobs=jobs))
+    lock_pauses(tx, tx.column(_WANTERS, jobs=jobs))
 
 
-def follow(tx: Tx, jobs: list[int]) -> list[ReadyJob]:
+def apply(tx: Tx, jobs: list[int]) -> list[ReadyJob]:
     """Set the pause of jobs that this transaction created, rerun or requested, according to their submissions.
 
     Return the jobs that may run now because their pause has ended.
     """
     if not jobs:
         return []
-    hold_wanters_still(tx, jobs)
+    lock_pauses_of_requesters(tx, jobs)
     return _reconsider(tx, jobs).ready
 
 
-def follow_the_rest(tx: Tx, jobs: list[int]) -> None:
+def apply_to_unrequested(tx: Tx, jobs: list[int]) -> None:
     """Set the pause of jobs that a submission no longer requests. No new submission requests them, so no pause ends."""
     if jobs:
         _reconsider(tx, jobs)

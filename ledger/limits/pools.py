@@ -101,7 +101,7 @@ def admit(tx: Tx, by: By) -> list[ReadyJob]:
     return [ReadyJob(*row) for row in tx.rows(_ADMIT[by], jobs=admitted)] if admitted else []
 
 
-def look(tx: Tx, limit: int) -> None:
+def find_free(tx: Tx, limit: int) -> None:
     """Note at most ``limit`` pools that have both a free slot and a job that waits for one."""
     tx.pools.update(tx.column(FREE, limit=limit))
 

@@ -72,7 +72,7 @@ UPDATE job SET priority = held.priority FROM held WHERE job.id = held.id RETURNI
 """
 
 
-def ask(tx: Tx, priorities: Mapping[int, int]) -> list[int]:
+def raise_to(tx: Tx, priorities: Mapping[int, int]) -> list[int]:
     """Raise the priority of live jobs that are requested with a higher one. Return the raised jobs."""
     if not priorities:
         return []

@@ -26,7 +26,7 @@ ON CONFLICT (app) DO UPDATE SET full_at = retry_budget.full_at RETURNING full_at
 _TAKE = "UPDATE retry_budget SET full_at = %(full_at)s WHERE app = %(app)s"
 
 
-def put_off(tx: Tx, cases: Sequence[Case], budget_of: BudgetOf) -> Mapping[int, timedelta]:
+def delays(tx: Tx, cases: Sequence[Case], budget_of: BudgetOf) -> Mapping[int, timedelta]:
     """Take these retries from the budgets. Return the additional delay of each case; apps without a budget are left
     out."""
     later: dict[int, timedelta] = {}

@@ -10,7 +10,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.schedules.schedule import FiringOutcome
 from sluice.jobs.states import LIVE, REQUEST, RERUN, SAGA_OPEN, SPLIT, STOPPABLE, State, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.keyspaces.bisection import divisible, together
+from sluice.ledger.keyspaces.bisection import is_divisible, is_union
 from sluice.ledger.lifecycle.demand import STILL_WANTS
 from sluice.ledger.lifecycle.dependencies import VERDICT
 from sluice.ledger.lifecycle.shared_kwargs import DIGEST, IS_SHARED
@@ -134,7 +134,7 @@ _RULES = {
     "a job that was split has two halves, and their work IDs are together its own": f"""
         SELECT id FROM job WHERE state = '{State.SPLIT}' AND NOT (
             2 = (SELECT count(*) FROM job half WHERE half.bisected_from = job.id)
-            AND {together("job.work_ids", "SELECT half.work_ids FROM job half WHERE half.bisected_from = job.id")})
+            AND {is_union("job.work_ids", "SELECT half.work_ids FROM job half WHERE half.bisected_from = job.id")})
     """,
     "no job depends on a job that was split, and its submissions request its halves": f"""
         SELECT need.child FROM need JOIN job parent ON parent.id = need.parent WHERE parent.state = '{State.SPLIT}'
@@ -144,7 +144,7 @@ _RULES = {
             SELECT 1 FROM submission_job own WHERE own.submission = submission_job.submission AND own.job = half.id)
     """,
     SPLIT_OWED: f"""
-        SELECT id FROM job WHERE job.{SPLIT.guard} AND {divisible("job")}
+        SELECT id FROM job WHERE job.{SPLIT.guard} AND {is_divisible("job")}
           AND NOT EXISTS (SELECT 1 FROM propagation_outbox WHERE propagation_outbox.job = job.id)
     """,
     BELONGS: """

@@ -376,7 +376,7 @@ def kinship(tx: Tx, name: JobName) -> Kinship | None:
     rows = tx.rows(_NEEDS, jobs=list(names), limit=NEEDS_MAX)
     return Kinship(
         name=center.name,
-        now=tx.instant(),
+        now=tx.current_time(),
         jobs=jobs,
         needs=[Bond(names[parent], names[child], when, group) for parent, child, when, group in rows],
         cut_above=JOBS_MAX if len(above) > JOBS_MAX + 1 else 0,

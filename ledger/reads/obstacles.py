@@ -22,7 +22,7 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import IN_TURN, NOW
 from sluice.ledger.limits.app_pauses import AppPause, pause_of
 from sluice.ledger.reads import fleet, job_details, requesters, saga_details
-from sluice.ledger.reads.pool_queue import SlotWait, line
+from sluice.ledger.reads.pool_queue import SlotWait, slot_wait
 from sluice.ledger.reads.saga_details import FlightRecord
 
 #: Maximum number of an alternative's parents, and of jobs upstream, that are read.
@@ -263,8 +263,8 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     ``unserved`` are the control queues that no worker takes from. ``crew`` are the workers that run the jobs of its
     app, and ``ahead`` is the number of more urgent jobs. ``child`` is a job that needs it; ``to_land``: it stands for a
     partition of an external table. ``note`` is the note of its last transition. ``root`` describes the job, possibly
-    far upstream, that it waits for in the end. ``pieces`` run in its place. ``line`` describes its wait for a slot of
-    its pool. ``flight`` is set for a saga that has begun and not ended. ``app_pause`` keeps the jobs of its app from
+    far upstream, that it waits for in the end. ``pieces`` run in its place. ``slot_wait`` describes its wait for a slot
+    of its pool. ``flight`` is set for a saga that has begun and not ended. ``app_pause`` keeps the jobs of its app from
     starting.
     """
 
@@ -287,7 +287,7 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     note: str | None = None
     root: "Obstacles | None" = None
     pieces: Pieces = Pieces()
-    line: SlotWait | None = None
+    slot_wait: SlotWait | None = None
     flight: FlightRecord | None = None
     app_pause: AppPause | None = None
 
@@ -299,7 +299,7 @@ def obstacles(tx: Tx, name: JobName, *, control: Sequence[str], spellings: Seque
     """
     job = job_details.job(tx, name)
     found = Obstacles(
-        now=tx.instant(),
+        now=tx.current_time(),
         job=job,
         unserved=fleet.unserved(tx, control),
         unplanned=requesters.unplanned(tx, name, spellings),
@@ -346,7 +346,7 @@ def _with_parents(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacle
         wanted_by=requesters.wanted_by(tx, job.id) if job.state is State.CANCELLED else [],
         paused_by=requesters.paused_by(tx, job.id) if job.is_held_back else [],
         root=_alone(tx, first_cause, found) if first_cause else None,
-        line=line(tx, job.id, job.pool) if job.waiting_for_slot and job.pool else None,
+        slot_wait=slot_wait(tx, job.id, job.pool) if job.waiting_for_slot and job.pool else None,
     )
 
 

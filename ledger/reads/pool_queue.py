@@ -94,7 +94,7 @@ class SlotWait(Struct, frozen=True, kw_only=True):
     holders: list[Holder]
 
 
-def line(tx: Tx, job: int, pool: str) -> SlotWait:
+def slot_wait(tx: Tx, job: int, pool: str) -> SlotWait:
     return SlotWait(
         ahead=tx.column(_AHEAD, job=job, pool=pool, limit=COUNTED_MAX + 1)[0],
         taken=tx.column(_TAKEN, pool=pool, limit=COUNTED_MAX + 1)[0],

@@ -1,7 +1,7 @@
 """Flights of sagas: those in progress, and each with its journal.
 
 ``flight`` returns how the last flight of a saga got to its present state, and the results of the earlier ones.
-``aloft`` lists the sagas that are under way or could not be undone, the newest first, along the index
+``open_sagas`` lists the sagas that are under way or could not be undone, the newest first, along the index
 ``job_open_sagas``.
 
 The lists of entries and events are bounded, however long a flight is, because a step that runs repeatedly leaves an
@@ -204,13 +204,13 @@ def flight(tx: Tx, job: int) -> FlightRecord:
     )
 
 
-def called_off(tx: Tx, submission: str) -> int:
+def count_aborting(tx: Tx, submission: str) -> int:
     """Return how many jobs of a submission are sagas that are aborted and not undone yet."""
     (count,) = tx.column(_CALLED_OFF, submission=submission)
     return int(count)
 
 
-def is_called_off(tx: Tx, name: JobName) -> bool:
+def is_aborting(tx: Tx, name: JobName) -> bool:
     """Return whether the job is a saga that is aborted and not undone yet."""
     return bool(tx.rows(_IS_CALLED_OFF, app=name.app, key=name.key))
 
@@ -247,11 +247,11 @@ class SagaLine(Struct, frozen=True, kw_only=True):
     abort_reason: str | None
 
 
-class Aloft(SagaLine, frozen=True, kw_only=True):
+class OpenSagas(SagaLine, frozen=True, kw_only=True):
     """Saga with the ``id`` of its job in the ledger."""
 
     id: int
 
 
-def aloft(tx: Tx, *, before: int | None, limit: int) -> list[Aloft]:
-    return tx.structs(Aloft, _ALOFT, before=_MAX if before is None else before, limit=limit)
+def open_sagas(tx: Tx, *, before: int | None, limit: int) -> list[OpenSagas]:
+    return tx.structs(OpenSagas, _ALOFT, before=_MAX if before is None else before, limit=limit)

@@ -160,7 +160,7 @@ _IN_THE_HISTORY = {
 #: All kinds of repairs: these, and notifications that had no effect and were repeated.
 REPAIRS = (
     *(Chore.TAKE_LOST, Chore.TIME_OUT, Chore.EXPIRE),
-    *(Chore.ANNOUNCE_READY, Chore.ANNOUNCE_EXECUTED, Chore.TELL, Chore.PLAN, Chore.SETTLE),
+    *(Chore.ANNOUNCE_READY, Chore.ANNOUNCE_EXECUTED, Chore.PROPAGATE, Chore.PLAN, Chore.SETTLE),
 )
 
 

@@ -1,7 +1,7 @@
 """Progress of submissions: their present states, their jobs, and the jobs that can be run again.
 
 - ``status`` and ``recent``: submissions and their present states.
-- ``course`` and ``work``: jobs of one submission by app and state, running jobs, errors, and the time that the work
+- ``progress`` and ``work``: jobs of one submission by app and state, running jobs, errors, and the time that the work
   took.
 - ``shares``: progress of many submissions, in a time that does not grow with their size.
 - ``of_job`` and ``of_submission``: jobs that can be run again, and the code of their last runs.
@@ -167,7 +167,7 @@ class SubmissionProgress(Struct, frozen=True, kw_only=True):
         return counts
 
 
-def course(tx: Tx, id: str, *, planner_queue: str) -> SubmissionProgress | None:
+def progress(tx: Tx, id: str, *, planner_queue: str) -> SubmissionProgress | None:
     """Return the progress of a submission; None if it does not exist."""
     found = status(tx, id)
     if found is None:
@@ -177,7 +177,7 @@ def course(tx: Tx, id: str, *, planner_queue: str) -> SubmissionProgress | None:
         tally.setdefault(app, {})[State(state)] = count
     return SubmissionProgress(
         status=found,
-        now=tx.instant(),
+        now=tx.current_time(),
         planners=fleet.count_servers(tx, planner_queue),
         tally=tally,
         running=tx.structs(ProgressRun, _RUNNING, number=found.number, limit=TOLD_MAX),

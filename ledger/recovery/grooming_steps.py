@@ -17,8 +17,8 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import DUE, IN_TURN, NOW, move
 from sluice.ledger.lifecycle.plan_attempts import SETTLED
 from sluice.ledger.lifecycle.readiness import READY_COLUMNS, UNEXPIRED, ReadyJob, make_ready, move_out
-from sluice.ledger.lifecycle.rounds import cut_short
-from sluice.ledger.lifecycle.submissions import UNWATCHED, owe
+from sluice.ledger.lifecycle.rounds import interrupt
+from sluice.ledger.lifecycle.submissions import UNWATCHED, add_to_outbox
 from sluice.ledger.limits import breakers
 from sluice.ledger.limits.pools import FREE
 from sluice.ledger.sagas.abortion import abort
@@ -179,17 +179,17 @@ class Chore(StrEnum):
     EXPIRE = "expire"
     TIME_OUT = "time_out"
     TAKE_LOST = "take_lost"
-    HAND_ON = "hand_on"
-    WAKE = "wake"
-    TELL = "tell"
+    DELIVER_EVENTS = "deliver_events"
+    RESUME_LATE = "resume_late"
+    PROPAGATE = "propagate"
     PLAN = "plan"
     MAKE_READY = "make_ready"
     ADMIT = "admit"
     ANNOUNCE_READY = "announce_ready"
     ANNOUNCE_IDLE = "announce_idle"
     ANNOUNCE_EXECUTED = "announce_executed"
-    WATCH = "watch"
-    BREAK = "break"
+    POLL = "poll"
+    EVALUATE_BREAKERS = "evaluate_breakers"
     SETTLE = "settle"
     FORGET_ATTEMPTS = "forget_attempts"
 
@@ -198,23 +198,25 @@ _SIGNS = {
     Chore.EXPIRE: _OVERDUE,
     Chore.TIME_OUT: _TIMED_OUT,
     Chore.TAKE_LOST: _LOST,
-    Chore.HAND_ON: KEPT_EARLY,
-    Chore.WAKE: LATE,
-    Chore.TELL: _OWED,
+    Chore.DELIVER_EVENTS: KEPT_EARLY,
+    Chore.RESUME_LATE: LATE,
+    Chore.PROPAGATE: _OWED,
     Chore.PLAN: _UNPLANNED,
     Chore.MAKE_READY: _DUE,
     Chore.ADMIT: FREE,
     Chore.ANNOUNCE_READY: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_FORGOTTEN}",
     Chore.ANNOUNCE_IDLE: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}",
     Chore.ANNOUNCE_EXECUTED: f"SELECT 1 FROM job WHERE state = '{State.EXECUTED}' AND {_FORGOTTEN}",
-    Chore.BREAK: breakers.IS_DUE,
-    Chore.WATCH: f"SELECT 1 FROM job WHERE next_poll_at <= {NOW}",
+    Chore.EVALUATE_BREAKERS: breakers.IS_DUE,
+    Chore.POLL: f"SELECT 1 FROM job WHERE next_poll_at <= {NOW}",
     Chore.SETTLE: UNWATCHED,
     Chore.FORGET_ATTEMPTS: SETTLED,
 }
 _IS_DUE = "SELECT " + " OR ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())
 # The groomer has the definitions. A breaker may differ there from the ledger, so every breaker makes the chore due.
-_LOOKED_FOR = _SIGNS | {Chore.BREAK: "SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_event"}
+_LOOKED_FOR = _SIGNS | {
+    Chore.EVALUATE_BREAKERS: "SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_event"
+}
 _LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _LOOKED_FOR.values())
 
 
@@ -240,8 +242,8 @@ def expire(tx: Tx, limit: int) -> list[int]:
     """End jobs that have passed their ``end_before``; their propagation is owed. A saga that began is undone first."""
     overdue = tx.rows(_OVERDUE, limit=limit)
     ended = move_out(tx, _EXPIRE, jobs=[id for id, _ in overdue])
-    cut_short(tx, ended, EXPIRE.target)
-    owe(tx, ended)
+    interrupt(tx, ended, EXPIRE.target)
+    add_to_outbox(tx, ended)
     if saga_open := [id for id, flies in overdue if flies]:
         abort(tx, By.GROOMER, saga_open, AbortReason.EXPIRED)
     return ended
@@ -292,12 +294,12 @@ def announce_executed(tx: Tx, limit: int, *, before: datetime | None = None) -> 
     return tx.column(_ANNOUNCE[State.EXECUTED], limit=limit, before=before, app=None)
 
 
-def owed(tx: Tx, limit: int) -> list[int]:
+def overdue_propagations(tx: Tx, limit: int) -> list[int]:
     """Return ended jobs with an overdue propagation, and put off its repetition: the longer overdue, the later."""
     return sorted(tx.column(_TELL_AGAIN, limit=limit))
 
 
-def unplanned(tx: Tx, limit: int, *, before: datetime | None = None) -> list[str]:
+def overdue_submissions(tx: Tx, limit: int, *, before: datetime | None = None) -> list[str]:
     """Return submissions that no planner has planned or is planning: they came by SQL, or their planner died."""
     return tx.column(_UNPLANNED_IN_NO_HAND, limit=limit, before=before)
 
@@ -305,6 +307,6 @@ def unplanned(tx: Tx, limit: int, *, before: datetime | None = None) -> list[str
 def _take_back(tx: Tx, jobs: list[int], ending: Lost, requeue: str, end: str) -> TakenBack:
     requeued = move_out(tx, requeue, jobs=jobs)
     ended = move_out(tx, end, jobs=jobs)
-    cut_short(tx, requeued + ended, ending)
-    owe(tx, ended)
+    interrupt(tx, requeued + ended, ending)
+    add_to_outbox(tx, ended)
     return TakenBack(requeued, ended)

@@ -75,7 +75,7 @@ def join(
     tx.write(_JOIN, id=id, host=host, pid=pid, queues=queues, threads=threads, code=code, lease_s=lease_s)
 
 
-def know(tx: Tx, id: UUID, known: KnownDefinitions) -> None:
+def record_definitions(tx: Tx, id: UUID, known: KnownDefinitions) -> None:
     """Record the definitions that the worker uses from now on, for comparison with other workers."""
     tx.write(
         _KNOW,
@@ -86,7 +86,7 @@ def know(tx: Tx, id: UUID, known: KnownDefinitions) -> None:
     )
 
 
-def beat(tx: Tx, id: UUID, claims: list[Claim], *, lease_s: float) -> set[Claim]:
+def renew(tx: Tx, id: UUID, claims: list[Claim], *, lease_s: float) -> set[Claim]:
     """Renew the worker's lease, and return its claims that are still valid."""
     tx.write(_BEAT, id=id, lease_s=lease_s)
     return {Claim(*row) for row in tx.rows(_HELD, **arrays(claims, "jobs", "claims"))}
@@ -126,6 +126,6 @@ def leave(tx: Tx, id: UUID) -> None:
     tx.write(_LEAVE, id=id)
 
 
-def take_pulse(tx: Tx, name: str, holder: UUID, *, term_s: float) -> bool:
+def take_leadership(tx: Tx, name: str, holder: UUID, *, term_s: float) -> bool:
     """Return whether this holder leads: it led before, or the previous leader has not renewed its pulse for a term."""
     return bool(tx.column(_PULSE, name=name, holder=holder, term_s=term_s))

@@ -59,7 +59,7 @@ _ABORT = {
 def abort(tx: Tx, by: By, jobs: list[int], why: AbortReason) -> None:
     """Have the ``saga_open`` jobs among these undone. Suspended ones among them resume for that."""
     turned = tx.column(_ABORT[why], jobs=jobs)
-    suspension.resume_turned(tx, by, turned)
+    suspension.resume_aborted(tx, by, turned)
 
 
 _HOLD = f"""

@@ -1,11 +1,11 @@
 """Compensation across apps: the input of its plan, and its effect on the compensated jobs.
 
 The input of the plan is the effects of a failed saga across apps (``effects``). The ledger also stores which job undoes
-which (``mark``). Preconditions of the plan: the submission has failed or was cancelled, so no job is begun for it
-alone. No job that only this submission requested is under way (``under_way``).
+which (``set_undone_jobs``). Preconditions of the plan: the submission has failed or was cancelled, so no job is begun
+for it alone. No job that only this submission requested is under way (``first_unfinished``).
 
-Failed sagas that share effects are undone together (``fellows``). Results that one saga derived from the other's jobs
-are undone first.
+Failed sagas that share effects are undone together (``related_sagas``). Results that one saga derived from the other's
+jobs are undone first.
 
 When a compensation has succeeded, the job that it is for leaves ``succeeded`` (``undo``). This is part of the
 compensation's judgement, in the same transaction. If the job has been run again since its compensation was planned, it
@@ -112,7 +112,7 @@ WHERE job.id = given.undo
 """
 
 
-class Live(Struct, frozen=True):
+class UnfinishedJob(Struct, frozen=True):
     """Unfinished job that a ``saga`` requested."""
 
     id: int
@@ -130,7 +130,7 @@ def failed(tx: Tx, id: str) -> int | None:
     return next(iter(tx.column(_FAILED, id=id)), None)
 
 
-def fellows(tx: Tx, number: int) -> dict[str, int]:
+def related_sagas(tx: Tx, number: int) -> dict[str, int]:
     """Return the saga and all failed sagas that share effects with it.
 
     The result has their numbers, by the id of the submission that is yet to undo each.
@@ -138,9 +138,9 @@ def fellows(tx: Tx, number: int) -> dict[str, int]:
     return dict(tx.rows(_FELLOWS, number=number))
 
 
-def under_way(tx: Tx, sagas: Collection[int]) -> Live | None:
+def first_unfinished(tx: Tx, sagas: Collection[int]) -> UnfinishedJob | None:
     """Return an unfinished job that no other submission relies on, or None."""
-    return next(iter(tx.structs(Live, _UNDER_WAY, sagas=[*sagas])), None)
+    return next(iter(tx.structs(UnfinishedJob, _UNDER_WAY, sagas=[*sagas])), None)
 
 
 def effects(tx: Tx, sagas: Collection[int]) -> list[Effect]:
@@ -149,17 +149,17 @@ def effects(tx: Tx, sagas: Collection[int]) -> list[Effect]:
     return tx.structs(Effect, _EFFECTS, sagas=[*sagas])
 
 
-def ties(tx: Tx, sagas: Collection[int]) -> list[tuple[int, int]]:
+def used_results(tx: Tx, sagas: Collection[int]) -> list[tuple[int, int]]:
     """Return (parent, child) pairs among all jobs of these sagas, where the child used the parent's result."""
     return [(parent, child) for parent, child in tx.rows(_TIES, sagas=[*sagas])]
 
 
-def behind(tx: Tx, effects: Collection[int]) -> list[tuple[int, JobName]]:
+def blocked_effects(tx: Tx, effects: Collection[int]) -> list[tuple[int, JobName]]:
     """Return the effects that have a child with a compensation that has not succeeded, each with its name."""
     return [(id, JobName(app, key)) for id, app, key in tx.rows(_BEHIND, effects=[*effects])]
 
 
-def earlier(tx: Tx, names: Collection[JobName]) -> dict[JobName, EarlierCompensation]:
+def existing(tx: Tx, names: Collection[JobName]) -> dict[JobName, EarlierCompensation]:
     """Return the compensations that the ledger already has, by name."""
     if not names:
         return {}
@@ -169,9 +169,9 @@ def earlier(tx: Tx, names: Collection[JobName]) -> dict[JobName, EarlierCompensa
     }
 
 
-def mark(tx: Tx, undoing: Mapping[int, JobName]) -> None:
+def set_undone_jobs(tx: Tx, undoing: Mapping[int, JobName]) -> None:
     """Store on these jobs, which were just planned, which job each of them undoes; give them the kwargs of that job."""
-    known = earlier(tx, set(undoing.values()))
+    known = existing(tx, set(undoing.values()))
     pairs: Sequence[tuple[int, int]] = [(known[name].id, done) for done, name in undoing.items()]
     if pairs:
         tx.write(_MARK, **arrays(pairs, "undo", "done"))
@@ -198,6 +198,6 @@ def undo(tx: Tx, compensations: list[int]) -> Mapping[int, str]:
         return {}
     freshness.withdraw(tx, undone)
     partitions.withdraw(tx, undone)
-    waiting = dependencies.waiting(tx, tx.column(_CHILDREN, jobs=undone))
+    waiting = dependencies.lock_waiting(tx, tx.column(_CHILDREN, jobs=undone))
     dependencies.recount(tx, waiting)
     return fail_upstream(tx, waiting)

@@ -75,7 +75,7 @@ class EventRequest(Struct, frozen=True, kw_only=True):
     token: str
 
 
-class Became(StrEnum):
+class EventOutcome(StrEnum):
     """Effect of an event."""
 
     RESUMED = "resumed"
@@ -89,42 +89,42 @@ class Became(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Came(Struct, frozen=True):
+class EventDelivery(Struct, frozen=True):
     """Result of sending an event. ``state`` is the job's state when it came; ``ready`` jobs must be announced."""
 
-    became: Became
+    became: EventOutcome
     state: State | None = None
     ready: list[ReadyJob] = []
 
 
-def come(tx: Tx, name: JobName, said: EventRequest, *, may_be_early: bool = False) -> Came:
+def deliver(tx: Tx, name: JobName, said: EventRequest, *, may_be_early: bool = False) -> EventDelivery:
     """Send an event to a job that has not ended; if ``may_be_early``, also to a job that does not exist yet."""
     payload = msgspec.json.encode(said.payload).decode()
     found = tx.rows(_HOLD, app=name.app, key=name.key)
     if not found:
-        return _keep_early(tx, name, said, payload) if may_be_early else Came(Became.UNKNOWN)
+        return _keep_early(tx, name, said, payload) if may_be_early else EventDelivery(EventOutcome.UNKNOWN)
     job, state, flight, awaited = found[0]
     if state in TERMINAL:
         heard = tx.column(_HEARD, job=job, token=said.token)
-        return Came(Became.REPEATED if heard else Became.TOO_LATE, State(state))
+        return EventDelivery(EventOutcome.REPEATED if heard else EventOutcome.TOO_LATE, State(state))
     named = {"job": job, "flight": flight, "token": said.token, "name": said.name, "by": said.by}
     if not tx.write(_ADD, **named, payload=payload):
-        return Came(Became.REPEATED, State(state))
+        return EventDelivery(EventOutcome.REPEATED, State(state))
     if state != State.SUSPENDED or (awaited is not None and said.name not in {None, awaited}):
-        return Came(Became.KEPT, State(state))
-    return Came(Became.RESUMED, State(state), suspension.resume(tx, [job]))
+        return EventDelivery(EventOutcome.KEPT, State(state))
+    return EventDelivery(EventOutcome.RESUMED, State(state), suspension.resume(tx, [job]))
 
 
-def hand_on(tx: Tx, limit: int) -> None:
+def deliver_early(tx: Tx, limit: int) -> None:
     """Hand early events on to jobs that exist by now, and resume these jobs; the groomer releases them.
 
     Events that were kept for too long are removed.
     """
-    suspension.resume_told(tx, sorted({*tx.column(_HAND_ON, limit=limit)}))
+    suspension.resume_signalled(tx, sorted({*tx.column(_HAND_ON, limit=limit)}))
     tx.write(_DROP_STALE, limit=limit)
 
 
-def _keep_early(tx: Tx, name: JobName, said: EventRequest, payload: str) -> Came:
+def _keep_early(tx: Tx, name: JobName, said: EventRequest, payload: str) -> EventDelivery:
     words = {"token": said.token, "name": said.name, "by": said.by, "payload": payload}
     kept = tx.write(_KEEP_EARLY, app=name.app, key=name.key, **words)
-    return Came(Became.EARLY if kept else Became.REPEATED)
+    return EventDelivery(EventOutcome.EARLY if kept else EventOutcome.REPEATED)

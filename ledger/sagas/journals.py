@@ -10,7 +10,7 @@ Races:
 - A late write against the groomer or the next claim: either the entry is written before the claim is lost, and the next
   run begins behind it, or it is refused.
 - A cancellation against the last entry of a flight: both lock the row. If the entry comes first, its answer does not
-  report the cancellation: the run goes on to its end, or learns of it by ``heed``. If the entry comes second, its
+  report the cancellation: the run goes on to its end, or learns of it by ``check``. If the entry comes second, its
   answer reports it. The cancellation is not lost in between: it stays with the job until the flight has ended.
 
 A crash leaves whole entries.
@@ -168,13 +168,13 @@ def append(tx: Tx, right: Claim, flight: int, entry: JournalEntry) -> None:
     _require(bool(written), right, entry)
 
 
-def heed(tx: Tx, right: Claim) -> JournalReply:
+def check(tx: Tx, right: Claim) -> JournalReply:
     """Return whether the claim is current, and whether the flight was called off."""
     found = tx.column(_HEED, job=right.job, claim=right.number)
     return JournalReply(stands=bool(found), abort_reason=found[0] if found else None)
 
 
-def meter(tx: Tx, right: Claim, flight: int, name: str, *, done: int, total: int | None) -> None:
+def record_progress(tx: Tx, right: Claim, flight: int, name: str, *, done: int, total: int | None) -> None:
     """Store the progress of a step, for display. It is not reset when the step is undone."""
     named = {"job": right.job, "claim": right.number, "flight": flight}
     tx.write(_METER, **named, name=name, done=done, total=total)

@@ -57,12 +57,12 @@ def resume_early(tx: Tx, jobs: list[int]) -> list[ReadyJob]:
     return make_ready(tx, By.EXECUTOR, tx.column(_RESUME_EARLY, jobs=jobs))
 
 
-def resume_told(tx: Tx, jobs: list[int]) -> None:
+def resume_signalled(tx: Tx, jobs: list[int]) -> None:
     """Resume the suspended jobs among these for which an awaited event exists. The groomer releases them."""
     tx.rows(_RESUME_TOLD, jobs=jobs)
 
 
-def resume_turned(tx: Tx, by: By, jobs: list[int]) -> None:
+def resume_aborted(tx: Tx, by: By, jobs: list[int]) -> None:
     """Resume the suspended jobs among these that must be undone. The groomer releases them."""
     tx.rows(_RESUME_TURNED[by], jobs=jobs)
 

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from sluice.jobs.errors import BadSetting, LedgerBusy, SchemaMismatch
 from sluice.jobs.text.server_address import without_password
-from sluice.ledger.database.conninfo import dialled, unreachable
+from sluice.ledger.database.conninfo import complete, unreachable
 
 #: The migration for which this code was written. A test compares it with Alembic's head.
 REVISION = "0001"
@@ -125,7 +125,7 @@ def require(url: str, *, make: bool = False) -> None:
 
 def _connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
     """Connect without a transaction: if it had read a row of a table, it would block migrations of that table."""
-    return psycopg.connect(dialled(url), autocommit=True)
+    return psycopg.connect(complete(url), autocommit=True)
 
 
 def _schema(connection: psycopg.Connection[tuple[object, ...]]) -> Schema | None:

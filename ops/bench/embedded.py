@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from sluice.actors.assembly import open_ledger
 from sluice.actors.client import Client
 from sluice.actors.settings.settings import Settings
-from sluice.actors.worker.notify_listener import ring
+from sluice.actors.worker.notify_listener import notify_through
 from sluice.ops.bench.contenders.sluice_desk import SubmitterConnections, environment
 from sluice.ops.bench.environment import BenchEnvironment
 from sluice.ops.bench.sample import Figures
@@ -44,6 +44,6 @@ def _desk(folder: Path) -> Iterator[SubmitterConnections]:
         open_ledger(Settings(home=home)) as ledger,
         ground.crew([command], {**environment(ground), "SLUICE_HOME": str(home)}) as (crew, marks),
     ):
-        desk = SubmitterConnections(ledger, Client(ledger, partial(ring, ledger)), crew, marks)
+        desk = SubmitterConnections(ledger, Client(ledger, partial(notify_through, ledger)), crew, marks)
         desk.warm_up()
         yield desk

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from sluice.actors.executor import transactions
 from sluice.actors.executor.assignments import assign
-from sluice.actors.executor.job_services import Journaling
+from sluice.actors.executor.job_services import RunJournal
 from sluice.actors.planner import handlers
 from sluice.broker.messages import Execute, Message, Plan
 from sluice.jobs.api import saga
@@ -77,7 +77,7 @@ def _flown(ledger: Ledger, catalogue: Catalogue, job: ClaimedJob) -> None:
     if not isinstance(app.saga, Saga):
         raise SluiceError(f"{app.name} is no saga.")
     outcome = SagaRunner(app.saga).run(
-        assign(app, job), stop=stop, journal=Journaling(ledger, job, stop), report=lambda *_: None
+        assign(app, job), stop=stop, journal=RunJournal(ledger, job, stop), report=lambda *_: None
     )
     if outcome.ending is not Ending.DONE:
         raise SluiceError(f"A flight of empty steps has failed: {outcome.error}")

@@ -18,7 +18,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, LIVE, State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.reads.submission_progress import ProgressRun, SubmissionProgress, course, work
+from sluice.ledger.reads.submission_progress import ProgressRun, SubmissionProgress, progress, work
 from sluice.ops.cli.command import DONE, FAILED, INTERRUPTED, REFUSED
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph, colour
@@ -59,7 +59,7 @@ def _looks(installation: Installation, submission: str) -> Iterator[SubmissionPr
 
 
 def _look(tx: Tx, submission: str) -> SubmissionProgress:
-    found = course(tx, submission, planner_queue=PLANNER)
+    found = progress(tx, submission, planner_queue=PLANNER)
     if found is None:
         raise BadRequest(f"Submission {submission} is no longer in the ledger.")
     return found
@@ -133,15 +133,15 @@ class Bars:
     ) -> None:
         self._live.stop()
 
-    def show(self, course: SubmissionProgress) -> None:
-        self._live.update(draw(course, self._ranks, self._console.width))
+    def show(self, shown: SubmissionProgress) -> None:
+        self._live.update(draw(shown, self._ranks, self._console.width))
 
 
-def draw(course: SubmissionProgress, ranks: Mapping[str, int], width: int) -> RenderableType:
+def draw(shown: SubmissionProgress, ranks: Mapping[str, int], width: int) -> RenderableType:
     """Return one picture. A job that was split is left out, because its halves are shown in its place."""
-    tally = {app: _without_split(counts) for app, counts in course.tally.items()}
+    tally = {app: _without_split(counts) for app, counts in shown.tally.items()}
     rows = sorted(tally.items(), key=lambda item: (ranks.get(item[0], 0), item[0]))
-    return Group(*_bars(rows, width), *_lines(course, width))
+    return Group(*_bars(rows, width), *_lines(shown, width))
 
 
 def _without_split(counts: Mapping[State, int]) -> Mapping[State, int]:
@@ -184,25 +184,25 @@ def _rest(counts: Mapping[State, int]) -> str:
     return in_words({state: count for state, count in counts.items() if state is not State.SUCCEEDED})
 
 
-def _lines(course: SubmissionProgress, width: int) -> Iterator[Text]:
-    if what := obstacle(course):
+def _lines(shown: SubmissionProgress, width: int) -> Iterator[Text]:
+    if what := obstacle(shown):
         yield Text(what, "yellow")
-    elif not course.tally:
-        yield Text(f"submission {course.status.id} is {course.status.state} …", "bright_black")
-    if course.running:
-        yield _running(course)
-    for trouble in course.retrying[:NAMED_MAX]:
+    elif not shown.tally:
+        yield Text(f"submission {shown.status.id} is {shown.status.state} …", "bright_black")
+    if shown.running:
+        yield _running(shown)
+    for trouble in shown.retrying[:NAMED_MAX]:
         text = f"{trouble.app}/{trouble.key} is tried again, after: {first_line(trouble.error)}"
         yield _short(text, width, "yellow")
-    dead = [trouble for trouble in course.troubles if trouble.state is not State.UPSTREAM_FAILED]
+    dead = [trouble for trouble in shown.troubles if trouble.state is not State.UPSTREAM_FAILED]
     for trouble in dead[:NAMED_MAX]:
         text = f"{trouble.app}/{trouble.key} {trouble.state}: {first_line(trouble.error)}"
         yield _short(text, width, "red")
 
 
-def _running(course: SubmissionProgress) -> Text:
-    names = " · ".join(_named(run, course.now) for run in course.running[:NAMED_MAX])
-    more = course.counts.get(State.RUNNING, 0) - NAMED_MAX
+def _running(shown: SubmissionProgress) -> Text:
+    names = " · ".join(_named(run, shown.now) for run in shown.running[:NAMED_MAX])
+    more = shown.counts.get(State.RUNNING, 0) - NAMED_MAX
     return Text.assemble(("running ", colour(State.RUNNING)), f"{names} · {more} more" if more > 0 else names)
 
 

@@ -29,9 +29,9 @@ def known_preview(
     installation = Installation(desk)
 
     def look_up(names: list[JobName]) -> Mapping[JobName, KnownJob]:
-        return installation.ask(lambda tx: plans.look(tx, names))
+        return installation.ask(lambda tx: plans.find_with_ages(tx, names))
 
-    at = now or installation.ask(Tx.instant)
+    at = now or installation.ask(Tx.current_time)
     found = preview(desk.catalogue, submission, look_up, at)
     apps = sorted({job.name.app for job in found.jobs})
     return found, installation.ask(lambda tx: runtimes.known_s(tx, apps)), at
@@ -45,7 +45,7 @@ def known_chunks(
     """
 
     def look(tx: Tx) -> tuple[Chunked, Mapping[str, float], datetime]:
-        past = freshness.FreshnessFacts(tx, now or tx.instant(), number=0)
+        past = freshness.FreshnessFacts(tx, now or tx.current_time(), number=0)
         found = chunk(desk.catalogue, submission, selected.work_ids, selected.kwargs, past)
         apps = sorted({job.name.app for job in found.jobs})
         return found, runtimes.known_s(tx, apps), past.now
@@ -68,6 +68,6 @@ def known_partitions(
     def look(tx: Tx) -> tuple[Layout, Mapping[str, float], datetime]:
         layout = Layout(catalogue, submission, partitions.LedgerTables(tx))
         apps = [supply.app.name for supply in layout.supplies if supply.app]
-        return layout, runtimes.known_s(tx, apps), now or tx.instant()
+        return layout, runtimes.known_s(tx, apps), now or tx.current_time()
 
     return Installation(desk).ask(look)

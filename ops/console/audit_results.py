@@ -9,11 +9,11 @@ from typing import Any
 from uuid import uuid4
 
 from sluice.actors.planner.landed_partitions import LandingResult
-from sluice.actors.planner.pauses import GoesOn, HeldBack
+from sluice.actors.planner.pauses import PauseResult, ResumeResult
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.sagas.events import Became, Came
+from sluice.ledger.sagas.events import EventDelivery, EventOutcome
 from sluice.ledger.stats import audit
 from sluice.ops.operations.cancel import undone_first
 
@@ -61,17 +61,17 @@ def retried(_: Tx, found: bool) -> CameTo | None:  # noqa: FBT001 - it is what t
     return {"retried": True} if found else None
 
 
-def paused(_: Tx, found: HeldBack) -> CameTo | None:
+def paused(_: Tx, found: PauseResult) -> CameTo | None:
     return None if found.jobs is None else {"held_back": len(found.jobs)}
 
 
-def resumed(_: Tx, found: GoesOn | None) -> CameTo | None:
+def resumed(_: Tx, found: ResumeResult | None) -> CameTo | None:
     return None if found is None else {"let_go": found.let_go}
 
 
-def heard(_: Tx, found: tuple[Came, Sequence[Any]]) -> CameTo | None:
+def heard(_: Tx, found: tuple[EventDelivery, Sequence[Any]]) -> CameTo | None:
     became = found[0].became
-    nothing = (Became.UNKNOWN, Became.TOO_LATE, Became.REPEATED)
+    nothing = (EventOutcome.UNKNOWN, EventOutcome.TOO_LATE, EventOutcome.REPEATED)
     return None if became in nothing else {"became": str(became)}
 
 

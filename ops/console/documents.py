@@ -64,11 +64,11 @@ class StepDocument(Document, frozen=True, kw_only=True, rename={"source": "from"
 
 
 class WatchDocument(Document, frozen=True, kw_only=True):
-    """Monitoring of external work that no worker holds. ``to`` is ``look`` for the next poll, or ``end`` for the next
+    """Monitoring of external work that no worker holds. ``to`` is ``poll`` for the next poll, or ``end`` for the next
     attempt to end the work. ``at`` is the time of either, and ``external_status`` the last status that a poll returned.
     """
 
-    to: Literal["look", "end"]
+    to: Literal["poll", "end"]
     every_s: float | None
     at: datetime | None
     external_status: str | None

@@ -115,7 +115,7 @@ def _watch(job: JobRow) -> dict[str, Any] | None:
     if not job.is_left and not job.is_to_be_ended:
         return None
     return {
-        "to": "look" if job.is_left else "end",
+        "to": "poll" if job.is_left else "end",
         "every_s": job.poll_interval_s if job.is_left else None,
         "at": job.next_poll_at,
         "external_status": job.external_status,

@@ -37,4 +37,4 @@ def cancel_job(
 
 def undone_first(tx: Tx, name: JobName) -> int:
     """Return 1 if the job is a saga that is undone first and cancelled after that, otherwise 0."""
-    return int(saga_details.is_called_off(tx, name))
+    return int(saga_details.is_aborting(tx, name))

@@ -7,7 +7,7 @@ from threading import Event
 from typing import Any, TypeVar
 
 from sluice.actors.executor.assignments import assign
-from sluice.actors.executor.job_services import Journaling
+from sluice.actors.executor.job_services import RunJournal
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import Assignment, Outcome
@@ -102,7 +102,7 @@ class FlightRun:
         assignment = assign(app, self._claimed)
         self._sky.takes_off(self._claimed, len(app.saga.build(None)))
         runner = SagaRunner(app.saga, self._means)
-        journal = _Mortal(self, Journaling(self._ledger, self._claimed, self.stop))
+        journal = _Mortal(self, RunJournal(self._ledger, self._claimed, self.stop))
         outcome = runner.run(assignment, stop=self.stop, journal=journal)
         self.rests()
         self._end(outcome)

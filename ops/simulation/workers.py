@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sluice.actors.executor import breakers, transactions
 from sluice.actors.executor.breakers import has_failed
-from sluice.actors.executor.transactions import Appetite
+from sluice.actors.executor.transactions import Capacity
 from sluice.broker.messages import Execute, Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.job import Ending, Outcome
@@ -169,12 +169,12 @@ class SimulatedWorker:
         outcome = effort.end()
         self._record(claimed.right, outcome)
         if has_failed(outcome) and self._catalogue.app(claimed.app).breaker:
-            for message in breakers.mind(self._ledger, claimed.app).messages:
+            for message in breakers.evaluate(self._ledger, claimed.app).messages:
                 self._shore.send(message)
 
     def _record(self, right: Claim, outcome: Outcome) -> None:
         line = self._lines.pop(right)
-        appetite = Appetite(self._id, partial(self._habits.serves, self.name), self._at_once)
+        appetite = Capacity(self._id, partial(self._habits.serves, self.name), self._at_once)
         settled = transactions.settle(
             self._ledger, self._catalogue, {right: outcome}, None if line else appetite
         )
@@ -213,7 +213,7 @@ class SimulatedWorker:
 
     def _beat(self) -> None:
         held = sorted(self._held)
-        standing = self._ledger.transact(lambda tx: leases.beat(tx, self._id, held, lease_s=LEASE_S))
+        standing = self._ledger.transact(lambda tx: leases.renew(tx, self._id, held, lease_s=LEASE_S))
         self._beaten_at = self._agenda.now
         for lost in sorted(self._flights.keys() & self._held - standing):
             self._flights[lost].stop.set()

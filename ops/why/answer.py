@@ -30,7 +30,7 @@ class WaitsFor(Struct, frozen=True, kw_only=True, omit_defaults=True):
         event       the event of a saga
         definition  definitions that have the job
         pause       a submission or an app that has to be resumed, or the trial job of a breaker
-        look        the next poll of external work
+        poll        the next poll of external work
         root        the job at the upstream end of a chain of waiting jobs
         half        a piece of a split job
         lost        past: an alternative is lost

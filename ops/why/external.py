@@ -31,7 +31,7 @@ def _look(job: JobRow, facts: Obstacles, what: str) -> list[WaitsFor]:
         return []
     left_s = (job.next_poll_at - facts.now).total_seconds()
     when = f"in {span(left_s)}" if left_s > 0 else "due now"
-    return [WaitsFor(kind="look", what=f"{what}, at {moment(job.next_poll_at)} UTC, {when}")]
+    return [WaitsFor(kind="poll", what=f"{what}, at {moment(job.next_poll_at)} UTC, {when}")]
 
 
 def _nobody_looks(job: JobRow, facts: Obstacles) -> list[Remedy]:

@@ -39,8 +39,8 @@ def _waiting(job: JobRow, facts: Obstacles) -> Reason:
         otherwise = Reason(_until(job, facts), time, absent(facts, *TIME))
     elif facts.paused_by:
         otherwise = Reason("")
-    elif facts.line:
-        otherwise = pools.in_line(job, facts.line, facts)
+    elif facts.slot_wait:
+        otherwise = pools.in_line(job, facts.slot_wait, facts)
     else:
         waits = [WaitsFor(kind="groomer", what="the groomer's next tick")]
         otherwise = Reason("may run and is about to become ready", waits, absent(facts, *TIME))

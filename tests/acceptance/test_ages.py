@@ -154,7 +154,7 @@ def plan(world: World, app: str) -> dict[str, Any]:
     """Return the document of ``sluice plan`` on this ledger."""
 
     def look_up(names: list[JobName]) -> dict[JobName, KnownJob]:
-        return world.ledger.transact(lambda tx: plans.look(tx, names))
+        return world.ledger.transact(lambda tx: plans.find_with_ages(tx, names))
 
     submission = Submission(app=app, key="1", push="wanted")
     return as_document(preview(world.catalogue, submission, look_up, world.now), {}, now=world.now)

@@ -4,8 +4,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from sluice.actors.assembly import stores
-from sluice.actors.executor.claims_in_flight import Holdings
-from sluice.actors.executor.execution import Running
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.execution import Execution
 from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, JobRound, Message
 from sluice.jobs.catalogue import load
@@ -90,13 +90,13 @@ class Bench:
         (folder / "definitions.py").write_text(SOURCE)
         world.catalogue = load([str(folder / "definitions.py")])
         self.world = world
-        self.holdings = Holdings()
+        self.holdings = ClaimsInFlight()
         self.sent: list[Message] = []
         self.worker = uuid4()
         world.ledger.transact(
             lambda tx: leases.join(tx, self.worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S)
         )
-        self.running = Running(
+        self.running = Execution(
             world.ledger,
             lambda: world.catalogue,
             self.holdings,

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sluice.actors.assembly import stores
-from sluice.actors.executor.claims_in_flight import Holdings
-from sluice.actors.executor.execution import Running
-from sluice.actors.executor.external_work import Watching
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.execution import Execution
+from sluice.actors.executor.external_work import ExternalWorkPoller
 from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, JobRound, Message, Watch
 from sluice.jobs.catalogue import load
@@ -93,7 +93,7 @@ class Site:
         manager = world.catalogue.app("far").manager
         assert manager is not None
         self.grid: Any = vars(sys.modules[manager.__module__])
-        self.holdings = Holdings()
+        self.holdings = ClaimsInFlight()
 
     @property
     def asked(self) -> list[str]:
@@ -115,7 +115,7 @@ class Site:
     def run(self, job: str = "far", *, ledger: Ledger | None = None) -> None:
         """Run one ready job by a new worker."""
         sent: list[Message] = []
-        running = Running(
+        running = Execution(
             ledger or self.world.ledger,
             lambda: self.world.catalogue,
             self.holdings,
@@ -140,9 +140,9 @@ class Site:
         self._spread(sent)
         return delivered
 
-    def process(self, sent: list[Message]) -> Watching:
+    def process(self, sent: list[Message]) -> ExternalWorkPoller:
         """Return a process that can make polls."""
-        return Watching(self.world.ledger, lambda: self.world.catalogue, self.holdings, sent.extend)
+        return ExternalWorkPoller(self.world.ledger, lambda: self.world.catalogue, self.holdings, sent.extend)
 
     def passes(self, seconds: float) -> None:
         """Let this time pass, then tick the groomer and make the requested polls."""

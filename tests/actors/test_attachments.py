@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from sluice.actors.assembly import stores
-from sluice.actors.executor.claims_in_flight import Holdings
-from sluice.actors.executor.execution import Running
-from sluice.actors.executor.job_services import Attaching
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.execution import Execution
+from sluice.actors.executor.job_services import WorkAttachment
 from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, JobRound, Message
 from sluice.jobs.catalogue import load
@@ -64,7 +64,7 @@ class Site:
         self.world = world
         self.grid: Any = vars(sys.modules[self._grid().__module__])
         self.id = world.submit("far")
-        self.holdings = Holdings()
+        self.holdings = ClaimsInFlight()
 
     @property
     def asked(self) -> list[str]:
@@ -81,7 +81,7 @@ class Site:
         self.grid["answers"][:] = answers
         self.grid["meanwhile"] = meanwhile
         sent: list[Message] = []
-        running = Running(
+        running = Execution(
             self.world.ledger,
             lambda: self.world.catalogue,
             self.holdings,
@@ -169,9 +169,9 @@ class _Away:
         return True
 
 
-def _attaching(times: int, stop: Event) -> Attaching:
+def _attaching(times: int, stop: Event) -> WorkAttachment:
     job = ClaimedJob(1, "far", "1", 0, 1, None, None, None, None)
-    return Attaching(cast(Ledger, _Away(times)), job, stop, lambda _: None)
+    return WorkAttachment(cast(Ledger, _Away(times)), job, stop, lambda _: None)
 
 
 def test_storing_a_handle_is_retried_until_the_ledger_is_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,20 +72,20 @@ def test_planning_or_showing_a_branch_imports_no_module_named_in_the_ledger(
     (tmp_path / "marking.py").write_text(f"open({str(mark)!r}, 'w').close()\ndef leave_a_mark(): pass\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     written = {"output_table": "staging", **words}
-    kept = Kept(app="staging", version="0123456789abcdef", code="by another process", words=written)
+    kept = Kept(app="staging", version="0123456789abcdef", code="by another process", options=written)
     world.define({})
-    world.ledger.transact(lambda tx: versions.point(tx, "theirs", [kept], {}, by="ann"))
+    world.ledger.transact(lambda tx: versions.set_branch(tx, "theirs", [kept], {}, by="ann"))
     world.submit("staging", None, branch="theirs", **DAY)
     assert _count(world, "staging") == 3
     shown = world.ledger.transact(lambda tx: branches.branch_of(tx, "theirs"))["staging"]
-    assert (shown.version, shown.code, shown.words) == (kept.version, kept.code, kept.words)
+    assert (shown.version, shown.code, shown.words) == (kept.version, kept.code, kept.options)
     assert world.ledger.transact(lambda tx: versions.kept(tx, "staging", kept.version)) == kept
     assert not mark.exists()
 
 
 def test_a_stored_definition_named_conf_planner_cannot_be_read(world: World) -> None:
-    kept = Kept(app="conf_planner", version="1", code="", words={"output_table": "t", "bash_cmd": "true"})
-    world.ledger.transact(lambda tx: versions.point(tx, "theirs", [kept], {}, by="ann"))
+    kept = Kept(app="conf_planner", version="1", code="", options={"output_table": "t", "bash_cmd": "true"})
+    world.ledger.transact(lambda tx: versions.set_branch(tx, "theirs", [kept], {}, by="ann"))
     with pytest.raises(BadRequest, match="cannot be read here"):
         world.ledger.transact(lambda tx: branches.branch_of(tx, "theirs"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.actors.executor.batches import Paces
+from sluice.actors.executor.batches import MeanRunTimes
 from sluice.broker.messages import Execute, JobRound
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
@@ -15,7 +15,7 @@ from tests.broker.conftest import until
 
 
 def test_an_unfinished_run_sets_the_pace_of_an_app_that_has_none() -> None:
-    paces = Paces()
+    paces = MeanRunTimes()
     paces.note("short", 0.001)
     for app in ("short", "unknown"):
         paces.suppose(app, 0.3)

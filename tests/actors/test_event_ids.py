@@ -11,7 +11,7 @@ from sluice.actors.worker.handlers import handle
 from sluice.broker import codec
 from sluice.jobs.errors import BadMessage, BadRequest
 from sluice.jobs.states import State
-from sluice.ledger.sagas.events import Became
+from sluice.ledger.sagas.events import EventOutcome
 from tests.actors.test_saga_journal import TRIP_1, Agency
 from tests.world import World
 
@@ -23,7 +23,7 @@ def agency(world: World, tmp_path: Path) -> Agency:
     return Agency(world, tmp_path)
 
 
-def _kept(agency: Agency, table: str = "event") -> list[str]:
+def _kept(agency: Agency, table: str = "saga_signal") -> list[str]:
     return agency.world.ledger.transact(lambda tx: tx.column(f"SELECT token FROM {table} ORDER BY id"))
 
 
@@ -51,7 +51,7 @@ def _by_sql(agency: Agency, **words: Any) -> str:
 def test_an_event_that_is_repeated_by_any_way_is_kept_once(agency: Agency) -> None:
     _deliver(agency, "one", id="evt-1")
     _deliver(agency, "two", id="evt-1")
-    assert agency.client.resume_job(TRIP_1, "approved", id="evt-1") is Became.REPEATED
+    assert agency.client.resume_job(TRIP_1, "approved", id="evt-1") is EventOutcome.REPEATED
     assert _by_sql(agency, id="evt-1") == "repeated"
     assert _kept(agency) == ["evt-1"]
     assert agency.run() is State.READY
@@ -73,9 +73,9 @@ def test_two_jobs_may_have_events_with_the_same_id(agency: Agency) -> None:
 
 def test_a_repeated_event_of_a_job_that_has_ended_is_no_error(agency: Agency) -> None:
     assert agency.run() is State.SUSPENDED
-    assert agency.client.resume_job(TRIP_1, "approved", id="evt-1") is Became.RESUMED
+    assert agency.client.resume_job(TRIP_1, "approved", id="evt-1") is EventOutcome.RESUMED
     assert agency.run() is State.SUCCEEDED
-    assert agency.client.resume_job(TRIP_1, "approved", id="evt-1") is Became.REPEATED
+    assert agency.client.resume_job(TRIP_1, "approved", id="evt-1") is EventOutcome.REPEATED
     _deliver(agency, "one", id="evt-1")
     assert _by_sql(agency, id="evt-1") == "repeated"
     with pytest.raises(BadRequest, match="trip/1 is succeeded"):
@@ -96,7 +96,7 @@ def test_an_event_by_sql_ends_a_wait_once_its_transaction_has_committed(agency: 
     with psycopg.connect(agency.world.url) as connection:
         connection.execute("SELECT sluice.resume(%s)", [json.dumps(EVENT)])
         connection.rollback()
-    assert _kept(agency, "early") == []
+    assert _kept(agency, "saga_signal_early") == []
     assert _by_sql(agency, id="evt-1") == "kept"
     assert _by_sql(agency, id="evt-1") == "repeated"
     agency.world.tick()

@@ -8,8 +8,8 @@ from typing import NoReturn
 import pytest
 
 from sluice.actors.assembly import stores
-from sluice.actors.executor.claims_in_flight import Holdings
-from sluice.actors.executor.execution import Running
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.execution import Execution
 from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute
 from sluice.jobs.model.names import Claim
@@ -44,7 +44,7 @@ def test_a_worker_takes_on_released_children_if_it_serves_their_queue(bench: Ben
     bench.world.define(
         {"a": words, **{app: {**words, "depends_on": {"app_name": [of]}} for app, of in needs.items()}}
     )
-    bench.running = Running(
+    bench.running = Execution(
         bench.world.ledger,
         lambda: bench.world.catalogue,
         bench.holdings,
@@ -240,7 +240,7 @@ def test_a_batch_runs_by_the_definitions_it_was_claimed_with(bench: Bench) -> No
     world = bench.world
     words = [{"job_id": "{x}", "bash_cmd": f"echo {said}"} for said in ("one", "two", "three")]
     versions = iter([catalogue_of({"told": each}) for each in words])
-    bench.running = Running(
+    bench.running = Execution(
         world.ledger,
         lambda: next(versions, catalogue_of({})),
         bench.holdings,
@@ -257,7 +257,7 @@ def test_a_batch_runs_by_the_definitions_it_was_claimed_with(bench: Bench) -> No
 
 
 def test_runs_of_lost_claims_are_stopped() -> None:
-    holdings = Holdings()
+    holdings = ClaimsInFlight()
     kept, gone = Claim(1, 1), Claim(2, 1)
     stops = holdings.take([kept, gone])
     assert holdings.keep_only({kept}, [kept, gone]) == [gone]
@@ -267,7 +267,7 @@ def test_runs_of_lost_claims_are_stopped() -> None:
 
 
 def test_draining_sets_the_leave_event_and_only_stop_all_the_stop_event() -> None:
-    holdings = Holdings()
+    holdings = ClaimsInFlight()
     claim = Claim(1, 1)
     stop = holdings.take([claim])[claim]
     leave = holdings.leave_of(claim)
@@ -278,7 +278,7 @@ def test_draining_sets_the_leave_event_and_only_stop_all_the_stop_event() -> Non
 
 
 def test_a_run_that_must_stop_also_gets_the_leave_event() -> None:
-    holdings = Holdings()
+    holdings = ClaimsInFlight()
     claim = Claim(1, 1)
     holdings.take([claim])
     holdings.keep_only(set(), [claim])
@@ -286,7 +286,7 @@ def test_a_run_that_must_stop_also_gets_the_leave_event() -> None:
 
 
 def test_a_heartbeat_does_not_report_a_finished_run_as_lost() -> None:
-    holdings = Holdings()
+    holdings = ClaimsInFlight()
     over = Claim(1, 1)
     holdings.take([over])
     holdings.release([over])

@@ -52,7 +52,7 @@ def test_work_that_was_started_before_its_app_became_long_running_is_polled(site
     site.world.submit("far")
     claimed = site.world.claim("far")
     assert claimed is not None
-    site.world.ledger.transact(lambda tx: external_work.keep(tx, claimed.right, "w7"))
+    site.world.ledger.transact(lambda tx: external_work.store_handle(tx, claimed.right, "w7"))
     site.world.record(claimed, Ending.HANDED_BACK)
     site.run()
     assert (site.asked, site.field("handle")) == ([], "w7")
@@ -121,7 +121,7 @@ def test_a_job_cancelled_while_no_worker_runs_it_has_its_work_ended(site: Site, 
     site.world.submit("short", id="s")
     claimed = site.world.claim("short", worker=site.world.hire())
     assert claimed is not None
-    site.world.ledger.transact(lambda tx: external_work.keep(tx, claimed.right, "w7"))
+    site.world.ledger.transact(lambda tx: external_work.store_handle(tx, claimed.right, "w7"))
     if how == "handed back":
         site.world.record(claimed, Ending.HANDED_BACK)
     site.world.cancel("s")
@@ -133,11 +133,11 @@ def test_a_worker_that_holds_a_cancelled_job_ends_the_work_itself(site: Site) ->
     site.world.submit("short", id="s")
     claimed = site.world.claim("short")
     assert claimed is not None
-    site.world.ledger.transact(lambda tx: external_work.keep(tx, claimed.right, "w7"))
+    site.world.ledger.transact(lambda tx: external_work.store_handle(tx, claimed.right, "w7"))
     site.world.cancel("s")
     site.passes(5)
     assert site.asked == []
-    site.world.ledger.transact(lambda tx: external_work.forget(tx, claimed.right, "w7"))
+    site.world.ledger.transact(lambda tx: external_work.remove_handle(tx, claimed.right, "w7"))
     site.passes(60)
     assert site.asked == []
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.errors import DeadlockDetected
 
-from sluice.actors.executor.claims_in_flight import Holdings
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.telemetry.counters import ProcessCounters
 from sluice.actors.worker.heartbeat import Heartbeat
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
@@ -49,7 +49,7 @@ class Life:
         self._world = world
         world.apps("a")
         world.submit("a")
-        self.holdings = Holdings(lease_s=lease_s, clock=clock)
+        self.holdings = ClaimsInFlight(lease_s=lease_s, clock=clock)
         self.id = uuid4()
         self.known = KnownDefinitions(apps={"a": "first"})
         self.line = Heartbeat(

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Raw
 
 from sluice.actors.executor import transactions
-from sluice.actors.executor.claims_in_flight import Holdings
-from sluice.actors.executor.external_work import Watching
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.external_work import ExternalWorkPoller
 from sluice.actors.worker.handlers import handle
 from sluice.broker import codec
 from sluice.broker.messages import Execute, Message, SubmitMany, Watch
@@ -51,7 +51,9 @@ class Shell:
     def __init__(self, world: World) -> None:
         self.world = world
         self.ended: Counter[str] = Counter()
-        self._watching = Watching(world.ledger, lambda: world.catalogue, Holdings(), world.queue.extend)
+        self._watching = ExternalWorkPoller(
+            world.ledger, lambda: world.catalogue, ClaimsInFlight(), world.queue.extend
+        )
 
     def takes(self, message: Message) -> None:
         try:

@@ -42,7 +42,7 @@ def test_a_leader_is_replaced_after_a_term_without_its_pulse(world: World) -> No
     one, two = uuid4(), uuid4()
 
     def lead(holder: UUID) -> bool:
-        return world.ledger.transact(lambda tx: leases.take_pulse(tx, "scheduler", holder, term_s=3))
+        return world.ledger.transact(lambda tx: leases.take_leadership(tx, "scheduler", holder, term_s=3))
 
     assert lead(one)
     assert not lead(two)
@@ -109,7 +109,7 @@ def test_a_breaker_needs_ticks_only_for_uncounted_rounds_or_a_trial(
         return [Tick() in sent for sent in leader.periods(periods)]
 
     broken = Breaker(fails=1, pause_s=30.0, pause_s_max=30.0)
-    world.ledger.transact(lambda tx: breakers.know(tx, "a", broken))
+    world.ledger.transact(lambda tx: breakers.ensure(tx, "a", broken))
     assert ticks(CALM_PERIODS) == CALM_PERIODS * [False], "it is closed"
     world.tick()
     world.ledger.transact(lambda tx: tx.write(_FAILED))

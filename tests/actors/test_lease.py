@@ -9,8 +9,8 @@ from unittest.mock import patch
 import pytest
 
 from sluice.actors.assembly import stores
-from sluice.actors.executor.claims_in_flight import Holdings
-from sluice.actors.executor.execution import Running
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.execution import Execution
 from sluice.actors.settings.settings import Settings
 from sluice.actors.telemetry.observers import RunReport
 from sluice.jobs.model.job import Assignment
@@ -30,10 +30,10 @@ class Leased:
         self.bench = bench
         self.clock_s = 0.0
         self.before_answer: Callable[[], None] = lambda: None
-        self.holdings = Holdings(lease_s=LEASE_S, clock=lambda: self.clock_s)
+        self.holdings = ClaimsInFlight(lease_s=LEASE_S, clock=lambda: self.clock_s)
         self.holdings.renew(0.0)
         self.ledger = Late(bench.world, self._answer)
-        bench.running = Running(
+        bench.running = Execution(
             self.ledger,
             lambda: bench.world.catalogue,
             self.holdings,
@@ -159,7 +159,7 @@ def test_a_command_that_ignores_sigterm_is_killed_before_the_lease_ends(
     begun = tmp_path / "begun"
     command = f"trap '' TERM; touch {begun}; while :; do sleep 0.05; done"
     bench.world.define({"stubborn": {"job_id": "{x}", "bash_cmd": command}})
-    bench.running = Running(
+    bench.running = Execution(
         bench.world.ledger,
         lambda: bench.world.catalogue,
         bench.holdings,

@@ -188,7 +188,7 @@ def test_a_manager_that_never_answers_blocks_only_one_thread_of_a_process(starte
 def test_a_poll_that_was_taken_and_never_made_is_repeated(started: Site) -> None:
     started.world.tick(after_s=POLL_S)
     known = started.world.known("far")
-    taken = started.world.ledger.transact(lambda tx: external_work.take(tx, "far", [known.id]))
+    taken = started.world.ledger.transact(lambda tx: external_work.take_announced(tx, "far", [known.id]))
     assert [each.name for each in taken] == [known.name]
     started.passes(external_work.TERM_S - 1)
     assert started.asked == ["run"]

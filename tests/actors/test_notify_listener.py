@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from sluice.actors.worker.notify_listener import NotifyListener, ring
+from sluice.actors.worker.notify_listener import NotifyListener, notify_through
 from sluice.broker.messages import Message, Plan, Tick
 from sluice.ledger.database import notify
 from sluice.ledger.database.connection import Tx
@@ -26,7 +26,7 @@ class House:
         self.heard += messages
 
     def say(self, *messages: Message) -> None:
-        ring(self.world.ledger, messages)
+        notify_through(self.world.ledger, messages)
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def test_an_unreadable_notification_is_logged_and_skipped(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     def nonsense(tx: Tx) -> None:
-        notify.say(tx, "")
-        notify.say(tx, "sluice.planner {}")
+        notify.notify(tx, "")
+        notify.notify(tx, "sluice.planner {}")
 
     house.world.ledger.transact(nonsense)
     house.say(Tick())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sluice.actors.assembly import stores
-from sluice.actors.executor.execution import Running
+from sluice.actors.executor.execution import Execution
 from sluice.actors.settings.settings import Settings
 from sluice.actors.telemetry.counters import Count
 from sluice.actors.telemetry.observers import FinishedRun, RunInfo, RunObservers
@@ -73,7 +73,7 @@ class Scribe:
 
 def watched(bench: Bench, *observers: Any) -> RunObservers:
     observers = RunObservers(bench.world.ledger, observers)
-    bench.running = Running(
+    bench.running = Execution(
         bench.world.ledger,
         lambda: bench.world.catalogue,
         bench.holdings,

@@ -221,7 +221,7 @@ def test_submissions_that_killed_a_planner_are_planned_one_at_a_time(asked: Worl
     with asked.ledger.begin() as tx:
         assert plan_attempts.take_turn(tx)
         with asked.ledger.begin() as another:
-            assert submissions.take(another, app) is None
+            assert submissions.lock_one_unplanned(another, app) is None
         one.plan_all(app)
     assert asked.submission(app) is SubmissionState.RECEIVED
     assert asked.reason(app) == NOT_ITS_TURN

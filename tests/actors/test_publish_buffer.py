@@ -35,9 +35,9 @@ def _held_up(ear: Ear) -> Iterator[Callable[[Message], None]]:
     block the wait ends and all messages are sent."""
     publish_buffer = PublishBuffer(ear.publish)
     ear.door.clear()
-    publish_buffer.tell([_plan("first")])
+    publish_buffer.publish([_plan("first")])
     eventually(lambda: ear.heard)
-    yield lambda message: publish_buffer.tell([message])
+    yield lambda message: publish_buffer.publish([message])
     ear.door.set()
     publish_buffer.close()
 
@@ -74,8 +74,8 @@ def test_close_waits_until_all_messages_are_sent() -> None:
     ear = Ear()
     ear.door.clear()
     publish_buffer = PublishBuffer(ear.publish)
-    publish_buffer.tell([_plan("first")])
-    publish_buffer.tell([_plan("last")])
+    publish_buffer.publish([_plan("first")])
+    publish_buffer.publish([_plan("last")])
     closing = Thread(target=publish_buffer.close)
     closing.start()
     closing.join(0.05)
@@ -92,10 +92,10 @@ def test_an_unreachable_broker_is_logged_and_tried_again_with_the_next_message(
     ear = Ear()
     ear.deaf = True
     publish_buffer = PublishBuffer(ear.publish)
-    publish_buffer.tell([_plan("lost")])
+    publish_buffer.publish([_plan("lost")])
     eventually(lambda: "the groomer will repeat them: Nobody there." in caplog.text)
     ear.deaf = False
-    publish_buffer.tell([_plan("heard")])
+    publish_buffer.publish([_plan("heard")])
     publish_buffer.close()
     assert ear.heard == [[_plan("lost")], [_plan("heard")]]
 
@@ -109,9 +109,9 @@ def test_an_unexpected_error_does_not_prevent_later_messages(caplog: pytest.LogC
             raise ValueError("ours")
 
     publish_buffer = PublishBuffer(publish)
-    publish_buffer.tell([_plan("lost")])
+    publish_buffer.publish([_plan("lost")])
     eventually(lambda: "ours" in caplog.text)
-    publish_buffer.tell([_plan("heard")])
+    publish_buffer.publish([_plan("heard")])
     publish_buffer.close()
     assert calls == [[_plan("lost")], [_plan("heard")]]
 
@@ -121,10 +121,10 @@ def test_messages_behind_a_slow_publication_can_be_taken_by_the_caller() -> None
     ear.door.clear()
     publish_buffer = PublishBuffer(ear.publish)
     assert publish_buffer.held_up() == []
-    publish_buffer.tell([_plan("first")])
+    publish_buffer.publish([_plan("first")])
     eventually(lambda: ear.heard)
-    publish_buffer.tell([_plan("a")])
-    publish_buffer.tell([_plan("b")])
+    publish_buffer.publish([_plan("a")])
+    publish_buffer.publish([_plan("b")])
     taken: list[Message] = []
     eventually(lambda: taken.extend(publish_buffer.held_up()) or taken)
     assert taken == [_plan("a", "b")]
@@ -138,6 +138,6 @@ def test_the_buffer_has_a_thread_only_while_there_are_messages() -> None:
     ear = Ear()
     publish_buffer = PublishBuffer(ear.publish)
     for number, name in enumerate(("a", "b"), start=1):
-        publish_buffer.tell([_plan(name)])
+        publish_buffer.publish([_plan(name)])
         eventually(lambda number=number: len(ear.heard) == number and not _tellers())
     assert ear.heard == [[_plan("a")], [_plan("b")]]

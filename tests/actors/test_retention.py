@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sluice.actors.groomer import retention
-from sluice.actors.groomer.retention import Retention, Swept
+from sluice.actors.groomer.retention import Retention, SweepResult
 from sluice.jobs.blobs import BlobStore
 from sluice.ledger.retention.removal import REST_S, Removed
 from tests.ledger.ages import DAY_S, KEEP_S, later, pruned
@@ -105,7 +105,7 @@ def test_blobs_that_could_not_be_deleted_are_deleted_later(
 
 def test_a_blob_that_is_already_gone_counts_as_deleted(world: World, store: BlobStore) -> None:
     old(world)
-    assert retention.prune(world.ledger, store, keep_s=KEEP_S) == Swept(
+    assert retention.prune(world.ledger, store, keep_s=KEEP_S) == SweepResult(
         removed=Removed(jobs=1, transitions=5, rounds=1, blobs=1), blobs=1, orphans=0
     )
     assert retention.prune(world.ledger, store, keep_s=KEEP_S).blobs == 0

@@ -10,9 +10,9 @@ import pytest
 
 from sluice.actors.assembly import stores
 from sluice.actors.client import Client
-from sluice.actors.executor.claims_in_flight import Holdings
-from sluice.actors.executor.execution import Running
-from sluice.actors.executor.job_services import Journaling
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.execution import Execution
+from sluice.actors.executor.job_services import RunJournal
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Execute, JobRound, Message, Resume
@@ -23,7 +23,7 @@ from sluice.jobs.sagas.journal import Direction, JournalEntry, JournalReply, Log
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import ClaimedJob
-from sluice.ledger.sagas.events import Became
+from sluice.ledger.sagas.events import EventOutcome
 from tests.world import World
 
 TRIP = """
@@ -93,10 +93,10 @@ class Agency:
         return found
 
     def run(self) -> State:
-        running = Running(
+        running = Execution(
             self.world.ledger,
             lambda: self.world.catalogue,
-            Holdings(),
+            ClaimsInFlight(),
             self.world.hire(),
             self._send,
             stores=stores(Settings()),
@@ -181,13 +181,13 @@ def test_a_rerun_retries_a_failed_undo(agency: Agency) -> None:
 
 
 def test_resuming_a_job_reports_whether_the_event_was_kept(agency: Agency) -> None:
-    assert agency.client.resume_job(TRIP_1, "approved") is Became.KEPT
-    assert agency.client.resume_job(TRIP_1, "paid") is Became.KEPT
+    assert agency.client.resume_job(TRIP_1, "approved") is EventOutcome.KEPT
+    assert agency.client.resume_job(TRIP_1, "paid") is EventOutcome.KEPT
     agency.run()
     agency.run()
     with pytest.raises(BadRequest, match="trip/1 is succeeded"):
         agency.client.resume_job(TRIP_1)
-    assert agency.client.resume_job(JobName("trip", "9")) is Became.EARLY
+    assert agency.client.resume_job(JobName("trip", "9")) is EventOutcome.EARLY
 
 
 @pytest.mark.parametrize(
@@ -240,9 +240,9 @@ class _Away:
         return self.answer
 
 
-def _journaling(times: int, answer: object, stop: Event) -> Journaling:
+def _journaling(times: int, answer: object, stop: Event) -> RunJournal:
     job = ClaimedJob(1, "trip", "1", 0, 1, None, None, None, None)
-    return Journaling(cast(Ledger, _Away(times, answer)), job, stop)
+    return RunJournal(cast(Ledger, _Away(times, answer)), job, stop)
 
 
 ENTRY = JournalEntry(seq=1, step=0, name="Ask", steps=2, direction=Direction.DO)

@@ -62,7 +62,7 @@ def test_several_schedules_are_handled_in_one_look(timed: Timed) -> None:
     timed.edit(**{f"s{n}": {"key": f"{n}-{{due:%H}}"} for n in range(due_schedules.BATCH + 20)})
     timed.look()
     timed.now += timedelta(hours=1)
-    messages = due_schedules.look(timed.ledger, timed.catalogue, Look())
+    messages = due_schedules.check_schedules(timed.ledger, timed.catalogue, Look())
     assert [len(each.submissions) for each in messages if isinstance(each, Plan)] == [due_schedules.BATCH, 20]
     assert len(timed.submissions()) == due_schedules.BATCH + 20
 
@@ -237,7 +237,7 @@ class TestLosses:
         timed.edit(s={})
         timed.look()
         timed.now += timedelta(hours=1)
-        assert due_schedules.look(timed.ledger, timed.catalogue, Look()) != []
+        assert due_schedules.check_schedules(timed.ledger, timed.catalogue, Look()) != []
         assert timed.states() == {}
         timed.tick(after_s=3)
         assert timed.state("a/20260101130000") is State.READY
@@ -254,7 +254,7 @@ class TestLosses:
         timed.now += timedelta(hours=1)
         dying = Dying(timed, commits, lost=lost)
         try:
-            timed.queue.extend(due_schedules.look(dying, timed.catalogue, Look()))
+            timed.queue.extend(due_schedules.check_schedules(dying, timed.catalogue, Look()))
         except SimulatedDeath:
             assert timed.ledger.transact(breaches) == []
         finally:

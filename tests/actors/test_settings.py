@@ -12,7 +12,7 @@ from sluice.jobs.errors import BadSetting
 from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.programs.source import Rules
 from sluice.jobs.runners.command.environment import is_withheld
-from sluice.ledger.database.conninfo import dialled
+from sluice.ledger.database.conninfo import complete
 
 SECRET = "s" * 32
 
@@ -217,7 +217,7 @@ def test_the_error_for_an_address_without_a_scheme_does_not_show_it(
 @pytest.mark.parametrize("password", ["SECRET PW", "SECRET%zzPW", "SECRET%00PW"])
 def test_the_error_for_an_address_that_libpq_cannot_read_does_not_show_it(password: str) -> None:
     with pytest.raises(BadSetting, match="address cannot be read") as caught:
-        dialled(f"postgresql://me:{password}@host/d")
+        complete(f"postgresql://me:{password}@host/d")
     assert caught.value.__cause__ is None
     assert "SECRET" not in f"{caught.value.what}{caught.value.advice}"
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sluice.actors.assembly import stores
-from sluice.actors.executor.claims_in_flight import Holdings
-from sluice.actors.executor.execution import Running
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.execution import Execution
 from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, Message
 from sluice.jobs.model.names import Claim
@@ -56,8 +56,13 @@ def test_the_jobs_of_a_claim_with_a_lost_answer_are_handed_back(world: World) ->
     first = world.offered[0]
     forgetful = ForgetfulLedger(world.url, connections=1, clock=lambda: world.now)
     sent: list[Message] = []
-    running = Running(
-        forgetful, lambda: world.catalogue, Holdings(), world.worker, sent.extend, stores=stores(Settings())
+    running = Execution(
+        forgetful,
+        lambda: world.catalogue,
+        ClaimsInFlight(),
+        world.worker,
+        sent.extend,
+        stores=stores(Settings()),
     )
     running.execute(first, _Delivery())
     forgetful.close()
@@ -66,10 +71,10 @@ def test_the_jobs_of_a_claim_with_a_lost_answer_are_handed_back(world: World) ->
     pass_time(world, LEASE_S + 5)
     sent.clear()
     left = strays(world)
-    running = Running(
+    running = Execution(
         world.ledger,
         lambda: world.catalogue,
-        Holdings(),
+        ClaimsInFlight(),
         world.worker,
         sent.extend,
         stores=stores(Settings()),
@@ -80,7 +85,7 @@ def test_the_jobs_of_a_claim_with_a_lost_answer_are_handed_back(world: World) ->
 
 
 def test_a_claim_is_known_until_its_outcome_is_recorded() -> None:
-    holdings = Holdings()
+    holdings = ClaimsInFlight()
     claim = Claim(1, 1)
     holdings.take([claim])
     holdings.release([claim])

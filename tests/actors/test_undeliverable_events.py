@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.actors.executor.job_services import Journaling
+from sluice.actors.executor.job_services import RunJournal
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
@@ -42,7 +42,7 @@ def test_a_flight_with_an_unreadable_journal_is_handed_back(
     agency.client.resume_job(TRIP_1, "approved", payload="ann")
     agency.define(NO_SAGA)
     with monkeypatch.context() as away:
-        away.setattr(Journaling, "read", lambda _: None)
+        away.setattr(RunJournal, "read", lambda _: None)
         assert agency.run() is State.READY
     assert agency.run() is State.FATAL
 

@@ -32,7 +32,7 @@ class Record:
         self._lock = Lock()
 
     def begin(self, ledger: Ledger, url: str, *, seed: int, seconds: float, broker: str) -> None:
-        now_s = ledger.transact(lambda tx: tx.instant()).timestamp()
+        now_s = ledger.transact(lambda tx: tx.current_time()).timestamp()
         words = {"seed": seed, "seconds": seconds, "broker": broker, "ledger": url}
         words["monotonic_to_epoch_s"] = now_s - time.monotonic()
         (self.folder / "run.json").write_text(json.dumps(words, indent=2) + "\n")

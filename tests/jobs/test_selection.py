@@ -144,7 +144,7 @@ def test_an_attribute_error_in_select_work_is_reported_with_its_line() -> None:
 
     told = refusal(broken, nobody)
     assert told.startswith("select_work of A failed: ")
-    assert "test_selecting.py, line " in told
+    assert "test_selection.py, line " in told
     assert "AttributeError: 'object' object has no attribute 'ids'" in told
 
 

@@ -13,7 +13,7 @@ from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import claims
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.sagas import events, journals
-from sluice.ledger.sagas.events import Became, EventRequest
+from sluice.ledger.sagas.events import EventOutcome, EventRequest
 from tests.world import World
 
 #: Number of steps of each flight here.
@@ -47,7 +47,7 @@ class Sagas:
         )
 
     def heed(self, claimed: ClaimedJob) -> JournalReply:
-        return self.world.ledger.transact(lambda tx: journals.heed(tx, claimed.right))
+        return self.world.ledger.transact(lambda tx: journals.check(tx, claimed.right))
 
     def suspend(
         self, claimed: ClaimedJob, seq: int, event: str | None = None, within_s: float | None = None
@@ -64,13 +64,13 @@ class Sagas:
         token: str | None = None,
         payload: Any = None,
         ledger: Ledger | None = None,
-    ) -> Became:
+    ) -> EventOutcome:
         """Send an event to a job, and deliver the resulting messages. Default of ``token``: a new one."""
         app, _, key = job.partition("/")
         said = EventRequest(name=name, payload=payload, by="somebody", token=token or str(uuid4()))
 
-        def work(tx: Tx) -> tuple[Became, Sequence[Message]]:
-            heard = events.come(tx, JobName(app, key or "1"), said)
+        def work(tx: Tx) -> tuple[EventOutcome, Sequence[Message]]:
+            heard = events.deliver(tx, JobName(app, key or "1"), said)
             return heard.became, announce(tx, heard.ready)
 
         became, messages = (ledger or self.world.ledger).transact(work)

@@ -34,7 +34,7 @@ class Meeting:
         return not transactions.settle(ledger, self.world.catalogue, {claimed.right: outcome}).refused
 
     def minds(self, ledger: Ledger) -> bool:
-        return breakers.mind(ledger, "a").is_open
+        return breakers.evaluate(ledger, "a").is_open
 
     def ends_and_minds(self, ledger: Ledger) -> bool:
         self.ends(ledger)
@@ -119,7 +119,7 @@ class Trying:
         broken(self.world)
 
     def minds(self, ledger: Ledger) -> bool:
-        return breakers.mind(ledger, "a").is_open
+        return breakers.evaluate(ledger, "a").is_open
 
     def resumes(self, ledger: Ledger) -> list[str]:
         return ledger.transact(lambda tx: app_pauses.resume(tx, ["a"]))

@@ -227,9 +227,9 @@ def test_an_evaluation_after_the_last_failure_reports_the_open_breaker(world: Wo
     define(world)
     submit(world, 4)
     fail(world, "a/0", "a/1")
-    assert not breakers.mind(world.ledger, "a").is_open
+    assert not breakers.evaluate(world.ledger, "a").is_open
     fail(world, "a/2")
-    assert breakers.mind(world.ledger, "a").is_open
+    assert breakers.evaluate(world.ledger, "a").is_open
     assert world.claim("a/3") is None
 
 

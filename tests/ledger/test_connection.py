@@ -27,14 +27,14 @@ def hasty(ledger_url: str) -> Iterator[Ledger]:
 
 
 def _lead(tx: Tx) -> bool:
-    return leases.take_pulse(tx, "scheduler", uuid4(), term_s=0.0)
+    return leases.take_leadership(tx, "scheduler", uuid4(), term_s=0.0)
 
 
 def _dawdle(ledger: Ledger) -> None:
     with ledger.transaction() as tx:
-        tx.hurry()
+        tx.restore_idle_timeout()
         time.sleep(3 * IDLE_S_MAX)
-        tx.instant()
+        tx.current_time()
 
 
 def test_the_locks_of_an_idle_transaction_are_released_after_the_limit(world: World, hasty: Ledger) -> None:
@@ -65,7 +65,7 @@ def test_a_transaction_that_was_ended_while_idle_is_repeated(hasty: Ledger) -> N
 def test_the_idle_limit_does_not_apply_to_users_own_writes(hasty: Ledger) -> None:
     with hasty.transaction() as tx:
         time.sleep(3 * IDLE_S_MAX)
-        tx.hurry()
+        tx.restore_idle_timeout()
         assert _lead(tx)
     with pytest.raises(psycopg.Error):
         _dawdle(hasty)
@@ -77,7 +77,7 @@ _PATH = "SHOW search_path"
 def test_users_code_and_the_ledger_each_have_their_own_search_path(world: World) -> None:
     with world.ledger.transaction() as tx:
         assert tx.column(_PATH) == ["public"]
-        tx.hurry()
+        tx.restore_idle_timeout()
         assert tx.column(_PATH) == [f"{SCHEMA},pg_temp"]
 
 
@@ -88,7 +88,7 @@ def test_a_search_path_that_users_code_sets_does_not_affect_the_ledger(
     with closing(Ledger(ledger_url, connections=1)) as ledger:
         with ledger.transaction() as tx:
             tx.connection.execute(f"SET {is_local} search_path = theirs".encode())
-            tx.hurry()
+            tx.restore_idle_timeout()
             assert tx.column(_PATH) == [f"{SCHEMA},pg_temp"]
         assert ledger.transact(lambda tx: tx.column(_PATH)) == [f"{SCHEMA},pg_temp"]
 

@@ -7,12 +7,12 @@ from psycopg.conninfo import conninfo_to_dict
 
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.text.server_address import in_schema, named
-from sluice.ledger.database.conninfo import SCHEMA, SILENT_S_MAX, dialled
+from sluice.ledger.database.conninfo import SCHEMA, SILENT_S_MAX, complete
 from tests.network import S_MAX, runs_alone
 
 
 def _words(url: str, **settings: object) -> dict[str, str]:
-    return {name: str(value) for name, value in conninfo_to_dict(dialled(url, **settings)).items()}
+    return {name: str(value) for name, value in conninfo_to_dict(complete(url, **settings)).items()}
 
 
 @pytest.mark.timeout(S_MAX + 60)
@@ -63,4 +63,4 @@ def test_the_server_lists_a_connection_by_the_name_of_its_process(url: str) -> N
 
 def test_an_unreadable_address_is_reported_as_a_bad_setting() -> None:
     with pytest.raises(BadSetting, match="The ledger's address cannot be read"):
-        dialled("postgresql://[")
+        complete("postgresql://[")

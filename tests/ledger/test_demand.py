@@ -7,7 +7,7 @@ from typing import Any
 
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
-from sluice.ledger.external_work import leave
+from sluice.ledger.external_work import detach
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.reads import backlog as module
 from sluice.ledger.reads.backlog import ASKED_MAX, PARENTS_OF_APP, Demand, demand
@@ -228,7 +228,7 @@ def test_external_work_needs_one_worker_that_polls_it(world: World) -> None:
     for job in ("far", "far/2"):
         claimed = world.claim(job)
         assert claimed is not None
-        world.ledger.transact(lambda tx, right=claimed.right: leave(tx, right, "w1", poll_interval_s=60.0))
+        world.ledger.transact(lambda tx, right=claimed.right: detach(tx, right, "w1", poll_interval_s=60.0))
     assert _asked(world) == {"far": Demand(app="far", elsewhere=2, demand=1)}
 
 

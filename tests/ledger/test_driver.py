@@ -11,7 +11,7 @@ import pytest
 
 from sluice.ledger.database import driver
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.database.driver import Plain, Swift
+from sluice.ledger.database.driver import CursorConnection, PreparedConnection
 from tests.broker.conftest import until
 from tests.world import World
 
@@ -52,14 +52,14 @@ ALL = "SELECT {}, 5 %% 3 AS rest, %(small)s::bigint AS again".format(
 
 
 @pytest.fixture
-def swift(world: World) -> Iterator[Swift]:
-    with Swift.connect(world.url, options="-c timezone=UTC") as connection:
+def swift(world: World) -> Iterator[PreparedConnection]:
+    with PreparedConnection.connect(world.url, options="-c timezone=UTC") as connection:
         yield connection
 
 
 @pytest.fixture
-def plain(world: World) -> Iterator[Plain]:
-    with Plain.connect(world.url, options="-c timezone=UTC") as connection:
+def plain(world: World) -> Iterator[CursorConnection]:
+    with CursorConnection.connect(world.url, options="-c timezone=UTC") as connection:
         yield connection
 
 
@@ -70,7 +70,9 @@ def ledger(world: World) -> Iterator[Ledger]:
     made.close()
 
 
-def test_values_are_written_and_read_as_with_a_cursor(swift: Swift, plain: Plain) -> None:
+def test_values_are_written_and_read_as_with_a_cursor(
+    swift: PreparedConnection, plain: CursorConnection
+) -> None:
     for small in (1, 2**20, 2**30):
         values = VALUES | {"small": small}
         assert swift.rows(ALL, values) == plain.rows(ALL, values)
@@ -80,7 +82,7 @@ def test_values_are_written_and_read_as_with_a_cursor(swift: Swift, plain: Plain
     assert (rest, again) == (2, 1)
 
 
-def test_a_write_returns_the_number_of_rows(swift: Swift, plain: Plain) -> None:
+def test_a_write_returns_the_number_of_rows(swift: PreparedConnection, plain: CursorConnection) -> None:
     with ExitStack() as both:
         for connection in (swift, plain):
             both.enter_context(connection.begun())
@@ -89,13 +91,13 @@ def test_a_write_returns_the_number_of_rows(swift: Swift, plain: Plain) -> None:
             assert connection.write("UPDATE seen SET id = id WHERE id > %(most)s", {"most": 3}) == 0
 
 
-def _write(connection: Plain, id: int, then: Callable[[], object]) -> None:
+def _write(connection: CursorConnection, id: int, then: Callable[[], object]) -> None:
     with connection.begun():
         connection.write("INSERT INTO kept VALUES (%(id)s)", {"id": id})
         then()
 
 
-def test_a_transaction_that_raises_is_rolled_back(swift: Swift, plain: Plain) -> None:
+def test_a_transaction_that_raises_is_rolled_back(swift: PreparedConnection, plain: CursorConnection) -> None:
     with plain.begun():
         plain.write("CREATE TABLE kept (id int)", {})
     with swift.begun():
@@ -109,7 +111,7 @@ def test_a_transaction_that_raises_is_rolled_back(swift: Swift, plain: Plain) ->
         plain.write("DROP TABLE kept", {})
 
 
-def test_a_connection_keeps_a_limited_number_of_prepared_statements(swift: Swift) -> None:
+def test_a_connection_keeps_a_limited_number_of_prepared_statements(swift: PreparedConnection) -> None:
     for more in range(driver.PREPARED_MAX + 3):
         assert swift.rows(f"SELECT {more}, %(x)s::int", {"x": 1}) == [(more, 1)]
     kept = swift.rows("SELECT count(*) FROM pg_prepared_statements", {})
@@ -117,7 +119,7 @@ def test_a_connection_keeps_a_limited_number_of_prepared_statements(swift: Swift
     assert swift.rows("SELECT 0, %(x)s::int", {"x": 2}) == [(0, 2)]
 
 
-def test_an_error_is_the_same_as_with_a_cursor(swift: Swift, plain: Plain) -> None:
+def test_an_error_is_the_same_as_with_a_cursor(swift: PreparedConnection, plain: CursorConnection) -> None:
     errors = []
     for connection in (swift, plain):
         with pytest.raises(psycopg.errors.CheckViolation) as caught, connection.begun():
@@ -128,7 +130,9 @@ def test_an_error_is_the_same_as_with_a_cursor(swift: Swift, plain: Plain) -> No
     assert errors == [("23514", "gate_counts")] * 2
 
 
-def test_other_threads_go_on_while_one_thread_waits(swift: Swift, plain: Plain) -> None:
+def test_other_threads_go_on_while_one_thread_waits(
+    swift: PreparedConnection, plain: CursorConnection
+) -> None:
     with plain.begun():
         plain.rows("SELECT pg_advisory_xact_lock(%(key)s)", {"key": 5_318_013})
         waits = threading.Thread(
@@ -142,7 +146,7 @@ def test_other_threads_go_on_while_one_thread_waits(swift: Swift, plain: Plain) 
     assert not waits.is_alive()
 
 
-def test_a_connection_that_was_ended_is_replaced(ledger: Ledger, plain: Plain) -> None:
+def test_a_connection_that_was_ended_is_replaced(ledger: Ledger, plain: CursorConnection) -> None:
     def pid() -> int:
         return int(ledger.transact(lambda tx: tx.column("SELECT pg_backend_pid()"))[0])
 

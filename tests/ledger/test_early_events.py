@@ -6,7 +6,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.sagas.journal import FlightEvent
 from sluice.jobs.states import State
 from sluice.ledger.sagas import events
-from sluice.ledger.sagas.events import KEPT_S, Became, EventRequest
+from sluice.ledger.sagas.events import KEPT_S, EventOutcome, EventRequest
 from tests.ledger.flights import Sagas, came
 from tests.world import World
 
@@ -17,10 +17,12 @@ def sagas(world: World) -> Sagas:
     return Sagas(world)
 
 
-def _say(sagas: Sagas, name: str | None, *, token: str, key: str = "1", payload: object = None) -> Became:
+def _say(
+    sagas: Sagas, name: str | None, *, token: str, key: str = "1", payload: object = None
+) -> EventOutcome:
     said = EventRequest(name=name, payload=payload, by="somebody", token=token)  # type: ignore[arg-type]  # It is JSON.
     return sagas.world.ledger.transact(
-        lambda tx: events.come(tx, JobName("a", key), said, may_be_early=True).became
+        lambda tx: events.deliver(tx, JobName("a", key), said, may_be_early=True).became
     )
 
 
@@ -37,10 +39,10 @@ def _kept(sagas: Sagas) -> list[str]:
 
 
 def test_an_event_that_comes_before_its_job_is_handed_on_to_its_flight(sagas: Sagas) -> None:
-    assert _say(sagas, "approved", token="one", payload={"by": "ann"}) is Became.EARLY
-    assert _say(sagas, "paid", token="two") is Became.EARLY
-    assert _say(sagas, "paid", token="two") is Became.REPEATED
-    assert _say(sagas, "approved", token="one", key="2") is Became.EARLY
+    assert _say(sagas, "approved", token="one", payload={"by": "ann"}) is EventOutcome.EARLY
+    assert _say(sagas, "paid", token="two") is EventOutcome.EARLY
+    assert _say(sagas, "paid", token="two") is EventOutcome.REPEATED
+    assert _say(sagas, "approved", token="one", key="2") is EventOutcome.EARLY
     sagas.world.tick()
     assert _kept(sagas) == ["one", "two", "one"], "none of their jobs is there"
     sagas.world.submit("a")
@@ -76,10 +78,10 @@ def test_a_flight_that_waits_for_another_event_stays_suspended(sagas: Sagas) -> 
 def test_an_event_that_is_sent_again_once_the_job_exists_counts_once(sagas: Sagas) -> None:
     _say(sagas, "approved", token="one")
     sagas.world.submit("a")
-    assert _say(sagas, "approved", token="one") is Became.KEPT
+    assert _say(sagas, "approved", token="one") is EventOutcome.KEPT
     sagas.world.tick()
     assert len(_heard(sagas)) == 1
-    assert _say(sagas, "approved", token="one") is Became.REPEATED
+    assert _say(sagas, "approved", token="one") is EventOutcome.REPEATED
 
 
 def test_an_early_event_for_a_job_that_has_ended_is_dropped(sagas: Sagas) -> None:

@@ -6,7 +6,7 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.sagas.journal import Await, FlightEvent
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.claims import ClaimedJob
-from sluice.ledger.sagas.events import Became
+from sluice.ledger.sagas.events import EventOutcome
 from tests.ledger.flights import Sagas, awaits, came, did
 from tests.world import World
 
@@ -21,7 +21,7 @@ def sagas(world: World) -> Sagas:
 def test_the_awaited_event_resumes_a_saga(sagas: Sagas) -> None:
     sagas.suspend(sagas.claim(), 1, "approved")
     assert sagas.world.state("a") is State.SUSPENDED
-    assert sagas.say("approved", payload={"by": "ann"}) is Became.RESUMED
+    assert sagas.say("approved", payload={"by": "ann"}) is EventOutcome.RESUMED
     assert sagas.world.state("a") is State.READY
     assert (sagas.world.round("a"), sagas.world.field("a", "event")) == (0, None)
     assert _events(sagas, sagas.claim()) == [("approved", {"by": "ann"}, False)]
@@ -29,7 +29,7 @@ def test_the_awaited_event_resumes_a_saga(sagas: Sagas) -> None:
 
 def test_another_event_is_kept_and_does_not_resume_the_saga(sagas: Sagas) -> None:
     sagas.suspend(sagas.claim(), 1, "approved")
-    assert sagas.say("paid") is Became.KEPT
+    assert sagas.say("paid") is EventOutcome.KEPT
     assert sagas.world.state("a") is State.SUSPENDED
 
 
@@ -38,18 +38,18 @@ def test_an_event_without_a_name_and_a_wait_without_one_match_any(
     sagas: Sagas, waits_for: str | None, said: str | None
 ) -> None:
     sagas.suspend(sagas.claim(), 1, waits_for)
-    assert sagas.say(said) is Became.RESUMED
+    assert sagas.say(said) is EventOutcome.RESUMED
 
 
 def test_an_event_that_comes_before_the_flight_is_not_lost(sagas: Sagas) -> None:
-    assert sagas.say("approved") is Became.KEPT
+    assert sagas.say("approved") is EventOutcome.KEPT
     sagas.suspend(sagas.claim(), 1, "approved")
     assert sagas.world.history("a")[-3:] == [State.SUSPENDED, State.WAITING, State.READY]
 
 
 def test_an_event_that_comes_before_the_wait_is_not_lost(sagas: Sagas) -> None:
     claimed = sagas.claim()
-    assert sagas.say("approved") is Became.KEPT
+    assert sagas.say("approved") is EventOutcome.KEPT
     sagas.suspend(claimed, 1, "approved")
     assert sagas.world.state("a") is State.READY
     assert _events(sagas, sagas.claim()) == [("approved", None, False)]
@@ -88,20 +88,20 @@ def test_a_repeated_event_is_recognized_after_the_job_has_ended(sagas: Sagas) ->
     sagas.say("approved", token="one")
     sagas.end(sagas.claim())
     assert sagas.world.state("a") is State.SUCCEEDED
-    assert sagas.say("approved", token="one") is Became.REPEATED
-    assert sagas.say("approved", token="two") is Became.TOO_LATE
+    assert sagas.say("approved", token="one") is EventOutcome.REPEATED
+    assert sagas.say("approved", token="two") is EventOutcome.TOO_LATE
 
 
 def test_a_repeated_event_counts_once(sagas: Sagas) -> None:
-    assert sagas.say("approved", token="one") is Became.KEPT
-    assert sagas.say("approved", token="one") is Became.REPEATED
+    assert sagas.say("approved", token="one") is EventOutcome.KEPT
+    assert sagas.say("approved", token="one") is EventOutcome.REPEATED
     assert len(_found(sagas, sagas.claim())) == 1
 
 
 def test_events_for_unknown_or_ended_jobs_are_not_kept(sagas: Sagas) -> None:
-    assert sagas.say("approved", job="a/9") is Became.UNKNOWN
+    assert sagas.say("approved", job="a/9") is EventOutcome.UNKNOWN
     sagas.end(sagas.claim())
-    assert sagas.say("approved") is Became.TOO_LATE
+    assert sagas.say("approved") is EventOutcome.TOO_LATE
 
 
 def test_the_next_flight_does_not_get_events_of_the_last(world: World) -> None:
@@ -146,7 +146,7 @@ def test_the_time_limit_counts_from_the_entry_that_began_the_wait(sagas: Sagas) 
 def test_an_event_that_comes_after_the_time_limit_is_kept(sagas: Sagas) -> None:
     sagas.suspend(sagas.claim(), 1, "approved", within_s=60)
     sagas.world.tick(after_s=60)
-    assert sagas.say("approved") is Became.KEPT
+    assert sagas.say("approved") is EventOutcome.KEPT
     assert _events(sagas, sagas.claim()) == [("approved", None, False)]
 
 
@@ -156,7 +156,7 @@ def test_an_event_for_a_paused_saga_takes_effect_when_it_is_resumed(world: World
     sagas = Sagas(world)
     sagas.suspend(sagas.claim(), 1, "approved")
     world.pause(submission)
-    assert sagas.say("approved") is Became.RESUMED
+    assert sagas.say("approved") is EventOutcome.RESUMED
     assert world.state("a") is State.WAITING
     world.resume(submission)
     assert world.state("a") is State.READY
@@ -169,7 +169,7 @@ def test_a_saga_that_waits_for_an_event_frees_its_slot(world: World) -> None:
     sagas = Sagas(world)
     sagas.suspend(sagas.claim(), 1, "approved")
     assert world.state("a/2") is State.READY
-    assert sagas.say("approved") is Became.RESUMED
+    assert sagas.say("approved") is EventOutcome.RESUMED
     assert world.state("a") is State.WAITING
     sagas.end(sagas.claim("a/2"))
     assert world.state("a") is State.READY

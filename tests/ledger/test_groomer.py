@@ -60,7 +60,7 @@ def test_the_groomer_makes_up_for_a_propagation_that_a_planner_missed(world: Wor
     transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
 
     def judge_and_die(tx: Tx) -> None:
-        dependencies.tell(tx, list(judgements.judge(tx, [claimed.id], judge).ended))
+        dependencies.propagate(tx, list(judgements.judge(tx, [claimed.id], judge).ended))
 
     world.ledger.transact(judge_and_die)
     assert world.states() == {"a": State.SUCCEEDED}
@@ -76,7 +76,7 @@ def test_missing_propagations_are_announced_at_growing_intervals(world: World) -
     assert claimed is not None
     transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE)})
     world.ledger.transact(
-        lambda tx: dependencies.tell(tx, list(judgements.judge(tx, [claimed.id], judge).ended))
+        lambda tx: dependencies.propagate(tx, list(judgements.judge(tx, [claimed.id], judge).ended))
     )
     told: list[Ended] = []
     for _ in range(100):

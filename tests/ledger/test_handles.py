@@ -28,11 +28,11 @@ def _again(world: World) -> ClaimedJob:
 
 
 def _keep(world: World, claimed: ClaimedJob, handle: Any = HANDLE) -> bool:
-    return world.ledger.transact(lambda tx: external_work.keep(tx, claimed.right, handle))
+    return world.ledger.transact(lambda tx: external_work.store_handle(tx, claimed.right, handle))
 
 
 def _keeper(world: World, claimed: ClaimedJob, handle: Any = HANDLE) -> WorkOwner:
-    return world.ledger.transact(lambda tx: external_work.keeper(tx, claimed.right, handle))
+    return world.ledger.transact(lambda tx: external_work.owner_of(tx, claimed.right, handle))
 
 
 def _lose(world: World) -> None:
@@ -88,7 +88,7 @@ def test_a_job_ended_without_its_worker_keeps_the_handle_until_the_work_ends(wor
     assert world.state("a") in {State.CANCELLED, State.FAILED, State.EXPIRED, State.TIMED_OUT}
     assert _keeper(world, claimed) is WorkOwner.NONE
     assert world.field("a", "handle") == HANDLE
-    world.ledger.transact(lambda tx: external_work.forget(tx, claimed.right, HANDLE))
+    world.ledger.transact(lambda tx: external_work.remove_handle(tx, claimed.right, HANDLE))
     assert world.field("a", "handle") is None
 
 
@@ -162,13 +162,13 @@ def test_a_later_claim_without_a_handle_may_still_find_the_old_work(world: World
 def test_only_the_last_claim_of_an_ended_job_can_remove_its_handle(world: World) -> None:
     first = _claimed(world, max_losses=1)
     _keep(world, first)
-    world.ledger.transact(lambda tx: external_work.forget(tx, first.right, HANDLE))
+    world.ledger.transact(lambda tx: external_work.remove_handle(tx, first.right, HANDLE))
     _lose(world)
     second = _again(world)
     _lose(world)
     assert world.state("a") is State.FAILED
-    world.ledger.transact(lambda tx: external_work.forget(tx, first.right, HANDLE))
-    world.ledger.transact(lambda tx: external_work.forget(tx, second.right, "other work"))
+    world.ledger.transact(lambda tx: external_work.remove_handle(tx, first.right, HANDLE))
+    world.ledger.transact(lambda tx: external_work.remove_handle(tx, second.right, "other work"))
     assert world.field("a", "handle") == HANDLE
 
 

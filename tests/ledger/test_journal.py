@@ -162,7 +162,7 @@ def _meters(sagas: Sagas, claimed: ClaimedJob, done: int, total: int | None) -> 
     """Write a meter. Return all meters after that."""
 
     def work(tx: Tx) -> list[Row]:
-        journals.meter(tx, claimed.right, claimed.flight, "files", done=done, total=total)
+        journals.record_progress(tx, claimed.right, claimed.flight, "files", done=done, total=total)
         return tx.rows("SELECT flight, name, done, total FROM saga_progress")
 
     return sagas.world.ledger.transact(work)

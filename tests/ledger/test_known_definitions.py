@@ -22,7 +22,7 @@ def hire(world: World, apps: Mapping[str, str] | None, *, pid: int, problem: str
     world.ledger.transact(lambda tx: leases.join(tx, id_, pid=pid, **terms))
     if apps is not None:
         known = KnownDefinitions(apps=apps, problem=problem)
-        world.ledger.transact(lambda tx: leases.know(tx, id_, known))
+        world.ledger.transact(lambda tx: leases.record_definitions(tx, id_, known))
     return id_
 
 
@@ -71,13 +71,13 @@ def test_a_worker_records_since_when_it_has_its_definitions(world: World) -> Non
     world.now += timedelta(seconds=10)
     for problem in ("apps.json is at fault", None):
         known = KnownDefinitions(apps=SAME, problem=problem)
-        world.ledger.transact(lambda tx, known=known: leases.know(tx, id_, known))
+        world.ledger.transact(lambda tx, known=known: leases.record_definitions(tx, id_, known))
         (worker,) = [
             each for each in world.ledger.transact(fleet.workers) if each.pid == 1 and each.host == "here"
         ]
         assert (worker.definitions_at, worker.definitions_problem) == (began, problem)
     changed = KnownDefinitions(apps={"left": "two"})
-    world.ledger.transact(lambda tx: leases.know(tx, id_, changed))
+    world.ledger.transact(lambda tx: leases.record_definitions(tx, id_, changed))
     (worker,) = [
         each for each in world.ledger.transact(fleet.workers) if each.pid == 1 and each.host == "here"
     ]

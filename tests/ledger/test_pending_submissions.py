@@ -227,14 +227,14 @@ def test_planners_and_the_groomer_skip_submissions_that_another_planner_has_lock
     for id in ("held", "free"):
         pile.receive(id)
     with closing(Ledger(world.url, clock=lambda: world.now)) as other, other.begin() as tx:
-        assert submissions.take(tx, "held") is not None
+        assert submissions.lock_one_unplanned(tx, "held") is not None
         with world.ledger.begin() as tx2:
-            assert submissions.take(tx2, "held") is None
+            assert submissions.lock_one_unplanned(tx2, "held") is None
         world.now += timedelta(seconds=5)
-        assert world.ledger.transact(lambda tx: grooming_steps.unplanned(tx, 10)) == ["free"]
+        assert world.ledger.transact(lambda tx: grooming_steps.overdue_submissions(tx, 10)) == ["free"]
         pile.plan("held", "free")
         assert pile.unplanned("held", "free") == ["held"]
-    assert world.ledger.transact(lambda tx: grooming_steps.unplanned(tx, 10)) == ["held"]
+    assert world.ledger.transact(lambda tx: grooming_steps.overdue_submissions(tx, 10)) == ["held"]
     world.tick()
     assert pile.unplanned("held") == []
 

@@ -58,7 +58,7 @@ class Meeting(Acts):
 
     def leave(self) -> Act:
         right = self.claimed.right
-        return lambda ledger: transactions.leave(ledger, right, HANDLE, every_s=5.0, external_status="")
+        return lambda ledger: transactions.detach(ledger, right, HANDLE, every_s=5.0, external_status="")
 
     def announce(self) -> None:
         """Let a poll become due, and send its notification."""
@@ -67,7 +67,7 @@ class Meeting(Acts):
 
     def take(self) -> Act:
         job = self.claimed.id
-        return lambda ledger: ledger.transact(lambda tx: external_work.take(tx, "far", [job]))
+        return lambda ledger: ledger.transact(lambda tx: external_work.take_announced(tx, "far", [job]))
 
     def goes_on(self) -> Act:
         seen = PollOutcome(
@@ -77,13 +77,13 @@ class Meeting(Acts):
             external_status="fine",
             line="fine\n",
         )
-        return lambda ledger: ledger.transact(lambda tx: external_work.note(tx, [seen]))
+        return lambda ledger: ledger.transact(lambda tx: external_work.record_polls(tx, [seen]))
 
     def missed(self) -> Act:
         seen = PollOutcome(
             right=self.claimed.right, is_over=False, missed=True, external_status="503", line="503\n"
         )
-        return lambda ledger: ledger.transact(lambda tx: external_work.note(tx, [seen]))
+        return lambda ledger: ledger.transact(lambda tx: external_work.record_polls(tx, [seen]))
 
     def ends(self) -> Act:
         outcome = {self.claimed.right: FAILED}
@@ -91,7 +91,7 @@ class Meeting(Acts):
 
     def is_ended(self) -> Act:
         right = self.claimed.right
-        return lambda ledger: ledger.transact(lambda tx: external_work.forget(tx, right, HANDLE))
+        return lambda ledger: ledger.transact(lambda tx: external_work.remove_handle(tx, right, HANDLE))
 
     @property
     def far(self) -> tuple[State, Any, bool]:

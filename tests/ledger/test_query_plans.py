@@ -107,7 +107,7 @@ def test_the_propagation_of_an_end_does_not_read_the_children_of_other_jobs(crow
 
     def end(tx: Tx) -> None:
         finished = outcomes.finish(tx, {claimed.right: Outcome(ending=Ending.DONE)})
-        assert len(dependencies.tell(tx, [*finished]).ready) == 1
+        assert len(dependencies.propagate(tx, [*finished]).ready) == 1
 
     read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: end(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == set()

@@ -276,7 +276,7 @@ def test_the_connections_and_the_idle_time_of_submitters_are_limited(place: Role
 def test_worker_control_and_owner_may_take_the_advisory_locks_they_need(place: Roled) -> None:
     """Sluice's own statements need the lock functions that the script revokes from ``PUBLIC``."""
     with closing(Ledger(place.url("worker"), connections=1)) as ledger:
-        ledger.transact(lambda tx: pauses.hold_still(tx, [1]))
+        ledger.transact(lambda tx: pauses.lock_pauses(tx, [1]))
     with closing(Ledger(place.url("control"), connections=1)) as ledger:
         assert ledger.transact(plan_attempts.take_turn)
     migrate.require(place.url("owner"))

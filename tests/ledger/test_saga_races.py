@@ -9,7 +9,7 @@ from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.sagas.journal import EntryResult, JournalReply, Log
 from sluice.jobs.states import State
 from sluice.ledger.sagas import abortion
-from sluice.ledger.sagas.events import Became
+from sluice.ledger.sagas.events import EventOutcome
 from tests.ledger.flights import did, switched, undid
 from tests.ledger.saga_races import Act, Meeting, meet
 from tests.world import LEASE_S
@@ -23,9 +23,9 @@ def test_an_event_that_races_the_suspension_resumes_the_saga(ledger_url: str, sw
         m.awaits()
         return m.hears(), m.suspends()
 
-    def check(m: Meeting, became: Became, refused: list[Any]) -> None:
+    def check(m: Meeting, became: EventOutcome, refused: list[Any]) -> None:
         assert (m.state, refused) == (State.READY, [])
-        assert became in {Became.KEPT, Became.RESUMED}
+        assert became in {EventOutcome.KEPT, EventOutcome.RESUMED}
 
     meet(ledger_url, arrange, check, swapped=swapped)
 
@@ -51,8 +51,8 @@ def test_of_two_events_for_one_wait_one_resumes_and_one_is_kept(ledger_url: str,
         m.waits()
         return m.hears(), m.hears()
 
-    def check(m: Meeting, one: Became, two: Became) -> None:
-        assert {one, two} == {Became.RESUMED, Became.KEPT}
+    def check(m: Meeting, one: EventOutcome, two: EventOutcome) -> None:
+        assert {one, two} == {EventOutcome.RESUMED, EventOutcome.KEPT}
         assert m.state is State.READY
 
     meet(ledger_url, arrange, check, swapped=swapped)
@@ -60,8 +60,8 @@ def test_of_two_events_for_one_wait_one_resumes_and_one_is_kept(ledger_url: str,
 
 @swapped
 def test_an_event_that_is_sent_twice_at_once_is_kept_once(ledger_url: str, swapped: bool) -> None:
-    def check(m: Meeting, one: Became, two: Became) -> None:
-        assert {one, two} == {Became.KEPT, Became.REPEATED}
+    def check(m: Meeting, one: EventOutcome, two: EventOutcome) -> None:
+        assert {one, two} == {EventOutcome.KEPT, EventOutcome.REPEATED}
         log = m.sagas.read(m.claimed)
         assert log is not None
         assert len(log.events) == 1
@@ -80,8 +80,8 @@ def test_an_event_that_races_the_timeout_of_a_wait_reaches_the_next_run(
         m.passes(60)
         return m.hears(), m.groomed()
 
-    def check(m: Meeting, became: Became, _: object) -> None:
-        assert became in {Became.RESUMED, Became.KEPT}
+    def check(m: Meeting, became: EventOutcome, _: object) -> None:
+        assert became in {EventOutcome.RESUMED, EventOutcome.KEPT}
         log = m.sagas.read(m.taken_up())
         assert log is not None
         assert [event.taken for event in log.events] == [False]
@@ -95,8 +95,8 @@ def test_a_cancellation_that_races_an_event_reaches_the_next_run(ledger_url: str
         m.waits()
         return m.hears(), m.cancelled()
 
-    def check(m: Meeting, became: Became, _: object) -> None:
-        assert became in {Became.RESUMED, Became.KEPT}
+    def check(m: Meeting, became: EventOutcome, _: object) -> None:
+        assert became in {EventOutcome.RESUMED, EventOutcome.KEPT}
         assert m.sagas.heed(m.taken_up()).abort_reason == AbortReason.UNWANTED
 
     meet(ledger_url, arrange, check, swapped=swapped)

@@ -107,7 +107,7 @@ class TestRaces:
             timed.now += timedelta(hours=2)
 
             def look(ledger: Ledger) -> list[object]:
-                return list(due_schedules.look(ledger, timed.catalogue, Look()))
+                return list(due_schedules.check_schedules(ledger, timed.catalogue, Look()))
 
             stopped, _, _ = race(timed.url, lambda: timed.now, look, look, statement)
             timed.look()
@@ -129,7 +129,7 @@ class TestRaces:
             timed.now = due
 
             def look(ledger: Ledger) -> bool:
-                return bool(due_schedules.look(ledger, timed.catalogue, Look()))
+                return bool(due_schedules.check_schedules(ledger, timed.catalogue, Look()))
 
             def fire(ledger: Ledger, due: datetime = due) -> bool:
                 return manual.fire(ledger, timed.catalogue.schedules["s"], due).is_new
@@ -155,7 +155,7 @@ class TestRaces:
             timed.now = due
 
             def look(ledger: Ledger) -> bool:
-                return bool(due_schedules.look(ledger, timed.catalogue, Look()))
+                return bool(due_schedules.check_schedules(ledger, timed.catalogue, Look()))
 
             def pause(ledger: Ledger) -> bool:
                 return bool(manual.pause(ledger, timed.catalogue, ["s"]))

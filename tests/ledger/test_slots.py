@@ -130,7 +130,7 @@ def test_long_running_work_keeps_its_slot_while_no_worker_holds_it(world: World)
     world.submit("a", "one", id="one")
     world.submit("a", "two")
     assert (
-        transactions.leave(world.ledger, _taken(world).right, {"pid": 7}, every_s=5.0, external_status="")
+        transactions.detach(world.ledger, _taken(world).right, {"pid": 7}, every_s=5.0, external_status="")
         is not None
     )
     world.tick(after_s=100)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from sluice.actors.executor import transactions
-from sluice.actors.executor.transactions import Appetite
+from sluice.actors.executor.transactions import Capacity
 from sluice.actors.groomer import ticks
 from sluice.actors.planner import handlers
 from sluice.broker.messages import Cancel, Execute, Executed, JobRound, Message, Submit, Tick
@@ -90,7 +90,7 @@ class Meeting:
     def settle(self, *names: str) -> Act:
         """Settle runs as a worker that would claim up to two of the jobs that become ready."""
         outcomes = {self.claims[name].right: Outcome(ending=Ending.DONE) for name in names}
-        appetite = Appetite(self.world.worker, lambda _: True, lambda _: 2)
+        appetite = Capacity(self.world.worker, lambda _: True, lambda _: 2)
 
         def settle(ledger: Ledger) -> list[Message]:
             settled = transactions.settle(ledger, self.world.catalogue, outcomes, appetite)

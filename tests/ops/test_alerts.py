@@ -40,7 +40,7 @@ def office(world: World) -> World:
 
 def lead(world: World) -> None:
     world.beat(world.worker)
-    world.ledger.transact(lambda tx: leases.take_pulse(tx, SCHEDULER, world.worker, term_s=1))
+    world.ledger.transact(lambda tx: leases.take_leadership(tx, SCHEDULER, world.worker, term_s=1))
 
 
 def serve_only(world: World, *queues: str) -> None:

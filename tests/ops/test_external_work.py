@@ -77,7 +77,7 @@ def test_a_long_running_service_continues_after_a_drain(desk_apart: Typist) -> N
         eventually((desk.folder / "stream.checked").exists, within_s=30)
         eventually(lambda: desk.asks(*apps, "show", "stream", "1")["watch"]["external_status"], within_s=30)
     shown = desk.asks(*apps, "show", "stream", "1")
-    assert (shown["state"], shown["round"], shown["watch"]["to"]) == ("running", 0, "look")
+    assert (shown["state"], shown["round"], shown["watch"]["to"]) == ("running", 0, "poll")
     assert shown["watch"]["every_s"] == 0.05
     page = desk.types(*apps, "show", "stream", "1").out
     assert "polled every 50 ms, next at" in page

@@ -92,7 +92,7 @@ def is_late_with_a_schedule(world: World) -> None:
         lambda tx: tx.write(
             "INSERT INTO schedule (id, app, source, digest, rule, timezone, next_due, fire_at, created_at, changed_at)"
             " VALUES ('daily', 'a', 's', 'd', 'r', 'UTC', %(at)s, %(at)s, %(at)s, %(at)s)",
-            at=tx.instant() - timedelta(seconds=90),
+            at=tx.current_time() - timedelta(seconds=90),
         )
     )
 
@@ -102,13 +102,13 @@ def plans_nothing(world: World) -> None:
         lambda tx: tx.write(
             "INSERT INTO submission (id, app, state, request, push, received_at)"
             " VALUES ('s', 'a', 'received', '{\"app\": \"a\"}', true, %(at)s)",
-            at=tx.instant() - timedelta(seconds=90),
+            at=tx.current_time() - timedelta(seconds=90),
         )
     )
 
 
 def is_led_no_more(world: World) -> None:
-    world.ledger.transact(lambda tx: leases.take_pulse(tx, "scheduler", world.worker, term_s=3.0))
+    world.ledger.transact(lambda tx: leases.take_leadership(tx, "scheduler", world.worker, term_s=3.0))
     world.now += timedelta(seconds=45)
 
 
@@ -124,7 +124,9 @@ def hires(world: World) -> None:
 def rolls_out(world: World) -> None:
     for digest in ("one", "two"):
         worker, known = world.hire(), KnownDefinitions(apps={"a": digest})
-        world.ledger.transact(lambda tx, worker=worker, known=known: leases.know(tx, worker, known))
+        world.ledger.transact(
+            lambda tx, worker=worker, known=known: leases.record_definitions(tx, worker, known)
+        )
 
 
 def asks_the_ledger(world: World) -> None:

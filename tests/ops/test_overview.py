@@ -27,7 +27,7 @@ def names(world: World) -> set[str]:
 def keep_alive(world: World) -> None:
     """Renew the lease of the world's worker, which serves every queue, and make it the leader."""
     world.beat(world.worker)
-    world.ledger.transact(lambda tx: leases.take_pulse(tx, SCHEDULER, world.worker, term_s=1))
+    world.ledger.transact(lambda tx: leases.take_leadership(tx, SCHEDULER, world.worker, term_s=1))
 
 
 def serve_only(world: World, *queues: str) -> None:
@@ -45,13 +45,13 @@ def office(world: World) -> World:
 
 def test_different_definitions_of_workers_and_console_raise_alarms(office: World) -> None:
     first, second, own = (KnownDefinitions(apps={"a": text}) for text in ("one", "two", "old"))
-    office.ledger.transact(lambda tx: leases.know(tx, office.worker, first))
+    office.ledger.transact(lambda tx: leases.record_definitions(tx, office.worker, first))
     assert "definitions-differ" not in names(office)
     broken = KnownDefinitions(apps=second.apps, problem="apps.json: a: it needs itself")
     other = uuid4()
     terms = {"host": "there", "pid": 2, "queues": [], "threads": 1, "lease_s": LEASE_S}
     office.ledger.transact(lambda tx: leases.join(tx, other, **terms))
-    office.ledger.transact(lambda tx: leases.know(tx, other, broken))
+    office.ledger.transact(lambda tx: leases.record_definitions(tx, other, broken))
     shown = OwnDefinitions(since=office.now, problem="pipeline changed")
     page = office.ledger.transact(lambda tx: overview(tx, {"a", "b"}, shown, own))
     told = [alarm.what for alarm in page.alarms if alarm.name == "definitions-differ"]

@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from sluice.actors.executor.job_services import Acknowledging
+from sluice.actors.executor.job_services import PartitionAcknowledger
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
@@ -32,7 +32,7 @@ class TestOneJob:
         land(site, WEEK)
         claimed = site.world.claim(job(site, "grouped", WEEK))
         assert claimed is not None
-        acknowledging = Acknowledging(site.world.ledger, claimed.right, Calendar("day"), Event())
+        acknowledging = PartitionAcknowledger(site.world.ledger, claimed.right, Calendar("day"), Event())
         for day in ("2024-04-01", "2024-04-02", "2024-04-05"):
             acknowledging.acknowledge(day)
         assert site.says("show", "grouped", "2024-04-03")["done"] == ["2024-04-01..2024-04-02", "2024-04-05"]

@@ -4,7 +4,7 @@ from sluice.jobs.model.dependency import DEAD_FOR, MET
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, LIVE, RERUN, STOPPABLE, TERMINAL, State
-from sluice.ledger.reads.submission_progress import course
+from sluice.ledger.reads.submission_progress import progress
 from sluice.ops.cli.follow import draw
 from sluice.ops.cli.page import colour
 from sluice.ops.cli.submission_result import as_document, summary
@@ -62,7 +62,7 @@ def test_a_split_job_is_not_a_problem_of_its_submission(world: World) -> None:
     world.finish("a/1-2@1", Ending.ERROR)
     world.finish("a/1@1")
     world.finish("a/2@1")
-    found = world.ledger.transact(lambda tx: course(tx, submission, planner_queue="planner"))
+    found = world.ledger.transact(lambda tx: progress(tx, submission, planner_queue="planner"))
     assert found is not None
     assert as_document(found)["jobs"] == {"succeeded": 2, "split": 1}
     assert found.troubles == []

@@ -33,7 +33,7 @@ def test_running_external_work_has_its_status_and_next_poll() -> None:
         next_poll_at=NOW + timedelta(seconds=3),
         poll_interval_s=5.0,
         round=2,
-        said="at offset 7",
+        external_status="at offset 7",
     )
     assert _told(said) == (
         "b/1 is running as external work, started 3 times, and is polled every 5 s; last status: at offset 7",
@@ -57,7 +57,7 @@ def test_a_finished_job_names_external_work_that_is_not_ended() -> None:
         state=State.CANCELLED,
         handle="w1",
         next_poll_at=NOW + timedelta(seconds=40),
-        said="cancel() failed: 503",
+        external_status="cancel() failed: 503",
     )
     assert _told(said) == (
         "b/1 was cancelled by name; its external work has not been stopped yet: cancel() failed: 503",
@@ -71,11 +71,11 @@ def test_the_ledger_supplies_the_facts_about_external_work(world: World) -> None
     world.submit("a", id="s")
     claimed = world.claim("a")
     assert claimed is not None
-    world.ledger.transact(lambda tx: external_work.keep(tx, claimed.right, "w1"))
+    world.ledger.transact(lambda tx: external_work.store_handle(tx, claimed.right, "w1"))
     world.record(claimed, Ending.HANDED_BACK)
     world.cancel("s")
     name = JobName("a", "1")
     facts = world.ledger.transact(lambda tx: obstacles(tx, name, control=[]))
     said = explain(name, facts)
     assert "its external work has not been stopped yet" in said.because
-    assert [each.kind for each in said.waits_for] == ["look"]
+    assert [each.kind for each in said.waits_for] == ["poll"]

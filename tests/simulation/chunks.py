@@ -7,7 +7,7 @@ from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, RERUN, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.keyspaces.bisection import divisible
+from sluice.ledger.keyspaces.bisection import is_divisible
 
 IDS = range(1, 7)
 _UNDER_WAY = sql_list(*sorted(LIVE - {State.EXPECTED}))
@@ -49,7 +49,7 @@ SELECT app || ' ' || whose || ' ' || work_id FROM (
 GROUP BY app, whose, work_id HAVING count(*) > 1
 """
 _UNDIVIDED = f"""
-SELECT app || '/' || key FROM job WHERE state IN ({sql_list(*SPLIT.existing)}) AND {divisible("job")}
+SELECT app || '/' || key FROM job WHERE state IN ({sql_list(*SPLIT.existing)}) AND {is_divisible("job")}
 """
 # Work IDs of succeeded jobs that are not recorded as fresh.
 _UNRECORDED = f"""

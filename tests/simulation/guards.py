@@ -82,7 +82,7 @@ _OF_JOBS = {
         code(pauses, "_HOLD_BACK_READY", "SELECT 1 WHERE false"), theme="templates", first=4
     ),
     "a pause forgets what is pushed later": Mutant(
-        code(pauses, "follow", lambda tx, jobs: []), theme="templates", first=7
+        code(pauses, "apply", lambda tx, jobs: []), theme="templates", first=7
     ),
     "nobody looks what others have under way": Mutant(
         code(freshness.FreshnessFacts, "busy", lambda past, apps: []), theme="chunks", first=12

@@ -102,7 +102,7 @@ MUTANTS = {
         sql(compensations, "_EFFECTS", f"AND NOT {compensations._RELIED_ON}", ""), 17
     ),
     "undoing begins while something goes on": _of_sagas(
-        code(compensations, "under_way", lambda tx, number: None),
+        code(compensations, "first_unfinished", lambda tx, number: None),
         48,
     ),
     "what was undone counts as done": _of_trips(code(compensations, "undo", lambda tx, jobs: {})),

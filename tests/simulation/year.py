@@ -148,7 +148,7 @@ class Year:
             if entry.takes_h
         ]
         standing, opened = self.plain.transact(
-            lambda tx: (schedules.hold(tx, _OBSERVED), schedules.busy(tx, overlapping))
+            lambda tx: (schedules.lock(tx, _OBSERVED), schedules.open_work(tx, overlapping))
         )
         for each in standing.values():
             is_there = each.retired_at is None

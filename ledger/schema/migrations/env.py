@@ -6,13 +6,13 @@ from alembic.runtime.migration import MigrationContext, MigrationInfo
 from psycopg import connect
 from sqlalchemy import create_engine, pool, text
 
-from sluice.ledger.database.conninfo import dialled
+from sluice.ledger.database.conninfo import complete
 from sluice.ledger.schema.tables import metadata
 
 attributes = context.config.attributes
 engine = create_engine(
     "postgresql+psycopg://",
-    creator=lambda: connect(dialled(attributes["url"])),
+    creator=lambda: connect(complete(attributes["url"])),
     poolclass=pool.NullPool,
 )
 

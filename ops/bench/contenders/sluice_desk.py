@@ -108,7 +108,7 @@ def desk_of(ground: BenchEnvironment, processes: int = PROCESSES) -> Iterator[Su
         closing(connect(ground.broker_url)) as broker,
         closing(PublishBuffer(broker.publish)) as publish_buffer,
     ):
-        desk = SubmitterConnections(ledger, Client(ledger, publish_buffer.tell), crew, marks)
+        desk = SubmitterConnections(ledger, Client(ledger, publish_buffer.publish), crew, marks)
         desk.warm_up()
         yield desk
 

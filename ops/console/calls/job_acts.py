@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON, Rerun, SubmissionState
-from sluice.ledger.sagas.events import Became
+from sluice.ledger.sagas.events import EventOutcome
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
 from sluice.ops.console.context import Office
@@ -32,7 +32,7 @@ class Heard(Struct, frozen=True, kw_only=True):
     app: str
     key: str
     event: str | None
-    became: Became
+    became: EventOutcome
 
 
 class Again(Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct, convert
 
 from sluice.jobs.model.submission import Submission, SubmissionState
-from sluice.ledger.reads.saga_details import SagaLine, aloft
+from sluice.ledger.reads.saga_details import SagaLine, open_sagas
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
 from sluice.ops.console.calls.job_acts import BY, RetriedJobs
@@ -38,7 +38,7 @@ class Sagas(Struct, frozen=True):
 
 def sagas(office: Office, asked: CallArguments[Paging, NoParameters]) -> Sagas:
     before, limit = asked.query.before, asked.query.limit
-    found = office.ask(lambda tx: aloft(tx, before=before, limit=limit))
+    found = office.ask(lambda tx: open_sagas(tx, before=before, limit=limit))
     told = convert(found, list[SagaLine], from_attributes=True)
     return Sagas(told, write_token(found[-1].id) if len(found) == limit else None)
 

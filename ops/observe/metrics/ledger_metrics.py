@@ -45,7 +45,7 @@ def _of_queues(tx: Tx, apps: Collection[str], known: Collection[tuple[str, str]]
     counts = standing(tx)
     ready = {app: counts.get(app, {}).get(State.READY, 0) for app in apps}
     oldest = fleet.oldest_ready(tx, [app for app, many in ready.items() if many])
-    now = tx.instant()
+    now = tx.current_time()
     return {
         families.JOBS: {(app, state): counts.get(app, {}).get(State(state), 0) for app, state in known},
         families.QUEUE_DEPTH: {(app,): many for app, many in ready.items()},

@@ -112,11 +112,13 @@ def test_workers_with_different_definitions_are_reported(site: Site) -> None:
     site.chain("a")
     digest = known(site.world.catalogue).apps["a"]
     site.world.ledger.transact(
-        lambda tx: leases.know(tx, site.world.worker, KnownDefinitions(apps={"a": digest}))
+        lambda tx: leases.record_definitions(tx, site.world.worker, KnownDefinitions(apps={"a": digest}))
     )
     assert "definitions" not in _said(site, FindingLevel.WARN)
     stale = KnownDefinitions(apps={"a": "0123456789abcdef"}, problem="apps.json: a: it needs itself")
-    site.world.ledger.transact(lambda tx: leases.know(tx, site.hire(queues=[], threads=1), stale))
+    site.world.ledger.transact(
+        lambda tx: leases.record_definitions(tx, site.hire(queues=[], threads=1), stale)
+    )
     said = _said(site, FindingLevel.WARN)
     assert "There are 2 definitions of a in use: " in said
     assert f"{digest[:8]} 1 worker (site:7) and here" in said

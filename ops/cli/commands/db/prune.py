@@ -5,7 +5,7 @@ data that plans need. With SLUICE_KEEP_HISTORY the groomer does the same in smal
 import argparse
 
 from sluice.actors.assembly import blobs
-from sluice.actors.groomer.retention import Swept, preview, prune
+from sluice.actors.groomer.retention import SweepResult, preview, prune
 from sluice.actors.settings.settings import keep_s
 from sluice.jobs.blobs import BlobsUnavailable
 from sluice.jobs.errors import BadRequest
@@ -62,7 +62,7 @@ def _keep_s(desk: CommandContext, text: str | None) -> float:
     return keep
 
 
-def _sentence(swept: Swept, keep: float, *, dry: bool) -> str:
+def _sentence(swept: SweepResult, keep: float, *, dry: bool) -> str:
     count = swept.removed.jobs
     jobs = "1 job" if count == 1 else f"{count} jobs"
     verb = "would be removed" if dry else "was removed"

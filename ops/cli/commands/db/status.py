@@ -27,7 +27,7 @@ def run(desk: CommandContext, _: Options) -> int:
         blockers = (
             ledger.transact(lambda tx: server_health.blockers(tx, long_s=migrate.LOCK_S)) if found else []
         )
-        now = ledger.transact(lambda tx: tx.instant())
+        now = ledger.transact(lambda tx: tx.current_time())
     document = {
         "schema": desk.settings.ledger_schema,
         "revision": found.revision if found else None,

@@ -77,7 +77,7 @@ def _ids(app: App, chunking: Chunking, options: Options) -> Ask:
     limit, before = _limit(options, app), options.older_than
 
     def ask(tx: Tx) -> FreshnessReport:
-        past = FreshnessFacts(tx, tx.instant(), number=0)
+        past = FreshnessFacts(tx, tx.current_time(), number=0)
         kept = [
             freshness_scope
             for freshness_scope in last_successes.freshness_scopes(tx, app.name)
@@ -119,7 +119,9 @@ def _keys(desk: CommandContext, app: App, options: Options) -> Ask:
         else:
             found, more = last_successes.keys(tx, app.name, before=before, limit=limit)
         absent = never(named, [""], found)
-        return FreshnessReport(now=tx.instant(), successes=_older(found, before), never=absent, more=more)
+        return FreshnessReport(
+            now=tx.current_time(), successes=_older(found, before), never=absent, more=more
+        )
 
     return ask
 

@@ -21,7 +21,7 @@ def run(desk: CommandContext, options: Options) -> int:
     installation = Installation(desk)
     if options.key is None:
         stopped = len(installation.client.cancel(options.target))
-        undone = installation.ask(lambda tx: saga_details.called_off(tx, options.target))
+        undone = installation.ask(lambda tx: saga_details.count_aborting(tx, options.target))
         what = f"Submission {options.target} is cancelled"
     else:
         client = installation.client

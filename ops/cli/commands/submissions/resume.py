@@ -10,7 +10,7 @@ from sluice.jobs.model.request_limits import NUL, unfit
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.sagas.answers import check_event
 from sluice.ledger.reads import job_details, submission_progress
-from sluice.ledger.sagas.events import Became
+from sluice.ledger.sagas.events import EventOutcome
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
@@ -83,11 +83,11 @@ def _resume_job(
     return DONE
 
 
-def _told(name: JobName, event: str | None, became: Became, before: job_details.JobRow | None) -> str:
+def _told(name: JobName, event: str | None, became: EventOutcome, before: job_details.JobRow | None) -> str:
     what = event if event is not None else "the request to continue"
-    if became is Became.RESUMED:
+    if became is EventOutcome.RESUMED:
         return f"{name} continues{f', because {event} has come' if event is not None else ''}."
-    if became is Became.REPEATED:
+    if became is EventOutcome.REPEATED:
         return f"{name} has already received the event with this id; nothing changes."
     awaited = before.event if before else None
     waits = f"waits for {awaited}" if awaited is not None else "does not wait for it"

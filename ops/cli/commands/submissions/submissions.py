@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from sluice.broker.messages import PLANNER
 from sluice.jobs.errors import BadRequest
 from sluice.ledger.reads import submission_progress
-from sluice.ledger.reads.submission_progress import course, work
+from sluice.ledger.reads.submission_progress import progress, work
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Table
@@ -41,7 +41,7 @@ def _list(desk: CommandContext, limit: int) -> int:
 
 def _one(desk: CommandContext, id_: str) -> int:
     installation = Installation(desk)
-    found = installation.ask(lambda tx: course(tx, id_, planner_queue=PLANNER))
+    found = installation.ask(lambda tx: progress(tx, id_, planner_queue=PLANNER))
     if found is None:
         raise BadRequest(
             f"There is no submission {id_}.", advice="`sluice submissions` lists the submissions."
